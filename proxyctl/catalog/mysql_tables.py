@@ -2,6 +2,19 @@
 
 from proxyctl.catalog.model import Column, Role, Table
 
+_GROUP_COLUMNS = (
+    Column("writer_hostgroup", "INT", notnull=True, check="writer_hostgroup>=0", hostgroup=True),
+    Column("backup_writer_hostgroup", "INT", notnull=True, check="backup_writer_hostgroup>=0 AND backup_writer_hostgroup<>writer_hostgroup", hostgroup=True),
+    Column("reader_hostgroup", "INT", notnull=True, check="reader_hostgroup<>writer_hostgroup AND backup_writer_hostgroup<>reader_hostgroup AND reader_hostgroup>0", hostgroup=True),
+    Column("offline_hostgroup", "INT", notnull=True, check="offline_hostgroup<>writer_hostgroup AND offline_hostgroup<>reader_hostgroup AND backup_writer_hostgroup<>offline_hostgroup AND offline_hostgroup>=0", hostgroup=True),
+    Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
+    Column("max_writers", "INT", notnull=True, default=1, check="max_writers >= 0"),
+    Column("writer_is_also_reader", "INT", notnull=True, default=0, check="writer_is_also_reader IN (0,1,2)"),
+    Column("max_transactions_behind", "INT", notnull=True, default=0, check="max_transactions_behind>=0"),
+    Column("comment", "VARCHAR"),
+)
+"""Of both monitors that have a backup writer and an offline hostgroup."""
+
 MYSQL_TABLES: tuple[Table, ...] = (
     Table(
         "mysql_servers",
@@ -42,34 +55,14 @@ MYSQL_TABLES: tuple[Table, ...] = (
         admin_module="MYSQL SERVERS",
         key=("writer_hostgroup",),
         unique=(("reader_hostgroup",), ("offline_hostgroup",), ("backup_writer_hostgroup",)),
-        columns=(
-            Column("writer_hostgroup", "INT", notnull=True, check="writer_hostgroup>=0", hostgroup=True),
-            Column("backup_writer_hostgroup", "INT", notnull=True, check="backup_writer_hostgroup>=0 AND backup_writer_hostgroup<>writer_hostgroup", hostgroup=True),
-            Column("reader_hostgroup", "INT", notnull=True, check="reader_hostgroup<>writer_hostgroup AND backup_writer_hostgroup<>reader_hostgroup AND reader_hostgroup>0", hostgroup=True),
-            Column("offline_hostgroup", "INT", notnull=True, check="offline_hostgroup<>writer_hostgroup AND offline_hostgroup<>reader_hostgroup AND backup_writer_hostgroup<>offline_hostgroup AND offline_hostgroup>=0", hostgroup=True),
-            Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
-            Column("max_writers", "INT", notnull=True, default=1, check="max_writers >= 0"),
-            Column("writer_is_also_reader", "INT", notnull=True, default=0, check="writer_is_also_reader IN (0,1,2)"),
-            Column("max_transactions_behind", "INT", notnull=True, default=0, check="max_transactions_behind>=0"),
-            Column("comment", "VARCHAR"),
-        ),
+        columns=_GROUP_COLUMNS,
     ),
     Table(
         "mysql_galera_hostgroups",
         admin_module="MYSQL SERVERS",
         key=("writer_hostgroup",),
         unique=(("reader_hostgroup",), ("offline_hostgroup",), ("backup_writer_hostgroup",)),
-        columns=(
-            Column("writer_hostgroup", "INT", notnull=True, check="writer_hostgroup>=0", hostgroup=True),
-            Column("backup_writer_hostgroup", "INT", notnull=True, check="backup_writer_hostgroup>=0 AND backup_writer_hostgroup<>writer_hostgroup", hostgroup=True),
-            Column("reader_hostgroup", "INT", notnull=True, check="reader_hostgroup<>writer_hostgroup AND backup_writer_hostgroup<>reader_hostgroup AND reader_hostgroup>0", hostgroup=True),
-            Column("offline_hostgroup", "INT", notnull=True, check="offline_hostgroup<>writer_hostgroup AND offline_hostgroup<>reader_hostgroup AND backup_writer_hostgroup<>offline_hostgroup AND offline_hostgroup>=0", hostgroup=True),
-            Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
-            Column("max_writers", "INT", notnull=True, default=1, check="max_writers >= 0"),
-            Column("writer_is_also_reader", "INT", notnull=True, default=0, check="writer_is_also_reader IN (0,1,2)"),
-            Column("max_transactions_behind", "INT", notnull=True, default=0, check="max_transactions_behind>=0"),
-            Column("comment", "VARCHAR"),
-        ),
+        columns=_GROUP_COLUMNS,
     ),
     Table(
         "mysql_aws_aurora_hostgroups",

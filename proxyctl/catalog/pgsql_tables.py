@@ -1,176 +1,59 @@
-"""The PostgreSQL side of ProxySQL 3.0, as data."""
+"""The PostgreSQL side of ProxySQL 3.0: the tables of the MySQL side, with few differences."""
 
-from proxyctl.catalog.model import Column, Role, Table
+from __future__ import annotations
 
-PGSQL_TABLES: tuple[Table, ...] = (
-    Table(
-        "pgsql_servers",
-        admin_module="PGSQL SERVERS",
-        role=Role.SERVERS,
-        key=("hostgroup_id", "hostname", "port"),
-        since="3.0.0-alpha",
-        columns=(
-            Column("hostgroup_id", "INT", notnull=True, default=0, check="hostgroup_id>=0", hostgroup=True),
-            Column("hostname", "VARCHAR", notnull=True),
-            Column("port", "INT", notnull=True, default=5432, check="port >= 0 AND port <= 65535"),
-            Column("status", "VARCHAR", notnull=True, default="ONLINE", check="UPPER(status) IN ('ONLINE','SHUNNED','OFFLINE_SOFT', 'OFFLINE_HARD')", kept=True),
-            Column("weight", "INT", notnull=True, default=1, check="weight >= 0 AND weight <=10000000"),
-            Column("compression", "INT", notnull=True, default=0, check="compression IN(0,1)"),
-            Column("max_connections", "INT", notnull=True, default=1000, check="max_connections >=0"),
-            Column("max_replication_lag", "INT", notnull=True, default=0, check="max_replication_lag >= 0 AND max_replication_lag <= 126144000"),
-            Column("use_ssl", "INT", notnull=True, default=0, check="use_ssl IN(0,1)"),
-            Column("max_latency_ms", "INT UNSIGNED", notnull=True, default=0, check="max_latency_ms>=0"),
-            Column("comment", "VARCHAR", notnull=True, default=""),
+from dataclasses import replace
+
+from proxyctl.catalog.model import Column, Table, Version, layout_of
+from proxyctl.catalog.mysql_tables import MYSQL_TABLES
+
+SINCE = "3.0.0-alpha"
+
+_ALIKE = Version(2, 7, 1)
+"""The version whose MySQL tables were copied."""
+
+_WITHOUT = frozenset(
+    {
+        "mysql_group_replication_hostgroups",
+        "mysql_galera_hostgroups",
+        "mysql_aws_aurora_hostgroups",
+        "mysql_servers_ssl_params",
+    }
+)
+_WITHOUT_COLUMNS = frozenset(
+    {
+        ("mysql_servers", "gtid_port"),
+        ("mysql_users", "default_schema"),
+        ("mysql_users", "schema_locked"),
+        ("mysql_query_rules", "gtid_from_hostgroup"),
+    }
+)
+_RENAMED = {"schemaname": "database"}
+_PORT = 5432
+
+
+def _table(table: Table) -> Table:
+    columns = layout_of(table, _ALIKE).columns
+    return replace(
+        table,
+        name=table.name.replace("mysql", "pgsql"),
+        admin_module=table.admin_module.replace("MYSQL", "PGSQL"),
+        key=tuple(_RENAMED.get(column, column) for column in table.key),
+        columns=tuple(
+            _column(column) for column in columns if (table.name, column.name) not in _WITHOUT_COLUMNS
         ),
-    ),
-    Table(
-        "pgsql_replication_hostgroups",
-        admin_module="PGSQL SERVERS",
-        key=("writer_hostgroup",),
-        unique=(("reader_hostgroup",),),
-        since="3.0.0-alpha",
-        columns=(
-            Column("writer_hostgroup", "INT", notnull=True, check="writer_hostgroup>=0", hostgroup=True),
-            Column("reader_hostgroup", "INT", notnull=True, check="reader_hostgroup<>writer_hostgroup AND reader_hostgroup>=0", hostgroup=True),
-            Column("check_type", "VARCHAR", notnull=True, default="read_only", check="LOWER(check_type) IN ('read_only','innodb_read_only','super_read_only','read_only|innodb_read_only','read_only&innodb_read_only')"),
-            Column("comment", "VARCHAR", notnull=True, default=""),
-        ),
-    ),
-    Table(
-        "pgsql_hostgroup_attributes",
-        admin_module="PGSQL SERVERS",
-        key=("hostgroup_id",),
-        since="3.0.0-alpha",
-        columns=(
-            Column("hostgroup_id", "INT", notnull=True, hostgroup=True),
-            Column("max_num_online_servers", "INT", notnull=True, default=1000000, check="max_num_online_servers>=0 AND max_num_online_servers <= 1000000"),
-            Column("autocommit", "INT", notnull=True, default=-1, check="autocommit IN (-1, 0, 1)"),
-            Column("free_connections_pct", "INT", notnull=True, default=10, check="free_connections_pct >= 0 AND free_connections_pct <= 100"),
-            Column("init_connect", "VARCHAR", notnull=True, default=""),
-            Column("multiplex", "INT", notnull=True, default=1, check="multiplex IN (0, 1)"),
-            Column("connection_warming", "INT", notnull=True, default=0, check="connection_warming IN (0, 1)"),
-            Column("throttle_connections_per_sec", "INT", notnull=True, default=1000000, check="throttle_connections_per_sec >= 1 AND throttle_connections_per_sec <= 1000000"),
-            Column("ignore_session_variables", "VARCHAR", notnull=True, default="", check="JSON_VALID(ignore_session_variables) OR ignore_session_variables = ''"),
-            Column("hostgroup_settings", "VARCHAR", notnull=True, default="", check="JSON_VALID(hostgroup_settings) OR hostgroup_settings = ''"),
-            Column("servers_defaults", "VARCHAR", notnull=True, default="", check="JSON_VALID(servers_defaults) OR servers_defaults = ''"),
-            Column("comment", "VARCHAR", notnull=True, default=""),
-        ),
-    ),
-    Table(
-        "pgsql_users",
-        admin_module="PGSQL USERS",
-        role=Role.USERS,
-        key=("username", "backend"),
-        unique=(("username", "frontend"),),
-        since="3.0.0-alpha",
-        columns=(
-            Column("username", "VARCHAR", notnull=True),
-            Column("password", "VARCHAR", secret=True, kept=True),
-            Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
-            Column("use_ssl", "INT", notnull=True, default=0, check="use_ssl IN (0,1)"),
-            Column("default_hostgroup", "INT", notnull=True, default=0, hostgroup=True),
-            Column("transaction_persistent", "INT", notnull=True, default=1, check="transaction_persistent IN (0,1)"),
-            Column("fast_forward", "INT", notnull=True, default=0, check="fast_forward IN (0,1)"),
-            Column("backend", "INT", notnull=True, default=1, check="backend IN (0,1)"),
-            Column("frontend", "INT", notnull=True, default=1, check="frontend IN (0,1)"),
-            Column("max_connections", "INT", notnull=True, default=10000, check="max_connections >=0"),
-            Column("attributes", "VARCHAR", notnull=True, default="", check="JSON_VALID(attributes) OR attributes = ''"),
-            Column("comment", "VARCHAR", notnull=True, default=""),
-        ),
-    ),
-    Table(
-        "pgsql_query_rules",
-        admin_module="PGSQL QUERY RULES",
-        role=Role.RULES,
-        key=("rule_id",),
-        autoincrement=True,
-        since="3.0.0-alpha",
-        columns=(
-            Column("rule_id", "INTEGER", notnull=True),
-            Column("active", "INT", notnull=True, default=0, check="active IN (0,1)", absent=1),
-            Column("username", "VARCHAR"),
-            Column("database", "VARCHAR"),
-            Column("flagIN", "INT", notnull=True, default=0, check="flagIN >= 0"),
-            Column("client_addr", "VARCHAR"),
-            Column("proxy_addr", "VARCHAR"),
-            Column("proxy_port", "INT", check="proxy_port >= 0 AND proxy_port <= 65535"),
-            Column("digest", "VARCHAR"),
-            Column("match_digest", "VARCHAR"),
-            Column("match_pattern", "VARCHAR"),
-            Column("negate_match_pattern", "INT", notnull=True, default=0, check="negate_match_pattern IN (0,1)"),
-            Column("re_modifiers", "VARCHAR", default="CASELESS"),
-            Column("flagOUT", "INT", check="flagOUT >= 0"),
-            Column("replace_pattern", "VARCHAR", check="CASE WHEN replace_pattern IS NULL THEN 1 WHEN replace_pattern IS NOT NULL AND match_pattern IS NOT NULL THEN 1 ELSE 0 END"),
-            Column("destination_hostgroup", "INT", hostgroup=True),
-            Column("cache_ttl", "INT", check="cache_ttl > 0"),
-            Column("cache_empty_result", "INT", check="cache_empty_result IN (0,1)"),
-            Column("cache_timeout", "INT", check="cache_timeout >= 0"),
-            Column("reconnect", "INT", check="reconnect IN (0,1)"),
-            Column("timeout", "INT UNSIGNED", check="timeout >= 0"),
-            Column("retries", "INT", check="retries>=0 AND retries <=1000"),
-            Column("delay", "INT UNSIGNED", check="delay >=0"),
-            Column("next_query_flagIN", "INT UNSIGNED"),
-            Column("mirror_flagOUT", "INT UNSIGNED"),
-            Column("mirror_hostgroup", "INT UNSIGNED", hostgroup=True),
-            Column("error_msg", "VARCHAR"),
-            Column("OK_msg", "VARCHAR"),
-            Column("sticky_conn", "INT", check="sticky_conn IN (0,1)"),
-            Column("multiplex", "INT", check="multiplex IN (0,1,2)"),
-            Column("log", "INT", check="log IN (0,1)"),
-            Column("apply", "INT", notnull=True, default=0, check="apply IN (0,1)"),
-            Column("attributes", "VARCHAR", notnull=True, default="", check="JSON_VALID(attributes) OR attributes = ''"),
-            Column("comment", "VARCHAR"),
-        ),
-    ),
-    Table(
-        "pgsql_query_rules_fast_routing",
-        admin_module="PGSQL QUERY RULES",
-        key=("username", "database", "flagIN"),
-        since="3.0.0-alpha",
-        columns=(
-            Column("username", "VARCHAR", notnull=True),
-            Column("database", "VARCHAR", notnull=True),
-            Column("flagIN", "INT", notnull=True, default=0),
-            Column("destination_hostgroup", "INT", notnull=True, check="destination_hostgroup >= 0", hostgroup=True),
-            Column("comment", "VARCHAR", notnull=True, absent=""),
-        ),
-    ),
-    Table(
-        "pgsql_firewall_whitelist_users",
-        admin_module="PGSQL FIREWALL",
-        key=("username", "client_address"),
-        since="3.0.0-alpha",
-        columns=(
-            Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
-            Column("username", "VARCHAR", notnull=True),
-            Column("client_address", "VARCHAR", notnull=True),
-            Column("mode", "VARCHAR", notnull=True, default="OFF", check="mode IN ('OFF','DETECTING','PROTECTING')"),
-            Column("comment", "VARCHAR", notnull=True, absent=""),
-        ),
-    ),
-    Table(
-        "pgsql_firewall_whitelist_rules",
-        admin_module="PGSQL FIREWALL",
-        key=("username", "client_address", "database", "flagIN", "digest"),
-        since="3.0.0-alpha",
-        columns=(
-            Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
-            Column("username", "VARCHAR", notnull=True),
-            Column("client_address", "VARCHAR", notnull=True),
-            Column("database", "VARCHAR", notnull=True),
-            Column("flagIN", "INT", notnull=True, default=0),
-            Column("digest", "VARCHAR", notnull=True),
-            Column("comment", "VARCHAR", notnull=True, absent=""),
-        ),
-    ),
-    Table(
-        "pgsql_firewall_whitelist_sqli_fingerprints",
-        admin_module="PGSQL FIREWALL",
-        key=("fingerprint",),
-        since="3.0.0-alpha",
-        columns=(
-            Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
-            Column("fingerprint", "VARCHAR", notnull=True),
-        ),
-    ),
+        since=SINCE,
+    )
+
+
+def _column(column: Column) -> Column:
+    default = _PORT if column.name == "port" else column.default
+    name = _RENAMED.get(column.name, column.name)
+    return replace(column, name=name, default=default, since=Column.since)
+
+
+PGSQL_TABLES: tuple[Table, ...] = tuple(
+    _table(table)
+    for table in MYSQL_TABLES
+    if table.name not in _WITHOUT
 )

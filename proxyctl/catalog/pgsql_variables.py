@@ -1,139 +1,66 @@
-"""The variables of the PostgreSQL side, as data. Source: a fresh ProxySQL 3.0.0-alpha, run."""
+"""The variables of the PostgreSQL side: most are those of the MySQL side of ProxySQL 3.0.
 
-from proxyctl.catalog.variable import BOOL, INT, TEXT, Variable
+Source: a fresh ProxySQL 3.0.0-alpha, run.
+"""
 
-PGSQL_VARIABLES: tuple[Variable, ...] = (
-    Variable("pgsql-add_ldap_user_comment", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-auditlog_filename", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-auditlog_filesize", INT, "104857600", minimum=1048576, maximum=1073741824, since="3.0.0-alpha"),
-    Variable("pgsql-aurora_max_lag_ms_only_read_from_replicas", INT, "2", minimum=0, maximum=100, since="3.0.0-alpha"),
-    Variable("pgsql-authentication_method", INT, "3", minimum=1, maximum=3, since="3.0.0-alpha"),
-    Variable("pgsql-auto_increment_delay_multiplex", INT, "5", minimum=0, maximum=1000000, since="3.0.0-alpha"),
-    Variable("pgsql-auto_increment_delay_multiplex_timeout_ms", INT, "10000", minimum=0, maximum=3600000, since="3.0.0-alpha"),
-    Variable("pgsql-autocommit_false_is_transaction", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-autocommit_false_not_reusable", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-automatic_detect_sqli", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-binlog_reader_connect_retry_msec", INT, "3000", since="3.0.0-alpha"),
-    Variable("pgsql-client_host_cache_size", INT, "0", minimum=0, maximum=1048576, since="3.0.0-alpha"),
-    Variable("pgsql-client_host_error_counts", INT, "0", minimum=0, maximum=1048576, since="3.0.0-alpha"),
-    Variable("pgsql-client_session_track_gtid", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-commands_stats", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-connect_retries_delay", INT, "1", minimum=0, maximum=10000, since="3.0.0-alpha"),
-    Variable("pgsql-connect_retries_on_failure", INT, "10", minimum=0, maximum=1000, since="3.0.0-alpha"),
-    Variable("pgsql-connect_timeout_client", INT, "10000", minimum=500, maximum=3600000, since="3.0.0-alpha"),
-    Variable("pgsql-connect_timeout_server", INT, "1000", minimum=10, maximum=120000, since="3.0.0-alpha"),
-    Variable("pgsql-connect_timeout_server_max", INT, "10000", minimum=10, maximum=3600000, since="3.0.0-alpha"),
-    Variable("pgsql-connection_delay_multiplex_ms", INT, "0", minimum=0, maximum=300000, since="3.0.0-alpha"),
-    Variable("pgsql-connection_max_age_ms", INT, "0", minimum=0, maximum=86400000, since="3.0.0-alpha"),
-    Variable("pgsql-connection_warming", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-data_packets_history_size", INT, "0", since="3.0.0-alpha"),
-    Variable("pgsql-default_charset", TEXT, "utf8", since="3.0.0-alpha"),
-    Variable("pgsql-default_client_encoding", TEXT, "UTF8", since="3.0.0-alpha"),
-    Variable("pgsql-default_collation_connection", TEXT, "utf8_general_ci", since="3.0.0-alpha"),
-    Variable("pgsql-default_max_latency_ms", INT, "1000", minimum=0, maximum=1728000000, since="3.0.0-alpha"),
-    Variable("pgsql-default_query_delay", INT, "0", minimum=0, maximum=3600000, since="3.0.0-alpha"),
-    Variable("pgsql-default_query_timeout", INT, "86400000", minimum=1000, maximum=1728000000, since="3.0.0-alpha"),
-    Variable("pgsql-default_reconnect", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-default_schema", TEXT, "information_schema", since="3.0.0-alpha"),
-    Variable("pgsql-default_session_track_gtids", TEXT, "OFF", since="3.0.0-alpha"),
-    Variable("pgsql-enable_client_deprecate_eof", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-enable_load_data_local_infile", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-enable_server_deprecate_eof", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-enforce_autocommit_on_reads", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-eventslog_default_log", INT, "0", minimum=0, maximum=1, since="3.0.0-alpha"),
-    Variable("pgsql-eventslog_filename", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-eventslog_filesize", INT, "104857600", minimum=1048576, maximum=1073741824, since="3.0.0-alpha"),
-    Variable("pgsql-eventslog_format", INT, "1", since="3.0.0-alpha"),
-    Variable("pgsql-firewall_whitelist_enabled", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-firewall_whitelist_errormsg", TEXT, "Firewall blocked this query", since="3.0.0-alpha"),
-    Variable("pgsql-free_connections_pct", INT, "10", minimum=0, maximum=100, since="3.0.0-alpha"),
-    Variable("pgsql-handle_unknown_charset", INT, "1", minimum=0, maximum=None, since="3.0.0-alpha"),
-    Variable("pgsql-handle_warnings", INT, "1", minimum=0, maximum=1, since="3.0.0-alpha"),
-    Variable("pgsql-have_compress", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-have_ssl", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-hostgroup_manager_verbose", INT, "1", minimum=0, maximum=3, since="3.0.0-alpha"),
-    Variable("pgsql-init_connect", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-interfaces", TEXT, "0.0.0.0:6133", since="3.0.0-alpha"),
-    Variable("pgsql-keep_multiplexing_variables", TEXT, "tx_isolation,transaction_isolation,version", since="3.0.0-alpha"),
-    Variable("pgsql-kill_backend_connection_when_disconnect", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-ldap_user_variable", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-log_mysql_warnings_enabled", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-log_unhealthy_connections", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-long_query_time", INT, "1000", minimum=0, maximum=1728000000, since="3.0.0-alpha"),
-    Variable("pgsql-max_allowed_packet", INT, "67108864", minimum=8192, maximum=1073741824, since="3.0.0-alpha"),
-    Variable("pgsql-max_connections", INT, "10000", minimum=1, maximum=1000000, since="3.0.0-alpha"),
-    Variable("pgsql-max_stmts_cache", INT, "10000", minimum=128, maximum=1048576, since="3.0.0-alpha"),
-    Variable("pgsql-max_stmts_per_connection", INT, "20", minimum=1, maximum=1024, since="3.0.0-alpha"),
-    Variable("pgsql-max_transaction_idle_time", INT, "14400000", minimum=1000, maximum=1728000000, since="3.0.0-alpha"),
-    Variable("pgsql-max_transaction_time", INT, "14400000", minimum=1000, maximum=1728000000, since="3.0.0-alpha"),
-    Variable("pgsql-min_num_servers_lantency_awareness", INT, "1000", minimum=0, maximum=10000, since="3.0.0-alpha"),
-    Variable("pgsql-mirror_max_concurrency", INT, "16", minimum=1, maximum=8192, since="3.0.0-alpha"),
-    Variable("pgsql-mirror_max_queue_length", INT, "32000", minimum=0, maximum=1048576, since="3.0.0-alpha"),
-    Variable("pgsql-monitor_connect_interval", INT, "120000", minimum=100, maximum=604800000, since="3.0.0-alpha"),
-    Variable("pgsql-monitor_connect_timeout", INT, "600", minimum=100, maximum=600000, since="3.0.0-alpha"),
-    Variable("pgsql-monitor_enabled", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-monitor_history", INT, "7200000", minimum=1000, maximum=604800000, since="3.0.0-alpha"),
-    Variable("pgsql-monitor_password", TEXT, "monitor", since="3.0.0-alpha", secret=True),
-    Variable("pgsql-monitor_ping_interval", INT, "8000", minimum=100, maximum=604800000, since="3.0.0-alpha"),
-    Variable("pgsql-monitor_ping_max_failures", INT, "3", minimum=1, maximum=1000000, since="3.0.0-alpha"),
-    Variable("pgsql-monitor_ping_timeout", INT, "1000", minimum=100, maximum=600000, since="3.0.0-alpha"),
-    Variable("pgsql-monitor_threads", INT, "2", minimum=2, maximum=256, since="3.0.0-alpha"),
-    Variable("pgsql-monitor_username", TEXT, "monitor", since="3.0.0-alpha"),
-    Variable("pgsql-multiplexing", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-parse_failure_logs_digest", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-ping_interval_server_msec", INT, "10000", minimum=1000, maximum=604800000, since="3.0.0-alpha"),
-    Variable("pgsql-ping_timeout_server", INT, "200", minimum=10, maximum=600000, since="3.0.0-alpha"),
-    Variable("pgsql-poll_timeout", INT, "2000", minimum=10, maximum=20000, since="3.0.0-alpha"),
-    Variable("pgsql-poll_timeout_on_failure", INT, "100", minimum=10, maximum=20000, since="3.0.0-alpha"),
-    Variable("pgsql-query_cache_handle_warnings", INT, "0", minimum=0, maximum=1, since="3.0.0-alpha"),
-    Variable("pgsql-query_cache_size_MB", INT, "256", since="3.0.0-alpha"),
-    Variable("pgsql-query_cache_soft_ttl_pct", INT, "0", minimum=0, maximum=100, since="3.0.0-alpha"),
-    Variable("pgsql-query_cache_stores_empty_result", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-query_digests", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_grouping_limit", INT, "3", minimum=1, maximum=2089, since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_groups_grouping_limit", INT, "10", minimum=0, maximum=2089, since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_keep_comment", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_lowercase", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_max_digest_length", INT, "2048", minimum=16, maximum=1048576, since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_max_query_length", INT, "65000", minimum=16, maximum=1048576, since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_no_digits", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_normalize_digest_text", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_replace_null", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-query_digests_track_hostname", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-query_processor_iterations", INT, "0", minimum=0, maximum=1000000, since="3.0.0-alpha"),
-    Variable("pgsql-query_processor_regex", INT, "1", minimum=1, maximum=2, since="3.0.0-alpha"),
-    Variable("pgsql-query_retries_on_failure", INT, "1", minimum=0, maximum=1000, since="3.0.0-alpha"),
-    Variable("pgsql-query_rules_fast_routing_algorithm", INT, "1", minimum=1, maximum=2, since="3.0.0-alpha"),
-    Variable("pgsql-server_capabilities", INT, "569867", minimum=11, since="3.0.0-alpha"),
-    Variable("pgsql-server_version", TEXT, "16.1", since="3.0.0-alpha"),
-    Variable("pgsql-servers_stats", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-session_idle_ms", INT, "1", minimum=1, maximum=3600000, since="3.0.0-alpha"),
-    Variable("pgsql-session_idle_show_processlist", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-sessions_sort", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-set_parser_algorithm", INT, "2", minimum=1, maximum=2, since="3.0.0-alpha"),
-    Variable("pgsql-set_query_lock_on_hostgroup", INT, "1", minimum=0, maximum=1, since="3.0.0-alpha"),
-    Variable("pgsql-show_processlist_extended", INT, "0", minimum=0, maximum=2, since="3.0.0-alpha"),
-    Variable("pgsql-shun_on_failures", INT, "5", minimum=0, maximum=10000000, since="3.0.0-alpha"),
-    Variable("pgsql-shun_recovery_time_sec", INT, "10", minimum=0, maximum=31536000, since="3.0.0-alpha"),
-    Variable("pgsql-ssl_p2s_ca", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-ssl_p2s_capath", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-ssl_p2s_cert", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-ssl_p2s_cipher", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-ssl_p2s_crl", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-ssl_p2s_crlpath", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-ssl_p2s_key", TEXT, "", since="3.0.0-alpha"),
-    Variable("pgsql-stacksize", INT, "1048576", minimum=262144, maximum=4194304, since="3.0.0-alpha"),
-    Variable("pgsql-stats_time_backend_query", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-stats_time_query_processor", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-tcp_keepalive_time", INT, "120", minimum=0, maximum=7200, since="3.0.0-alpha"),
-    Variable("pgsql-threads", INT, "4", minimum=1, maximum=255, since="3.0.0-alpha"),
-    Variable("pgsql-threshold_query_length", INT, "524288", minimum=1024, maximum=1073741824, since="3.0.0-alpha"),
-    Variable("pgsql-threshold_resultset_size", INT, "4194304", minimum=1024, maximum=1073741824, since="3.0.0-alpha"),
-    Variable("pgsql-throttle_connections_per_sec_to_hostgroup", INT, "1000000", minimum=1, maximum=100000000, since="3.0.0-alpha"),
-    Variable("pgsql-throttle_max_bytes_per_second_to_client", INT, "0", minimum=0, maximum=2147483647, since="3.0.0-alpha"),
-    Variable("pgsql-throttle_ratio_server_to_client", INT, "0", minimum=0, maximum=100, since="3.0.0-alpha"),
-    Variable("pgsql-unshun_algorithm", INT, "0", minimum=0, maximum=1, since="3.0.0-alpha"),
-    Variable("pgsql-use_tcp_keepalive", BOOL, "true", since="3.0.0-alpha"),
-    Variable("pgsql-verbose_query_error", BOOL, "false", since="3.0.0-alpha"),
-    Variable("pgsql-wait_timeout", INT, "28800000", since="3.0.0-alpha"),
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from proxyctl.catalog.pgsql_tables import SINCE
+from proxyctl.catalog.variable import INT, TEXT, Variable
+
+_WITHOUT = frozenset(
+    {
+        "connpoll_reset_queue_length",
+        "default_authentication_plugin",
+        "evaluate_replication_lag_on_servers_load",
+        "proxy_protocol_networks",
+        "reset_connection_algorithm",
+    }
 )
+_MONITOR = frozenset(
+    {
+        "monitor_connect_interval",
+        "monitor_connect_timeout",
+        "monitor_enabled",
+        "monitor_history",
+        "monitor_password",
+        "monitor_ping_interval",
+        "monitor_ping_max_failures",
+        "monitor_ping_timeout",
+        "monitor_username",
+    }
+)
+"""All that it has of the monitor's."""
+
+_NO_LIMITS: Mapping[str, Any] = {"minimum": None, "maximum": None}
+_CHANGES: Mapping[str, Mapping[str, Any]] = {
+    "binlog_reader_connect_retry_msec": _NO_LIMITS,
+    "data_packets_history_size": _NO_LIMITS,
+    "eventslog_format": _NO_LIMITS,
+    "handle_unknown_charset": {"maximum": None},
+    "interfaces": {"default": "0.0.0.0:6133"},
+    "query_cache_size_MB": _NO_LIMITS,
+    "server_version": {"default": "16.1"},
+    "wait_timeout": _NO_LIMITS,
+}
+_OWN = (
+    Variable("pgsql-authentication_method", INT, "3", minimum=1, maximum=3, since=SINCE),
+    Variable("pgsql-default_client_encoding", TEXT, "UTF8", since=SINCE),
+    Variable("pgsql-monitor_threads", INT, "2", minimum=2, maximum=256, since=SINCE),
+)
+
+
+def pgsql_variables(others: Iterable[Variable]) -> list[Variable]:
+    """Return the variables, sorted by name. `others`: the variables of the other sides."""
+    found = [*_OWN]
+    for variable in others:
+        side, _, name = variable.name.partition("-")
+        is_shared = name in _MONITOR or not name.startswith("monitor_")
+        if side == "mysql" and variable.until is None and is_shared and name not in _WITHOUT:
+            changes = _CHANGES.get(name, {})
+            found.append(replace(variable, name=f"pgsql-{name}", since=SINCE, **changes))
+    return sorted(found, key=lambda variable: variable.name)
