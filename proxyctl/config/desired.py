@@ -25,6 +25,13 @@ from proxyctl.config.validation import check, missing_table
 from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.compare import fold_users
 from proxyctl.state.configuration import Configuration, Held, variables_of
+from proxyctl.state.fold import (
+    Exported,
+    export_variables,
+    sorted_rows,
+    with_secrets,
+    without_references,
+)
 from proxyctl.state.row import (
     KEEP,
     Desired,
@@ -92,6 +99,24 @@ class Project:
         return Configuration(
             self.desired.version, tables, variables, self.desired.hostgroup_names, place
         )
+
+    def exported(self, secrets: str) -> Exported:
+        """Return the desired rows as an export writes them.
+
+        `secrets`: how passwords are written: `hash`, `omit` or `clear`.
+        """
+        found = Exported(self.desired.version)
+        for name, table in self.desired.tables.items():
+            layout = found.layouts[name] = table.layout
+            if layout.table.prefix is not None:
+                variables = table.rows.values()
+                export_variables(found, variables, secrets, keeps_defaults=True, keeps_local=True)
+                continue
+            rows = sorted_rows(dict(table.rows))
+            if secrets != "clear":
+                rows = without_references(found, layout, rows)
+            found.tables[name] = with_secrets(found, layout, rows, secrets)
+        return found
 
 
 def compile_project(sections: Sections, context: Context) -> Project:

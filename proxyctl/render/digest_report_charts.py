@@ -17,8 +17,8 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 from proxyctl.errors import ProxyctlError
-from proxyctl.formats.digest_report_svg import classes_of, short, svg_of
 from proxyctl.render.digest_report import hostgroup_text, moment, part_text, percent
+from proxyctl.render.digest_report_svg import classes_of, short, svg_of
 from proxyctl.stats.model import CACHE
 from proxyctl.stats.report import Interval, Part, Report, ReportDigest, first_parts
 from proxyctl.stats.units import time_text

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from proxyctl.formats.query_lines import read_requests
 from proxyctl.plan.saved import FORMAT, SavedPlan
 from proxyctl.render.digest_diff_machine import digest_diff_json
 from proxyctl.render.digest_diff_text import digest_diff_text
+from proxyctl.routing.query_lines import read_requests
 from proxyctl.stats.counters import tally
 from proxyctl.stats.diff import compare
 from proxyctl.stats.digest_file import KIND, read_digest_file

@@ -27,7 +27,6 @@ from proxyctl.errors import ExitCode, UsageError, counted
 from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:
-    from proxyctl.config.project import Project
     from proxyctl.state.fold import Exported
 
 
@@ -109,37 +108,10 @@ def render(
 
     check_secrets(secrets, out)
     project = load_project(files.sources(), version=chosen_version(proxysql_version))
-    exported = _compiled(project, secrets)
+    exported = project.exported(secrets.value)
     written = exported_text(exported, format.value, secrets.value, owned=project.desired.tables)
     emit(exported, written, secrets, out)
     return ExitCode.DONE
-
-
-def _compiled(project: Project, secrets: Secrets) -> Exported:
-    """Return the desired rows in the form of an export."""
-    from proxyctl.state.fold import (
-        Exported,
-        export_variables,
-        sorted_rows,
-        with_secrets,
-        without_references,
-    )
-
-    desired = project.desired
-    exported = Exported(desired.version)
-    for name, table in desired.tables.items():
-        exported.layouts[name] = table.layout
-        if table.layout.table.prefix is not None:
-            rows_of_variables = table.rows.values()
-            export_variables(
-                exported, rows_of_variables, secrets.value, keeps_defaults=True, keeps_local=True
-            )
-        else:
-            rows = sorted_rows(dict(table.rows))
-            if secrets != Secrets.CLEAR:
-                rows = without_references(exported, table.layout, rows)
-            exported.tables[name] = with_secrets(exported, table.layout, rows, secrets.value)
-    return exported
 
 
 def schema(out: OutOption = None) -> int:

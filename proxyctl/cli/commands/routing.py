@@ -155,7 +155,7 @@ def _requests(
     query: str | None, session: SessionOptions, lines: Iterable[bytes], path: str | None
 ) -> Iterator[Request]:
     if query is None:
-        from proxyctl.formats.query_lines import read_requests
+        from proxyctl.routing.query_lines import read_requests
 
         yield from read_requests(lines, path or "-")
         return

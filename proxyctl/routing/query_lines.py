@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from proxyctl.errors import ConfigError, Mistake
-from proxyctl.routing import Request
+from proxyctl.routing.request import Request
 
 _TEXTS = ("username", "schemaname", "client_addr", "proxy_addr")
 _NUMBERS = ("proxy_port", "flagIN")
