@@ -218,12 +218,15 @@ class Restore:
         said = error_texts(error)
         if self.run.reconnect.was_restarted and said != [RESTARTED]:
             what = [RESTARTED, *what]
+        found_hint = getattr(error, "hint", None)
         if self.run.lost is not None:
             said = [*error_texts(self.run.lost), *_after("after reconnecting", error)]
+            if isinstance(error, ReadBackError):
+                found_hint = None  # the statement may never have arrived: nothing was refused
         return kind(
             said[0],
             then=[*said[1:], *what],
-            hint=hint or getattr(error, "hint", None) or RUN_AGAIN,
+            hint=hint or found_hint or RUN_AGAIN,
             layers=[result.text() for result in results.values()],
         )
 
