@@ -5,138 +5,204 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
-from proxyctl.apply.execute import apply_plan
-from proxyctl.apply.run import ApplyOptions
-from proxyctl.config.project import ParsedFiles, Sources
-from proxyctl.errors import ApplyError, ConnectionLostError, InstanceError, ProxyctlError
+from proxyctl.errors import ConnectionLostError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.instance.lock import Lock
+from proxyctl.instance.lock import LEASE_S
 from proxyctl.instance.read import read_layouts
-from proxyctl.plan.files import plan_files
-from proxyctl.plan.make import PlanOptions
-from proxyctl.sandbox import Sandbox
-from tests.journeys.failing import CHANGED, InTurn, Once, cut, fail
-from tests.journeys.layers import dump, everywhere, of_layer
+from proxyctl.sandbox import AdminError, CutConnectionError, Sandbox
+from tests.journeys.layers import Dump, dump, everywhere, of_layer
 from tests.journeys.story import FILES, MANY, applied, apply, plan, said
+from tests.journeys.watched import at_step, failed_apply
 from tests.support.cli import Project
 from tests.support.servers import Instance, ProxySQL
 
+CHANGED = (
+    FILES.replace("^SELECT.*FOR", "^SELECT .*FOR")
+    .replace("weight: 100", "weight: 70")
+    .replace("8.0.36", "8.4.0")
+    .replace("{env: APP_PASSWORD}", "{env: OTHER_PASSWORD}")
+)
+MODULES = ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL USERS")
 STEPS = [
     f"{verb} {module} {to}"
     for verb, to in (("LOAD", "TO RUNTIME"), ("SAVE", "TO DISK"))
-    for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL USERS")
+    for module in MODULES
 ]
+BEFORE, AFTER = "before_statement", "after_statement"
+RESTORED = "everything was restored"
+
+Act = Callable[[], None]
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_the_connection_breaks_after_a_step(
-    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance, step: str
-) -> None:
-    """It was carried out, which is seen there: it is not sent a second time."""
+class Troubles:
+    """A hook of the sandbox: each act happens once, in turn, at a statement that starts so."""
+
+    def __init__(self, *troubles: tuple[str, Act]) -> None:
+        self.left = [*troubles]
+
+    def __call__(self, sql: str) -> None:
+        if self.left and sql.startswith(self.left[0][0]):
+            _, act = self.left.pop(0)
+            act()
+
+
+def cut() -> None:
+    raise CutConnectionError
+
+
+def fail() -> None:
+    raise AdminError("the disk is full", code=1045)
+
+
+def end(number: signal.Signals) -> Act:
+    """Return what sends this process a signal."""
+    return partial(os.kill, os.getpid(), number)
+
+
+@pytest.fixture
+def before(sandbox_project: Project, sandbox_instance: Instance) -> Dump:
+    """What the layers hold where FILES are applied, and CHANGED are to be."""
     sandbox_project.write(FILES)
     applied()
     sandbox_project.write(CHANGED)
+    return dump(sandbox_instance)
+
+
+@pytest.mark.usefixtures("before")
+@pytest.mark.parametrize("step", STEPS)
+def test_the_connection_breaks_after_a_step(sandbox: Sandbox, step: str) -> None:
+    """It was carried out, which is seen there: it is not sent a second time."""
     sent: list[str] = []
     sandbox.options.before_statement = sent.append
-    hook = sandbox.options.after_statement = Once(step, cut)
+    hook = sandbox.options.after_statement = Troubles((step, cut))
     done = apply()
-    assert hook.happened
+    assert not hook.left
     assert done.code == 0, done.text
     assert sent.count(step) == 1
     assert plan().code == 0
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("act", [cut, fail])
-def test_a_step_that_does_not_happen_is_taken_back(
-    sandbox_project: Project,
+def troubles() -> Iterator[tuple[str, int, list[tuple[str, Act]]]]:
+    """Yield when troubles happen, the exit code, and the troubles."""
+    for act in (cut, fail):
+        for step in STEPS:
+            yield BEFORE, 4, [(step, act)]
+        for hook in (BEFORE, AFTER):
+            for staging in ("UPDATE mysql_query_rules", "UPDATE mysql_users"):
+                yield hook, 1, [(staging, act)]
+        # While things are put back, another one: that is tried again.
+        yield BEFORE, 4, [("SAVE MYSQL USERS", fail), ("SAVE MYSQL SERVERS", act)]
+        yield BEFORE, 4, [("SAVE MYSQL USERS", fail), ("UPDATE mysql_users", act)]
+        yield BEFORE, 1, [("UPDATE mysql_users", fail), ("UPDATE mysql_query_rules", act)]
+
+
+@pytest.mark.parametrize(("hook", "code", "happening"), [*troubles()])
+def test_what_does_not_happen_is_taken_back(
     sandbox: Sandbox,
     sandbox_instance: Instance,
-    step: str,
-    act: Callable[[], None],
+    before: Dump,
+    hook: str,
+    code: int,
+    happening: list[tuple[str, Act]],
 ) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    before = dump(sandbox_instance)
-    sandbox_project.write(CHANGED)
-    hook = sandbox.options.before_statement = Once(step, act)
+    happens = Troubles(*happening)
+    setattr(sandbox.options, hook, happens)
     found = apply()
-    assert hook.happened
-    said(found, 4, "everything was restored", "a plain second run of apply")
-    for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL USERS"):
-        assert f"{module}: MEMORY as before, RUNTIME as before, DISK as before" in found.err
+    assert not happens.left
+    if code == 4:
+        layers = "MEMORY as before, RUNTIME as before, DISK as before"
+        said(
+            found, 4, RESTORED, "a plain second run of apply", *(f"{m}: {layers}" for m in MODULES)
+        )
+    else:
+        said(found, 1, "nothing was loaded; MEMORY was put back")
     assert dump(sandbox_instance) == before
     assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
     applied()
     assert plan().code == 0
 
 
-def test_modules_are_put_back_in_reverse_order(
-    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
+LOADED = "LOAD MYSQL QUERY RULES"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_whatever_ends_the_process_leaves_nothing_half_done(
+    sandbox: Sandbox, sandbox_instance: Instance, before: Dump, number: signal.Signals
 ) -> None:
-    """Nothing leads to what is not there any more: users and rules go back before the servers."""
-    sandbox_project.write(FILES)
-    applied()
-    sandbox_project.write(CHANGED)
-    loads: list[str] = []
-    failing = Once("SAVE MYSQL VARIABLES", fail)
-
-    def hook(sql: str) -> None:
-        if sql.startswith("LOAD "):
-            loads.append(sql)
-        failing(sql)
-
-    sandbox.options.before_statement = hook
-    said(apply(), 4, "everything was restored")
-    assert len(loads) == 8
-    assert loads[4:] == loads[3::-1]
-
-
-@pytest.mark.parametrize("start", ["UPDATE mysql_query_rules", "UPDATE mysql_users"])
-@pytest.mark.parametrize("hook", ["before_statement", "after_statement"])
-@pytest.mark.parametrize("act", [cut, fail])
-def test_nothing_is_loaded_when_staging_fails(
-    sandbox_project: Project,
-    sandbox: Sandbox,
-    sandbox_instance: Instance,
-    start: str,
-    hook: str,
-    act: Callable[[], None],
-) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    before = dump(sandbox_instance)
-    sandbox_project.write(CHANGED)
-    once = Once(start, act)
-    setattr(sandbox.options, hook, once)
-    found = apply()
-    assert once.happened
-    said(found, 1, "nothing was loaded; MEMORY was put back")
+    sandbox.options.after_statement = Troubles((LOADED, end(number)))
+    said(apply(), 130, "interrupted", RESTORED)
     assert dump(sandbox_instance) == before
 
 
-def test_a_rule_that_is_dropped_at_load(
+@pytest.mark.parametrize("again", SIGNALS)
+@pytest.mark.parametrize("where", ["SELECT", LOADED, "DELETE FROM proxyctl_lock"])
+def test_a_second_signal_does_not_end_the_report(
+    sandbox: Sandbox, sandbox_instance: Instance, before: Dump, where: str, again: signal.Signals
+) -> None:
+    """Neither while layers are put back, nor while the lock is given back."""
+    happens = Troubles((LOADED, end(signal.SIGINT)), (where, end(again)))
+    sandbox.options.after_statement = happens
+    found = apply()
+    assert not happens.left
+    said(found, 130, RESTORED, "MYSQL QUERY RULES: MEMORY as before, RUNTIME as")
+    assert dump(sandbox_instance) == before
+    assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
+
+
+@pytest.mark.usefixtures("before")
+def test_in_what_order_things_are_put_back(sandbox: Sandbox) -> None:
+    """Users and rules before the servers that they lead to, and DISK before RUNTIME.
+
+    A proxyctl that is killed meanwhile must not leave on DISK what RUNTIME does not hold.
+    """
+    sent: list[str] = []
+    happens = Troubles(("SAVE MYSQL USERS", fail))
+
+    def note(sql: str) -> None:
+        if sql.startswith(("LOAD ", "SAVE ")):
+            sent.append(sql)
+        happens(sql)
+
+    sandbox.options.before_statement = note
+    said(apply(), 4, RESTORED)
+    forward, back = sent[: len(STEPS)], sent[len(STEPS) :]
+    assert forward == STEPS
+    assert [sql for sql in back if sql.startswith("LOAD")] == STEPS[3::-1]
+    for module in MODULES[:3]:
+        assert back.index(f"SAVE {module} TO DISK") < back.index(f"LOAD {module} TO RUNTIME"), back
+
+
+def test_variables_that_wait_for_a_restart_are_put_back_on_disk(
     sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
 ) -> None:
-    sandbox_project.write(FILES)
+    """MEMORY does not hold them: every LOAD puts the running values there."""
+    threads = "SELECT variable_value FROM disk.global_variables WHERE variable_name='mysql-threads'"
+    sandbox_project.write(FILES.replace("variables:\n", "variables:\n  mysql-threads: 3\n"))
     applied()
-    before = dump(sandbox_instance)
-    sandbox_project.write(CHANGED)
+    sandbox_project.write(CHANGED.replace("variables:\n", "variables:\n  mysql-threads: 5\n"))
+    sandbox.options.before_statement = Troubles(("SAVE MYSQL USERS", fail))
+    said(apply(), 4, RESTORED)
+    assert sandbox_instance.query(threads) == [("3",)]
 
+
+def test_a_rule_that_is_dropped_at_load(
+    sandbox: Sandbox, sandbox_instance: Instance, before: Dump
+) -> None:
     def drop() -> None:
         rules = sandbox.runtime["mysql_query_rules"]
         sandbox.runtime["mysql_query_rules"] = [rule for rule in rules if rule["rule_id"] != 20]
 
-    sandbox.options.after_statement = Once("LOAD MYSQL QUERY RULES", drop)
-    found = apply()
-    said(found, 4, "RUNTIME does not hold what was written", "mysql_query_rules 20", "is missing")
-    said(found, 4, "everything was restored")
+    sandbox.options.after_statement = Troubles((LOADED, drop))
+    missing = ("RUNTIME does not hold what was written", "mysql_query_rules 20", "is missing")
+    said(apply(), 4, *missing, RESTORED)
     assert dump(sandbox_instance) == before
 
 
@@ -147,7 +213,7 @@ def test_a_value_that_proxysql_silently_refuses(project: Project, instance: Inst
     log = "  mysql-eventslog_filename: /no/such/folder/events\n"
     project.write(CHANGED.replace("variables:\n", f"variables:\n{log}"))
     found = apply()
-    parts = ("mysql-eventslog_filename", "'/no/such/folder/events'", "everything was restored")
+    parts = ("mysql-eventslog_filename", "'/no/such/folder/events'", RESTORED)
     said(found, 4, *parts, "ProxySQL refused the value: its error log says why")
     assert "second run" not in found.err
     assert dump(instance) == before
@@ -159,15 +225,10 @@ def test_a_value_that_proxysql_silently_refuses(project: Project, instance: Inst
 
 
 def test_a_restore_that_fails_says_what_each_layer_holds(
-    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
+    sandbox: Sandbox, sandbox_instance: Instance, before: Dump
 ) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    before = dump(sandbox_instance)
-    sandbox_project.write(CHANGED)
-
     def refuse_loads(sql: str) -> None:
-        if sql.startswith("LOAD MYSQL QUERY RULES"):
+        if sql.startswith(LOADED):
             fail()
 
     sandbox.options.before_statement = refuse_loads
@@ -181,13 +242,11 @@ def test_a_restore_that_fails_says_what_each_layer_holds(
     assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
 
 
-@pytest.mark.parametrize("hook", ["before_statement", "after_statement"])
+@pytest.mark.parametrize("hook", [BEFORE, AFTER])
 def test_the_connection_breaks_while_the_lock_is_taken(
-    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance, hook: str
+    sandbox: Sandbox, sandbox_instance: Instance, before: Dump, hook: str
 ) -> None:
-    sandbox_project.write(FILES)
-    before = dump(sandbox_instance)
-    setattr(sandbox.options, hook, Once("INSERT INTO proxyctl_lock", cut))
+    setattr(sandbox.options, hook, Troubles(("INSERT INTO proxyctl_lock", cut)))
     said(apply(), 1, "connection was lost")
     assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
     assert dump(sandbox_instance) == before
@@ -201,7 +260,7 @@ def test_an_instance_that_does_not_answer_in_time(
     def wait() -> None:
         may_go_on.wait()
 
-    sandbox.options.before_statement = Once("SELECT * FROM (SELECT m.name", wait)
+    sandbox.options.before_statement = Troubles(("SELECT * FROM (SELECT m.name", wait))
     login = Login(port=sandbox_instance.port, password="admin", read_timeout_s=0.3)
     with AdminClient(login) as client, pytest.raises(ConnectionLostError) as raised:
         read_layouts(client)
@@ -213,87 +272,71 @@ STAYS, RETURNS = "stays away", "comes back"
 
 
 @pytest.mark.parametrize(
-    ("step", "what", "code", "disk"),
+    ("step", "what", "code"),
     [
-        ("MYSQL QUERY RULES: write MEMORY", RETURNS, 1, "2"),
-        ("LOAD MYSQL QUERY RULES TO RUNTIME", RETURNS, 4, "2"),
-        ("LOAD MYSQL QUERY RULES TO RUNTIME", STAYS, 4, "2"),
-        ("SAVE MYSQL QUERY RULES TO DISK", RETURNS, 4, "2"),
+        ("MYSQL QUERY RULES: write MEMORY", RETURNS, 1),
+        ("LOAD MYSQL QUERY RULES TO RUNTIME", RETURNS, 4),
+        ("LOAD MYSQL QUERY RULES TO RUNTIME", STAYS, 4),
+        ("SAVE MYSQL QUERY RULES TO DISK", RETURNS, 4),
     ],
 )
 def test_a_proxysql_that_dies_in_the_middle(
-    fresh_proxysql: ProxySQL, offline: Project, step: str, what: str, code: int, disk: str
+    fresh_proxysql: ProxySQL, offline: Project, step: str, what: str, code: int
 ) -> None:
-    offline.connect(fresh_proxysql.instance)
+    instance = fresh_proxysql.instance
+    offline.connect(instance)
     offline.write(FILES)
     applied()
-    before = dump(fresh_proxysql.instance)
+    before = of_layer(dump(instance), "DISK")
     offline.write(MANY)
-    fresh_proxysql.instance.close()
+    instance.close()
 
-    def die(text: str) -> None:
-        if text == step:
-            fresh_proxysql.kill()
-            if what == RETURNS:
-                fresh_proxysql.start()
+    def die() -> None:
+        fresh_proxysql.kill()
+        if what == RETURNS:
+            fresh_proxysql.start()
 
-    with AdminClient(Login(port=fresh_proxysql.port, password="admin")) as client:
-        lock = Lock(client, "apply")
-        lock.take(timeout_s=0)
-        found = plan_files(client, ParsedFiles(Sources(("proxyctl.yaml",))))
-        with pytest.raises(ProxyctlError) as caught:
-            apply_plan(client, found, lock, ApplyOptions(progress=die))
-        with suppress(InstanceError):
-            lock.release()
-    assert caught.value.exit_code == code, caught.value.lines()
-    assert "connection was lost" in caught.value.message
-
+    error = failed_apply(instance, at_step(step, die))
+    assert error.exit_code == code, error.lines()
+    assert "connection was lost" in error.message
     if what == STAYS:
-        assert "MYSQL QUERY RULES: MEMORY " in "\n".join(caught.value.lines())
+        assert "MYSQL QUERY RULES: MEMORY " in "\n".join(error.lines())
         fresh_proxysql.start()
-    rows = fresh_proxysql.instance.query("SELECT count(*) FROM disk.mysql_query_rules")
-    assert rows == [(disk,)]
-    assert of_layer(dump(fresh_proxysql.instance), "DISK") == of_layer(before, "DISK")
+    assert of_layer(dump(instance), "DISK") == before
     applied()
     assert plan().code == 0
-    assert everywhere(fresh_proxysql.instance, "SELECT count(*) FROM {}mysql_query_rules") == [
-        ("2902",)
-    ]
+    assert everywhere(instance, "SELECT count(*) FROM {}mysql_query_rules") == [("2902",)]
 
 
 @pytest.mark.parametrize("module", ["MYSQL SERVERS", "MYSQL USERS"])
 def test_a_proxysql_that_restarts_has_forgotten_what_was_loaded(
-    fresh_proxysql: ProxySQL, offline: Project, module: str
+    fresh_proxysql: ProxySQL, offline: Project, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
     """RUNTIME comes from DISK then, also that of modules that were loaded and read back before."""
-    offline.connect(fresh_proxysql.instance)
+    instance = fresh_proxysql.instance
+    offline.connect(instance)
     offline.write(FILES)
     applied()
     # DISK holds what the files say, RUNTIME does not: a restart alone makes RUNTIME look right.
-    fresh_proxysql.instance.execute("UPDATE mysql_users SET max_connections=777")
-    fresh_proxysql.instance.execute("LOAD MYSQL USERS TO RUNTIME")
-    before = dump(fresh_proxysql.instance)
+    instance.execute("UPDATE mysql_users SET max_connections=777")
+    instance.execute("LOAD MYSQL USERS TO RUNTIME")
+    before = dump(instance)
     offline.write(FILES.replace("8.0.36", "8.4.0").replace("weight: 100", "weight: 70"))
-    fresh_proxysql.instance.close()
+    instance.close()
+    now = time.monotonic
 
-    def die(text: str) -> None:
-        if text == f"LOAD {module} TO RUNTIME":
-            fresh_proxysql.kill()
-            fresh_proxysql.start()
-
-    with AdminClient(Login(port=fresh_proxysql.port, password="admin")) as client:
-        lock = Lock(client, "apply")
-        lock.take(timeout_s=0)
-        options = PlanOptions(saves=False)
-        found = plan_files(client, ParsedFiles(Sources(("proxyctl.yaml",))), options)
+    def die() -> None:
+        fresh_proxysql.kill()
+        fresh_proxysql.start()
         # As if a third of the lease had passed: the lock is renewed while things are put back.
-        lock._renewed -= 1000
-        with pytest.raises(ApplyError) as caught:
-            apply_plan(client, found, lock, ApplyOptions(save=False, progress=die))
-    said_text = "\n".join(caught.value.lines())
-    assert "ProxySQL was restarted meanwhile" in said_text
-    assert "everything was restored" in said_text
-    assert dump(fresh_proxysql.instance) == before
+        monkeypatch.setattr(time, "monotonic", lambda: now() + LEASE_S / 3)
+
+    error = failed_apply(instance, at_step(f"LOAD {module} TO RUNTIME", die), saves=False)
+    text = "\n".join(error.lines())
+    assert error.exit_code == 4, text
+    assert "ProxySQL was restarted meanwhile" in text
+    assert RESTORED in text
+    assert dump(instance) == before
 
 
 REFERENCED = """
@@ -321,51 +364,10 @@ def test_no_secret_is_shown_while_it_is_put_back(
     applied()
     before = dump(sandbox_instance)
     monkeypatch.setenv("MESSAGE", "the new secret")
-    hook = sandbox.options.after_statement = Once(step, fail)
+    happens = sandbox.options.after_statement = Troubles((step, fail))
     found = apply("--debug")
-    assert hook.happened
-    said(found, 4, "everything was restored")
+    assert not happens.left
+    said(found, 4, RESTORED)
     assert "the old secret" not in found.text
     assert "the new secret" not in found.text
     assert dump(sandbox_instance) == before
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_whatever_ends_the_process_leaves_nothing_half_done(
-    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance, number: signal.Signals
-) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    before = dump(sandbox_instance)
-    sandbox_project.write(CHANGED)
-    sandbox.options.after_statement = Once(
-        "LOAD MYSQL QUERY RULES", lambda: os.kill(os.getpid(), number)
-    )
-    found = apply()
-    said(found, 130, "interrupted", "everything was restored")
-    assert dump(sandbox_instance) == before
-
-
-@pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("where", ["SELECT", "LOAD MYSQL QUERY RULES", "DELETE FROM proxyctl_lock"])
-def test_a_second_signal_does_not_end_the_report(
-    sandbox_project: Project,
-    sandbox: Sandbox,
-    sandbox_instance: Instance,
-    where: str,
-    again: signal.Signals,
-) -> None:
-    """Neither while layers are put back, nor while the lock is given back."""
-    sandbox_project.write(FILES)
-    applied()
-    before = dump(sandbox_instance)
-    sandbox_project.write(CHANGED)
-    hook = sandbox.options.after_statement = InTurn(
-        Once("LOAD MYSQL QUERY RULES", lambda: os.kill(os.getpid(), signal.SIGINT)),
-        Once(where, lambda: os.kill(os.getpid(), again)),
-    )
-    found = apply()
-    assert all(one.happened for one in hook.hooks)
-    said(found, 130, "everything was restored", "MYSQL QUERY RULES: MEMORY as before, RUNTIME as")
-    assert dump(sandbox_instance) == before
-    assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]

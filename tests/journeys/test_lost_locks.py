@@ -6,16 +6,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from proxyctl.apply.execute import apply_plan
-from proxyctl.apply.run import ApplyOptions
-from proxyctl.config.project import ParsedFiles, Sources
 from proxyctl.errors import ApplyError, ProxyctlError, RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
-from proxyctl.plan.files import plan_files
+from tests.journeys.held_lock import drop_lock
 from tests.journeys.layers import everywhere
 from tests.journeys.story import FILES, applied, plan
+from tests.journeys.watched import at_step, failed_apply
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -33,26 +31,19 @@ def first(project: Project, instance: Instance) -> Iterator[Callable[..., Proxyc
         project.write(weighing(1))
         applied()
         project.write(weighing(7))
+
+        def act() -> None:
+            happened.append(step)
+            project.write(weighing(9))
+            meanwhile()
+
         happened: list[str] = []
-
-        def progress(text: str) -> None:
-            if text.startswith(step) and not happened:
-                happened.append(text)
-                project.write(weighing(9))
-                meanwhile()
-
-        with AdminClient(Login(port=instance.port, password="admin")) as client:
-            lock = Lock(client, "apply")
-            lock.take(timeout_s=0)
-            found = plan_files(client, ParsedFiles(Sources(("proxyctl.yaml",))))
-            with pytest.raises(ProxyctlError) as caught:
-                apply_plan(client, found, lock, ApplyOptions(progress=progress))
-            lock.release()
+        error = failed_apply(instance, at_step(step, act))
         assert happened
-        return caught.value
+        return error
 
     yield run
-    instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
+    drop_lock(instance)
 
 
 STEPS = ["MYSQL SERVERS: write MEMORY", "LOAD MYSQL SERVERS", "SAVE MYSQL SERVERS"]
@@ -105,14 +96,14 @@ def test_a_lock_removed_before_anything_was_written_changes_nothing(
     project: Project, instance: Instance
 ) -> None:
     project.write(FILES)
-    with AdminClient(Login(port=instance.port, password="admin")) as client:
-        lock = Lock(client, "apply")
-        lock.take(timeout_s=0)
-        found = plan_files(client, ParsedFiles(Sources(("proxyctl.yaml",))))
-        assert proxyctl("unlock").code == 0
-        with pytest.raises(RefusedError, match="the lock was removed, by unlock or"):
-            apply_plan(client, found, lock, ApplyOptions())
-    instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
+    error = failed_apply(instance, lambda _: None, first=unlock)
+    assert isinstance(error, RefusedError)
+    assert "the lock was removed, by unlock or" in str(error)
+    drop_lock(instance)
+
+
+def unlock() -> None:
+    assert proxyctl("unlock").code == 0
 
 
 def test_a_lock_removed_while_the_connection_was_lost_is_no_restart(
@@ -127,4 +118,4 @@ def test_a_lock_removed_while_the_connection_was_lost_is_no_restart(
         with pytest.raises(RefusedError, match="the lock was removed, by unlock or"):
             lock.take_again()
         assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
-    instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
+    drop_lock(instance)
