@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
 import pytest
 
@@ -104,33 +103,6 @@ def test_logins_with_caching_sha2_password(project: Project, instance: Instance)
     project.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
     project.write(f"variables: {{{plugin}: mysql_native_password}}\n")
     applied()
-
-
-@pytest.mark.since("2.6.0", "mysql-have_ssl is off at first")
-def test_tls(fresh_proxysql: ProxySQL, offline: Project) -> None:
-    offline.connect(fresh_proxysql.instance)
-    offline.write(FILES)
-    authority = str(fresh_proxysql.folder / "proxysql-ca.pem")
-    assert plan("--tls-ca", authority).code == 2
-    assert plan("--tls-required").code == 2
-    assert plan("--tls-required", "--tls-ca", authority).code == 2
-
-    wrong = offline.folder / "wrong.pem"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=other"),
-            *("-keyout", str(offline.folder / "key.pem"), "-out", str(wrong)),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    said(plan("--tls-ca", str(wrong)), 1, "TLS failed", "verify failed", "--tls-ca")
-    said(plan("--tls-ca", "nowhere.pem"), 1, "--tls-ca nowhere.pem")
-    said(plan("--tls-ca", "proxyctl.yaml"), 1, "--tls-ca proxyctl.yaml")
-
-    fresh_proxysql.instance.execute("SET mysql-have_ssl='false'")
-    fresh_proxysql.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
-    said(plan("--tls-required"), 1, "TLS failed", "mysql-have_ssl")
 
 
 def test_the_port_for_applications(fresh_proxysql: ProxySQL, offline: Project) -> None:

@@ -63,23 +63,6 @@ def test_what_somebody_did_by_hand(
     assert drift("--quiet").code == 0
 
 
-def test_an_operators_offline_soft(in_sync: Project, instance: Instance) -> None:
-    instance.run(DB3.format("status='OFFLINE_SOFT'"))
-    instance.run(LOAD)
-    # The files do not say: it is left alone, and still told in the one line.
-    found = drift()
-    assert (found.code, len(found.out.splitlines())) == (0, 1)
-    assert (
-        "no drift (db3:3306 in hostgroup 20 OFFLINE_SOFT at RUNTIME and in MEMORY, set" in found.out
-    )
-    assert drift("--quiet").text == ""
-    in_sync.write(FILES.replace("hostname: db3,", "hostname: db3, status: ONLINE,"))
-    found = drift()
-    assert found.code == 2
-    assert "status is OFFLINE_SOFT, the files say ONLINE" in found.out
-    assert patterns(drift("--format", "json")) == {"MYSQL SERVERS": ["not_saved"]}
-
-
 def test_a_variable_of_the_restart(in_sync: Project, instance: Instance) -> None:
     in_sync.write(FILES.replace("variables:\n", "variables:\n  mysql-threads: 2\n"))
     found = drift()
@@ -97,19 +80,6 @@ def test_metrics_are_never_quiet(sandbox_project: Project) -> None:
 def test_an_error_is_not_taken_for_drift(sandbox_project: Project) -> None:
     sandbox_project.write("mysql_servers: [{hostname: 1}]\n")
     assert drift("--quiet").code == 1
-
-
-def test_a_server_that_an_operator_took_off_stays_off(in_sync: Project, instance: Instance) -> None:
-    for statement in (DB3.format("status='OFFLINE_HARD'"), LOAD, SAVE):
-        instance.run(statement)
-    in_sync.write(FILES.replace("hostname: db3,", "hostname: db3, compression: 1,"))
-    applied()
-    seen = "SELECT count(*) FROM runtime_mysql_servers WHERE hostname='db3' AND status='ONLINE'"
-    assert instance.query(seen) == [("0",)]
-    assert proxyctl("plan", "--detailed-exitcode").code == 0
-    in_sync.write(FILES.replace("hostname: db3,", "hostname: db3, status: ONLINE,"))
-    applied()
-    assert instance.query(seen) == [("1",)]
 
 
 def test_drift_as_metrics(project: Project) -> None:

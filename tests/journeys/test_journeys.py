@@ -193,20 +193,6 @@ def test_change_what_runs(project: Project, instance: Instance) -> None:
     ) == [("8.4.0",)]
 
 
-def test_drift_is_found_named_and_mended(project: Project, instance: Instance) -> None:
-    project.write(FILES)
-    applied()
-    instance.execute("UPDATE mysql_servers SET weight=7 WHERE hostname='db2'")
-    instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
-    found = proxyctl("drift")
-    assert found.code == 2
-    assert "1 row differs" in found.out
-    assert "weight is 7, the files say 100" in found.out
-    assert "MEMORY and RUNTIME were changed and not saved" in found.out
-    applied()
-    assert proxyctl("drift").code == 0
-
-
 def test_no_save_leaves_disk_alone(project: Project, instance: Instance) -> None:
     project.write(FILES)
     before = of_layer(dump(instance), "DISK")

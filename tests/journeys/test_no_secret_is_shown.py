@@ -23,8 +23,10 @@ from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
 from tests.journeys.command_lines import ARGUMENTS, NOT_RUN
 from tests.journeys.secret_story import SecretStory
+from tests.journeys.story import applied, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.sentinels import Sentinels
+from tests.support.servers import Instance
 from tests.support.snapshot_files import change_header
 
 FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
@@ -233,6 +235,44 @@ def test_a_login_that_fails_shows_none(story: SecretStory) -> None:
     assert "--password" not in {
         option for one in commands_of(build()).values() for p in one.params for option in p.opts
     }
+
+
+ANY_COLUMN = """\
+version: 1
+variables: {mysql-init_connect: {env: APP_PASSWORD}}
+mysql_servers: [{hostgroup_id: 1, hostname: {file: host}}]
+mysql_hostgroup_attributes: [{hostgroup_id: 1, init_connect: {env: APP_PASSWORD}}]
+mysql_servers_ssl_params: [{hostname: a, port: 1, ssl_key: {env: APP_PASSWORD}}]
+scheduler: [{id: 1, interval_ms: 1000, filename: /x, arg1: {env: APP_PASSWORD}}]
+"""
+OLD, NEW = "SET @a='the first'", "SET @a='the second'"
+
+
+@pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
+@pytest.mark.parametrize("layer", ["memory", "runtime"])
+def test_a_reference_is_not_shown_where_only_some_layers_differ(
+    project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch, layer: str
+) -> None:
+    """As an apply that was killed leaves it: MEMORY, and perhaps RUNTIME, hold the new text."""
+    project.write("db1\n", "host")
+    project.write(ANY_COLUMN)
+    monkeypatch.setenv("APP_PASSWORD", OLD)
+    applied()
+    monkeypatch.setenv("APP_PASSWORD", NEW)
+    new = NEW.replace("'", "''")
+    variable = "variable_name='mysql-init_connect'"
+    instance.execute(f"UPDATE global_variables SET variable_value='{new}' WHERE {variable}")
+    for column, table in (("arg1", "scheduler"), ("init_connect", "mysql_hostgroup_attributes")):
+        instance.execute(f"UPDATE {table} SET {column}='{new}'")
+    if layer == "runtime":
+        for module in ("MYSQL VARIABLES", "SCHEDULER", "MYSQL SERVERS"):
+            instance.execute(f"LOAD {module} TO RUNTIME")
+    told = [plan("--format", f).text for f in ("text", "json", "markdown", "sql")]
+    told += [proxyctl("drift", "--format", f).text for f in ("text", "json", "prometheus")]
+    told.append(applied("--debug").text)
+    for text in told:
+        assert "the first" not in text
+        assert "the second" not in text
 
 
 def processes_below(pid: int) -> list[Path]:

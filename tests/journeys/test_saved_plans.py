@@ -139,3 +139,12 @@ def test_an_edited_plan_cannot_bring_in_a_statement(
 def test_no_plan_file_is_said_so(sandbox_project: Project) -> None:
     found = proxyctl("apply", "nowhere.out")
     assert (found.code, found.err) == (1, "error: nowhere.out: No such file or directory\n")
+
+
+def test_a_saved_plan_does_not_replace_another_file(project: Project, instance: Instance) -> None:
+    project.write("version: 1\nmysql_servers: []\n")
+    found = plan("-o", "proxyctl.yaml")
+    assert found.code == 3
+    assert "proxyctl.yaml" in found.err
+    assert plan("-o", "saved.json").code == 0
+    assert plan("-o", "saved.json").code == 0

@@ -111,6 +111,8 @@ def test_tls_with_certificates_of_our_own(
     assert found.code == 2, found.text
     assert "TLSv1.3, the certificate is not verified" in found.err
     said(plan("--tls-ca", str(stranger)), 1, "TLS failed", "certificate verify failed")
+    said(plan("--tls-ca", "nowhere.pem"), 1, "--tls-ca nowhere.pem")
+    said(plan("--tls-ca", "proxyctl.yaml"), 1, "--tls-ca proxyctl.yaml")
 
     offline.write(
         f"instances:\n  - {{name: px, host: 127.0.0.1, port: {fresh_proxysql.port}, user: admin,"

@@ -52,6 +52,14 @@ def test_a_status_that_was_loaded_and_saved_stays_and_is_named(
     held = in_layers(instance, STATUS)
     assert held["MEMORY"] == held["DISK"] == [(status,)]
     assert held["RUNTIME"] == ([] if status == "OFFLINE_HARD" else [(status,)])
+    in_sync.write(WEIGHT.replace("hostname: db3,", "hostname: db3, status: ONLINE,"))
+    drift = proxyctl("drift")
+    assert (drift.code, f"status is {status}, the files say ONLINE" in drift.out) == (2, True)
+    applied()
+    held = in_layers(instance, STATUS)
+    assert held["MEMORY"] == held["DISK"] == [("ONLINE",)]
+    # A LOAD does not end a shunning that RUNTIME began with.
+    assert held["RUNTIME"] == [("SHUNNED" if status == "SHUNNED" else "ONLINE",)]
 
 
 @pytest.mark.parametrize(
