@@ -17,7 +17,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import ask, parse_rows, rows_text
 from proxyctl.plan.diff import NOT_PUBLISHED, counts
 from proxyctl.state.compare import Difference, differences, fold_users
-from proxyctl.state.families import Family
+from proxyctl.state.families import Family, ServerColumns
 from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, sorted_keys
 from proxyctl.state.runtime import is_copied, runtime_image
 from proxyctl.state.servers import compare_servers
@@ -174,8 +174,8 @@ def runtime_shortfalls(
         return
     image = runtime_image(layout, loaded)
     if layout.name in ("mysql_servers", "pgsql_servers"):
-        status = layout.index["status"]
-        live = {k: r for k, r in found.items() if str(r[status]).upper() != "OFFLINE_HARD"}
+        columns = ServerColumns.of(layout)
+        live = {key: row for key, row in found.items() if not columns.is_off(row)}
         verdict = compare_servers(layout, live, image, families)
         yield from (Shortfall(layout, difference) for difference in verdict.differences)
         return

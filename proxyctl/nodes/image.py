@@ -21,11 +21,10 @@ from proxyctl.state.families import (
     by_hostgroup,
     drain_columns,
     node_text,
-    takes_queries,
     with_cells,
 )
-from proxyctl.state.placement import placed_rows
-from proxyctl.state.row import Row, Rows
+from proxyctl.state.placement import heirs, placed_rows, promote
+from proxyctl.state.row import Rows
 from proxyctl.text import nearest
 
 _LISTED = 8
@@ -149,23 +148,7 @@ def _heir(standing: Standing, family: Family, node: Node, image: Rows) -> Node |
     """Return the node that the Galera monitor would make the next writer."""
     if not family.is_galera:
         return None
-    columns = standing.columns
-    serving = {
-        columns.node(row)
-        for row in image.values()
-        if row[columns.hostgroup] in family.hostgroups - {family.writer, family.offline}
-        and columns.takes_queries(row)
-    }
-    waiting = [
-        row
-        for row in image.values()
-        if row[columns.hostgroup] == family.writer
-        and row[columns.status] == "SHUNNED"
-        and takes_queries("ONLINE", row[columns.weight], row[columns.max_connections])
-        and columns.node(row) in serving - {node}
-    ]
-    best = max(waiting, key=columns.election, default=None)
-    return None if best is None else columns.node(best)
+    return next((one for one in heirs(standing.layout, family, image) if one != node), None)
 
 
 def _take_over(standing: Standing, family: Family, node: Node, image: Rows) -> None:
@@ -183,31 +166,24 @@ def _take_over(standing: Standing, family: Family, node: Node, image: Rows) -> N
 
 
 def _swap(standing: Standing, family: Family, old: Node, heir: Node, image: Rows) -> None:
-    """Swap the places of the writer and its heir. Changes: image.
-
-    The heir gives up the hostgroups that a writer is not in, unless nobody else serves there.
-    """
+    """Swap the places of the writer and its heir. Changes: image."""
     columns, layout = standing.columns, standing.layout
 
-    def rows_of(node: Node) -> dict[Value, Row]:
-        return {
-            row[columns.hostgroup]: row
-            for row in image.values()
-            if columns.node(row) == node and row[columns.hostgroup] in family.hostgroups
-        }
+    def places(node: Node) -> set[Value]:
+        rows = (row for row in image.values() if columns.node(row) == node)
+        return {row[columns.hostgroup] for row in rows} & family.hostgroups
 
-    def put(row: Row, hostgroup: Value, status: str) -> None:
+    olds, left = places(old), places(heir) - places(old)
+    promote(layout, family, heir, olds, image)
+    row = next(
+        row
+        for row in image.values()
+        if columns.node(row) == old and row[columns.hostgroup] == family.writer
+    )
+    statuses = {family.writer: "SHUNNED"} | dict.fromkeys(left, "ONLINE")
+    for hostgroup, status in statuses.items():
         placed = with_cells(row, {columns.hostgroup: hostgroup, columns.status: status})
         image[layout.key_of(placed)] = placed
-
-    olds, heirs = rows_of(old), rows_of(heir)
-    left = heirs.keys() - olds.keys()
-    put(heirs[family.writer], family.writer, "ONLINE")
-    put(olds[family.writer], family.writer, "SHUNNED")
-    for hostgroup in left:
-        put(olds[family.writer], hostgroup, "ONLINE")
-        if hostgroup == family.backup or standing.usable(image, hostgroup) - {old, heir}:
-            del image[layout.key_of(heirs[hostgroup])]
 
 
 def reasons_against(standing: Standing, node: Node, image: Rows) -> Iterator[str]:

@@ -12,7 +12,14 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts, read_pool
 from proxyctl.instance.read import query_whole, read_layouts, read_rows
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
-from proxyctl.state.families import FAMILY_TABLES, Family, Node, ServerColumns, families_in
+from proxyctl.state.families import (
+    FAMILY_TABLES,
+    Family,
+    Node,
+    ServerColumns,
+    by_hostgroup,
+    families_in,
+)
 from proxyctl.state.row import Key, Layer, Row, Rows
 
 _LAST_CHECKS = {
@@ -132,7 +139,7 @@ def node_groups(
     `layout` is that of mysql_servers; `connections` is keyed by hostgroup, host and port.
     """
     columns = ServerColumns.of(layout)
-    in_family = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+    in_family = by_hostgroup(families)
     views: dict[tuple[Value, ...], dict[Node, NodeView]] = {}
 
     def view_of(row: Row) -> tuple[dict[Node, NodeView], NodeView]:

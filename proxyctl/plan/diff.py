@@ -16,6 +16,7 @@ from proxyctl.state.families import (
     FAMILY_TABLES,
     Family,
     Node,
+    ServerColumns,
     drained_nodes,
     families_in,
     monitored,
@@ -218,7 +219,8 @@ def _diff_servers(
 ) -> TableDiff:
     """Compare servers: the monitor moves nodes of families between hostgroups at RUNTIME."""
     memory, disk = rows[Layer.MEMORY], rows[Layer.DISK]
-    runtime = {k: row for k, row in rows[Layer.RUNTIME].items() if not is_offline_hard(layout, row)}
+    columns = ServerColumns.of(layout)
+    runtime = {key: row for key, row in rows[Layer.RUNTIME].items() if not columns.is_off(row)}
     drained = drained_nodes(layout, runtime, memory, disk)
     families = (*around.memory_families, *around.families)
     place = place_of(families) if families else None
@@ -353,15 +355,11 @@ def taken_off(
     layout: Layout, target: Rows, runtime: Rows, place: Callable[[Key], Key] | None
 ) -> set[Key]:
     """Return the servers that will be OFFLINE_HARD in MEMORY and that RUNTIME no longer has."""
-    found = {key for key, row in target.items() if is_offline_hard(layout, row)}
+    columns = ServerColumns.of(layout)
+    found = {key for key, row in target.items() if columns.is_off(row)}
     place = place or (lambda key: key)
     live = {place(key) for key in runtime} if found else set()
     return {key for key in found if place(key) not in live}
-
-
-def is_offline_hard(layout: Layout, row: DesiredRow) -> bool:
-    """Return whether a server row is OFFLINE_HARD: such rows never reach RUNTIME."""
-    return str(row[layout.index["status"]]).upper() == "OFFLINE_HARD"
 
 
 def _by_family(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.families import FAMILY_TABLES, Family, families_in
+from proxyctl.state.families import FAMILY_TABLES, ServerColumns, by_hostgroup, families_in
 
 _SERVERS = "mysql_servers"
 _KINDS = {
@@ -58,10 +57,7 @@ class HostgroupServers:
         self._by_hostgroup = _backends(configuration)
         layouts = {name: held.layout for name, held in configuration.tables.items()}
         tables = {n: configuration.rows(n) for n in FAMILY_TABLES if n in layouts}
-        found = families_in(layouts, tables, rds_discovery=False)
-        self._families: Mapping[object, Family] = {
-            hostgroup: family for family in found for hostgroup in family.hostgroups
-        }
+        self._families = by_hostgroup(families_in(layouts, tables, rds_discovery=False))
 
     def of(self, hostgroup: int) -> tuple[Backend, ...]:
         """Return the servers whose rows name the hostgroup, by hostname."""
@@ -100,14 +96,12 @@ def _backends(configuration: Configuration) -> dict[object, tuple[Backend, ...]]
     held = configuration.tables.get(_SERVERS)
     if held is None:
         return {}
-    at = held.layout.index
+    columns = ServerColumns.of(held.layout)
     found: dict[object, list[Backend]] = {}
-    for row in sorted(held.rows.values(), key=lambda row: str(row[at["hostname"]])):
-        status = str(row[at["status"]]).upper()
-        if status == "OFFLINE_HARD":
-            continue
-        backend = Backend(
-            str(row[at["hostname"]]), int(row[at["port"]] or 0), status, int(row[at["weight"]] or 0)
-        )
-        found.setdefault(row[at["hostgroup_id"]], []).append(backend)
+    for row in sorted(held.rows.values(), key=lambda row: str(row[columns.hostname])):
+        if not columns.is_off(row):
+            hostname, port = columns.node(row)
+            status = str(row[columns.status]).upper()
+            backend = Backend(str(hostname), int(port or 0), status, int(row[columns.weight] or 0))
+            found.setdefault(row[columns.hostgroup], []).append(backend)
     return {hostgroup: tuple(backends) for hostgroup, backends in found.items()}

@@ -151,6 +151,10 @@ class ServerColumns:
         """Return the node a row is about."""
         return (row[self.hostname], row[self.port])  # type: ignore[return-value]
 
+    def is_off(self, row: DesiredRow) -> bool:
+        """Return whether a row is OFFLINE_HARD: such a row never reaches RUNTIME."""
+        return str(row[self.status]).upper() == "OFFLINE_HARD"
+
     def takes_queries(self, row: Row) -> bool:
         """Return whether ProxySQL sends new queries to the server of a row at RUNTIME."""
         return takes_queries(row[self.status], row[self.weight], row[self.max_connections])
@@ -221,8 +225,7 @@ def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> fr
         return {
             columns.node(row)
             for row in rows.values()
-            if str(row[columns.status]).upper() != "OFFLINE_HARD"
-            and not (open_only and drain_columns(columns, row))
+            if not columns.is_off(row) and not (open_only and drain_columns(columns, row))
         }
 
     shown = nodes(runtime, open_only=False) - nodes(runtime, open_only=True)

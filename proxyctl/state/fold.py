@@ -23,7 +23,7 @@ from proxyctl.catalog.variables import (
     is_secret_variable,
 )
 from proxyctl.state.compare import canonical_variable, differing, fold_users
-from proxyctl.state.families import Family, ServerColumns, without_shunning
+from proxyctl.state.families import Family, ServerColumns, by_hostgroup, without_shunning
 from proxyctl.state.passwords import hashed_password
 from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, Secret, sorted_keys
 from proxyctl.state.runtime import as_configured, ignored_rows, runtime_image
@@ -117,10 +117,10 @@ def _unique_values(layout: Layout, row: Row) -> list[tuple[object, ...]]:
 def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]) -> Rows:
     columns = ServerColumns.of(layout)
     result: Rows = {}
-    family_of = {hostgroup: family for family in families for hostgroup in family.hostgroups}
+    family_of = by_hostgroup(families)
     standing: dict[tuple[int, Value, Value], Row] = {}
     for key, row in runtime.items():
-        if str(row[columns.status]).upper() == "OFFLINE_HARD":
+        if columns.is_off(row):
             continue
         family = family_of.get(row[columns.hostgroup])
         if family is None:
@@ -144,9 +144,7 @@ def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]
         if place not in explained:
             result[layout.key_of(row)] = without_shunning(columns, row)
     switched_off = {
-        key: row
-        for key, row in memory.items()
-        if key not in result and str(row[columns.status]).upper() == "OFFLINE_HARD"
+        key: row for key, row in memory.items() if key not in result and columns.is_off(row)
     }
     return result | switched_off
 

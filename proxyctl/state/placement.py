@@ -7,7 +7,7 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.state.families import (
@@ -16,6 +16,7 @@ from proxyctl.state.families import (
     ServerColumns,
     drain_columns,
     main_hostgroup,
+    takes_queries,
     with_cells,
     without_shunning,
 )
@@ -45,10 +46,10 @@ def placed_rows(
             result[key] = with_cells(result[key], {position: row[position] for position in held})
     for family in families:
         known = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
-        mine = [row for row in known if not _is_off(columns, row)]
+        mine = [row for row in known if not columns.is_off(row)]
         standing: dict[Node, list[Row]] = {}
         for row in runtime.values():
-            if row[columns.hostgroup] in family.hostgroups and not _is_off(columns, row):
+            if row[columns.hostgroup] in family.hostgroups and not columns.is_off(row):
                 standing.setdefault(columns.node(row), []).append(row)
         nodes = {columns.node(row) for row in known}
         for row in mine:
@@ -69,49 +70,74 @@ def with_successors(
     Left alone, the writer hostgroup would have no ONLINE node until the monitor's next check, and
     then the reader hostgroup none. The node it will choose takes the place of the one that leaves.
     """
-    result = dict(placed)
+    columns, result = ServerColumns.of(layout), dict(placed)
     for family in families:
-        if family.is_galera:
-            _succeed(layout, family, runtime, result)
+        if not family.is_galera:
+            continue
+        staying = {
+            columns.node(row)
+            for row in result.values()
+            if row[columns.hostgroup] in family.hostgroups and not columns.is_off(row)
+        }
+        leaving = (
+            columns.node(row)
+            for row in runtime.values()
+            if row[columns.hostgroup] == family.writer and row[columns.status] == "ONLINE"
+            if columns.node(row) not in staying
+        )
+        for old, heir in zip(leaving, heirs(layout, family, result), strict=False):
+            places = {key[0] for key, row in runtime.items() if columns.node(row) == old}
+            promote(layout, family, heir, places, result)
     return result
 
 
-def _succeed(layout: Layout, family: Family, runtime: Rows, result: Rows) -> None:
-    """Let heirs take the places of writers that leave the family. Changes: result."""
+def heirs(layout: Layout, family: Family, rows: Rows) -> list[Node]:
+    """Return the nodes that the Galera monitor would make writers next, the first one first.
+
+    Such a node is SHUNNED in the writer hostgroup, and takes queries in another one.
+    """
     columns = ServerColumns.of(layout)
-
-    def nodes_of(rows: Rows) -> dict[Node, dict[Value, Row]]:
-        found: dict[Node, dict[Value, Row]] = {}
-        for row in rows.values():
-            if row[columns.hostgroup] in family.hostgroups and not _is_off(columns, row):
-                found.setdefault(columns.node(row), {})[row[columns.hostgroup]] = row
-        return found
-
-    def is_writer(rows: dict[Value, Row]) -> bool:
-        return family.writer in rows and rows[family.writer][columns.status] == "ONLINE"
-
-    before, staying = nodes_of(runtime), nodes_of(result)
-    leaving = [rows for node, rows in before.items() if node not in staying and is_writer(rows)]
-    heirs = [rows for rows in staying.values() if _may_write(columns, family, rows)]
-    heirs.sort(key=lambda rows: columns.election(rows[family.writer]), reverse=True)
-    for old, heir in zip(leaving, heirs, strict=False):
-        row = heir[family.writer]
-        result[layout.key_of(row)] = with_cells(row, {columns.status: "ONLINE"})
-        for hostgroup in heir.keys() - old.keys():
-            if sum(key[0] == hostgroup for key in result) > 1:
-                del result[layout.key_of(heir[hostgroup])]
+    serving = {
+        columns.node(row)
+        for row in rows.values()
+        if row[columns.hostgroup] in family.hostgroups - {family.writer, family.offline}
+        and columns.takes_queries(row)
+    }
+    waiting = [
+        row
+        for row in rows.values()
+        if row[columns.hostgroup] == family.writer
+        and row[columns.status] == "SHUNNED"
+        and takes_queries("ONLINE", row[columns.weight], row[columns.max_connections])
+        and columns.node(row) in serving
+    ]
+    return [columns.node(row) for row in sorted(waiting, key=columns.election, reverse=True)]
 
 
-def _may_write(columns: ServerColumns, family: Family, rows: Mapping[Value, Row]) -> bool:
-    """Whether a node waits to be a writer: SHUNNED there, serving elsewhere and not drained."""
-    row = rows.get(family.writer)
-    if row is None or row[columns.status] != "SHUNNED" or row[columns.max_connections] == 0:
-        return False
-    return any(
-        other[columns.status] == "ONLINE"
-        for hostgroup, other in rows.items()
-        if hostgroup != family.offline
-    )
+def promote(
+    layout: Layout, family: Family, heir: Node, places: Collection[Value], rows: Rows
+) -> None:
+    """Make a node the writer, in the `places` (hostgroups) of the old one. Changes: rows.
+
+    It gives up the other hostgroups, unless nobody else serves there.
+    """
+    columns = ServerColumns.of(layout)
+    for key, row in list(rows.items()):
+        hostgroup = row[columns.hostgroup]
+        if columns.node(row) != heir or hostgroup not in family.hostgroups:
+            continue
+        if hostgroup == family.writer:
+            rows[key] = with_cells(row, {columns.status: "ONLINE"})
+        elif hostgroup not in places and (
+            hostgroup == family.backup
+            or any(
+                other[columns.hostgroup] == hostgroup
+                and columns.node(other) != heir
+                and columns.takes_queries(other)
+                for other in rows.values()
+            )
+        ):
+            del rows[key]
 
 
 def _place_configured(
@@ -171,8 +197,3 @@ def _galera_status(
         other[columns.hostgroup] == family.writer for other in online
     )
     return "SHUNNED" if serves or waits else "ONLINE"
-
-
-def _is_off(columns: ServerColumns, row: Row) -> bool:
-    """Whether RUNTIME does not get the row: it is in MEMORY only."""
-    return str(row[columns.status]).upper() == "OFFLINE_HARD"

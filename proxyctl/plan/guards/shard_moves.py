@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout
 from proxyctl.plan.guards.shard_names import names_in
 from proxyctl.plan.plan import Refusal, ShardMove
-from proxyctl.routing import Request, Route, Router, Source
+from proxyctl.routing import Source
 from proxyctl.routing.probes import writes_to
+from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.router import router_of
 from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.sides import Sides
@@ -225,58 +227,46 @@ def _shards_of_row(layout: Layout, row: Iterable[object], sharding: str) -> Iter
 
 
 # Where they go ----------------------------------------------------------------------------------
-@dataclass
+@dataclass(frozen=True, eq=False)
 class _Judge:
     """Tells where queries on a name go before and after, and whether that is a move."""
 
     sides: Sides
-    routers: tuple[Router, Router] = field(init=False)
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def _reach(self) -> tuple[Reach, Reach]:
         before, after = self.sides.before, self.sides.after
         engine = "mysql-query_processor_regex"
         first = router_of(before)
         shared = first.patterns if before.variable(engine) == after.variable(engine) else None
-        self.routers = first, router_of(after, patterns=shared)
-        self._servers = HostgroupServers(before), HostgroupServers(after)
-        self._users = self._usernames()
-        self._named_schemas = frozenset(
-            rule.schemaname for router in self.routers for rule in router.rules if rule.schemaname
-        )
-        self._applying = [
-            frozenset(rule.rule_id for rule in router.rules if rule.apply)
-            for router in self.routers
-        ]
-        self._known: dict[tuple[int, str], tuple[Route, ...]] = {}
-        self._taking: dict[int, bool] = {}
+        return Reach(first), Reach(router_of(after, patterns=shared))
 
-    def _usernames(self) -> list[str]:
-        """Return users who can log in now and afterwards; of those that are alike, one."""
-        before, after = self.routers
-        named = {rule.username for router in self.routers for rule in router.rules}
-        named |= {key[0] for router in self.routers for key, _ in router.fast_routing.items()}
+    @cached_property
+    def _servers(self) -> tuple[HostgroupServers, HostgroupServers]:
+        return HostgroupServers(self.sides.before), HostgroupServers(self.sides.after)
+
+    @cached_property
+    def _users(self) -> list[str]:
+        """The users who can log in now and afterwards; of those that are alike, one."""
+        before, after = (reach.classes for reach in self._reach)
+        tables = (side.tables.get(FAST_ROUTING) for side in (self.sides.before, self.sides.after))
+        routed = {name for table in tables if table for name in table.column("username")}
         alike: dict[object, str] = {}
-        for name in self._logins():
-            one, other = before.user(name), after.user(name)
-            if one is not None and other is not None:
-                alike.setdefault(name if name in named else (one, other), name)
+        for name in before:
+            if name is not None and name in after:
+                alike.setdefault(name if name in routed else (before[name], after[name]), name)
         return list(alike.values())
-
-    def _logins(self) -> list[str]:
-        held = self.sides.before.tables.get("mysql_users")
-        if held is None:
-            return []
-        return sorted({str(name) for name in held.column("username")})
 
     def moves(self, shard: _Shard, *, is_leaving: bool) -> Iterator[ShardMove]:
         """Yield where the name goes now and afterwards, for each user whose data moves."""
+        before, after = self._reach
         for username in self._users if shard.username is None else [shard.username]:
-            if self.routers[0].user(username) is None:
+            if username not in before.classes:
                 continue  # nobody could send a query
-            befores = self._routes(0, shard, username)
-            afters = self._routes(1, shard, username)
-            for before, after in zip(befores, afters, strict=True):
-                current, desired = before.destination_hostgroup, after.destination_hostgroup
+            for session, query in _writes(shard, username):
+                first = before.route(session, query)
+                second = after.route(session, query)
+                current, desired = first.destination_hostgroup, second.destination_hostgroup
                 if current is None or desired is None:
                     continue
                 how = "leaves" if is_leaving else "moves"
@@ -286,7 +276,7 @@ class _Judge:
                     how = SERVERS
                 elif not self._is_elsewhere(current, desired):
                     continue
-                elif before.source is Source.DEFAULT_HOSTGROUP and not is_leaving:
+                elif first.source is Source.DEFAULT_HOSTGROUP and not is_leaving:
                     how = "enters"
                 kind = "schema" if shard.by_schema else "table"
                 yield ShardMove(shard.sharding, kind, shard.name, current, desired, how)
@@ -302,54 +292,23 @@ class _Judge:
         asked = {backend.node for backend in second.of(desired)}
         return bool(held and asked and not asked <= held)
 
+    @cache  # noqa: B019 - a judge lives as long as its plan is made
     def _takes_servers_of_others(self, hostgroup: int) -> bool:
         """Return whether a hostgroup gets servers that stood in another one until now.
 
         A server that was nowhere may be a replacement with the same data; another shard's is not.
         """
-        if hostgroup not in self._taking:
-            first, second = self._servers
-            held = {backend.node for backend in first.of_family(hostgroup)}
-            new = {backend.node for backend in second.of(hostgroup)} - held
-            self._taking[hostgroup] = bool(new & first.nodes() and first.of(hostgroup))
-        return self._taking[hostgroup]
+        first, second = self._servers
+        held = {backend.node for backend in first.of_family(hostgroup)}
+        new = {backend.node for backend in second.of(hostgroup)} - held
+        return bool(new & first.nodes() and first.of(hostgroup))
 
-    def _routes(self, side: int, shard: _Shard, username: str) -> tuple[Route, ...]:
-        if not shard.by_schema:
-            name = shard.name if _PLAIN_NAME.fullmatch(shard.name) else f"`{shard.name}`"
-            return self._asked(side, username, shard.schemaname, name)
-        if shard.name in self._named_schemas:
-            return self._asked(side, username, shard.name, "x")
-        # Rules do not tell this schema from others: what they say is asked once, and fast routing,
-        # which may have a million rows, is looked up.
-        key = (side, username)
-        if key not in self._known:
-            self._known[key] = self._asked(side, username, "\0", "x")
-        return tuple(self._in_schema(side, username, shard.name, one) for one in self._known[key])
 
-    def _in_schema(self, side: int, username: str, schemaname: str, route: Route) -> Route:
-        router = self.routers[side]
-        has_applied = route.matched_rules and route.matched_rules[-1] in self._applying[side]
-        if router.last_rule_applies or has_applied:
-            return route
-        key = router.fast_routing.find(username, schemaname, route.flagIN)
-        if key is None:
-            return route
-        hostgroup = router.fast_routing[key]
-        return replace(route, destination_hostgroup=hostgroup, source=Source.FAST_ROUTING)
-
-    def _asked(
-        self, side: int, username: str, schemaname: str | None, name: str
-    ) -> tuple[Route, ...]:
-        """Return where writes go. A session begins at flagIN 0: rules lead on to the section's."""
-        router = self.routers[side]
-        return tuple(
-            router.evaluate(
-                Request(
-                    query.encode("utf-8", "surrogateescape"),
-                    username=username,
-                    schemaname=schemaname,
-                )
-            )
-            for query in writes_to(name)
-        )
+def _writes(shard: _Shard, username: str) -> Iterator[tuple[Session, str]]:
+    """Yield the writes on a name. A session begins at flagIN 0: rules lead on to the section's."""
+    session, name = Session(username, shard.schemaname), shard.name
+    if shard.by_schema:
+        session, name = Session(username, shard.name), "x"
+    elif not _PLAIN_NAME.fullmatch(name):
+        name = f"`{name}`"
+    yield from ((session, query) for query in writes_to(name))
