@@ -9,8 +9,8 @@ from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.current import Current
 from proxyctl.plan.inspect import begin_reading, inspect, look_at
-from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, select, sides
-from proxyctl.plan.plan import Plan
+from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, routing_change, select, sides
+from proxyctl.plan.plan import Plan, ShardMove
 from proxyctl.routing.sides import Sides
 from proxyctl.state.row import Desired
 
@@ -48,6 +48,18 @@ def plan_with_sides(
     return planned(client, desired, current, options), sides(desired, current)
 
 
+def routing_change_of(client: AdminClient, files: ParsedFiles) -> tuple[Sides, list[ShardMove]]:
+    """Return what routes queries now and with the files applied, and what changes shard.
+
+    A rule that ProxySQL takes and that cannot match is no mistake here. Sends SELECTs only.
+    Raises: ConfigError, InstanceError.
+    """
+    desired, current = _inspected(
+        client, files, DEFAULT_OPTIONS, routing=True, takes_dead_rules=True
+    )
+    return routing_change(desired, current)
+
+
 def _inspected(
     client: AdminClient,
     files: ParsedFiles,
@@ -55,11 +67,14 @@ def _inspected(
     *,
     taken_over: Mapping[str, bool] | None = None,
     routing: bool = False,
+    takes_dead_rules: bool = False,
 ) -> tuple[Desired, Current]:
     """Compile the files for the instance, and inspect it."""
     look = look_at(client, taken_over)
     reading = begin_reading(client, look, () if options.only else files.sections)
-    desired = files.project(look.version, additions=look.additions).desired
+    desired = files.project(
+        look.version, takes_dead_rules=takes_dead_rules, additions=look.additions
+    ).desired
     desired = select(desired, options.only)
     return desired, inspect(client, desired, look, reading, routing=routing)
 

@@ -119,6 +119,16 @@ def sides(desired: Desired, current: Current) -> Sides:
     return _sides(_fitted(desired, current), current, desired.hostgroup_names)
 
 
+def routing_change(desired: Desired, current: Current) -> tuple[Sides, list[ShardMove]]:
+    """Return what `sides` does, and the tables and schemas that change shard.
+
+    A rule that ProxySQL takes and that cannot match is no mistake here. Raises: ConfigError.
+    """
+    tables = _fitted(desired, current, takes_dead_rules=True)
+    found = _sides(tables, current, desired.hostgroup_names)
+    return found, shard_moves.shard_moves(found, tables)
+
+
 def _sides(
     tables: Mapping[str, DesiredTable], current: Current, hostgroup_names: Mapping[int, str]
 ) -> Sides:
@@ -131,13 +141,14 @@ def _sides(
     )
 
 
-def _fitted(desired: Desired, current: Current) -> dict[str, DesiredTable]:
+def _fitted(
+    desired: Desired, current: Current, *, takes_dead_rules: bool = False
+) -> dict[str, DesiredTable]:
     """Return the desired tables in the columns that the instance has. Raises: ConfigError."""
     look = current.look
-    found = [
-        *mistakes.misfits(desired.tables, look.layouts, look.version),
-        *mistakes_at_runtime(desired, look.facts.regex_engine),
-    ]
+    found = [*mistakes.misfits(desired.tables, look.layouts, look.version)]
+    if not takes_dead_rules:
+        found += mistakes_at_runtime(desired, look.facts.regex_engine)
     if found:
         raise ConfigError(found)
     return {name: mistakes.fit(one, look.layouts[name]) for name, one in desired.tables.items()}

@@ -283,28 +283,28 @@ def replay(
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Show what the files would change for the queries that the instance has seen."""
+    from proxyctl.plan.files import routing_change_of
     from proxyctl.render.replay_machine import replay_json
     from proxyctl.render.replay_text import replay_text
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.read import read_digests
-    from proxyctl.stats.replay.change import routing_change
     from proxyctl.stats.replay.result import replay as replayed
 
     table = read_digest_file(Path(digests)) if digests else None
     target = target_of(files, connection)
     with target.connect() as client:
-        change = routing_change(client, target.files)
+        sides, moves = routing_change_of(client, target.files)
         if table is None:
             table = read_digests(client)
     if save:
         write_digests(table, Path(save))
         say(f"{len(table.rows)} digests saved to {save}")
     with progress("replaying digests", len(table.rows)) as tell:
-        report = replayed(table, change.sides, limit=limit, progress=tell)
+        report = replayed(table, sides, limit=limit, progress=tell)
     if format is TextFormat.JSON:
-        write(replay_json(report, change.moves))
+        write(replay_json(report, moves))
     else:
-        write(replay_text(report, change.moves, style()))
-    if detailed_exitcode and (report.moves or change.moves):
+        write(replay_text(report, moves, style()))
+    if detailed_exitcode and (report.moves or moves):
         return ExitCode.DIFFERENCES
     return ExitCode.DONE
