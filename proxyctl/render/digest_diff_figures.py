@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from proxyctl.render.style import shown
+from proxyctl.render.style import seen_hostgroup, shown
 from proxyctl.stats.diff import Diff, Entry, Verdict
+from proxyctl.stats.model import Group
 from proxyctl.stats.units import number_text, share_text, time_text
 
 WORDS = {
@@ -64,19 +65,20 @@ def totals_of(diff: Diff) -> list[tuple[str, str, str, str]]:
 
 def name_of(diff: Diff, entry: Entry) -> str:
     """Return what an entry is about: its digest, and the other columns that were asked for."""
-    parts = [
-        shown(value, limit=60) if by == "digest" else f"{by} {shown(value, limit=60)}"
-        for by, value in zip(diff.by, entry.key, strict=True)
-    ]
+    parts = []
+    for by, value in zip(diff.by, entry.key, strict=True):
+        text = shown(value, limit=60)
+        if by is Group.HOSTGROUP:
+            text = seen_hostgroup(int(value), diff.hostgroup_names)
+        parts.append(text if by is Group.DIGEST else f"{by} {text}")
     return "  ".join(parts)
 
 
-def hostgroups_text(calls: Mapping[int, int]) -> str:
-    """Return where queries went: `10 75.0%, 20 25.0%`; `-1` is the query cache."""
+def hostgroups_text(calls: Mapping[int, int], names: Mapping[int, str]) -> str:
+    """Return where queries went: `10 (writer) 75.0%, query cache 25.0%`."""
     total = sum(calls.values())
     return ", ".join(
-        f"{'query cache' if number == -1 else number}"
-        + (f" {share_text(count / total)}" if len(calls) > 1 else "")
+        seen_hostgroup(number, names) + (f" {share_text(count / total)}" if len(calls) > 1 else "")
         for number, count in sorted(calls.items(), key=lambda item: -item[1])
     )
 

@@ -46,7 +46,8 @@ def _cells(diff: Diff, entry: Entry) -> list[str]:
     busy, rate = diff.busy(entry), diff.rate(entry)
     before, after = entry.before, entry.after
     one, other = (
-        hostgroups_text(calls) for calls in (entry.hostgroups_before, entry.hostgroups_after)
+        hostgroups_text(calls, diff.hostgroup_names)
+        for calls in (entry.hostgroups_before, entry.hostgroups_after)
     )
     is_known = after.count_star and entry.verdict is not Verdict.FEW_CALLS
     word = verdict_text(entry) + (", moved" if entry.is_moved else "")

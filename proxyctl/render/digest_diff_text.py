@@ -108,9 +108,9 @@ def figure_texts(diff: Diff, entry: Entry) -> list[str]:
     rates = [rate_text(rate) for rate in diff.rate(entry)]
     busy = [f"{time_text(time)}/s" for time in diff.busy(entry)]
     if not other.count_star:
-        where = hostgroups_text(entry.hostgroups_before)
+        where = hostgroups_text(entry.hostgroups_before, diff.hostgroup_names)
         return [f"was {busy[0]}", rates[0], f"avg {time_text(one.average)}", f"hostgroup {where}"]
-    where = hostgroups_text(entry.hostgroups_after)
+    where = hostgroups_text(entry.hostgroups_after, diff.hostgroup_names)
     if not one.count_star:
         return [
             f"time {busy[1]}",
@@ -121,7 +121,7 @@ def figure_texts(diff: Diff, entry: Entry) -> list[str]:
     is_known = entry.verdict is not Verdict.FEW_CALLS
     change = change_text(one.average, other.average) if is_known else ""
     if entry.is_moved:
-        where = f"{hostgroups_text(entry.hostgroups_before)} -> {where}"
+        where = f"{hostgroups_text(entry.hostgroups_before, diff.hostgroup_names)} -> {where}"
     return [
         f"time {busy[0]} -> {busy[1]}",
         f"{rates[0]} -> {rates[1]}",

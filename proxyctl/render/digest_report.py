@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from html import escape
 
-from proxyctl.render.style import hostgroup
-from proxyctl.stats.model import CACHE
+from proxyctl.render.style import seen_hostgroup
 from proxyctl.stats.report import Part, Report, ReportDigest
 from proxyctl.stats.units import count_text, share_text, time_text
 from proxyctl.text import printable
@@ -153,7 +152,7 @@ def _lines(report: Report, origin: Origin) -> Iterable[Line]:
             is_cut=bool(origin.max_length) and size >= (origin.max_length or 0),
             cells=_cells(digest, report),
             hostgroups=_names(
-                (hostgroup_text(number, origin.hostgroup_names) for number in digest.hostgroups),
+                (seen_hostgroup(number, origin.hostgroup_names) for number in digest.hostgroups),
                 len(digest.hostgroups),
             ),
             schemas=_names(digest.schemas, len(digest.schemas)),
@@ -193,11 +192,6 @@ def name_text(name: str) -> str:
     """Return a name of a server that is safe to show, and short."""
     text = printable(name)
     return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
-
-
-def hostgroup_text(number: int, names: Mapping[int, str]) -> str:
-    """Return a hostgroup as `10 (writer)`; -1 is ProxySQL's number for the query cache."""
-    return "query cache" if number == CACHE else hostgroup(number, names)
 
 
 def part_text(part: Part) -> str:

@@ -17,8 +17,9 @@ from typing import Any
 from xml.etree import ElementTree as Xml
 
 from proxyctl.errors import ProxyctlError
-from proxyctl.render.digest_report import hostgroup_text, moment, part_text, percent
+from proxyctl.render.digest_report import moment, part_text, percent
 from proxyctl.render.digest_report_svg import classes_of, short, svg_of
+from proxyctl.render.style import seen_hostgroup
 from proxyctl.stats.model import CACHE
 from proxyctl.stats.report import Interval, Part, Report, ReportDigest, first_parts
 from proxyctl.stats.units import time_text
@@ -108,7 +109,7 @@ class _Palette:
     def label(self, part: Part) -> str:
         """Return what the part of a hostgroup, or that of all the others, is called."""
         is_hostgroup = part.name.lstrip("-").isdecimal()
-        return hostgroup_text(int(part.name), self._names) if is_hostgroup else part.name
+        return seen_hostgroup(int(part.name), self._names) if is_hostgroup else part.name
 
     def legend(self) -> tuple[tuple[str, str], ...]:
         kept = COLOURS - 1 if self._is_full else COLOURS
@@ -118,7 +119,7 @@ class _Palette:
         return tuple(shown)
 
     def _long(self, hostgroup: int) -> str:
-        text = hostgroup_text(hostgroup, self._names)
+        text = seen_hostgroup(hostgroup, self._names)
         return text if hostgroup == CACHE else f"hostgroup {text}"
 
 

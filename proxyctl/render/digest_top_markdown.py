@@ -36,9 +36,13 @@ def digest_top_markdown(top: Top) -> str:
     lines.append(_line(["---:"] * len(HEADS) + ["---"] * (len(heads) - len(HEADS))))
     for number, row in enumerate(top.rows, 1):
         cells = [*figures_of(number, row)]
-        cells += [code_span(group_value(group, value)) for group, value in row.group.items()]
+        cells += [
+            code_span(group_value(group, value, top.hostgroup_names))
+            for group, value in row.group.items()
+        ]
         cells += [_text(row)] * has_text
-        cells += [code_span(caught_text(row.caught)) if row.caught else ""] * has_rules
+        caught = caught_text(row.caught, top.hostgroup_names)
+        cells += [code_span(caught) if row.caught else ""] * has_rules
         lines.append(_line(cells))
     return "\n".join(lines) + "\n"
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from proxyctl.render.style import PLAIN, Style, shown
+from proxyctl.render.style import PLAIN, Style, hostgroup, seen_hostgroup, shown
 from proxyctl.render.wrapped import wrapped
-from proxyctl.stats.model import Group
+from proxyctl.stats.model import CACHE, Group
 from proxyctl.stats.top.listing import Caught, Fate, Top, TopRow
 from proxyctl.stats.units import count_text, number_text, share_text, time_text
 from proxyctl.text import printable
@@ -38,12 +38,13 @@ def digest_top_text(
     widths = [max(map(len, column)) for column in zip(*figures, strict=True)]
     lines.append(style("dim", _aligned(HEADS, widths)))
     for row, cells in zip(top.rows, figures[1:], strict=True):
-        lines += _beside(_aligned(cells, widths), "  ".join(_group_texts(row)), width)
+        aside = "  ".join(_group_texts(row, top.hostgroup_names))
+        lines += _beside(_aligned(cells, widths), aside, width)
         longest = None if has_whole_texts else width - _INDENT
         lines += [" " * _INDENT + text for text in _texts(row, longest)]
         if top.options.with_rules:
             lines += wrapped(
-                f"-> {caught_text(row.caught)}",
+                f"-> {caught_text(row.caught, top.hostgroup_names)}",
                 width,
                 first=" " * _INDENT,
                 then=" " * (_INDENT + 3),
@@ -91,21 +92,20 @@ def figures_of(number: int, row: TopRow) -> tuple[str, ...]:
     )
 
 
-def group_value(group: Group, value: str | int) -> str:
+def group_value(group: Group, value: str | int, names: Mapping[int, str]) -> str:
     """Return the value of a group column for people."""
-    if group is Group.HOSTGROUP and value == -1:
-        return "-1 (no backend: the query cache)"
-    return shown(value)
+    return seen_hostgroup(int(value), names) if group is Group.HOSTGROUP else shown(value)
 
 
-def caught_text(caught: Sequence[Caught]) -> str:
+def caught_text(caught: Sequence[Caught], names: Mapping[int, str]) -> str:
     """Return what the rules do with a group, the biggest part first."""
     if not caught:
         return "not looked up: others of the list have too many entries"
     parts = []
     total = sum(one.load.count_star for one in caught)
     for one in caught[:_MOST_FATES]:
-        text = " or ".join(map(fate_text, one.fates[:_MOST_FATES])) or "cannot be told"
+        fates = [fate_text(fate, names) for fate in one.fates[:_MOST_FATES]]
+        text = " or ".join(fates) or "cannot be told"
         if len(one.fates) > _MOST_FATES:
             text += f" or {count_text(len(one.fates) - _MOST_FATES, 'other')}"
         share = share_text(one.load.count_star / total) if total and len(caught) > 1 else ""
@@ -115,14 +115,14 @@ def caught_text(caught: Sequence[Caught]) -> str:
     return "; ".join(parts)
 
 
-def fate_text(fate: Fate) -> str:
-    """Return one of them: `hostgroup 30 by rule 5010, cached 5000 ms`."""
+def fate_text(fate: Fate, names: Mapping[int, str]) -> str:
+    """Return one of them: `hostgroup 30 (reader) by rule 5010, cached 5000 ms`."""
     if fate.answer is not None:
         by = "" if fate.rule_id is None else f" of rule {fate.rule_id}"
         return f"answered by {printable(fate.answer)}{by}"
     if fate.hostgroup is None and fate.source == "nothing":
         return "no rule, and no such user in mysql_users"
-    where = "nowhere" if fate.hostgroup is None else f"hostgroup {fate.hostgroup}"
+    where = "nowhere" if fate.hostgroup is None else f"hostgroup {hostgroup(fate.hostgroup, names)}"
     by_rule = fate.source == "rule" and fate.rule_id is not None
     text = f"{where} by {f'rule {fate.rule_id}' if by_rule else fate.source}"
     if fate.rule_id is not None and not by_rule:
@@ -136,10 +136,11 @@ def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
 
 
-def _group_texts(row: TopRow) -> Iterator[str]:
+def _group_texts(row: TopRow, names: Mapping[int, str]) -> Iterator[str]:
     for group, value in row.group.items():
-        named = group is not Group.DIGEST
-        yield f"{group} {group_value(group, value)}" if named else group_value(group, value)
+        text = group_value(group, value, names)
+        speaks_for_itself = group is Group.DIGEST or value == CACHE
+        yield text if speaks_for_itself else f"{group} {text}"
 
 
 def _beside(figures: str, aside: str, width: int) -> list[str]:

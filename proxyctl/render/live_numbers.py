@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from proxyctl.render.style import seen_hostgroup
 from proxyctl.stats.units import share_text, size_text, time_text
 
 UNKNOWN = "-"
@@ -47,3 +48,8 @@ def part_text(share: float | None) -> str:
 def bytes_text(size: float | None) -> str:
     """Return a number of bytes; `-` when it is not known."""
     return UNKNOWN if size is None else size_text(size).replace("bytes", "B")
+
+
+def hostgroup_text(hostgroup: int, name: str) -> str:
+    """Return a hostgroup with its name, if it has one."""
+    return seen_hostgroup(hostgroup, {hostgroup: name})

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from proxyctl.errors import counted
-from proxyctl.render.live_numbers import bytes_text, duration_text, rate_text, short_text
+from proxyctl.render.live_numbers import (
+    bytes_text,
+    duration_text,
+    hostgroup_text,
+    rate_text,
+    short_text,
+)
 from proxyctl.render.live_table import WIDE, Column, Key, LiveTable
 from proxyctl.stats.live.view import HostgroupLine, ServerLine
 from proxyctl.text import printable
@@ -23,7 +29,8 @@ _STATUS = {"SHUNNED_REPLICATION_LAG": "SHUNNED LAG"}
 def _name(line: Line) -> str:
     if isinstance(line, HostgroupLine):
         others = f", {counted(line.counters.others, 'other')}" if line.counters.others else ""
-        return f"all: {line.counters.online} online{others}"
+        name = printable(line.hostgroup_name) or "all"
+        return f"{name}: {line.counters.online} online{others}"
     return f"{printable(line.counters.hostname)}:{line.counters.port}"
 
 
@@ -56,8 +63,8 @@ def _details(line: Line) -> list[tuple[str, str]]:
     ]
     if isinstance(line, HostgroupLine):
         return [
-            ("hostgroup", str(one.hostgroup)),
-            ("servers", _name(line).removeprefix("all: ")),
+            ("hostgroup", hostgroup_text(one.hostgroup, line.hostgroup_name)),
+            ("servers", _name(line).rpartition(": ")[2]),
             *shared,
             ("queries", f"{rate_text(line.queries_per_s)}/s"),
             ("sent to it", f"{bytes_text(line.sent_per_s)}/s"),
@@ -65,7 +72,7 @@ def _details(line: Line) -> list[tuple[str, str]]:
         ]
     server = line.counters
     return [
-        ("hostgroup", str(server.hostgroup)),
+        ("hostgroup", hostgroup_text(server.hostgroup, line.hostgroup_name)),
         ("server", _name(line)),
         ("status", printable(server.status)),
         *shared,

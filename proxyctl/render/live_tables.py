@@ -8,6 +8,7 @@ from proxyctl.render.live_numbers import (
     UNKNOWN,
     busy_text,
     duration_text,
+    hostgroup_text,
     part_text,
     rate_text,
     short_text,
@@ -16,7 +17,7 @@ from proxyctl.render.live_servers import SERVERS
 from proxyctl.render.live_table import WIDE, Column, LiveTable
 from proxyctl.render.rules_text import rule_text
 from proxyctl.render.style import shown
-from proxyctl.stats.live.rates import DigestLine
+from proxyctl.stats.live.view import DigestLine
 from proxyctl.stats.rule_hits import RuleHits
 from proxyctl.text import printable
 
@@ -26,7 +27,7 @@ _WIDER = 140
 def _digest_details(line: DigestLine) -> list[tuple[str, str]]:
     return [
         ("digest", printable(line.digest)),
-        ("hostgroup", _hostgroup(line)),
+        ("hostgroup", hostgroup_text(line.hostgroup, line.hostgroup_name)),
         ("schema", _names(line.schemanames)),
         ("user", _names(line.usernames)),
         ("calls", f"{line.count_star:,}, {rate_text(line.calls_per_s, is_least=line.is_least)}/s"),
@@ -43,10 +44,6 @@ def _busy(line: DigestLine) -> str:
 
 def _names(names: tuple[str, ...]) -> str:
     return ", ".join(shown(name) for name in names)
-
-
-def _hostgroup(line: DigestLine) -> str:
-    return "query cache" if line.hostgroup == -1 else str(line.hostgroup)
 
 
 DIGESTS: LiveTable[DigestLine] = LiveTable(
@@ -95,7 +92,7 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
         Column("text", 0, lambda x: printable(x.text), lambda x: x.text, is_number=False),
     ),
     order="time/s",
-    lines=lambda view: view.digest_lines,
+    lines=lambda view: view.digests.lines,
     row_key=lambda x: f"{x.digest} {x.hostgroup}",
     kind=lambda x: "" if x.calls_per_s or x.calls_per_s is None else "dim",
     details=_digest_details,
@@ -129,7 +126,7 @@ RULES: LiveTable[RuleHits] = LiveTable(
         ),
     ),
     order="hits/s",
-    lines=lambda view: view.rule_lines,
+    lines=lambda view: view.rules.rules,
     row_key=lambda x: str(x.rule_id),
     kind=lambda x: "" if x.per_s or x.per_s is None else "dim",
     details=_rule_details,

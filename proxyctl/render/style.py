@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Value
+from proxyctl.stats.model import CACHE
 from proxyctl.text import printable
 
 _CODES = {"add": "32", "change": "33", "delete": "31", "bold": "1", "dim": "2", "refuse": "31;1"}
@@ -39,3 +40,8 @@ def hostgroup(value: Value, names: Mapping[int, str]) -> str:
     """Return a hostgroup as `10 (writer)`, or just its number."""
     name = names.get(value) if isinstance(value, int) else None
     return f"{value} ({printable(name)})" if name else shown(value)
+
+
+def seen_hostgroup(number: int, names: Mapping[int, str]) -> str:
+    """Return a hostgroup of the statistics, where -1 is ProxySQL's number for the query cache."""
+    return "query cache" if number == CACHE else hostgroup(number, names)

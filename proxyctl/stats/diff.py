@@ -13,7 +13,7 @@ side lacks, that it was to be expected there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import nlargest
 from itertools import chain
@@ -155,7 +155,8 @@ class Diff:
 
     Shape: `remarks` have a sentence each. `entries` are the first in the order that was asked for.
     `count` is the number of entries with any call, `active` of those with a call after, `counts` of
-    those with each verdict, `moved` of those whose hostgroups changed.
+    those with each verdict, `moved` of those whose hostgroups changed. `hostgroup_names` are those
+    of the files, by number.
     """
 
     by: tuple[Group, ...]
@@ -167,6 +168,7 @@ class Diff:
     active: int
     counts: dict[Verdict, int]
     moved: int
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
 
     def rate(self, entry: Entry) -> tuple[float, float]:
         """Return the calls a second, before and after."""

@@ -6,6 +6,7 @@ import gzip
 import json
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -145,6 +146,9 @@ def test_what_became_of_each_digest(shop: Shop) -> None:
     assert "1 new, 1 vanished, 1 slower, 1 faster" in text
     markdown = diff("--before", "before.gz", "--after", "after.gz", "--format", "markdown").out
     assert "| -90.0% | 10 | `0x00000000000000AA` | `SELECT ?` |" in markdown
+    Path("proxyctl.yaml").write_text("version: 1\nhostgroups: {writer: {id: 10}}\n")
+    assert "hostgroup 10 (writer)" in diff("before.gz", "after.gz").out
+    assert "hostgroup 10 (writer)" in diff("before.gz", "after.gz", "--group", "hostgroup").out
 
 
 def test_without_after_it_is_the_instance_now(shop: Shop) -> None:

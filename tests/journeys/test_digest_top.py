@@ -101,7 +101,7 @@ def test_a_digest_of_two_hostgroups_is_one_unless_told(shop: Instance) -> None:
     both = listed("--text", "FROM categories", "--group", "digest,hostgroup")
     assert {one["hostgroup"] for one in both} == {-1, 20}
     assert sum(one["count_star"] for one in both) == 892_992
-    assert "the query cache" in top("--group", "hostgroup").out
+    assert "  query cache\n" in top("--group", "hostgroup").out
 
 
 @pytest.mark.parametrize(
@@ -190,11 +190,12 @@ def test_the_rule_that_catches_a_digest(
         digest(2, digest_text="UPDATE t SET a=?"),
     )
     text = top("--rule").out
-    assert "-> hostgroup 20 by rule 20" in text
+    assert "-> hostgroup 20 (reader) by rule 20" in text
     [caught] = listed("--rule", "--digest", "0x1")[0]["rules"]
     assert caught["fates"][0]["rule_id"] == 20
     assert caught["count_star"] == 4
-    assert "hostgroup 20 by rule 20" in top("--rule", "--format", "markdown").out
+    assert "hostgroup 20 (reader) by rule 20" in top("--rule", "--format", "markdown").out
+    assert "  hostgroup 10 (writer)\n" in top("--group", "hostgroup").out
     refused = proxyctl("digest", "top", "--rule", "--group", "hostgroup")
     assert refused.code == 64
 

@@ -54,7 +54,7 @@ class Watcher:
 
 
 def hits(view: View, rule_id: int) -> int:
-    [rule] = [one for one in view.rule_lines if one.rule_id == rule_id]
+    [rule] = [one for one in view.rules.rules if one.rule_id == rule_id]
     return rule.hits
 
 
@@ -72,13 +72,13 @@ def test_rates_are_what_sysbench_sent(proxysql: ProxySQL, client: AdminClient) -
     assert view.digests.span_s is not None
     calls = {
         one.text: round((one.calls_per_s or 0) * view.digests.span_s)
-        for one in view.digest_lines
+        for one in view.digests.lines
         if one.calls_per_s
     }
     assert sum(calls.values()) == queries
     assert calls["COMMIT"] == calls["BEGIN"] == 40
-    assert not any(one.is_least for one in view.digest_lines)
-    assert sum(one.share or 0 for one in view.digest_lines) == pytest.approx(1)
+    assert not any(one.is_least for one in view.digests.lines)
+    assert sum(one.share or 0 for one in view.digests.lines) == pytest.approx(1)
     assert view.totals.queries_per_s is not None
     assert view.span_s is not None
     assert round(view.totals.queries_per_s * view.span_s) >= queries
@@ -129,8 +129,8 @@ def test_a_restart_is_seen_and_gives_no_negative_rates(proxysql: ProxySQL) -> No
         rates = [
             view.totals.queries_per_s,
             *(one.queries_per_s for one in view.servers),
-            *(one.calls_per_s for one in view.digest_lines),
-            *(one.per_s for one in view.rule_lines),
+            *(one.calls_per_s for one in view.digests.lines),
+            *(one.per_s for one in view.rules.rules),
         ]
         assert all(rate is None or rate >= 0 for rate in rates)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from proxyctl.stats.live.model import DigestEntry, DigestLook, DigestState, Look, ServerCounters
-from proxyctl.stats.model import Load
+from proxyctl.stats.live.look import DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.model import Load, SeenDigest
 from proxyctl.stats.rule_hits import Sample
 
 CLOCK = 1_800_000_000
@@ -24,16 +24,17 @@ def server(**other: Any) -> ServerCounters:
     return ServerCounters(**{**cells, **other})
 
 
-def entry(digest: str = "0x1", count: int = 10, time: int = 1_000, **other: Any) -> DigestEntry:
+def entry(digest: str = "0x1", count: int = 10, time: int = 1_000, **other: Any) -> SeenDigest:
     cells = {
         **{"hostgroup": 10, "schemaname": "shop", "username": "app", "client_address": ""},
         **{"digest": digest, "digest_text": "SELECT ?", "first_seen": CLOCK - 100},
+        **{"last_seen": CLOCK, "min_time": 1, "max_time": time},
     }
-    return DigestEntry(**{**cells, **other}, count_star=count, sum_time=time)
+    return SeenDigest(**{**cells, **other}, count_star=count, sum_time=time)
 
 
 def digest_look(
-    at: float, *entries: DigestEntry, whole: Load | None = None, is_cut: bool = False
+    at: float, *entries: SeenDigest, whole: Load | None = None, is_cut: bool = False
 ) -> DigestLook:
     everything = Load(
         len(entries), sum(one.count_star for one in entries), sum(one.sum_time for one in entries)

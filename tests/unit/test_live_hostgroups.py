@@ -8,8 +8,9 @@ import pytest
 
 from proxyctl.render.live_servers import SERVERS, Line
 from proxyctl.render.live_table import Arrangement, arranged
+from proxyctl.render.live_tables import DIGESTS
 from proxyctl.stats.live.view import HostgroupLine, Meter, ServerLine, hostgroup_lines
-from tests.unit.live_looks import look, server
+from tests.unit.live_looks import digest_look, entry, look, server
 
 
 def line(hostgroup: int, name: str, queries_per_s: float | None = 1, **other: Any) -> ServerLine:
@@ -99,3 +100,16 @@ def test_a_view_has_them_with_rates_from_the_second_look_on() -> None:
     assert [one.queries_per_s for one in first.hostgroups] == [None]
     assert [one.queries_per_s for one in second.hostgroups] == [50]
     assert all(isinstance(one, HostgroupLine) for one in second.hostgroups)
+
+
+def test_names_of_the_files_stand_with_the_hostgroups() -> None:
+    servers = tuple(server(hostgroup=20, hostname=name) for name in ("a", "b"))
+    digests = digest_look(0, entry(hostgroup=20), entry(hostgroup=-1))
+    meter = Meter("shop", "127.0.0.1:6032", {20: "reader"})
+    found = meter.advance(look(0, servers=servers, digests=digests), "2.7.1")
+    [everything] = found.hostgroups
+    assert cells(everything)["server"] == "reader: 2 online"
+    for one in (everything, *found.servers):
+        assert dict(SERVERS.details(one))["hostgroup"] == "20 (reader)"
+    shown = [dict(DIGESTS.details(one))["hostgroup"] for one in found.digests.lines]
+    assert shown == ["20 (reader)", "query cache"]

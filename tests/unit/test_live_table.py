@@ -9,8 +9,7 @@ import pytest
 from proxyctl.render.live_numbers import bytes_text, duration_text, part_text, rate_text, short_text
 from proxyctl.render.live_table import GAP, Arrangement, LiveTable, arranged, fitted
 from proxyctl.render.live_tables import DIGESTS, SERVERS, TABLES
-from proxyctl.stats.live.rates import DigestLine
-from proxyctl.stats.live.view import ServerLine
+from proxyctl.stats.live.view import DigestLine, ServerLine
 from tests.unit.live_looks import server
 
 

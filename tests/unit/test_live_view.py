@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proxyctl.render.live_header import fitting, instance_parts, load_parts, size_parts
-from proxyctl.stats.live.model import Look
+from proxyctl.stats.live.look import Look
 from proxyctl.stats.live.read import seconds_between, seconds_between_sizes
 from proxyctl.stats.live.view import Meter, View, notes_of
 from proxyctl.stats.rule_hits import Sample
@@ -33,7 +33,7 @@ def test_the_first_look_has_states_only() -> None:
     found = view(look(0, counters={"Questions": 100}))
     assert found.totals.queries_per_s is None
     assert [one.queries_per_s for one in found.servers] == [None]
-    assert [one.per_s for one in found.rule_lines] == [None]
+    assert [one.per_s for one in found.rules.rules] == [None]
 
 
 def test_rates_of_servers_and_rules() -> None:
@@ -48,7 +48,7 @@ def test_rates_of_servers_and_rules() -> None:
     known, new = found.servers
     assert (known.queries_per_s, known.sent_per_s, known.errors_per_s) == (25, 500, 0.5)
     assert new.queries_per_s is None
-    assert [one.per_s for one in found.rule_lines] == [10]
+    assert [one.per_s for one in found.rules.rules] == [10]
 
 
 def test_a_server_whose_counters_somebody_reset_has_no_rates_for_once() -> None:
@@ -68,19 +68,19 @@ def test_a_restart_begins_all_rates_again() -> None:
     assert found.was_restarted
     assert found.totals.queries_per_s is None
     assert [one.queries_per_s for one in found.servers] == [None]
-    assert [one.calls_per_s for one in found.digest_lines] == [None]
+    assert [one.calls_per_s for one in found.digests.lines] == [None]
     assert list(notes_of(found)) == ["ProxySQL was restarted: rates begin again"]
 
 
 def test_digests_stay_until_it_is_their_turn_again() -> None:
     found = view(look(0, digests=digest_look(0, entry(count=9))), look(2))
-    assert [one.count_star for one in found.digest_lines] == [9]
+    assert [one.count_star for one in found.digests.lines] == [9]
 
 
 def test_digests_that_became_too_many_are_shown_no_more() -> None:
     large = replace(STATE, memory=400_000_000, look_s=8, every_s=None)
     found = view(look(0, digests=digest_look(0, entry())), look(2, state=large))
-    assert found.digest_lines == ()
+    assert found.digests.lines == ()
     assert list(notes_of(found)) == [
         "digests are not read: 400 MB, one look takes ProxySQL about 8.00 s; see digest top"
     ]
@@ -109,7 +109,7 @@ def test_digests_that_are_switched_off_are_named() -> None:
 
 def test_rules_that_were_loaded_have_no_rates_and_that_is_said() -> None:
     found = view(look(0), look(2, rules=Sample(2, {1: 3}, {1: RULE}, 2, CLOCK + 1)))
-    assert [one.per_s for one in found.rule_lines] == [None]
+    assert [one.per_s for one in found.rules.rules] == [None]
     assert list(notes_of(found)) == ["rules were loaded: their hits began at 0 again"]
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from proxyctl.cli.connect import connected
+from proxyctl.cli.connect import connected, hostgroup_names
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import is_terminal, wants_colour
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError
@@ -29,13 +29,13 @@ def top(
     """Watch servers, digests and rules live. Sends SELECTs only, and resets nothing."""
     _need_terminal()
     _need_library()
-    client = connected(files, connection)
+    client, names = connected(files, connection), hostgroup_names(files)
 
     from proxyctl.cli.top.app import TopApp
 
     gc.enable()  # it may run for days
     _prepare_environment()
-    app = TopApp(client, interval)
+    app = TopApp(client, interval, names)
     # Without the mouse the terminal's own selection works: people copy queries.
     ended_by = app.run(mouse=False)
     if app.failure is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import ClassVar
 
 from rich.text import Text
@@ -56,7 +58,12 @@ class TopApp(App[signal.Signals]):
     #filter { height: 1; display: none; background: ansi_default; }
     """
 
-    def __init__(self, client: AdminClient, interval_s: float) -> None:
+    def __init__(
+        self,
+        client: AdminClient,
+        interval_s: float,
+        hostgroup_names: Mapping[int, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__()
         # The terminal's own colours: it knows whether it is light or dark.
         self.theme = "ansi-dark"
@@ -68,7 +75,7 @@ class TopApp(App[signal.Signals]):
         self._lost = ""
         self._filtered = "digests"
         self._heard_at = time.monotonic()
-        self._meter = Meter(client.login.name or client.address, client.address)
+        self._meter = Meter(client.login.name or client.address, client.address, hostgroup_names)
         self._lookout = Lookout(client, interval_s, self.post_message)
 
     # What is on the screen.

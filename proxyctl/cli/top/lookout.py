@@ -14,7 +14,7 @@ from textual.message import Message
 
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
-from proxyctl.stats.live.model import Look
+from proxyctl.stats.live.look import Look
 from proxyctl.stats.live.read import Looker
 
 _FIRST_S = 1.0

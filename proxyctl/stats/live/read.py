@@ -11,8 +11,8 @@ from __future__ import annotations
 import time
 
 from proxyctl.instance.client import AdminClient
-from proxyctl.stats.live.model import DigestEntry, DigestLook, DigestState, Look, ServerCounters
-from proxyctl.stats.model import Load, is_counting
+from proxyctl.stats.live.look import DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.model import Load, SeenDigest, is_counting
 from proxyctl.stats.read import (
     DIGESTS,
     DigestSize,
@@ -145,7 +145,7 @@ class Looker:
         if not rows or rows[-1][1] is not None:
             raise incomplete(self.client)
         number = self.client.number
-        busy, _, _, _, _, count, calls, clock, total = rows.pop()
+        busy, _, _, _, _, count, calls, clock, _, total, _, _ = rows.pop()
         entries = tuple(map(self._entry, rows))
         look = DigestLook(
             taken_at=taken_at,
@@ -170,35 +170,27 @@ class Looker:
             number(hostgroup), hostname or "", number(port), status or "", *map(number, counters)
         )
 
-    def _entry(self, row: tuple[str | None, ...]) -> DigestEntry:
-        hostgroup, schema, user, client, digest, text, count, first_seen, time_us = row
+    def _entry(self, row: tuple[str | None, ...]) -> SeenDigest:
+        hostgroup, *texts = row[:6]
         number = self.client.number
-        return DigestEntry(
-            number(hostgroup),
-            schema or "",
-            user or "",
-            client or "",
-            digest or "",
-            text or "",
-            number(count),
-            number(first_seen),
-            number(time_us),
-        )
+        cells = [number(hostgroup), *(text or "" for text in texts), *map(number, row[6:])]
+        return SeenDigest._make([*cells, 0, 0])
 
 
 def digest_statement(since: int) -> str:
     """Return the statement for what was hit since a moment, and for the entries with most time.
 
-    Shape of the answer: the fields of DigestEntry, most time first; at the very end a row of sums,
-    since ProxySQL answers OK with a part of the rows when a SELECT fails while it runs. There
-    hostgroup is how many entries were hit, digest_text how many there are, first_seen the time.
+    Shape of the answer: the fields of SeenDigest but for the rows, most time first; at the very end
+    a row of sums, since ProxySQL answers OK with a part of the rows when a SELECT fails while it
+    runs. There hostgroup is how many entries were hit, digest_text how many there are, first_seen
+    the time.
     """
     return (
         "SELECT * FROM (SELECT hostgroup, schemaname, username, client_address, digest,"
-        f" substr(digest_text, 1, {_TEXT}), count_star, first_seen, sum_time FROM {DIGESTS}"
-        f" WHERE last_seen >= {since} OR rowid IN"
+        f" substr(digest_text, 1, {_TEXT}), count_star, first_seen, last_seen, sum_time, min_time,"
+        f" max_time FROM {DIGESTS} WHERE last_seen >= {since} OR rowid IN"
         f" (SELECT rowid FROM {DIGESTS} ORDER BY sum_time DESC LIMIT {_MOST_TIME})"
         f" ORDER BY sum_time DESC LIMIT {MOST_ENTRIES})"
         f" UNION ALL SELECT ifnull(sum(last_seen >= {since}), 0), NULL, NULL, NULL, NULL, count(*),"
-        f" sum(count_star), strftime('%s','now'), sum(sum_time) FROM {DIGESTS}"
+        f" sum(count_star), strftime('%s','now'), NULL, sum(sum_time), NULL, NULL FROM {DIGESTS}"
     )

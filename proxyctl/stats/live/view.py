@@ -1,31 +1,43 @@
-"""What `top` shows: rates and states, computed from a look and the previous one."""
+"""What `top` shows: rates and states, computed from a look and those before.
+
+Of digests a look brings only the entries that were hit since the look before. An entry that was not
+hit keeps its counters, so the look before last is as good as the last one. An entry that was never
+looked at and is older than the last look has counters of which nobody knows how much is new: its
+rate is known from its second look on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import NamedTuple
 
-from proxyctl.stats.counters import rate, were_cleared
-from proxyctl.stats.live.model import DigestState, Look, ServerCounters
-from proxyctl.stats.live.rates import DigestLine, DigestMeter, DigestRates
-from proxyctl.stats.model import NOT_COUNTING
-from proxyctl.stats.rule_hits import RuleHits, RuleReport, rule_report
+from proxyctl.stats.counters import JITTER_S, Reading, rate, were_cleared
+from proxyctl.stats.live.look import DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.model import NOT_COUNTING, SeenDigest
+from proxyctl.stats.rule_hits import RuleReport, rule_report
 from proxyctl.stats.units import size_text, time_text
 
+# Servers, and the whole ---------------------------------------------------------------------------
 _RESTART_S = 3
 """A start that moved by more is another one: uptimes are whole seconds, and looks take time."""
 
 
 @dataclass(frozen=True)
 class ServerLine:
-    """A server in one hostgroup. Shape: rates are None where there is no look to compare with."""
+    """A server in one hostgroup.
+
+    Shape: rates are None where there is no look to compare with; `hostgroup_name` is '' where the
+    files have none.
+    """
 
     counters: ServerCounters
     queries_per_s: float | None = None
     sent_per_s: float | None = None
     recv_per_s: float | None = None
     errors_per_s: float | None = None
+    hostgroup_name: str = ""
 
 
 class HostgroupCounters(NamedTuple):
@@ -48,6 +60,7 @@ class HostgroupLine:
     queries_per_s: float | None
     sent_per_s: float | None
     recv_per_s: float | None
+    hostgroup_name: str = ""
 
 
 @dataclass(frozen=True)
@@ -88,25 +101,18 @@ class View:
         """Sums of the hostgroups that have more than one server."""
         return hostgroup_lines(self.servers)
 
-    @property
-    def digest_lines(self) -> tuple[DigestLine, ...]:
-        """Digests of the last look at them."""
-        return self.digests.lines
-
-    @property
-    def rule_lines(self) -> tuple[RuleHits, ...]:
-        """Rules in the order in which they are tried."""
-        return self.rules.rules
-
 
 class Meter:
     """Turns each look into a view, and keeps it to compare the next one with."""
 
-    def __init__(self, name: str, address: str) -> None:
+    def __init__(
+        self, name: str, address: str, hostgroup_names: Mapping[int, str] = MappingProxyType({})
+    ) -> None:
         self._name = name
         self._address = address
+        self._hostgroup_names = hostgroup_names
         self._last: Look | None = None
-        self._digest_meter = DigestMeter()
+        self._digest_meter = DigestMeter(hostgroup_names)
         self._digests = DigestRates()
 
     def advance(self, look: Look, version: str) -> View:
@@ -115,7 +121,8 @@ class Meter:
         was_restarted = last is not None and _is_restarted(last, look)
         if was_restarted:
             last = None
-            self._digest_meter, self._digests = DigestMeter(), DigestRates()
+            self._digest_meter = DigestMeter(self._hostgroup_names)
+            self._digests = DigestRates()
         if look.digests is not None:
             self._digests = self._digest_meter.advance(look.digests)
         elif look.state.every_s is None:
@@ -129,7 +136,13 @@ class Meter:
             version=version,
             span_s=span,
             totals=_totals(look, last, span),
-            servers=tuple(_server(one, earlier.get(one.key), span) for one in look.servers),
+            servers=tuple(
+                replace(
+                    _server(one, earlier.get(one.key), span),
+                    hostgroup_name=self._hostgroup_names.get(one.hostgroup, ""),
+                )
+                for one in look.servers
+            ),
             digests=self._digests,
             digest_state=look.state,
             rules=rule_report(
@@ -203,6 +216,7 @@ def _line(hostgroup: int, lines: Sequence[ServerLine]) -> HostgroupLine:
         _sum(line.queries_per_s for line in lines),
         _sum(line.sent_per_s for line in lines),
         _sum(line.recv_per_s for line in lines),
+        lines[0].hostgroup_name,
     )
 
 
@@ -229,3 +243,149 @@ def notes_of(view: View) -> Iterator[str]:
         yield "somebody cleared the digest counters: they began at 0 again"
     if digests.is_cut:
         yield f"{digests.busy:,} digest entries were hit: of those with most time there are rates"
+
+
+# Digests ------------------------------------------------------------------------------------------
+_MOST_KNOWN = 50_000
+"""Entries whose counters are kept."""
+
+
+@dataclass(frozen=True)
+class DigestLine:
+    """A digest in one hostgroup, with its rates between two looks.
+
+    Shape: rates are None before there were two looks. `is_least`: of some of its entries it is not
+    known how much is new, so the rates may be higher. `share` is the part of the query time of all
+    digests. Hostgroup -1 is the query cache. Units: times in microseconds, rates a second.
+    """
+
+    digest: str
+    hostgroup: int
+    text: str
+    schemanames: tuple[str, ...]
+    usernames: tuple[str, ...]
+    count_star: int
+    sum_time: int
+    calls_per_s: float | None = None
+    time_per_s: float | None = None
+    share: float | None = None
+    is_least: bool = False
+    hostgroup_name: str = ""
+
+    @property
+    def average(self) -> float | None:
+        """Time of a call between the looks; since the counters began where there was none."""
+        if self.calls_per_s and self.time_per_s is not None:
+            return self.time_per_s / self.calls_per_s
+        return self.sum_time / self.count_star if self.count_star else None
+
+
+@dataclass(frozen=True)
+class DigestRates:
+    """The lines of one look. `span_s` is the time since the look before, None without one.
+
+    Shape: `busy` is how many entries were hit; `is_cut` when more than a look brings.
+    """
+
+    lines: tuple[DigestLine, ...] = ()
+    span_s: float | None = None
+    busy: int = 0
+    is_cut: bool = False
+    was_cleared: bool = False
+
+
+class DigestMeter:
+    """Turns consecutive looks into rates."""
+
+    def __init__(self, hostgroup_names: Mapping[int, str] = MappingProxyType({})) -> None:
+        self._hostgroup_names = hostgroup_names
+        self._known: dict[tuple[int, str, str, str, str], SeenDigest] = {}
+        self._last: DigestLook | None = None
+
+    def advance(self, look: DigestLook) -> DigestRates:
+        """Return the rates since the previous look."""
+        last = self._last
+        was_cleared = last is not None and self._is_cleared(last, look)
+        if was_cleared:
+            self._known = {}
+        groups: dict[tuple[str, int], list[SeenDigest]] = {}
+        for entry in look.entries:
+            groups.setdefault((entry.digest, entry.hostgroup), []).append(entry)
+        span = None if last is None else look.taken_at - last.taken_at
+        since = None if last is None else last.clock
+        time = look.whole.sum_time
+        if last is not None and not was_cleared:
+            time -= last.whole.sum_time
+        lines = tuple(
+            self._line(entries, span, since, time, was_cleared=was_cleared)
+            for entries in groups.values()
+        )
+        self._remember(look)
+        is_cut = look.is_cut and span is not None
+        return DigestRates(lines, span, look.busy, is_cut, was_cleared)
+
+    def _is_cleared(self, last: DigestLook, look: DigestLook) -> bool:
+        """Return whether somebody cleared the counters: ProxySQL does it for all at once."""
+        whole = (Reading(one.whole.entries, one.whole.count_star) for one in (last, look))
+        if were_cleared(*whole):
+            return True
+        return any(
+            were_cleared(_reading(known), _reading(entry))
+            for entry in look.entries
+            if (known := self._known.get(entry.key)) is not None
+        )
+
+    def _line(
+        self,
+        entries: list[SeenDigest],
+        span: float | None,
+        since: int | None,
+        whole_time: int,
+        *,
+        was_cleared: bool,
+    ) -> DigestLine:
+        calls = time = 0
+        is_least = was_cleared  # what was counted before that is lost
+        for entry in entries:
+            known = self._known.get(entry.key)
+            if known is not None:
+                calls += entry.count_star - known.count_star
+                time += entry.sum_time - known.sum_time
+            elif was_cleared or (since is not None and entry.first_seen >= since - JITTER_S):
+                calls += entry.count_star
+                time += entry.sum_time
+            else:
+                is_least = True
+        return DigestLine(
+            digest=entries[0].digest,
+            hostgroup=entries[0].hostgroup,
+            text=entries[0].digest_text,
+            schemanames=_distinct(entry.schemaname for entry in entries),
+            usernames=_distinct(entry.username for entry in entries),
+            count_star=sum(entry.count_star for entry in entries),
+            sum_time=sum(entry.sum_time for entry in entries),
+            calls_per_s=calls / span if span else None,
+            time_per_s=time / span if span else None,
+            share=time / whole_time if span and whole_time > 0 else None,
+            is_least=bool(span) and is_least,
+            hostgroup_name=self._hostgroup_names.get(entries[0].hostgroup, ""),
+        )
+
+    def _remember(self, look: DigestLook) -> None:
+        if look.is_cut:
+            # Of an entry that was left out it is not known whether it was hit meanwhile.
+            self._known = {}
+        for entry in look.entries:
+            self._known.pop(entry.key, None)  # the newest come last
+            self._known[entry.key] = entry
+        for key in list(self._known)[: max(len(self._known) - _MOST_KNOWN, 0)]:
+            del self._known[key]
+        self._last = look
+
+
+def _reading(entry: SeenDigest) -> Reading:
+    return Reading(entry.count_star, entry.sum_time, entry.first_seen)
+
+
+def _distinct(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(values)))

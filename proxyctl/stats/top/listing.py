@@ -158,7 +158,8 @@ class Top:
     """The list, and what it is a part of.
 
     `total` is the whole table, `selected` what the filters left, in `groups` groups; `rows` are at
-    most `options.limit` of those. `variables` are those of mysql-query_digests in force.
+    most `options.limit` of those. `variables` are those of mysql-query_digests in force,
+    `hostgroup_names` those of the files, by number.
     Units: `taken_at` in unix seconds of the instance's clock.
     """
 
@@ -172,6 +173,7 @@ class Top:
     selected: Load
     groups: int
     variables: Mapping[str, str] = field(default_factory=dict)
+    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
 
     def notes(self) -> list[str]:
         """Return what a reader of the list has to know."""

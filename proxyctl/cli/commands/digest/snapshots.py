@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +18,7 @@ from proxyctl.cli.commands.digest.options import (
     GroupOption,
     columns_of,
 )
-from proxyctl.cli.connect import connected
+from proxyctl.cli.connect import connected, hostgroup_names
 from proxyctl.cli.options import FORMAT, AutoApproveOption, ConnectionOptions, FileOptions
 from proxyctl.cli.output import check_new, columns, confirm, progress, say, style, write
 from proxyctl.errors import ApplyError, ConnectionLostError, ExitCode, ProxyctlError, UsageError
@@ -136,7 +137,9 @@ def diff(
     else:
         second = _live(files, connection, first)
     check_order(first, second, is_live=other is None)
-    found = compare(first, second, sort=sort, limit=limit)
+    found = replace(
+        compare(first, second, sort=sort, limit=limit), hostgroup_names=hostgroup_names(files)
+    )
     write(_output(found, sort, format, has_whole_texts=full_text))
     return ExitCode.DONE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +19,7 @@ from proxyctl.cli.commands.digest.options import (
     columns_of,
     cut_short,
 )
-from proxyctl.cli.connect import connected
+from proxyctl.cli.connect import connected, hostgroup_names
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
@@ -123,6 +123,7 @@ def top(
             from proxyctl.stats.top.fates import with_rules  # takes its time to import
 
             found = with_rules(client, found, members)
+    found = replace(found, hostgroup_names=hostgroup_names(files))
     if format not in (TopFormat.TEXT, TopFormat.MARKDOWN):
         for note in found.notes():
             say(f"note: {note}")

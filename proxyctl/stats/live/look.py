@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from proxyctl.stats.counters import Reading
-from proxyctl.stats.model import Load
+from proxyctl.stats.model import Load, SeenDigest
 from proxyctl.stats.rule_hits import Sample as RuleSample
 
 
@@ -41,48 +41,18 @@ class ServerCounters(NamedTuple):
         return Reading(self.queries, self.conn_ok)
 
 
-DigestKey = tuple[int, str, str, str, str]
-
-
-class DigestEntry(NamedTuple):
-    """A row of stats_mysql_query_digest. Units: `sum_time` in microseconds, `first_seen` unix.
-
-    The beginning of `digest_text` is enough.
-    """
-
-    hostgroup: int
-    schemaname: str
-    username: str
-    client_address: str
-    digest: str
-    digest_text: str
-    count_star: int
-    first_seen: int
-    sum_time: int
-
-    @property
-    def key(self) -> DigestKey:
-        """The table's own key."""
-        return self[:5]
-
-    @property
-    def reading(self) -> Reading:
-        """The counters that show whether they were cleared."""
-        return Reading(self.count_star, self.sum_time, self.first_seen)
-
-
 @dataclass(frozen=True)
 class DigestLook:
     """Entries of the digest table: those that were hit since the look before, and the costliest.
 
-    Shape: `busy` is how many were hit, of which `entries` may hold only those with most time; then
-    `is_cut`. `whole` is the sum over all of the table. Units: `clock` in unix seconds of the
-    instance.
+    Shape: `entries` have the beginning of their texts only. `busy` is how many were hit, of which
+    `entries` may hold only those with most time; then `is_cut`. `whole` is the sum over all of the
+    table. Units: `clock` in unix seconds of the instance.
     """
 
     taken_at: float
     clock: int
-    entries: tuple[DigestEntry, ...]
+    entries: tuple[SeenDigest, ...]
     busy: int
     is_cut: bool
     whole: Load
