@@ -8,9 +8,9 @@ import sys
 def main() -> None:
     """Run the command line and exit with its code."""
     if sys.argv[1:] in (["--version"], ["-V"]):
-        from proxyctl import __version__
+        from proxyctl import version_text
 
-        sys.stdout.write(f"proxyctl {__version__}\n")
+        sys.stdout.write(f"{version_text()}\n")
         sys.exit(0)
     try:
         from proxyctl.cli.app import run

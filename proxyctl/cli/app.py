@@ -15,7 +15,7 @@ from typing import Any
 
 import typer
 
-from proxyctl import __version__
+from proxyctl import version_text
 from proxyctl.cli.command import add_command
 from proxyctl.cli.options import DebugOption
 from proxyctl.cli.output import report_error, say
@@ -149,7 +149,7 @@ def _root(
     debug: DebugOption = False,  # noqa: ARG001 - each command looks for it here as well
 ) -> None:
     if version:
-        typer.echo(f"proxyctl {__version__}")
+        typer.echo(version_text())
         raise typer.Exit
 
 

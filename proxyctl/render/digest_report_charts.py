@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from proxyctl.errors import ProxyctlError
 from proxyctl.render.digest_report import moment, part_text, percent
 from proxyctl.render.digest_report_svg import classes_of, short, svg_of
 from proxyctl.render.style import seen_hostgroup
@@ -61,7 +60,7 @@ def charts(report: Report, hostgroup_names: Mapping[int, str]) -> list[Chart]:
     """Return the charts of a report. Raises: ProxyctlError when the library is not installed."""
     if not report.time:
         return []
-    pygal = need_library()
+    pygal = _pygal()
     palette = _Palette(report.hostgroups, hostgroup_names)
     made = []
     if report.intervals:
@@ -80,15 +79,9 @@ def charts(report: Report, hostgroup_names: Mapping[int, str]) -> list[Chart]:
     return made
 
 
-def need_library() -> Any:  # noqa: ANN401
-    """Return pygal, which has no types. Raises: ProxyctlError when it is not installed."""
-    try:
-        library = importlib.import_module("pygal")
-    except ImportError as error:
-        raise ProxyctlError(
-            "digest report draws with the library pygal, which is not installed",
-            hint="pip install 'proxyctl-proxysql[report]', or pip install pygal",
-        ) from error
+def _pygal() -> Any:  # noqa: ANN401
+    """Return pygal, which has no types."""
+    library = importlib.import_module("pygal")
     # It leaves an import hook of an old kind behind, for maps, at which later imports stumble.
     sys.meta_path[:] = [hook for hook in sys.meta_path if type(hook).__module__ != "pygal"]
     return library

@@ -16,8 +16,6 @@ def report_html(report: Report, origin: Origin, templates: Path) -> str:
 
     Only the page's own script and style run: a Content-Security-Policy names them by their hashes,
     so that nothing in a query, a name or a chart can.
-
-    Raises: ProxyctlError when the library for charts is not installed.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup

@@ -80,18 +80,12 @@ class Sandbox:
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Serve from background threads and return the port; 0 picks a free one.
 
-        Raises: ProxyctlError when the address is taken or is none of this machine, or when the
-        library for the protocol is missing.
+        Raises: ProxyctlError when the address is taken or is none of this machine.
         """
         if self._server is not None:
             raise InternalError("the sandbox is already serving")
-        try:
-            from proxyctl.sandbox.server import Server
-        except ModuleNotFoundError as error:
-            raise ProxyctlError(
-                f"the sandbox needs the package {error.name}",
-                hint="in the checkout of proxyctl: pip install '.[sandbox]'",
-            ) from error
+        from proxyctl.sandbox.server import Server
+
         self._server = Server(self._engine, self.options, host, port)
         self._ended.clear()
         self.host, self.port = host, self._server.port

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import stat
-import sys
 from pathlib import Path
-
-import pytest
 
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable
@@ -101,12 +98,3 @@ def test_what_cannot_be_is_refused_and_leaves_no_page(offline: Project) -> None:
         assert (done.code, message in done.err) == (1, True), done.text
     assert not (offline.folder / "report.html").exists()
     assert proxyctl("digest", "report", file).code == 64
-
-
-def test_the_missing_library_is_said_before_anything_is_read(
-    offline: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pygal", None)
-    done = report("nowhere.jsonl")
-    assert done.code == 1
-    assert "hint: pip install 'proxyctl-proxysql[report]'" in done.err

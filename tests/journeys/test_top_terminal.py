@@ -189,16 +189,6 @@ def test_an_instance_that_is_not_there_is_said_before_the_screen_is_taken() -> N
         assert b"\x1b[?1049h" not in shown.written
 
 
-def test_without_the_library_it_says_how_to_install_it() -> None:
-    code = (
-        "import sys; sys.modules['textual'] = None\n"
-        "from proxyctl.cli.app import run\nsys.exit(run(['top']))"
-    )
-    with terminal([sys.executable, "-c", code]) as shown:
-        assert shown.wait() == 1
-        assert b"pip install 'proxyctl-proxysql[top]'" in shown.written
-
-
 def test_no_other_command_loads_the_library() -> None:
     code = (
         "import sys\nfrom proxyctl.cli.app import run\n"

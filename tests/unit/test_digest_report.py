@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -12,7 +11,6 @@ from html.parser import HTMLParser
 import pytest
 
 from proxyctl.cli.commands.init import starter_names, templates_folder
-from proxyctl.errors import ProxyctlError
 from proxyctl.render.digest_report import Origin, digest_page, fitted
 from proxyctl.render.digest_report_page import report_html
 from proxyctl.stats.model import DigestTable, SeenDigest
@@ -207,16 +205,6 @@ def test_odd_numbers_make_a_page_too(rows: list[SeenDigest]) -> None:
         assert "No queries were counted." in text
     later = html(make_report([moment(10**9, []), moment(10**9 + 86400 * 900, rows)]))
     assert later.rstrip().endswith("</html>")
-
-
-def test_without_the_library_for_charts_it_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "pygal", None)
-    with pytest.raises(ProxyctlError, match="pygal, which is not installed") as caught:
-        html(make_report([moment(1000, [row()])]))
-    assert caught.value.hint is not None
-    assert "proxyctl-proxysql[report]" in caught.value.hint
 
 
 def test_the_template_of_the_report_is_no_starter() -> None:

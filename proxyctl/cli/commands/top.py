@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import importlib.util
 import os
 import signal
 import sys
@@ -14,7 +13,7 @@ import typer
 from proxyctl.cli.connect import connected, hostgroup_names
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import is_terminal, wants_colour
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError
+from proxyctl.errors import ExitCode, UsageError
 
 _INSTEAD = "without a terminal there are digest top, digest diff and rules, also with --format json"
 
@@ -28,7 +27,6 @@ def top(
 ) -> int:
     """Watch servers, digests and rules live. Sends SELECTs only, and resets nothing."""
     _need_terminal()
-    _need_library()
     client, names = connected(files, connection), hostgroup_names(files)
 
     from proxyctl.cli.top.app import TopApp
@@ -56,14 +54,6 @@ def _need_terminal() -> None:
         raise UsageError(
             f"top needs a terminal that can move the cursor, and TERM is {term or 'not set'}",
             hint=_INSTEAD,
-        )
-
-
-def _need_library() -> None:
-    if importlib.util.find_spec("textual") is None:
-        raise ProxyctlError(
-            "top draws with the library textual, which is not installed",
-            hint="pip install 'proxyctl-proxysql[top]', or pip install textual",
         )
 
 

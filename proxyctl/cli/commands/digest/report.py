@@ -43,13 +43,11 @@ def report(
     ] = 250,
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network."""
-    from proxyctl.render.digest_report_charts import need_library
     from proxyctl.render.digest_report_page import report_html
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.report import make_report
 
     path = Path(out)
-    need_library()
     _check_target(path, snapshots or [])
     if snapshots:
         tables = [read_digest_file(Path(name)) for name in snapshots]
