@@ -1,0 +1,86 @@
+"""The picture of a plan in the README: `python -m tests.docs.plan_picture`."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import MONOKAI
+from rich.text import Text
+
+from proxyctl.sandbox import Sandbox
+from tests.docs.pages import ROOT
+from tests.real.top_picture import self_contained
+
+PICTURE = ROOT / "docs" / "pictures" / "plan.svg"
+WIDTH = 104
+BEFORE = """\
+version: 1
+hostgroups: {writer: {id: 10}, reader: {id: 20}, reports: {id: 30}}
+mysql_servers:
+  - {hostname: db1.example.com, hostgroup_id: writer}
+  - {hostname: db2.example.com, hostgroup_id: reader, weight: 1000}
+  - {hostname: db3.example.com, hostgroup_id: reader, weight: 1000}
+mysql_users:
+  - {username: app, password: example, default_hostgroup: writer}
+mysql_query_rules:
+  - {rule_id: 10, match_digest: '^SELECT.*FOR UPDATE', destination_hostgroup: writer, apply: true}
+  - {rule_id: 20, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
+  - {rule_id: 30, match_pattern: 'report', destination_hostgroup: reports, apply: true}
+"""
+AFTER = (
+    BEFORE.replace(
+        "db3.example.com, hostgroup_id: reader, weight: 1000",
+        "db3.example.com, hostgroup_id: reader, weight: 200",
+    )
+    .replace("^SELECT.*FOR UPDATE'", "^SELECT.*FOR (UPDATE|SHARE)'")
+    .replace(
+        "  - {rule_id: 30, match_pattern: 'report', destination_hostgroup: reports, apply: true}\n",
+        "",
+    )
+    + "  - {rule_id: 15, match_digest: '^SELECT .* FROM sessions', destination_hostgroup: writer, cache_ttl: 500, apply: true}\n"
+    + "variables:\n  mysql-server_version: 8.0.36\n"
+)
+
+
+def main() -> None:
+    """Draw what `proxyctl plan` writes to a terminal."""
+    with tempfile.TemporaryDirectory() as name, Sandbox() as sandbox:
+        file = Path(name, "proxyctl.yaml")
+        file.write_text(BEFORE)
+        _proxyctl(sandbox.port, file, "apply", "--auto-approve")
+        file.write_text(AFTER)
+        text = _proxyctl(sandbox.port, file, "plan")
+    text = text.replace(f"127.0.0.1:{sandbox.port}", "10.0.0.11:6032").replace("-sandbox", "")
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
+    console.print("[bold]$ proxyctl plan[/bold]")
+    console.print(Text.from_ansi(text.rstrip()))
+    svg = console.export_svg(title="proxyctl plan", theme=MONOKAI)
+    PICTURE.write_text(self_contained(svg), encoding="utf-8")
+
+
+def _proxyctl(port: int, file: Path, *words: str) -> str:
+    environment = {
+        "PROXYCTL_PORT": str(port),
+        "PROXYCTL_PASSWORD": "admin",
+        "PROXYCTL_STATE_DIR": str(file.parent / "state"),
+        "FORCE_COLOR": "1",
+        "COLUMNS": str(WIDTH),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "proxyctl", *words, "-f", str(file)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()
