@@ -10,6 +10,8 @@ from functools import cache
 _NAMES = ("PROXYCTL_TEST_PXC_IMAGE", "PROXYCTL_TEST_PROXYSQL_IMAGE")
 PXC = os.environ.get(_NAMES[0], "percona/percona-xtradb-cluster:8.0")
 PROXYSQL = os.environ.get(_NAMES[1], "proxysql/proxysql:2.7.1")
+PYTHON = os.environ.get("PROXYCTL_TEST_PYTHON_IMAGE", "python:3.13-slim")
+"""What the image of proxyctl is built on."""
 ARE_NAMED = any(name in os.environ for name in _NAMES)
 """Somebody said which images: then the tests are to run, and nothing may pass for that unseen."""
 

@@ -1,0 +1,19 @@
+# proxyctl as an image. Build it in the checkout, and run it in the folder of your files:
+#   docker build --tag proxyctl .
+#   docker run --rm --volume "$PWD:/work" --env PROXYCTL_HOST --env PROXYCTL_PASSWORD proxyctl plan
+ARG BASE=python:3.13-slim
+
+FROM ${BASE} AS build
+COPY pyproject.toml README.md LICENSE /src/
+COPY proxyctl /src/proxyctl
+COPY templates /src/templates
+RUN python3 -m venv /opt/proxyctl && /opt/proxyctl/bin/pip install --no-cache-dir --no-compile /src
+
+FROM ${BASE}
+COPY --from=build /opt/proxyctl /opt/proxyctl
+# Snapshots are kept below the home: mount a volume there to keep them longer than a container.
+RUN useradd --uid 10001 --create-home proxyctl
+USER 10001
+ENV PYTHONDONTWRITEBYTECODE=1
+WORKDIR /work
+ENTRYPOINT ["/opt/proxyctl/bin/proxyctl"]
