@@ -1,21 +1,20 @@
 """What ProxySQL would refuse, or take into MEMORY and then drop or half ignore at LOAD, silently.
 
-Fields are checked in every row, also in one with another mistake; what rows are to one another in
-finished tables. Source: ProxySQL 2.7.1, run; load_mysql_query_rules_to_runtime,
+Source: ProxySQL 2.7.1, run; load_mysql_query_rules_to_runtime,
 __add_active_users, and the loaders of the *_hostgroups tables.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.catalog.ddl import create_table
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
-from proxyctl.config.rows import TableRows, field_place, key_words, placed_rows
+from proxyctl.config.rows import field_place, key_words
 from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
 from proxyctl.state.row import KEEP, DesiredTable, Key, Secret
 from proxyctl.state.runtime import PASTED, client_addr_problem, columns_with_lone_quote
@@ -32,41 +31,39 @@ _DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
 # Fields ------------------------------------------------------------------------------------------
 
 
-def check_numbers(name: str, parts: Sequence[TableRows], mistakes: Mistakes) -> None:
+def check_numbers(table: DesiredTable, mistakes: Mistakes) -> None:
     """Note numbers that ProxySQL would cut. Changes: mistakes."""
-    column, largest = _LARGEST.get(name, ("", 0))
-    for part in parts:
-        if column not in part.used:
-            continue
-        position = part.layout.index[column]
-        for row, place in zip(part.rows, part.places, strict=True):
-            value = row[position]
-            if isinstance(value, int) and value > largest:
-                message = f"ProxySQL would cut {value}: the largest is {largest}"
-                mistakes.add(*place.field(column), message)
+    column, largest = _LARGEST.get(table.layout.name, ("", 0))
+    for key, value in _values(table, column):
+        if isinstance(value, int) and value > largest:
+            message = f"ProxySQL would cut {value}: the largest is {largest}"
+            mistakes.add(*field_place(table, key, column), message)
 
 
-def check_rules(parts: Sequence[TableRows], context: Context) -> None:
+def check_rules(table: DesiredTable, context: Context) -> None:
     """Note rules that would be skipped, or lose a criterion and match everything.
 
     For a rule that is not active this is a warning. Changes: context.
     """
+    active = table.layout.index["active"]
     for column, check in _RULE_COLUMNS.items():
-        for part in parts:
-            if column not in part.used:
+        for key, value in _values(table, column):
+            problem = check(value) if isinstance(value, str) else None
+            if not problem:
                 continue
-            position, active = part.layout.index[column], part.layout.index["active"]
-            for row, place in zip(part.rows, part.places, strict=True):
-                value = row[position]
-                problem = check(value) if isinstance(value, str) else None
-                if not problem:
-                    continue
-                where, label = place.field(column)
-                if row[active] == 0:
-                    text = f"{where}: {label}: {problem[0]}; the rule is not active"
-                    context.warnings.append(text)
-                else:
-                    context.mistakes.add(where, label, *problem)
+            where, label = field_place(table, key, column)
+            if table.rows[key][active] == 0:
+                text = f"{where}: {label}: {problem[0]}; the rule is not active"
+                context.warnings.append(text)
+            else:
+                context.mistakes.add(where, label, *problem)
+
+
+def _values(table: DesiredTable, column: str) -> Iterator[tuple[Key, object]]:
+    """Yield the keys of the rows with their values in a column; none if no file sets it."""
+    if column in table.used:
+        position = table.layout.index[column]
+        yield from ((key, row[position]) for key, row in table.rows.items())
 
 
 def _client_addr(text: str) -> tuple[str, str | None] | None:
@@ -105,19 +102,19 @@ _RULE_COLUMNS: dict[str, Callable[[str], tuple[str, str | None] | None]] = {
 """What is wrong with a value, and the hint, by column."""
 
 
-def check_quotes(name: str, parts: Sequence[TableRows], mistakes: Mistakes) -> None:
+def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
     """Note rows that the runtime table never shows, so that no LOAD of them could be verified.
 
     Changes: mistakes.
     """
-    if name not in PASTED:
+    if table.layout.name not in PASTED:
         return
-    for row, place in placed_rows(parts):
-        for column in columns_with_lone_quote(parts[0].layout, row):
-            quote = PASTED[name][0]
+    quote = PASTED[table.layout.name][0]
+    for key, row in table.rows.items():
+        for column in columns_with_lone_quote(table.layout, row):
             message = f"ProxySQL never shows a row with a lone {quote} in its runtime table"
             hint = "move it into the script that is called"
-            mistakes.add(*place.field(column), message, hint)
+            mistakes.add(*field_place(table, key, column), message, hint)
 
 
 # Tables ------------------------------------------------------------------------------------------

@@ -191,7 +191,6 @@ def _tables(
         from proxyctl.config.variables import compile_variables
 
         variables = compile_variables(sections["variables"], context)
-    _check_rows(rows, variables, context)
     _check_tables(tables, variables, context)
     if clusters is not None:
         clusters.check_nodes(tables["mysql_servers"], context.mistakes)
@@ -233,27 +232,20 @@ def _add_shards(
     return shards
 
 
-def _check_rows(
-    rows: Mapping[str, list[TableRows]], variables: Mapping[str, DesiredTable], context: Context
-) -> None:
-    """Note fields that ProxySQL would refuse, cut or ignore. Changes: context."""
-    for name, parts in rows.items():
-        check_numbers(name, parts, context.mistakes)
-        check_quotes(name, parts, context.mistakes)
-        if name in RULE_TABLES and parts and not context.takes_dead_rules:
-            from proxyctl.config.patterns import check_patterns, engine_in_files
-
-            check_rules(parts, context)
-            check_patterns(parts, engine_in_files(variables), context)
-
-
 def _check_tables(
     tables: Mapping[str, DesiredTable], variables: Mapping[str, DesiredTable], context: Context
 ) -> None:
-    """Note what rows together make ProxySQL refuse, drop or ignore. Changes: context."""
+    """Note what ProxySQL would refuse, cut, drop or ignore. Changes: context."""
     for name, table in tables.items():
+        check_numbers(table, context.mistakes)
+        check_quotes(table, context.mistakes)
         # A hostgroup that is taken is reported by check_family_rows, in whichever column it is.
         check_constraints(table, context.mistakes, with_unique=name not in FAMILY_TABLES)
+    for table in [] if context.takes_dead_rules else _present(tables, RULE_TABLES):
+        from proxyctl.config.patterns import check_patterns, engine_in_files
+
+        check_rules(table, context)
+        check_patterns(table, engine_in_files(variables), context)
     for table in _present(tables, FAMILY_TABLES):
         check_family_rows(table, context)
     for table in _present(tables, USER_TABLES):

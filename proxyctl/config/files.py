@@ -212,7 +212,7 @@ def clear_passwords(root: object) -> Iterator[str]:
 class NamesUsed:
     """The names that all templates together take from outside.
 
-    Not `are_all_known` where a template cannot be read, or computes the name of an include.
+    Not `are_all_known` where a template cannot be read, or includes others.
     """
 
     names: set[str] = field(default_factory=set)

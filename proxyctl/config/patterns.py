@@ -5,20 +5,16 @@ ProxySQL never says: a rule whose pattern is wrong matches nothing, or everythin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from proxyctl.catalog import Layout
 from proxyctl.config.context import Context
-from proxyctl.config.rows import TableRows, field_place, placed_rows
+from proxyctl.config.rows import field_place
 from proxyctl.errors import Mistake
 from proxyctl.routing.regex import BadPattern, Engine, compile_pattern, is_plain
-from proxyctl.state.row import Desired, DesiredRow, DesiredTable, Where
+from proxyctl.state.row import Desired, DesiredTable
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 COLUMNS = ("match_digest", "match_pattern")
-
-_PlacedRow = tuple[DesiredRow, Callable[[str], tuple[Where, str]]]
-"""A row, and what gives the place of one of its columns and its name in a message."""
 
 
 def engine_of(value: object) -> Engine:
@@ -33,14 +29,12 @@ def engine_in_files(tables: Mapping[str, DesiredTable]) -> Engine | None:
     return engine_of(row[1]) if row else None
 
 
-def check_patterns(parts: Sequence[TableRows], engine: Engine | None, context: Context) -> None:
+def check_patterns(table: DesiredTable, engine: Engine | None, context: Context) -> None:
     """Note every pattern that the engine does not compile; of an inactive rule as a warning.
 
     `engine` None is PCRE, the default. Changes: context.
     """
-    used = {name for part in parts for name in part.used}
-    rows = ((row, place.field) for row, place in placed_rows(parts))
-    for mistake, is_active in _bad_patterns(parts[0].layout, rows, used, engine or Engine.PCRE):
+    for mistake, is_active in _bad_patterns(table, engine or Engine.PCRE):
         if is_active:
             context.mistakes.add_all([mistake])
         else:
@@ -57,25 +51,20 @@ def mistakes_at_runtime(desired: Desired, at_runtime: int) -> list[Mistake]:
         return []
     return [
         mistake
-        for table in (desired.tables[name] for name in RULE_TABLES if name in desired.tables)
-        for mistake, is_active in _bad_patterns(table.layout, _rows(table), table.used, engine)
+        for name in RULE_TABLES
+        if name in desired.tables
+        for mistake, is_active in _bad_patterns(desired.tables[name], engine)
         if is_active
     ]
 
 
-def _rows(table: DesiredTable) -> Iterator[_PlacedRow]:
-    for key, row in table.rows.items():
-        yield row, lambda column, key=key: field_place(table, key, column)  # type: ignore[misc]
-
-
-def _bad_patterns(
-    layout: Layout, rows: Iterable[_PlacedRow], used: Collection[str], engine: Engine
-) -> Iterator[tuple[Mistake, bool]]:
+def _bad_patterns(table: DesiredTable, engine: Engine) -> Iterator[tuple[Mistake, bool]]:
     """Yield a mistake for every pattern that does not compile, and whether its rule is active."""
-    columns = [(name, layout.index[name]) for name in COLUMNS if name in used]
-    active, negate = layout.index["active"], layout.index["negate_match_pattern"]
+    index = table.layout.index
+    columns = [(name, index[name]) for name in COLUMNS if name in table.used]
+    active, negate = index["active"], index["negate_match_pattern"]
     known: dict[str, str | None] = {}
-    for row, field in rows if columns else ():
+    for key, row in table.rows.items() if columns else ():
         for name, position in columns:
             pattern = row[position]
             if not isinstance(pattern, str):
@@ -83,7 +72,7 @@ def _bad_patterns(
             if pattern not in known:
                 known[pattern] = _problem(pattern, engine)
             if known[pattern] is not None:
-                where, label = field(name)
+                where, label = field_place(table, key, name)
                 effect = "the rule would never match"
                 if row[negate] == 1:
                     effect = "negated, it would fit every query"

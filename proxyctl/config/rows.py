@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -114,17 +114,15 @@ def field_place(table: DesiredTable, key: Key, column: str) -> tuple[Where, str]
 
 @dataclass
 class TableRows:
-    """Rows of one table from one source, in their order.
+    """Rows of one table from one source, in their order, without those that have a mistake.
 
-    Shape: `places` has one entry a row. `used`: the first place that sets a column. `spoilt`: the
-    positions of rows with a mistake; a field with one is KEEP.
+    Shape: `places` has one entry a row. `used`: the first place that sets a column.
     """
 
     layout: Layout
     rows: list[DesiredRow] = field(default_factory=list)
-    places: Sequence[RowPlace] = ()
+    places: list[RowPlace] = field(default_factory=list)
     used: dict[str, Where] = field(default_factory=dict)
-    spoilt: set[int] = field(default_factory=set)
 
     def keys(self) -> list[Key]:
         """Return the primary keys of the rows, in their order."""
@@ -142,35 +140,31 @@ def compile_rows(
     rows: Sequence[Mapping[str, Any]],
     places: Sequence[RowPlace],
     context: Context,
-    wrong: Mapping[int, Collection[str | int]] | None = None,
+    wrong: Collection[int] = (),
 ) -> TableRows:
     """Return validated rows in the column order of the layout, with the defaults of what they omit.
 
-    Shape: `wrong` by position, the columns that the models refused; none: the whole row.
-    Changes: context.mistakes.
+    `wrong`: the positions of rows that the models refused. Changes: context.mistakes.
     """
-    wrong = wrong or {}
-    result = TableRows(layout, [], places)
+    result = TableRows(layout)
     cells = _Cells(layout, context)
     base = default_row(layout)
-    nothing = [KEEP] * len(base)
     for position, row in enumerate(rows):
+        if position in wrong:
+            continue
         cells.place = places[position]
-        cells.is_spoilt = position in wrong
-        values: list[Any] = nothing.copy() if cells.is_spoilt else base.copy()
-        if cells.is_spoilt:
-            refused = wrong[position]
-            known = row.items() if refused else ()
-            row = {n: v for n, v in known if n in cells.columns and n not in refused}
+        cells.is_wrong = False
+        values: list[Any] = base.copy()
         for name, value in row.items():
             index, convert = cells.columns[name]
             values[index] = value if convert is None else convert(name, value)
+        if cells.is_wrong:
+            continue
         if not result.used.keys() >= row.keys():
             for name in row.keys() - result.used.keys():
                 result.used[name] = cells.place.field(name)[0]
         result.rows.append(tuple(values))
-        if cells.is_spoilt:
-            result.spoilt.add(position)
+        result.places.append(cells.place)
     return result
 
 
@@ -178,7 +172,7 @@ class _Cells:
     """Turns values of YAML into those of columns; `place` is that of the row in hand."""
 
     place: RowPlace
-    is_spoilt = False
+    is_wrong = False
 
     def __init__(self, layout: Layout, context: Context) -> None:
         self._layout = layout
@@ -211,13 +205,13 @@ class _Cells:
         if value is None or (value.__class__ is str and "\0" not in value):
             return value
         if isinstance(value, Unusable):
-            self.is_spoilt = True
+            self.is_wrong = True
             return None
         text: str | None = value
         if isinstance(value, dict):
             is_secret = self._layout.column(name).secret
             text = self._context.text(value, *self.place.field(name), is_secret=is_secret)
-            self.is_spoilt |= text is None
+            self.is_wrong |= text is None
         if text is not None and "\0" in text:
             self._add(name, NUL)
         return text
@@ -230,7 +224,7 @@ class _Cells:
             return value
         number = self._context.hostgroups.get(value)
         if number is None:
-            self.is_spoilt = True
+            self.is_wrong = True
             self._context.hostgroup(value, *self.place.field(name))
         return number
 
@@ -239,14 +233,14 @@ class _Cells:
             if isinstance(value, dict) and value.keys() <= REFERENCES and len(value) == 1:
                 self._add(name, "a JSON column takes no reference", "write the JSON itself")
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-        self.is_spoilt |= isinstance(value, Unusable)
+        self.is_wrong |= isinstance(value, Unusable)
         problem = json_problem(value)
         if problem:
             self._add(name, problem)
         return value
 
     def _add(self, name: str, message: str, hint: str | None = None) -> None:
-        self.is_spoilt = True
+        self.is_wrong = True
         self._context.mistakes.add(*self.place.field(name), message, hint)
 
 
@@ -292,7 +286,7 @@ def _finite(digits: str) -> float:
 
 
 def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> DesiredTable:
-    """Return the table that all parts make together, without spoilt rows. Changes: mistakes.
+    """Return the table that all parts make together. Changes: mistakes.
 
     One key twice is a mistake; the first row stays.
     """
@@ -302,12 +296,8 @@ def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> Desi
     origins: set[str] = set()
     for part in parts:
         used = {**part.used, **used}
-        origins |= {place.origin for place in part.places}
-        for position, (key, row, place) in enumerate(
-            zip(part.keys(), part.rows, part.places, strict=True)
-        ):
-            if position in part.spoilt:
-                continue
+        for key, row, place in zip(part.keys(), part.rows, part.places, strict=True):
+            origins.add(place.origin)
             if key in rows:
                 first = places[key].where()
                 origin = f", {first.origin}" if first.origin else ""
@@ -317,12 +307,6 @@ def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> Desi
                 rows[key] = row
                 places[key] = place
     return DesiredTable(layout, rows, RowPlaces(places), used, origins=frozenset(origins - {""}))
-
-
-def placed_rows(parts: Iterable[TableRows]) -> Iterator[tuple[DesiredRow, RowPlace]]:
-    """Yield every row with its place, also spoilt ones and those with the key of another row."""
-    for part in parts:
-        yield from zip(part.rows, part.places, strict=True)
 
 
 def key_words(layout: Layout, key: Key) -> str:

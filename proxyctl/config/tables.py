@@ -67,9 +67,8 @@ def compile_part(part: Part, context: Context) -> TableRows | None:
         columns={column.name: column for column in layout.columns},
         unknown=other_versions(layout.table, context.version),
     )
-    wrong: dict[int, set[str | int]] = {}
-    for keys in validated(rows_adapter(layout), subject, context)[1]:
-        wrong.setdefault(int(keys[0]), set()).update(keys[1:2])
+    _, keys_of_wrong = validated(rows_adapter(layout), subject, context)
+    wrong = {int(keys[0]) for keys in keys_of_wrong}
     return compile_rows(layout, found.rows, found.places, context, wrong)
 
 

@@ -62,7 +62,7 @@ def render(
     environment.globals["fail"] = _fail
     try:
         text = _bounded_output(environment, name, variables)
-        _collect(environment, name, used, set())
+        _collect(environment, source, used)
         return text
     except TemplateSyntaxError as error:
         where = Where(error.filename or path, error.lineno, 1)
@@ -94,28 +94,12 @@ def _bounded_output(
     return "".join(pieces)
 
 
-def _collect(
-    environment: ImmutableSandboxedEnvironment, name: str, used: NamesUsed, seen: set[str]
-) -> None:
-    """Add the names that a template uses, and its includes, also those that were not reached.
-
-    Changes: used, seen.
-    """
-    if name in seen or environment.loader is None:
-        return
-    seen.add(name)
-    try:
-        text, path, _ = environment.loader.get_source(environment, name)
-        tree = environment.parse(text, name, path)
-    except TemplateError:
-        used.are_all_known = False
-        return
+def _collect(environment: ImmutableSandboxedEnvironment, source: str, used: NamesUsed) -> None:
+    """Add the names that a template uses, also where it did not get there. Changes: used."""
+    tree = environment.parse(source)
     used.names |= meta.find_undeclared_variables(tree)
-    for included in meta.find_referenced_templates(tree):
-        if included is None:
-            used.are_all_known = False
-        else:
-            _collect(environment, included, used, seen)
+    if any(True for _ in meta.find_referenced_templates(tree)):
+        used.are_all_known = False
 
 
 class _Includes:

@@ -7,15 +7,18 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Context, Part
 from proxyctl.config.files import Fence, UnreadableError, read_bytes, without_marks
 from proxyctl.config.mistakes import did_you_mean, named
 from proxyctl.config.references import References, UnresolvedError
-from proxyctl.config.validation import check
+from proxyctl.config.validation import check_items
 from proxyctl.errors import ConfigError, InstanceError, Mistake
 from proxyctl.state.row import Where
+
+if TYPE_CHECKING:
+    from proxyctl.config.models import InstanceModel
 
 MAX_CA = 16 * 1024 * 1024
 """Largest file that `tls_ca` names. Units: bytes."""
@@ -37,7 +40,7 @@ class Instance:
     tls_required: bool = False
     vars: Mapping[str, Any] = field(default_factory=dict)
     where: Where = field(default=Where("", 0, 0))
-    _secret: str | Mapping[str, str] | None = field(default=None, repr=False)
+    _secret: str | Mapping[str, Any] | None = field(default=None, repr=False)
     _references: References | None = field(default=None, repr=False)
     _fence: Fence = field(default_factory=Fence, repr=False)
 
@@ -103,50 +106,46 @@ def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ..
     instances: list[Instance] = []
     taken: dict[str, Where] = {}
     for part in parts:
-        _, wrong = check(part, context)
-        bad = {keys[0] for keys in wrong}
-        for position, value in enumerate(part.value):
-            if position in bad:
-                continue
-            instance = _instance(part, position, value, context)
+        for position, model in check_items(part, context).items():
+            instance = _instance(part, position, model, context)
             if context.take_name(taken, instance.name, part, (position, "name")):
                 instances.append(instance)
     return tuple(instances)
 
 
-def _instance(part: Part, position: int, value: Mapping[str, Any], context: Context) -> Instance:
+def _instance(part: Part, position: int, model: InstanceModel, context: Context) -> Instance:
     """Return one instance. Changes: context.mistakes."""
 
     def text(key: str) -> str | None:
-        found = value.get(key)
-        if not isinstance(found, dict):
-            return found
+        value: str | Mapping[str, str] | None = getattr(model, key)
+        if value is None or isinstance(value, str):
+            return value
         label = f"instances[{position}].{key}"
-        return context.text(found, part.where(position, key), label)
+        return context.text(value, part.where(position, key), label)
 
-    if not value.get("host") and not value.get("socket"):
+    if not model.host and not model.socket:
         context.note(part, (position,), "neither a host nor a socket")
-    elif value.get("host") is not None and value.get("socket") is not None:
+    elif model.host is not None and model.socket is not None:
         message = "both a host and a socket"
         context.note(part, (position, "socket"), message, "remove one of the two", of_key=True)
     tls_ca = text("tls_ca")
     try:
         if tls_ca:
-            context.fence.path(tls_ca, "")
+            context.fence.check(tls_ca)
     except UnreadableError as error:
         message = f"{named(tls_ca or '')}: {error.message}"
         context.note(part, (position, "tls_ca"), message, error.hint)
     return Instance(
-        name=value["name"],
+        name=model.name,
         host=text("host"),
-        port=value.get("port", 6032),
+        port=model.port,
         user=text("user"),
         socket=text("socket"),
         tls_ca=tls_ca,
-        tls_required=value.get("tls_required", False),
-        vars=without_marks(value.get("vars", {})),
+        tls_required=model.tls_required,
+        vars=without_marks(model.vars),
         where=part.where(position),
-        _secret=value.get("password"),
+        _secret=model.password,
         _references=References(os.path.dirname(part.document.path), context.fence),
         _fence=context.fence,
     )

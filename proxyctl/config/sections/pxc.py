@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
@@ -70,25 +70,16 @@ def compile_clusters(parts: list[Part], context: Context) -> Clusters:
     unknown = other_versions(TABLES[SERVERS], context.version, instead)
     for part in parts:
         _, wrong = check(part, context, columns=columns, unknown=unknown)
-        # A node that is wrong leaves the rest of its cluster to the other checks.
-        wrong_nodes = {keys[:3] for keys in wrong if keys[1:2] == ("nodes",) and len(keys) > 2}
-        bad = {keys[0] for keys in wrong if keys[:3] not in wrong_nodes}
+        bad = {keys[0] for keys in wrong}
         for position, cluster in enumerate(part.value):
             if position not in bad:
                 context.take_name(taken, cluster["name"], part, (position, "name"))
-                numbers = [
-                    number
-                    for number in range(len(cluster["nodes"]))
-                    if (position, "nodes", number) not in wrong_nodes
-                ]
-                _add(result, part, position, numbers, context)
+                _add(result, part, position, context)
     return result
 
 
-def _add(
-    result: Clusters, part: Part, position: int, numbers: Iterable[int], context: Context
-) -> None:
-    """Compile one cluster with the nodes of these numbers. Changes: result, context.mistakes."""
+def _add(result: Clusters, part: Part, position: int, context: Context) -> None:
+    """Compile one cluster. Changes: result, context.mistakes."""
     cluster: Mapping[str, Any] = part.value[position]
     prefix = (part.name, position)
     origin = f"pxc_clusters {cluster['name']}"
@@ -102,8 +93,7 @@ def _add(
     defaults: Mapping[str, Any] = cluster.get("node_defaults", {})
     rows: list[dict[str, Any]] = []
     places: list[YamlRow] = []
-    for number in numbers:
-        node = cluster["nodes"][number]
+    for number, node in enumerate(cluster["nodes"]):
         merged = {**defaults, **node}
         hostgroup = merged.pop("hostgroup", cluster["writer_hostgroup"])
         rows.append({"hostgroup_id": hostgroup, **merged})
@@ -114,8 +104,7 @@ def _add(
     servers = compile_rows(layout, rows, places, context)
     result.servers.append(servers)
 
-    families = [] if galera.spoilt else galera.rows
-    hostgroups = frozenset(row[columns[name]] for row in families for name in FAMILY)
+    hostgroups = frozenset(row[columns[name]] for row in galera.rows for name in FAMILY)
     result.members.append(_members(cluster["name"], hostgroups, servers, context))
 
 
@@ -129,10 +118,7 @@ def _members(
     nodes: dict[tuple[object, object], Where] = {}
     keys: set[Key] = set()
     index = servers.layout.index
-    rows = zip(servers.rows, servers.keys(), servers.places, strict=True)
-    for position, (row, key, row_place) in enumerate(rows):
-        if position in servers.spoilt:
-            continue
+    for row, key, row_place in zip(servers.rows, servers.keys(), servers.places, strict=True):
         node = (row[index["hostname"]], row[index["port"]])
         words = f"{node[0]}:{node[1]}"
         place = row_place.where()

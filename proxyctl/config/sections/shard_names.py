@@ -55,11 +55,6 @@ class ShardingError(ValueError):
         """The first problem."""
         return self.problems[0].message
 
-    @property
-    def key(self) -> str:
-        """The key of the section in which the first problem is."""
-        return str(self.problems[0].keys[0])
-
 
 _BRACE = re.compile(r"\{([^{}]*)\}")
 _RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(?:\.\.([0-9]{1,18}))?\Z")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, cast
 
 from proxyctl.catalog import Value
@@ -32,15 +31,6 @@ AFTER = "($|[^0-9A-Za-z_$])"
 """What stands around the names: a blank, the dot behind a schema, a backtick, a parenthesis are all
 characters that no unquoted name has, so `db`.`t` needs nothing of its own. A letter beyond ASCII
 right beside a name counts as one too."""
-
-
-@dataclass(frozen=True)
-class Generated:
-    """What a section stands for. A row holds only columns that differ from the default."""
-
-    rules: list[dict[str, Value]] = field(default_factory=list)
-    fast_routing: list[dict[str, Value]] = field(default_factory=list)
-    placement: dict[str, int] = field(default_factory=dict)
 
 
 # Placement --------------------------------------------------------------------------------------
@@ -98,20 +88,19 @@ def _number(name: str, position: int) -> int:
 # Generation -------------------------------------------------------------------------------------
 
 
-def generate(scheme: ShardingModel) -> Generated:
-    """Return the rows that one section stands for.
+def generate(scheme: ShardingModel) -> list[dict[str, Value]]:
+    """Return the rows that one scheme stands for: rules if it is by table, else fast routing.
 
-    Shape: rule ids run on from first_rule_id; per_hostgroup in the order of the hostgroups,
-    per_table in the order of the tables: there a table that moves to another hostgroup changes one
-    field of one rule. Raises: ShardingError.
+    Shape: a row holds only columns that differ from the default. Rule ids run on from
+    first_rule_id; per_hostgroup in the order of the hostgroups, per_table in the order of the
+    tables: there a table that moves to another hostgroup changes one field of one rule. Raises:
+    ShardingError.
     """
     if (scheme.tables is None) == (scheme.schemas is None):
         raise ShardingError("give either tables or schemas", "tables")
     if scheme.schemas is not None:
-        placement = _placement(scheme, "schemas")
-        return Generated(fast_routing=_fast_routing(scheme, placement), placement=placement)
-    placement = _placement(scheme, "tables")
-    return Generated(rules=_rules(scheme, placement), placement=placement)
+        return _fast_routing(scheme, _placement(scheme, "schemas"))
+    return _rules(scheme, _placement(scheme, "tables"))
 
 
 def _placement(scheme: ShardingModel, key: Literal["tables", "schemas"]) -> dict[str, int]:

@@ -91,7 +91,7 @@ class _Scheme:
         self._check_keys(model)
         scheme, is_broken = self._with_numbers(model)
         try:
-            generated = generate(scheme)
+            rows = generate(scheme)
         except ShardingError as error:
             for problem in error.problems:
                 # Another mistake would only follow from a hostgroup without a number.
@@ -101,7 +101,8 @@ class _Scheme:
             return
         if is_broken or len(self.context.mistakes) > count:
             return
-        if any(cast(int, rule["rule_id"]) > MAX_INT for rule in generated.rules):
+        is_by_table = scheme.tables is not None
+        if is_by_table and cast(int, rows[-1]["rule_id"]) > MAX_INT:
             message = f"rule ids would run on beyond {MAX_INT}"
             self._add(("first_rule_id",), message, of_key=False)
             return
@@ -110,12 +111,10 @@ class _Scheme:
         if scheme.rule_ids is not None:
             first, last = rule_id_range(scheme.rule_ids)
             result.reserved[place.origin] = range(first, last + 1)
-        for name, rows in ((RULES, generated.rules), (FAST_ROUTING, generated.fast_routing)):
-            if rows:
-                layout, places = self.context.layouts[name], [place] * len(rows)
-                found = compile_rows(layout, rows, places, self.context)
-                result.rows.setdefault(name, []).append(found)
-        if generated.rules and model.match == "digest":
+        name = RULES if is_by_table else FAST_ROUTING
+        found = compile_rows(self.context.layouts[name], rows, [place] * len(rows), self.context)
+        result.rows.setdefault(name, []).append(found)
+        if is_by_table and model.match == "digest":
             result.by_digest.append(place.where())
 
     def _check_keys(self, model: ShardingModel) -> None:
