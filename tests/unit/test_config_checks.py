@@ -54,13 +54,14 @@ def test_what_a_row_means_that_does_not_name_a_column():
         assert not (column.is_required and column.name == "comment"), name
 
 
+RULE = "mysql_query_rules: [{rule_id: 1, %s}]"
+SHARDED = "variables: {mysql-query_digests_no_digits: true}\nsharding: [{name: s, tables: t1, %s}]"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            "mysql_query_rules: [{rule_id: 1, replace_pattern: x}]",
-            "ProxySQL refuses the row: a replace_pattern needs a match_pattern",
-        ),
+        (RULE % "replace_pattern: x", "a replace_pattern needs a match_pattern"),
         (
             "mysql_users: [{username: é, backend: 0}, {username: é, backend: 1}]",
             "username é, frontend 1 belongs to another row already",
@@ -69,16 +70,61 @@ def test_what_a_row_means_that_does_not_name_a_column():
             "mysql_servers: [{hostgroup_id: 1, hostname: a, gtid_port: 3306}]",
             "CHECK constraint failed: (gtid_port <> port",
         ),
+        (RULE % "match_digest: '((', negate_match_pattern: true", "it would fit every query"),
+        ("mysql_users: [{username: a, frontend: 0, backend: 0}]", "ProxySQL drops a user"),
         (
-            "mysql_replication_hostgroups: [{writer_hostgroup: 1, reader_hostgroup: 2},"
-            " {writer_hostgroup: 2, reader_hostgroup: 3}]",
-            "hostgroup 2 belongs to another row already",
+            "mysql_servers: [{hostgroup_id: 1, hostname: a, max_latency_ms: 4294968}]",
+            "the largest is 4294967",
+        ),
+        ("proxysql_servers: [{hostname: a, port: 65536}]", "the largest is 65535"),
+        ("mysql_query_rules: [{rule_id: -3000000000}]", "rule_id"),
+        (RULE % "attributes: '[1e400]'", "a number that is too large"),
+        (RULE % "attributes: '[\"\\ud800\"]'", "half a surrogate pair"),
+        *(
+            (RULE % f"client_addr: '{text}'", "skips a rule")
+            for text in ("%.1", "10.%.%", "1" * 46)
+        ),
+        *(
+            (RULE % f"re_modifiers: '{text}'", "re_modifiers: ")
+            for text in ("CASELESS, GLOBAL", "GLOBALX", "i", "CASELESS,")
+        ),
+        *(
+            (RULE % f"digest: '{text}'", "no digest")
+            for text in ("31E9C2AB5F2BEAD7", "0x", "0x0", "0x1FFFFFFFFFFFFFFFF", "12", "")
+        ),
+        (
+            SHARDED % "hostgroups: [1], first_rule_id: 1",
+            "does not work with mysql-query_digests_no_digits",
+        ),
+        (
+            "sharding: [{name: s, tables: 't{1..2}', hostgroups: [1, 2],"
+            " first_rule_id: 2147483647}]",
+            "first_rule_id: rule ids would run on beyond 2147483647",
         ),
     ],
 )
-def test_rows_that_proxysql_refuses_or_ignores(tmp_path, text, said):
+def test_what_proxysql_refuses_cuts_or_ignores(tmp_path, text, said):
     (found,) = mistakes(tmp_path, text)
     assert said in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mysql_users: [{username: a, password: x, frontend: 0, backend: 0, active: false}]",
+        "mysql_servers: [{hostgroup_id: 1, hostname: a, max_latency_ms: 4294967}]",
+        "proxysql_servers: [{hostname: a, port: 65535}]",
+        "mysql_query_rules: [{rule_id: -4}, {rule_id: -1}]\nmysql_query_rules_fast_routing:"
+        " [{username: u, schemaname: s, flagIN: -1, destination_hostgroup: 1}]",
+        RULE % "attributes: '[\"\\ud83d\\udc2c\"]'",
+        RULE % "attributes: '[1e300, 99999999999999999999]'",
+        *(RULE % f"client_addr: '{text}'" for text in ("10.0.0.1", "10.%", "%", "", "fe80::1")),
+        *(RULE % f"re_modifiers: '{text}'" for text in ("CASELESS", "caseless,GLOBAL", "")),
+        SHARDED % "hostgroups: [1], first_rule_id: 1, match: pattern",
+    ],
+)
+def test_what_it_takes(tmp_path, text):
+    assert mistakes(tmp_path, text) == []
 
 
 @pytest.mark.parametrize(
@@ -95,74 +141,20 @@ def test_the_row_that_proxysql_ignores_is_named_whichever_comes_first(tmp_path, 
     assert "belongs to another row already" in found
 
 
-def test_rows_of_families_that_both_load_are_a_warning(tmp_path):
+def test_what_is_only_a_warning(tmp_path):
     text = """
 mysql_galera_hostgroups:
   - {writer_hostgroup: 1, backup_writer_hostgroup: 2, reader_hostgroup: 3, offline_hostgroup: 4}
   - {writer_hostgroup: 5, backup_writer_hostgroup: 3, reader_hostgroup: 6, offline_hostgroup: 7}
-"""
-    (warning,) = load(tmp_path, text).desired.warnings
-    assert "hostgroup 3 belongs to another row already" in warning
-    assert "both load" in warning
-
-
-def test_a_rule_that_is_not_active_may_be_wrong(tmp_path):
-    text = """
 mysql_query_rules:
   - {rule_id: 1, active: false, match_digest: "(("}
   - {rule_id: 2, active: false, client_addr: "10.%.1", digest: x, re_modifiers: z}
 """
     warnings = load(tmp_path, text).desired.warnings
-    assert len(warnings) == 4
-    assert any("would never match, were it active" in warning for warning in warnings)
+    assert len(warnings) == 5
     assert sum("the rule is not active" in warning for warning in warnings) == 3
-
-
-def test_a_broken_pattern_that_is_negated_fits_every_query(tmp_path):
-    text = "mysql_query_rules: [{rule_id: 1, match_digest: '((', negate_match_pattern: true}]"
-    assert "negated, it would fit every query" in mistakes(tmp_path, text)[0]
-
-
-def test_a_user_that_is_nothing_may_be_switched_off(tmp_path):
-    user = "{username: a, password: x, frontend: 0, backend: 0, active: %s}"
-    assert mistakes(tmp_path, f"mysql_users: [{user % 'false'}]") == []
-    assert len(mistakes(tmp_path, f"mysql_users: [{user % 'true'}]")) == 1
-
-
-@pytest.mark.parametrize(
-    ("row", "largest"),
-    [
-        ("mysql_servers: [{hostgroup_id: 1, hostname: a, max_latency_ms: %d}]", 4294967),
-        ("proxysql_servers: [{hostname: a, port: %d}]", 65535),
-    ],
-)
-def test_numbers_that_proxysql_would_cut(tmp_path, row, largest):
-    assert mistakes(tmp_path, row % largest) == []
-    assert f"the largest is {largest}" in mistakes(tmp_path, row % (largest + 1))[0]
-
-
-def test_numbers_of_rules_and_flags_may_be_negative(tmp_path):
-    text = """
-mysql_query_rules: [{rule_id: -4}, {rule_id: -1}]
-mysql_query_rules_fast_routing:
-  - {username: u, schemaname: s, flagIN: -1, destination_hostgroup: 1}
-"""
-    assert mistakes(tmp_path, text) == []
-    assert "rule_id" in mistakes(tmp_path, "mysql_query_rules: [{rule_id: -3000000000}]")[0]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("'[1e400]'", "a number that is too large"),
-        ("'[\"\\ud800\"]'", "half a surrogate pair"),
-        ("'[\"\\ud83d\\udc2c\"]'", None),
-        ("'[1e300, 99999999999999999999]'", None),
-    ],
-)
-def test_json_that_would_end_proxysql(tmp_path, text, said):
-    found = mistakes(tmp_path, f"mysql_query_rules: [{{rule_id: 1, attributes: {text}}}]")
-    assert (found == []) if said is None else said in found[0]
+    for said in ("would never match, were it active", "hostgroup 3 belongs to another row already"):
+        assert any(said in warning for warning in warnings)
 
 
 def test_every_row_that_is_refused_is_named(tmp_path):
@@ -174,61 +166,8 @@ def test_every_row_that_is_refused_is_named(tmp_path):
 
 @pytest.mark.parametrize(("comment", "rows"), [("", 1), (", comment: other", 2)])
 def test_halves_of_a_user_are_one_row_if_they_agree(tmp_path, comment, rows):
-    text = f"""
-mysql_users:
-  - {{username: a, backend: 0}}
-  - {{username: a, frontend: 0{comment}}}
-"""
+    text = f"mysql_users: [{{username: a, backend: 0}}, {{username: a, frontend: 0{comment}}}]"
     assert len(load(tmp_path, text).desired.tables["mysql_users"].rows) == rows
-
-
-@pytest.mark.parametrize("value", ["10.0.0.1", "10.%", "%", "", "fe80::1"])
-def test_client_addresses_that_load(tmp_path, value):
-    assert mistakes(tmp_path, f"mysql_query_rules: [{{rule_id: 1, client_addr: '{value}'}}]") == []
-
-
-@pytest.mark.parametrize("value", ["%.1", "10.%.%", "1" * 46])
-def test_client_addresses_that_proxysql_drops(tmp_path, value):
-    text = f"mysql_query_rules: [{{rule_id: 1, client_addr: '{value}'}}]"
-    assert "ProxySQL skips a rule" in mistakes(tmp_path, text)[0]
-
-
-@pytest.mark.parametrize("value", ["CASELESS", "caseless,GLOBAL", "GLOBAL", ""])
-def test_modifiers_that_proxysql_knows(tmp_path, value):
-    assert mistakes(tmp_path, f"mysql_query_rules: [{{rule_id: 1, re_modifiers: '{value}'}}]") == []
-
-
-@pytest.mark.parametrize("value", ["CASELESS, GLOBAL", "GLOBALX", "i", "CASELESS,"])
-def test_modifiers_that_proxysql_ignores(tmp_path, value):
-    assert mistakes(tmp_path, f"mysql_query_rules: [{{rule_id: 1, re_modifiers: '{value}'}}]")
-
-
-@pytest.mark.parametrize(
-    "value", ["31E9C2AB5F2BEAD7", "0x", "0x0", "0x1FFFFFFFFFFFFFFFF", "12", ""]
-)
-def test_digests_that_proxysql_drops(tmp_path, value):
-    text = f"mysql_query_rules: [{{rule_id: 1, digest: '{value}'}}]"
-    assert "no digest" in mistakes(tmp_path, text)[0]
-
-
-def test_sharding_by_table_needs_digests(tmp_path):
-    text = """
-variables: {mysql-query_digests_no_digits: true}
-sharding: [{name: s, tables: t1, hostgroups: [1], first_rule_id: 1, match: %s}]
-"""
-    assert (
-        "does not work with mysql-query_digests_no_digits" in mistakes(tmp_path, text % "digest")[0]
-    )
-    assert mistakes(tmp_path, text % "pattern") == []
-
-
-def test_generated_rule_ids_stay_within_32_bits(tmp_path):
-    text = """
-sharding:
-  - {name: s, tables: "t{1..2}", hostgroups: [1, 2], first_rule_id: 2147483647}
-"""
-    (found,) = mistakes(tmp_path, text)
-    assert found.endswith("first_rule_id: rule ids would run on beyond 2147483647")
 
 
 # Patterns ---------------------------------------------------------------------------------------
@@ -289,19 +228,19 @@ def test_one_more_rule_keeps_fast_routing_alive(tmp_path):
     assert rules.where[(7,)].line == 3
 
 
-def test_it_stands_behind_inactive_rules_too(tmp_path):
-    rules = load(tmp_path, ROUTED % ("true", "false")).desired.tables["mysql_query_rules"]
-    assert list(rules.rows) == [(7,), (9,), (10,)]
-
-
-def test_it_is_not_needed_when_the_last_active_rule_goes_on(tmp_path):
-    rules = load(tmp_path, ROUTED % ("false", "false")).desired.tables["mysql_query_rules"]
-    assert list(rules.rows) == [(7,), (9,)]
-
-
-def test_it_is_not_needed_without_fast_routing(tmp_path):
-    text = (ROUTED % ("true", "true")).partition("mysql_query_rules_fast_routing")[0]
-    assert (10,) not in load(tmp_path, text).desired.tables["mysql_query_rules"].rows
+@pytest.mark.parametrize(
+    ("apply", "active", "routed", "is_added"),
+    [
+        ("true", "false", True, True),  # behind inactive rules, too
+        ("false", "false", True, False),  # the last active rule goes on
+        ("true", "true", False, False),  # no fast routing
+    ],
+)
+def test_when_it_is_needed(tmp_path, apply, active, routed, is_added):
+    text = ROUTED % (apply, active)
+    text = text if routed else text.partition("mysql_query_rules_fast_routing")[0]
+    rules = load(tmp_path, text).desired.tables["mysql_query_rules"].rows
+    assert ((10,) in rules) is is_added
 
 
 def test_it_needs_room_in_the_scope(tmp_path):

@@ -7,7 +7,6 @@ import time
 import pytest
 
 from proxyctl.catalog import parse_version
-from proxyctl.config.project import Sources, load_project
 from proxyctl.state.row import KEEP, GuardAction, GuardLimits
 from tests.unit.config_files import load, mistakes, row, write
 
@@ -16,9 +15,9 @@ def tables_of(folder, text, **options):
     return load(folder, text, **options).desired.tables
 
 
-def test_an_empty_file_manages_nothing(tmp_path):
-    assert tables_of(tmp_path, "") == {}
-    assert tables_of(tmp_path, "version: 1\n") == {}
+@pytest.mark.parametrize("text", ["", "version: 1\n", "hostgroups: {writer: {id: 10}}"])
+def test_a_file_without_a_table_manages_nothing(tmp_path, text):
+    assert tables_of(tmp_path, text) == {}
 
 
 def test_a_section_manages_its_table_even_without_rows(tmp_path):
@@ -65,21 +64,16 @@ def test_a_rule_in_a_file_is_active_and_a_comment_may_be_left_out(tmp_path):
     text = """
 mysql_query_rules:
   - {rule_id: 1, apply: true}
-  - {rule_id: 2, active: false, apply: 0}
+  - {rule_id: 2, active: false, apply: 0, re_modifiers: null}
 mysql_query_rules_fast_routing:
   - {username: app, schemaname: s, destination_hostgroup: 1}
 """
     tables = tables_of(tmp_path, text)
     rules = tables["mysql_query_rules"]
     assert row(rules, 1)["active"] == 1
-    assert row(rules, 2)["active"] == 0
+    assert (row(rules, 2)["active"], row(rules, 2)["re_modifiers"]) == (0, None)
     assert row(rules, 1)["comment"] is None
     assert row(tables["mysql_query_rules_fast_routing"], "app", "s", 0)["comment"] == ""
-
-
-def test_null_is_null_where_a_column_may_be_null(tmp_path):
-    tables = tables_of(tmp_path, "mysql_query_rules: [{rule_id: 1, re_modifiers: null}]")
-    assert row(tables["mysql_query_rules"], 1)["re_modifiers"] is None
 
 
 def test_json_columns_take_a_mapping_a_list_or_text(tmp_path):
@@ -94,11 +88,6 @@ mysql_hostgroup_attributes:
     assert attributes["hostgroup_settings"] == '{"handle_warnings":1}'
     assert attributes["ignore_session_variables"] == '["sql_mode","ü"]'
     assert attributes["servers_defaults"] == '{ "weight": 100 }'
-
-
-def test_text_that_is_not_json_is_a_mistake(tmp_path):
-    found = mistakes(tmp_path, "mysql_users: [{username: a, attributes: '{\"a\": NaN}'}]")
-    assert found == ["1: mysql_users[0].attributes: not JSON: NaN or Infinity, or nested too deep"]
 
 
 def test_hostgroup_names_stand_for_numbers(tmp_path):
@@ -122,10 +111,6 @@ mysql_hostgroup_attributes: [{hostgroup_id: writer, multiplex: false}]
     assert row(attributes, 20)["comment"] == "readers"
     assert attributes.where[(20,)].origin == "hostgroups reader"
     assert desired.hostgroup_names == {10: "writer", 20: "reader"}
-
-
-def test_hostgroups_without_attributes_manage_nothing(tmp_path):
-    assert tables_of(tmp_path, "hostgroups: {writer: {id: 10}}") == {}
 
 
 CLUSTER = """
@@ -197,13 +182,6 @@ def test_a_mapping_of_many_names_is_no_reason_to_wait(tmp_path):
     assert len(project.desired.tables["mysql_query_rules_fast_routing"].rows) == 20_000
 
 
-def test_rows_of_several_files_are_joined(tmp_path):
-    one = write(tmp_path, "mysql_servers: [{hostgroup_id: 1, hostname: a}]", "one.yaml")
-    two = write(tmp_path, "mysql_servers: [{hostgroup_id: 1, hostname: b}]", "two.yaml")
-    servers = load_project(Sources((one, two))).desired.tables["mysql_servers"]
-    assert [str(where.path) for where in servers.where.values()] == [one, two]
-
-
 def test_used_names_the_first_place_that_sets_a_column(tmp_path):
     text = """
 mysql_servers:
@@ -268,6 +246,8 @@ routing_tests:
     ("text", "said"),
     [
         ("mysql_servers: {}", "expected a list of rows"),
+        ("mysql_users: [{username: a, attributes: '{\"a\": NaN}'}]", "not JSON: NaN or Infinity"),
+        ("mysql_servers: [{hostgroup_id: x, hostname: a}]", "no hostgroup is called 'x'"),
         ("mysql_servers: {csv: [a]}", "expected a list of rows"),
         ("mysql_servers: {csv: a, jsonl: b}", "expected a list of rows"),
         # What stands there may be a password: its type is enough.
@@ -283,13 +263,6 @@ def test_sections_of_the_wrong_shape(tmp_path, text, said):
     (found,) = mistakes(tmp_path, text)
     assert said in found
     assert "sesame" not in found
-
-
-def test_one_unknown_hostgroup_is_one_mistake(tmp_path):
-    text = "mysql_servers: [{hostgroup_id: nowhere, hostname: a}, {hostgroup_id: 1, hostname: a}]"
-    assert mistakes(tmp_path, text) == [
-        "1: mysql_servers[0].hostgroup_id: no hostgroup is called 'nowhere'"
-    ]
 
 
 def test_heavy_imports_only_where_they_are_needed(tmp_path):

@@ -3,52 +3,36 @@ import pytest
 from tests.unit.config_files import load, mistakes
 
 
-def scope_of(folder, manage, table):
-    tables = load(folder, f"manage: {{{table}: {manage}}}\n{table}: []\n").desired.tables
-    return tables[table].scope
-
-
 @pytest.mark.parametrize(
-    ("manage", "inside", "outside"),
+    ("table", "manage", "text", "inside", "outside"),
     [
-        ("{rule_id: '10-20'}", [10, 15, 20], [9, 21]),
-        ("{rule_id: '1,5, 10-20'}", [1, 5, 10], [2, 9]),
-        ("{rule_id: [3, '10-20']}", [3, 10], [4]),
-        ("{rule_id: 7}", [7], [6]),
+        ("mysql_query_rules", "{rule_id: '10-20'}", "rule_id 10-20", [(10,), (20,)], [(9,), (21,)]),
+        ("mysql_query_rules", "{rule_id: '1,5, 10-20'}", None, [(1,), (5,), (10,)], [(2,), (9,)]),
+        ("mysql_query_rules", "{rule_id: [3, '10-20']}", None, [(3,), (10,)], [(4,)]),
+        ("mysql_query_rules", "{rule_id: 7}", None, [(7,)], [(6,)]),
+        (
+            "mysql_users",
+            "{username: ['app_*', root]}",
+            "username app_*, root",
+            [("app_1", 1), ("root", 0)],
+            [("rooted", 1), ("APP_1", 1)],
+        ),
+        (
+            "mysql_servers",
+            "{hostgroup_id: '10-19', hostname: 'db*'}",
+            "hostgroup_id 10-19 and hostname db*",
+            [(10, "db1", 3306)],
+            [(20, "db1", 3306), (10, "cache", 3306)],
+        ),
+        ("mysql_servers", "{hostgroup_id: writer}", None, [(10, "b", 1)], [(11, "b", 1)]),
     ],
 )
-def test_a_scope_of_numbers(tmp_path, manage, inside, outside):
-    scope = scope_of(tmp_path, manage, "mysql_query_rules")
-    assert all(scope.owns((rule_id,)) for rule_id in inside)
-    assert not any(scope.owns((rule_id,)) for rule_id in outside)
-
-
-def test_a_scope_of_names(tmp_path):
-    scope = scope_of(tmp_path, "{username: ['app_*', root]}", "mysql_users")
-    assert scope.owns(("app_1", 1))
-    assert scope.owns(("root", 0))
-    assert not scope.owns(("rooted", 1))
-    assert not scope.owns(("APP_1", 1))
-    assert scope.text == "username app_*, root"
-
-
-def test_a_scope_of_several_columns_needs_all_of_them(tmp_path):
-    scope = scope_of(tmp_path, "{hostgroup_id: '10-19', hostname: 'db*'}", "mysql_servers")
-    assert scope.owns((10, "db1", 3306))
-    assert not scope.owns((20, "db1", 3306))
-    assert not scope.owns((10, "cache", 3306))
-    assert scope.text == "hostgroup_id 10-19 and hostname db*"
-
-
-def test_a_scope_takes_hostgroup_names(tmp_path):
-    text = """
-hostgroups: {writer: {id: 10}}
-manage: {mysql_servers: {hostgroup_id: writer}}
-mysql_servers: [{hostgroup_id: writer, hostname: a}]
-"""
-    servers = load(tmp_path, text).desired.tables["mysql_servers"]
-    assert servers.scope.owns((10, "b", 1))
-    assert not servers.scope.owns((11, "b", 1))
+def test_what_a_scope_owns(tmp_path, table, manage, text, inside, outside):
+    files = f"hostgroups: {{writer: {{id: 10}}}}\nmanage: {{{table}: {manage}}}\n{table}: []\n"
+    scope = load(tmp_path, files).desired.tables[table].scope
+    assert all(map(scope.owns, inside))
+    assert not any(map(scope.owns, outside))
+    assert text in (None, scope.text)
 
 
 def test_a_row_outside_the_scope_is_a_mistake(tmp_path):

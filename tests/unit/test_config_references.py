@@ -6,17 +6,22 @@ from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes, row, write
 
 
-def test_what_a_reference_stands_for(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("reference", "text"),
+    [
+        ({"env": "APP_PASSWORD"}, " as it is\n"),
+        ({"file": "one"}, "from a file"),
+        ({"file": "two"}, "two lines\n"),
+        ({"file": "bytes"}, "\udcff\x00"),
+        ({"hex": "ff 41"}, "\udcffA"),
+    ],
+)
+def test_what_a_reference_stands_for(tmp_path, monkeypatch, reference, text):
     monkeypatch.setenv("APP_PASSWORD", " as it is\n")
     (tmp_path / "one").write_bytes(b"from a file\n")
     (tmp_path / "two").write_bytes(b"two lines\n\r\n")
     (tmp_path / "bytes").write_bytes(b"\xff\x00")
-    references = References(str(tmp_path))
-    assert references.resolve({"env": "APP_PASSWORD"}) == " as it is\n"
-    assert references.resolve({"file": "one"}) == "from a file"
-    assert references.resolve({"file": "two"}) == "two lines\n"
-    assert references.resolve({"file": "bytes"}) == "\udcff\x00"
-    assert references.resolve({"hex": "ff 41"}) == "\udcffA"
+    assert References(str(tmp_path)).resolve(reference) == text
 
 
 def test_a_reference_that_leads_nowhere(tmp_path):

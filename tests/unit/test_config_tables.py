@@ -59,6 +59,9 @@ def test_line_separators_inside_text_do_not_count_as_lines(tmp_path):
     ("content", "said"),
     [
         ("", "1: : no header: the first line names the columns"),
+        ("\n\n", "1: : no header: the first line names the columns"),
+        ("username;password\na;b\n", "1: : one column only: 'username;password'"),
+        ("username\nab\0c\n", "2: : a NUL character cannot be stored in ProxySQL"),
         ("username,usernam\n", "1: : no such column: 'usernam'"),
         ("password\nx\n", "1: username: the header lacks the column username"),
         ("username,active\na,yes\n", "2: active: expected true or false, got text 'yes'"),
@@ -106,10 +109,7 @@ def test_a_table_from_jsonl(tmp_path, monkeypatch):
 def test_a_file_that_cannot_be_read_is_a_mistake_where_it_is_named(tmp_path):
     (found,) = mistakes(tmp_path, "version: 1\nmysql_users: {csv: nothing.csv}")
     assert found == "2: mysql_users.csv: nothing.csv: no such file or directory"
-    (tmp_path / "latin1.csv").write_bytes(b"username\n\xe9\n")
-    assert mistakes(tmp_path, "mysql_users: {csv: ''}") == [
-        "1: mysql_users: expected a list of rows"
-    ]
+    assert "expected a list of rows" in mistakes(tmp_path, "mysql_users: {csv: ''}")[0]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
@@ -117,10 +117,8 @@ def test_a_byte_that_is_no_utf_8_is_a_mistake_in_its_own_file(tmp_path, kind):
     (tmp_path / "rows").write_bytes(b"username\nab\xe9\n")
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, f"mysql_users: {{{kind}: rows}}")
-    assert [mistake.text() for mistake in caught.value.mistakes] == [
-        f"{tmp_path}/rows:2:3: not UTF-8: byte 0xE9 fits no character\n"
-        "  hint: save the file as UTF-8"
-    ]
+    (mistake,) = caught.value.mistakes
+    assert mistake.lines()[0].startswith(f"{tmp_path}/rows:2:3: not UTF-8: byte 0xE9")
 
 
 @pytest.mark.parametrize(
@@ -146,15 +144,3 @@ def test_a_whole_surrogate_pair_is_a_character(tmp_path):
     content = '{"rule_id": 1, "comment": "\\ud83d\\ude00"}'
     project = load(tmp_path, "mysql_query_rules: {jsonl: r.jsonl}", r__jsonl=content)
     assert row(project.desired.tables["mysql_query_rules"], 1)["comment"] == "\U0001f600"
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ("\n\n", "1: : no header: the first line names the columns"),
-        ("username;password\na;b\n", "1: : one column only: 'username;password'"),
-        ("username\nab\0c\n", "2: : a NUL character cannot be stored in ProxySQL"),
-    ],
-)
-def test_csv_that_is_none(tmp_path, content, said):
-    assert mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content) == [said]

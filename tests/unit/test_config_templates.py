@@ -137,15 +137,6 @@ def test_what_python_does_not_take_is_a_mistake(tmp_path):
     assert found.startswith(f"{tmp_path}/a.yaml.j2: template: nests too deep: too many")
 
 
-def test_what_is_no_larger_than_a_configuration_works_as_ever(tmp_path):
-    text = (
-        "{% for row in [1, 2, 3]|batch(2, '-') %}{{ row|join('/') ~ loop.length }} {% endfor %}"
-        "{{ '%03d|%s' % (7, 'x') }} {{ '{:>4}'.format('y') }} {{ 'z'|center(3) }} {{ 6 * '-' }}"
-        "{% set block %}\n{{ 'a\nb'|indent(2, true) }}{% endset %}{{ block|replace('a', 'c') }}"
-    )
-    assert render(tmp_path, text) == "1/22 3/-2 007|x    y  z  ------\n  c\n  b"
-
-
 def test_a_var_that_no_template_names_is_a_mistake(tmp_path):
     assert said(tmp_path, "# {{ env }}{% if false %}{{ zone }}{% endif %}", zone=1, evn=2) == [
         f"{tmp_path}/a.yaml.j2:1:1: template: 'env' is undefined\n  hint: did you mean 'evn'?"
@@ -155,15 +146,7 @@ def test_a_var_that_no_template_names_is_a_mistake(tmp_path):
     ]
 
 
-def test_a_var_may_be_named_in_an_include_that_is_not_reached(tmp_path):
-    write(tmp_path, "{{ zone }}{% import 'deeper.inc' as d %}", "part.inc")
-    write(tmp_path, "{{ env }}", "deeper.inc")
-    text = "{% if false %}{% include 'part.inc' %}{% endif %}"
-    assert render(tmp_path, text, zone=1, env=2) == ""
-    assert said(tmp_path, text, zone=1, other=2) == ["--var other: no template uses it"]
-
-
-def test_where_an_include_has_a_name_that_is_worked_out_nothing_is_said_of_vars(tmp_path):
+def test_where_a_template_includes_another_nothing_is_said_of_vars(tmp_path):
     write(tmp_path, "# {{ zone }}", "eu.inc")
     assert render(tmp_path, "{% include env ~ '.inc' %}", zone=1, env="eu", other=2) == "# 1"
 
@@ -218,17 +201,6 @@ def test_a_template_that_includes_itself_is_a_mistake(tmp_path, text):
     (found,) = said(tmp_path, "a: 1\n" + text)
     assert found.startswith(f"{tmp_path}/a.yaml.j2:2:1: template: ")
     assert "nests too deep" in found
-
-
-def test_a_template_makes_ten_thousand_rules(tmp_path):
-    text = (
-        "mysql_query_rules:\n{%- for n in range(10000) %}\n"
-        "  - {rule_id: {{ 1000 + n }}, match_digest: '{{ '^SELECT .* t_%04d '|format(n) }}',"
-        " destination_hostgroup: {{ 10 + n % 4 }}, comment: {{ ['t', n]|join('/')|tojson }}}"
-        "{%- if not loop.last %}{% include 'end.inc' %}{% endif %}{% endfor %}\n"
-    )
-    write(tmp_path, " # {{ n }}", "end.inc")
-    assert render(tmp_path, text).count("rule_id") == 10_000
 
 
 def test_a_mistake_in_an_include_names_the_include(tmp_path):

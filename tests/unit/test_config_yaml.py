@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.scalars import DecimalNumber, DisputedError, plain_value
 from proxyctl.config.yaml import MAX_DEPTH, UNUSABLE, read_yaml
 from proxyctl.errors import ConfigError
 
@@ -34,13 +35,19 @@ def test_values():
     }
 
 
-def test_an_empty_file_has_no_value():
-    assert value("") is None
-    assert value("# only a comment\n") is None
-
-
-def test_keys_are_text_as_they_are_written():
-    assert value("1: a\non: b\nnull: c\n") == {"1": "a", "on": "b", "null": "c"}
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", None),
+        ("# only a comment\n", None),
+        ("1: a\non: b\nnull: c\n", {"1": "a", "on": "b", "null": "c"}),
+        ("{'<<': 1}", {"<<": 1}),
+        ("[!!str 010, !!int 5, !!map {a: 1}, ! on]", ["010", 5, {"a": 1}, "on"]),
+        ("{empty_hostgroup: off, mode: OFF}", {"empty_hostgroup": "off", "mode": "OFF"}),
+    ],
+)
+def test_what_a_text_means(text, found):
+    assert value(text) == found
 
 
 def test_every_value_has_a_place():
@@ -91,12 +98,7 @@ def test_merged_keys_stand_where_they_were_written():
     assert str(document.where(("b", "x"))) == "f.yaml:2:6"
 
 
-def test_a_quoted_merge_key_is_a_key():
-    assert value("{'<<': 1}") == {"<<": 1}
-
-
-def test_tags():
-    assert value("[!!str 010, !!int 5, !!map {a: 1}, ! on]") == ["010", 5, {"a": 1}, "on"]
+def test_unknown_tags():
     for text in ("a: !!python/object:os.system x", "a: !secret x", "a: !!int x", "a: !!set {x}"):
         root, mistakes = read(text)
         assert len(mistakes) == 1
@@ -105,8 +107,7 @@ def test_tags():
     assert read("!!omap [a]")[0] is UNUSABLE
 
 
-def test_off_is_a_word_where_no_boolean_can_stand():
-    assert value("{empty_hostgroup: off, mode: OFF}") == {"empty_hostgroup": "off", "mode": "OFF"}
+def test_off_is_a_boolean_to_some_elsewhere():
     for text in ("weight: off", "mode: off", "empty_hostgroup: no", "[off]"):
         assert len(read(text)[1]) == 1
 
@@ -156,6 +157,87 @@ def test_a_password_hash_without_quotes_is_not_repeated():
     assert "94BD" not in mistakes[0]
     assert "asterisk" in mistakes[0]
 
+
+# Plain scalars ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", None),
+        ("~", None),
+        ("NULL", None),
+        ("true", True),
+        ("False", False),
+        ("0", 0),
+        ("-12", -12),
+        ("+7", 7),
+        ("8.10", 8.1),
+        ("-.5", -0.5),
+        ("1.5e+3", 1500.0),
+    ],
+)
+def test_what_all_yaml_readers_agree_on(text, value):
+    found = plain_value(text)
+    assert (found, type(found) is bool) == (value, type(value) is bool)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["writer", "2026-11-21", "10.0.0.1", "127.0.0.1:6033", "^SELECT", "oN", "nULL", "-", "0xZZ"],
+)
+def test_what_is_text(text):
+    assert plain_value(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "010",
+        "007",
+        "-08",
+        "0x1F",
+        "0o17",
+        "0b1",
+        "1_000",
+        "12:30:45",
+        "1:30",
+        "190:20:30.15",
+        "on",
+        "Off",
+        "YES",
+        "no",
+        "y",
+        "N",
+        "1e3",
+        "1.5e3",
+        "00.5",
+        ".inf",
+        "-.INF",
+        ".nan",
+        "=",
+    ],
+)
+def test_what_yaml_readers_disagree_on_has_to_be_quoted(text):
+    with pytest.raises(DisputedError) as caught:
+        plain_value(text)
+    assert "quote it" in caught.value.hint
+    assert text not in caught.value.message.split(), "the value may be a secret"
+
+
+def test_a_decimal_number_remembers_how_it_was_written():
+    number = plain_value("8.10")
+    assert isinstance(number, DecimalNumber)
+    assert str(number) == "8.10"
+
+
+def test_numbers_that_no_computer_needs_are_refused():
+    for text in ("9" * 5000, "9" * 400 + ".0"):
+        with pytest.raises(DisputedError):
+            plain_value(text)
+
+
+# Laws -------------------------------------------------------------------------------------------
 
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=20)
 numbers = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
