@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +17,7 @@ from proxyctl.routing.reach import Reach
 from proxyctl.routing.regex import Broken, Compiled, Engine
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
+from proxyctl.routing.servers import NamedRole, role_in_name
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES, Node
@@ -28,10 +28,6 @@ T = TypeVar("T")
 SERVERS = "mysql_servers"
 USERS = "mysql_users"
 FAST_ROUTING = "mysql_query_rules_fast_routing"
-
-_READERS = {"reader", "readers", "read", "reads", "readonly", "ro", "replica", "replicas"}
-_READERS |= {"slave", "slaves"}
-_WRITERS = {"writer", "writers", "write", "writes", "primary", "master", "source", "rw"}
 
 Cells = dict[str, Value]
 
@@ -218,14 +214,10 @@ class Subject:
         """The hostgroups that serve reads only: of a family, or by a name beside a writer's."""
         found = {row.roles.get("reader_hostgroup") for row in self.families}
         names = self.configuration.hostgroup_names
-        words = {one: set(re.split(r"[^a-z]+", name.lower())) for one, name in names.items()}
-        if any(some & _WRITERS for some in words.values()):
-            found |= {
-                hostgroup
-                for hostgroup, some in words.items()
-                if some & _READERS and not some & _WRITERS
-                if hostgroup not in self.family_hostgroups
-            }
+        roles = {hostgroup: role_in_name(name)[0] for hostgroup, name in names.items()}
+        if NamedRole.WRITER in roles.values():
+            named = {one for one, role in roles.items() if role is NamedRole.READER}
+            found |= named - self.family_hostgroups
         found -= {row.roles.get("writer_hostgroup") for row in self.families}
         return frozenset(one for one in found if one is not None)
 

@@ -13,6 +13,7 @@ class Kind(Enum):
     LOCK = "locking reads"
     FUNCTION = "functions of the server or the session"
     WRITE = "writes"
+    CHANGING = "reads whose answer differs each time"
 
 
 class Probe(NamedTuple):
@@ -92,12 +93,34 @@ _WRITES = {
     "UPDATE over several lines": "UPDATE t\nSET c='SELECT'\nWHERE id=1",
 }
 
+_CHANGING = {
+    "NOW": "SELECT NOW()",
+    "NOW in a condition": "SELECT c FROM t WHERE day > NOW()",
+    "CURRENT_TIMESTAMP": "SELECT CURRENT_TIMESTAMP",
+    "CURDATE": "SELECT CURDATE()",
+    "SYSDATE": "SELECT SYSDATE()",
+    "UNIX_TIMESTAMP": "SELECT UNIX_TIMESTAMP()",
+    "RAND": "SELECT c FROM t ORDER BY RAND() LIMIT 1",
+    "UUID": "SELECT UUID()",
+    "CONNECTION_ID": "SELECT c FROM t WHERE session=CONNECTION_ID()",
+    "FOUND_ROWS": "SELECT FOUND_ROWS()",
+    "ROW_COUNT": "SELECT ROW_COUNT()",
+    "a user variable": "SELECT @c",
+    "GET_LOCK": "SELECT GET_LOCK('nightly', 10)",
+    "SLEEP": "SELECT SLEEP(1)",
+}
+
 PROBES = (
     *BASIC,
     *(probe for probe in _probes(Kind.LOCK, _LOCKS) if probe != LOCK),
     *_probes(Kind.FUNCTION, _FUNCTIONS),
     *_probes(Kind.WRITE, _WRITES),
 )
+
+
+CHANGING = tuple(_probes(Kind.CHANGING, _CHANGING))
+LOCKING = tuple(probe for probe in PROBES if probe.what in LOCK_ENDS)
+"""What no cache may answer: what differs each time, and what locks."""
 
 
 def writes_to(table: str) -> tuple[str, ...]:

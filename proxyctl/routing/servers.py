@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.families import FAMILY_TABLES, ServerColumns, by_hostgroup, families_in
+from proxyctl.state.families import FAMILY_TABLES, Family, ServerColumns, by_hostgroup, families_in
 
 _SERVERS = "mysql_servers"
 _KINDS = {
@@ -57,7 +60,8 @@ class HostgroupServers:
         self._by_hostgroup = _backends(configuration)
         layouts = {name: held.layout for name, held in configuration.tables.items()}
         tables = {n: configuration.rows(n) for n in FAMILY_TABLES if n in layouts}
-        self._families = by_hostgroup(families_in(layouts, tables, rds_discovery=False))
+        self.families: Sequence[Family] = families_in(layouts, tables, rds_discovery=False)
+        self._families = by_hostgroup(self.families)
 
     def of(self, hostgroup: int) -> tuple[Backend, ...]:
         """Return the servers whose rows name the hostgroup, by hostname."""
@@ -88,8 +92,35 @@ class HostgroupServers:
         family = None if is_placed else self._families.get(hostgroup)
         if family is None:
             return Destination(self.of(hostgroup), is_known=self._is_known)
-        name = f"{_KINDS.get(family.kind, family.kind)} family {family.writer}"
-        return Destination(self.of_family(hostgroup), name, self._is_known)
+        return Destination(self.of_family(hostgroup), family_text(family), self._is_known)
+
+
+def family_text(family: Family) -> str:
+    """Return what a family is called: `Galera family 10`."""
+    return f"{_KINDS.get(family.kind, family.kind)} family {family.writer}"
+
+
+class NamedRole(Enum):
+    """What the name of a hostgroup says of it."""
+
+    WRITER = "writer"
+    READER = "reader"
+
+
+_ROLE_WORDS = {
+    NamedRole.WRITER: {"writer", "writers", "write", "writes", "primary", "master", "source", "rw"},
+    NamedRole.READER: {"reader", "readers", "read", "reads", "readonly", "ro", "replica"}
+    | {"replicas", "slave", "slaves"},
+}
+
+
+def role_in_name(name: str) -> tuple[NamedRole | None, str]:
+    """Return the role that a name says, and the name without it: a pair has the same rest."""
+    words = set(re.findall(r"[a-z]+", name.lower()))
+    role = next((role for role, known in _ROLE_WORDS.items() if words & known), None)
+    told = set().union(*_ROLE_WORDS.values())
+    parts = re.findall(r"[a-z]+|[0-9]+", name.lower())
+    return role, " ".join(part for part in parts if part not in told)
 
 
 def _backends(configuration: Configuration) -> dict[object, tuple[Backend, ...]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.lint.rules.px411_caches_what_changes import CHANGING, LOCKING
 from proxyctl.routing.digest import Digester
-from proxyctl.routing.probes import PROBES, Kind
+from proxyctl.routing.probes import CHANGING, LOCKING, PROBES, Kind
 from proxyctl.stats.suggest.texts import not_cacheable, not_for_a_reader, tables_in
 
 
@@ -19,14 +18,9 @@ def test_what_lint_keeps_off_readers_is_kept_off_them_here(probe):
     assert (not_for_a_reader(text_of(probe.query)) is None) == (probe.kind is Kind.READ)
 
 
-@pytest.mark.parametrize("query", CHANGING.values())
-def test_what_lint_takes_for_changing_is_not_cached_here(query):
-    assert not_cacheable(text_of(query)) is not None
-
-
-@pytest.mark.parametrize("query", LOCKING.values())
-def test_locking_reads_are_not_cached(query):
-    assert not_cacheable(text_of(query)) is not None
+@pytest.mark.parametrize("probe", [*CHANGING, *LOCKING], ids=lambda probe: probe.what)
+def test_what_lint_keeps_off_the_cache_is_kept_off_it_here(probe):
+    assert not_cacheable(text_of(probe.query)) is not None
 
 
 @pytest.mark.parametrize(

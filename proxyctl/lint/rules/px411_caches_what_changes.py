@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.lint.traffic import more
+from proxyctl.routing.probes import CHANGING, LOCKING, Probe
 from proxyctl.routing.reach import Session
-
-CHANGING = {
-    "NOW": "SELECT NOW()",
-    "NOW in a condition": "SELECT c FROM t WHERE day > NOW()",
-    "CURRENT_TIMESTAMP": "SELECT CURRENT_TIMESTAMP",
-    "CURDATE": "SELECT CURDATE()",
-    "SYSDATE": "SELECT SYSDATE()",
-    "UNIX_TIMESTAMP": "SELECT UNIX_TIMESTAMP()",
-    "RAND": "SELECT c FROM t ORDER BY RAND() LIMIT 1",
-    "UUID": "SELECT UUID()",
-    "CONNECTION_ID": "SELECT c FROM t WHERE session=CONNECTION_ID()",
-    "FOUND_ROWS": "SELECT FOUND_ROWS()",
-    "ROW_COUNT": "SELECT ROW_COUNT()",
-    "a user variable": "SELECT @c",
-    "GET_LOCK": "SELECT GET_LOCK('nightly', 10)",
-    "SLEEP": "SELECT SLEEP(1)",
-}
-LOCKING = {
-    "FOR UPDATE": "SELECT c FROM t WHERE id=1 FOR UPDATE",
-    "FOR SHARE": "SELECT c FROM t WHERE id=1 FOR SHARE",
-    "LOCK IN SHARE MODE": "SELECT c FROM t WHERE id=1 LOCK IN SHARE MODE",
-}
 
 
 @check("PX411", "caches-what-changes", Severity.WARNING)
@@ -63,20 +42,20 @@ def caches_what_changes(subject: Subject) -> Iterator[Finding]:
 
 
 def _cached(
-    subject: Subject, queries: dict[str, str], what: str, severity: Severity
+    subject: Subject, probes: Sequence[Probe], what: str, severity: Severity
 ) -> Iterator[Finding]:
     """Yield a finding for each rule that has one of these queries cached."""
     caching = {rule.rule_id for rule in subject.rules if "cache_ttl" in dict(rule.sets)}
     found: dict[int, tuple[str, Session, list[str]]] = {}
     for session in subject.reach.sessions if caching else ():
-        for name, query in queries.items():
-            route = subject.reach.route(session, query)
+        for probe in probes:
+            route = subject.reach.route(session, probe.query)
             if route.is_answered or not route.settings.get("cache_ttl"):
                 continue
             by = next((one for one in reversed(route.matched_rules) if one in caching), None)
             if by is not None:
-                names = found.setdefault(by, (query, session, []))[2]
-                names += [name] if name not in names else []
+                names = found.setdefault(by, (probe.query, session, []))[2]
+                names += [probe.what] if probe.what not in names else []
     for rule_id, (query, session, names) in found.items():
         message = f"{what}: `{query}`{session}{more(names)}"
         hint = "name the queries that are worth caching, as their digests"

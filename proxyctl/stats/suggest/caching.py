@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from proxyctl.routing import Source
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import Verdict
 from proxyctl.stats.replay.outcome import Kind as Change
-from proxyctl.stats.replay.outcome import Outcome
 from proxyctl.stats.suggest.context import Context, Query
 from proxyctl.stats.suggest.found import Kind, Suggestion
 from proxyctl.stats.suggest.rules import Cells, place_rule
@@ -34,7 +32,7 @@ def find_cacheable(context: Context) -> Iterator[Suggestion]:
         rows = context.statistics.by_digest.get(query.digest, [])
         if not rows or any(context.is_vague(seen) for seen in rows):
             continue
-        if any(outcome.cache_ttl for seen in rows for outcome in _now(context, seen)):
+        if any(outcome.cache_ttl for seen in rows for outcome in context.outcomes(seen)):
             continue
         yield _suggestion(context, query, saved_us, writes, _rule(context, query, rows))
 
@@ -134,12 +132,7 @@ def _rule(context: Context, query: Query, rows: Sequence[SeenDigest]) -> Cells |
         return verdict.certain == {Change.CACHED} and not verdict.possible
 
     places = context.places
-    deciding = {
-        outcome.rule_id
-        for seen in rows
-        for outcome in _now(context, seen)
-        if outcome.source is Source.RULE and outcome.rule_id is not None
-    }
+    deciding = context.deciding_rules(rows)
     # Without apply: a rule behind it still decides, also the one that is proposed for its reads.
     reads = context.read_rules.get(query.digest)
     if reads is not None:
@@ -152,7 +145,3 @@ def _rule(context: Context, query: Query, rows: Sequence[SeenDigest]) -> Cells |
     if found is not None:
         places.take(int(found["rule_id"] or 0))
     return found
-
-
-def _now(context: Context, seen: SeenDigest) -> tuple[Outcome, ...]:
-    return context.now.verdict(seen).before

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import nlargest
 from typing import TypeVar
 
+from proxyctl.routing import Source
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import CACHE, DigestTable, SeenDigest
 from proxyctl.stats.replay.comparison import CUT, OTHER_OPTIONS, Comparison
+from proxyctl.stats.replay.outcome import Outcome
 from proxyctl.stats.replay.result import Replay, replay
 from proxyctl.stats.suggest.found import Kind, Thresholds
 from proxyctl.stats.suggest.rules import Places, any_rule_id
@@ -206,6 +208,19 @@ class Context:
         """Return whether the text of a digest does not say what the query was."""
         notes = self.now.verdict(seen).notes
         return CUT in notes or OTHER_OPTIONS in notes
+
+    def outcomes(self, seen: SeenDigest) -> tuple[Outcome, ...]:
+        """Return what may become of a digest under the rules in force."""
+        return self.now.verdict(seen).before
+
+    def deciding_rules(self, rows: Iterable[SeenDigest]) -> set[int]:
+        """Return the rules in force that choose the hostgroup of any of these rows."""
+        return {
+            outcome.rule_id
+            for seen in rows
+            for outcome in self.outcomes(seen)
+            if outcome.source is Source.RULE and outcome.rule_id is not None
+        }
 
     def loose_users(self) -> frozenset[str]:
         """Return the users whose transactions rules may tear apart: transaction_persistent 0."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from proxyctl.catalog import REFERENCE, Layout, Value, Version, parse_version
@@ -15,9 +15,7 @@ from proxyctl.state.configuration import Configuration
 from proxyctl.state.row import Layer
 from proxyctl.stats.model import DigestTable
 from proxyctl.stats.read import read_digests
-from proxyctl.stats.suggest.found import Kind, Suggestions
 from proxyctl.stats.suggest.rules import rule_row
-from proxyctl.stats.suggest.run import suggest
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,16 @@ class Subject:
     table: DigestTable
     configuration: Configuration
     project: Project | None = None
+
+    def may_use(self, rule_id: int) -> bool:
+        """Return whether the files may have a rule of an id: it is free there, and theirs."""
+        if self.project is None:
+            return True
+        rules = self.project.desired.tables.get("mysql_query_rules")
+        if rules is None:
+            return True
+        is_reserved = any(rule_id in ids for ids in self.project.reserved)
+        return not is_reserved and (rule_id,) not in rules.rows and rules.owns((rule_id,))
 
 
 def subject_of_files(table: DigestTable, files: ParsedFiles) -> Subject:
@@ -63,33 +71,6 @@ def subject_of_instance(
         names = project.desired.hostgroup_names
         configuration = replace(configuration, hostgroup_names=names)
     return Subject(read_digests(client) if table is None else table, configuration, project)
-
-
-def suggestions(
-    subject: Subject,
-    *,
-    only: Collection[Kind] = (),
-    limit: int | None = 5,
-    progress: Callable[[int], None] = lambda _done: None,
-) -> Suggestions:
-    """Return what would help, with rule_ids that the files take. As `run.suggest`."""
-    return suggest(
-        subject.table,
-        subject.configuration,
-        only=only,
-        limit=limit,
-        may_use=lambda rule_id: _may_use(subject.project, rule_id),
-        progress=progress,
-    )
-
-
-def _may_use(project: Project | None, rule_id: int) -> bool:
-    """Return whether the files may have a rule of an id: it is free there, and theirs."""
-    rules = project.desired.tables.get("mysql_query_rules") if project is not None else None
-    if project is None or rules is None:
-        return True
-    is_reserved = any(rule_id in ids for ids in project.reserved)
-    return not is_reserved and (rule_id,) not in rules.rows and rules.owns((rule_id,))
 
 
 def rules_yaml(layout: Layout, rules: Sequence[Mapping[str, Value]]) -> str:

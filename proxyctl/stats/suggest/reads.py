@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from proxyctl.lint.subject import Subject
-from proxyctl.routing import Source
+from proxyctl.catalog import Value
+from proxyctl.routing.servers import (
+    HostgroupServers,
+    NamedRole,
+    Node,
+    family_text,
+    role_in_name,
+)
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import Verdict
@@ -26,66 +32,45 @@ _UP = ("ONLINE", "SHUNNED", "SHUNNED_REPLICATION_LAG")
 
 @dataclass(frozen=True)
 class Readers:
-    """The reader of each writer. Shape: `nodes` are the servers of each hostgroup that are up.
+    """The reader of each writer. Shape: `known_by` says how it is known, by writer.
 
-    `kinds` say how it is known: the table of a family, or `names`. `holds_servers` False: nothing
-    is known of servers.
+    `knows_servers` False: other servers than those of the configuration may be there.
     """
 
     of_writer: dict[int, int]
-    kinds: dict[int, str]
-    nodes: dict[int, frozenset[tuple[object, object]]]
-    holds_servers: bool
+    known_by: dict[int, str]
+    servers: HostgroupServers
+    knows_servers: bool
+
+    def nodes(self, hostgroup: int) -> set[Node]:
+        """Return the servers of a hostgroup that are up."""
+        return {one.node for one in self.servers.of(hostgroup) if one.status in _UP}
 
     def is_served(self, reader: int) -> bool:
-        """Return whether the reader has a server, or the monitor of a family gives it one."""
-        if not self.holds_servers or self.nodes.get(reader):
-            return True
-        return any(
-            one == reader and self.kinds[writer] != "names" and self.nodes.get(writer)
-            for writer, one in self.of_writer.items()
-        )
+        """Return whether the reader has a server, or the monitor of a family may give it one."""
+        backends = self.servers.destination(reader, is_placed=False).backends
+        return not self.knows_servers or any(one.status in _UP for one in backends)
 
 
 def find_readers(configuration: Configuration) -> Readers:
     """Return which hostgroup could answer the reads of which writer."""
-    subject = Subject(configuration)
-    found: dict[int, int] = {}
-    kinds: dict[int, str] = {}
-    members: set[int] = set()
-    for row in subject.families:
-        members |= set(row.roles.values())
-        writer, reader = row.roles.get("writer_hostgroup"), row.roles.get("reader_hostgroup")
-        if writer is not None and reader is not None and writer != reader:
-            found[writer], kinds[writer] = reader, row.table
+    servers = HostgroupServers(configuration)
+    held = configuration.tables.get("mysql_servers")
+    found = Readers({}, {}, servers, held is not None and held.is_whole)
+    members: set[Value] = set()
+    for family in servers.families:
+        members |= family.hostgroups
+        if isinstance(family.writer, int) and isinstance(family.reader, int):
+            found.of_writer[family.writer] = family.reader
+            found.known_by[family.writer] = f" in the {family_text(family)}"
     names = {n: text for n, text in configuration.hostgroup_names.items() if n not in members}
-    for reader in subject.readers - members:
-        for writer in names:
-            if writer not in found and _are_pair(configuration, writer, reader):
-                found[writer], kinds[writer] = reader, "names"
-    return Readers(found, kinds, _nodes(subject), subject.holds_all_of("mysql_servers"))
-
-
-def _are_pair(configuration: Configuration, writer: int, reader: int) -> bool:
-    """Return whether two names differ in one word, and lint takes one for the other's reader."""
-    names = {one: configuration.hostgroup_names[one] for one in (writer, reader)}
-    words = [set(names[one].lower().replace("-", "_").split("_")) for one in (writer, reader)]
-    if len(words[0] - words[1]) != 1 or len(words[1] - words[0]) != 1:
-        return False
-    alone = Subject(replace(configuration, tables={}, hostgroup_names=names))
-    return alone.readers == {reader}
-
-
-def _nodes(subject: Subject) -> dict[int, frozenset[tuple[object, object]]]:
-    down = {
-        (cells["hostgroup_id"], cells["hostname"], cells["port"])
-        for _, cells in subject.cells("mysql_servers")
-        if str(cells["status"]).upper() not in _UP
-    }
-    return {
-        hostgroup: frozenset(node for node in nodes if (hostgroup, *node) not in down)
-        for hostgroup, nodes in subject.servers.items()
-    }
+    roles = {role_in_name(text): n for n, text in names.items()}
+    for (role, rest), writer in roles.items():
+        reader = roles.get((NamedRole.READER, rest))
+        if role is NamedRole.WRITER and reader is not None:
+            found.of_writer[writer] = reader
+            found.known_by[writer] = ", by name"
+    return found
 
 
 @dataclass
@@ -137,7 +122,7 @@ def _candidates(context: Context, readers: Readers) -> list[_Reads]:
         if context.statistics.asks_temporary_table(seen.digest_text):
             continue
         # Where the rules say another hostgroup it was a transaction, or something like it.
-        if _goes(context.now.verdict(seen).before) != {seen.hostgroup}:
+        if _goes(context.outcomes(seen)) != {seen.hostgroup}:
             continue
         key = (seen.digest, seen.hostgroup)
         reads = found.setdefault(key, _Reads(seen.digest, seen.digest_text, seen.hostgroup))
@@ -155,13 +140,13 @@ def _suggestion(
     transactions = sum(context.statistics.begun.get(user, 0) for user in users)
     says = [
         f"{count_text(reads.calls, 'call')} went to {context.called(reads.writer)};"
-        f" {context.called(reader)} is its reader{_known(readers.kinds[reads.writer])}.",
+        f" {context.called(reader)} is its reader{readers.known_by[reads.writer]}.",
         f"Its users began {count_text(transactions, 'transaction')} in the same statistics."
         if transactions
         else "Its users began no transaction in the same statistics.",
     ]
-    only = readers.nodes.get(reader, frozenset()) - readers.nodes.get(reads.writer, frozenset())
-    if readers.nodes.get(reader) and not only:
+    nodes = readers.nodes(reader)
+    if nodes and not nodes - readers.nodes(reads.writer):
         says.append("The reader has no server that is not a writer as well: nothing is relieved.")
     query = context.statistics.queries[reads.digest]
     return Suggestion(
@@ -183,10 +168,6 @@ def _suggestion(
         () if rule is None else (rule,),
         proof="" if rule else "No rule for this digest moves it and nothing else.",
     )
-
-
-def _known(kind: str) -> str:
-    return ", by name" if kind == "names" else f" in {kind}"
 
 
 def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
@@ -238,12 +219,7 @@ def _criteria(reads: _Reads, reader: int) -> Iterator[Cells]:
 
 def _places(context: Context, reads: _Reads) -> Sequence[int]:
     """Return where a rule may stand: right before the rule that decides now, else behind all."""
-    deciding = {
-        outcome.rule_id
-        for seen in reads.rows
-        for outcome in context.now.verdict(seen).before
-        if outcome.source is Source.RULE and outcome.rule_id is not None
-    }
+    deciding = context.deciding_rules(reads.rows)
     if deciding:
         return list(context.places.before(min(deciding)))
     if any(True for _ in context.configuration.rows(_FAST)):

@@ -58,13 +58,18 @@ def suggest(
     format: Annotated[SuggestFormat, FORMAT] = SuggestFormat.TEXT,
 ) -> int:
     """Propose what would help, from the digests that the instance has seen."""
-    from proxyctl.stats.suggest.files import suggestions
     from proxyctl.stats.suggest.found import Kind
+    from proxyctl.stats.suggest.run import suggest as suggestions
 
     subject = _read(files, connection, digests)
     with progress("replaying digests", len(subject.table.rows)) as tell:
         found = suggestions(
-            subject, only=[Kind(one) for one in only or ()], limit=limit, progress=tell
+            subject.table,
+            subject.configuration,
+            only=[Kind(one) for one in only or ()],
+            limit=limit,
+            may_use=subject.may_use,
+            progress=tell,
         )
     write(_output(found, format))
     return ExitCode.DONE
