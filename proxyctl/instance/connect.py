@@ -6,6 +6,7 @@ ProxySQL was down, can answer like a server and ask for it in clear text.
 
 from __future__ import annotations
 
+import errno
 import socket
 import ssl
 import struct
@@ -201,6 +202,10 @@ def _refused(login: Login, error: Exception) -> InstanceError:
             f"{where}: ProxySQL lets {login.user} in only from the machine it runs on",
             hint="add another account to admin-admin_credentials, such as radmin, and use that",
         )
+    if code == 1045 and not login.password:
+        return InstanceError(
+            f"{where}: no password given", hint="set PROXYCTL_PASSWORD or --password-file"
+        )
     if code == 1045:
         return InstanceError(
             f"{where}: access denied: wrong user or password", hint=_denied_hint(login, text)
@@ -210,13 +215,27 @@ def _refused(login: Login, error: Exception) -> InstanceError:
             f"{where}: TLS failed: {text}",
             hint="mysql-have_ssl must be true, and --tls-ca the CA of the instance's certificate",
         )
-    reason = text.split("(", 1)[-1].rstrip(")") if code == 2003 else text or type(error).__name__
-    if "timed out" in text:
-        reason = f"no answer within {login.connect_timeout_s} s"
-    return InstanceError(
-        f"cannot connect to {login.address}: {reason}",
-        hint="is ProxySQL running, and is this its admin port (admin-mysql_ifaces, default 6032)?",
-    )
+    reason, hint = _why_not_reached(login, getattr(error, "original_exception", None) or error)
+    return InstanceError(f"cannot connect to {login.address}: {reason}", hint=hint)
+
+
+def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
+    """Return why there is no connection, and the way out. `error`: the system's, if it has one."""
+    listens = "is ProxySQL running, and is this its admin port (admin-mysql_ifaces, default 6032)?"
+    if isinstance(error, socket.gaierror):
+        return "no host has this name", "check the spelling of the host, and the DNS server"
+    if isinstance(error, ConnectionRefusedError):
+        return "refused: nothing listens there", listens
+    if isinstance(error, FileNotFoundError):
+        return "there is no such socket", "the socket is one of admin-mysql_ifaces"
+    if isinstance(error, TimeoutError) or "timed out" in str(error):
+        answers = f"no answer within {login.connect_timeout_s} s"
+        return answers, f"does a firewall drop the packets? {listens}"
+    if isinstance(error, OSError) and error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH):
+        return "no network leads there", "check the address, and the routes of this machine"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror, listens
+    return code_and_text(error)[1] or type(error).__name__, listens
 
 
 def tls_context(login: Login) -> ssl.SSLContext | None:

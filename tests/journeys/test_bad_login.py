@@ -29,6 +29,12 @@ def test_wrong_password(project: Project, instance: Instance) -> None:
         assert "not-the-pass" not in found.text
 
 
+def test_no_password(project: Project) -> None:
+    project.write(FILES)
+    project.monkeypatch.delenv("PROXYCTL_PASSWORD")
+    said(plan(), 1, "no password given", "set PROXYCTL_PASSWORD or --password-file")
+
+
 def test_a_password_of_any_alphabet(
     project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
