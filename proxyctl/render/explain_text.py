@@ -8,7 +8,6 @@ from itertools import groupby
 from proxyctl.errors import counted
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import (
-    Explanation,
     FastRoutingUse,
     Reason,
     Request,
@@ -43,15 +42,6 @@ _COLUMNS = {
     Reason.UNKNOWN_QUERY: "match_pattern",
 }
 """The column that a reason is about."""
-
-_AFTER_PATTERNS = (
-    None,
-    Reason.MATCH_DIGEST,
-    Reason.NOT_MATCH_DIGEST,
-    Reason.MATCH_PATTERN,
-    Reason.NOT_MATCH_PATTERN,
-)
-"""What can become of a rule whose pattern was asked; None is a match."""
 
 
 def explain_text(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN) -> str:
@@ -191,7 +181,7 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
         for one in sorted(answer.outcomes, key=lambda one: -one.probability):
             yield f"             {one.probability:6.1%}  {destination_text(one.route, names)}"
     yield from _cautions(route)
-    yield from _unverified(found)
+    yield from _unverified(answer)
     for what in explainer.not_asked:
         yield f"caution      not asked here: {what}"
 
@@ -273,13 +263,7 @@ def _cautions(route: Route) -> Iterator[str]:
         yield f"caution      cannot be told, taken for no match: rules {rules}"
 
 
-def _unverified(found: Explanation) -> Iterator[str]:
-    """Yield the rules whose pattern was asked and may mean something else to ProxySQL."""
-    columns = {
-        step.rule_id: step.unverified
-        for step in found.steps
-        if step.unverified and step.reason in _AFTER_PATTERNS
-    }
-    for rule_id, unverified in columns.items():
-        what = " and ".join(unverified)
+def _unverified(answer: Answer) -> Iterator[str]:
+    for rule_id, columns in answer.unverified.items():
+        what = " and ".join(columns)
         yield f"caution      rule {rule_id}: unusual syntax in {what}: not verified"

@@ -39,6 +39,7 @@ def _test(result: Result) -> dict[str, Any]:
         "failures": [failure._asdict() for failure in result.failures],
         "destination_hostgroup": result.answer.route.destination_hostgroup,
         "matched_rules": list(result.answer.route.matched_rules),
+        "unverified_rules": sorted(result.answer.unverified),
     }
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from proxyctl.errors import counted
@@ -32,11 +33,22 @@ def routing_tests_text(results: Sequence[Result], *, is_verbose: bool, style: St
     failed = [result for result in results if not result.passed]
     for result in failed:
         lines += [*failure_lines(result, style), ""]
+    lines += _unverified(results)
     counts = [f"{len(results) - len(failed)} passed"]
     if failed:
         counts.insert(0, f"{len(failed)} failed")
     lines.append(style("delete" if failed else "add", ", ".join(counts)))
     return "\n".join(lines) + "\n"
+
+
+def _unverified(results: Iterable[Result]) -> Iterator[str]:
+    """Yield the rules with unusual syntax that tests met: for them proxyctl is not vouched for."""
+    met: Counter[tuple[int, tuple[str, ...]]] = Counter()
+    for result in results:
+        met.update(result.answer.unverified.items())
+    for (rule_id, columns), count in sorted(met.items()):
+        tests = f"{counted(count, 'test')} {'is' if count == 1 else 'are'} not verified"
+        yield f"caution      rule {rule_id}: unusual syntax in {' and '.join(columns)}: {tests}"
 
 
 def _title(test: RoutingTest) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from proxyctl.catalog import Value
-from proxyctl.routing import Explanation, Outcome, Request, Route
+from proxyctl.routing import Explanation, Outcome, Reason, Request, Route
 from proxyctl.routing.router import ROUTING_TABLES, digester_of, router_of
 from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.state.configuration import Configuration
@@ -23,6 +23,15 @@ _NOT_ASKED = {
     "mysql-automatic_detect_sqli": "the detection of SQL injection, which may block it",
 }
 """What a variable switches on, and is not evaluated here."""
+
+_AFTER_PATTERNS = (
+    None,
+    Reason.MATCH_DIGEST,
+    Reason.NOT_MATCH_DIGEST,
+    Reason.MATCH_PATTERN,
+    Reason.NOT_MATCH_PATTERN,
+)
+"""What can become of a rule whose pattern was asked; None is a match."""
 
 Cells = Mapping[str, Value]
 
@@ -44,6 +53,20 @@ class Answer:
     def explanation(self) -> Explanation:
         """The rules that were looked at on the likeliest way, and why each did or did not match."""
         return self.explainer.router.explain(self.request)
+
+    @cached_property
+    def unverified(self) -> dict[int, tuple[str, ...]]:
+        """The rules whose pattern was asked and may mean something else to ProxySQL.
+
+        Shape: the columns with unusual syntax, by rule_id.
+        """
+        if not self.explainer.has_unusual_syntax:
+            return {}
+        return {
+            step.rule_id: step.unverified
+            for step in self.explanation.steps
+            if step.unverified and step.reason in _AFTER_PATTERNS
+        }
 
     @property
     def destination(self) -> Destination | None:
@@ -93,6 +116,7 @@ class Explainer:
             what for name, what in _NOT_ASKED.items() if configuration.variable(name) == "true"
         )
         self.is_placed = is_placed
+        self.has_unusual_syntax = any(rule.unverified for rule in self.router.rules)
 
     @cached_property
     def servers(self) -> HostgroupServers:

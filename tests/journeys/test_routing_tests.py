@@ -161,3 +161,24 @@ def test_the_rules_of_an_instance(project: Project, instance: Instance) -> None:
     assert outcome_of(project, PASSES, *address).code == 1
     assert proxyctl("apply", "--auto-approve").code == 0
     assert outcome_of(project, PASSES, *address).code == 0
+
+
+def test_a_test_that_met_unusual_syntax_is_marked_not_verified(offline: Project) -> None:
+    offline.write(
+        "version: 1\nmysql_query_rules:\n"
+        "  - {rule_id: 1, match_digest: '(?<=SELECT )a', destination_hostgroup: 1, apply: true}\n"
+        "  - {rule_id: 2, match_pattern: '(?<=x)y', destination_hostgroup: 2}\n"
+        "routing_tests:\n"
+        "  - {query: SELECT a, expect: {hostgroup: 1}}\n"
+        "  - {query: SELECT b, expect: {hostgroup: null}}\n"
+    )
+    found = proxyctl("test")
+    assert (found.code, found.out) == (
+        0,
+        "..\n\n"
+        "caution      rule 1: unusual syntax in match_digest: 2 tests are not verified\n"
+        "caution      rule 2: unusual syntax in match_pattern: 1 test is not verified\n"
+        "2 passed\n",
+    )
+    tests = proxyctl("test", "--format", "json").json["tests"]
+    assert [one["unverified_rules"] for one in tests] == [[1], [1, 2]]
