@@ -189,8 +189,7 @@ Some variables bring another one with them, since ProxySQL changes it at the LOA
 then, as if the files named it, and a file that sets it to something else is an error:
 
 - `mysql-default_collation_connection` its character set, `mysql-default_charset` on its own the
-  default collation of that character set;
-- an `admin-checksum_*` that is false a 0 for its `admin-cluster_*_diffs_before_sync`."""
+  default collation of that character set."""
 
 LINT = """\
 What `proxyctl lint` finds. An **error** does harm, or the row has no effect at all; a **warning**

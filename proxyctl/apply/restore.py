@@ -5,7 +5,7 @@ Before the first LOAD only MEMORY is put back; after it DISK, RUNTIME and MEMORY
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 from proxyctl.apply.readback import ReadBackError
 from proxyctl.apply.result import OLD, UNKNOWN
@@ -22,7 +22,6 @@ from proxyctl.errors import (
 )
 from proxyctl.instance.lock import RESTARTED
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.plan.steps import in_loads
 from proxyctl.state.families import ServerColumns, without_shunning
 from proxyctl.state.placement import placed_rows
 from proxyctl.state.row import Layer, Rows
@@ -150,20 +149,20 @@ class Restore:
             result.disk = OLD
         if result.runtime != OLD:
             self.run.say(f"{module.name}: restore RUNTIME")
-            for image in self._old_images(module):
-                self._write_back(module, image)
-                self.run.lock.renew(at_once=True)
-                result.runtime = UNKNOWN
-                self.run.command(module.module.load)
-                self.run.verify_runtime(module, image, self.run.plan.families_before)
+            image = self._old_image(module)
+            self._write_back(module, image)
+            self.run.lock.renew(at_once=True)
+            result.runtime = UNKNOWN
+            self.run.command(module.module.load)
+            self.run.verify_runtime(module, image, self.run.plan.families_before)
             result.runtime = OLD
         self._write_back(module, memory_before(module))
         result.memory = OLD
 
-    def _old_images(self, module: ModulePlan) -> Iterator[dict[str, Rows]]:
-        """Yield the MEMORY rows whose LOADs give back the RUNTIME from before.
+    def _old_image(self, module: ModulePlan) -> dict[str, Rows]:
+        """Return the MEMORY rows whose LOAD gives back the RUNTIME from before.
 
-        Each image is made right before its LOAD, since the monitor goes on moving nodes.
+        They are made right before the LOAD, since the monitor goes on moving nodes.
         """
         self.run.options.before_load(module.module)
         image: dict[str, Rows] = {}
@@ -181,15 +180,7 @@ class Restore:
                 families = self.run.plan.families_before
                 rows = placed_rows(diff.layout, rows, now, families, drained=diff.drained)
             image[name] = rows
-        if "admin_variables" not in image:
-            yield image
-            return
-        now = self.run.read(module, "admin_variables", Layer.RUNTIME)
-        first, *then = in_loads(now, image["admin_variables"])
-        yield {"admin_variables": first}
-        for rows in then:
-            self.run.options.before_load(module.module)
-            yield {"admin_variables": rows}
+        return image
 
     def _lock_lost(self, error: BaseException, second: Exception | None) -> ApplyError:
         """Return the error for a lost lock: another apply may have begun, so nothing is restored.

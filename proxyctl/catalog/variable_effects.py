@@ -1,4 +1,4 @@
-"""What a LOAD makes of variables beside taking their texts: what it ignores, hides, takes along.
+"""What a LOAD makes of variables beside taking their texts: what it hides and takes along.
 
 Which text a variable takes is a matter of `variable_rules`. Here are the rules that need another
 variable, or that set MEMORY and RUNTIME apart.
@@ -15,10 +15,7 @@ from proxyctl.catalog.variable_rules import (
     CAPABILITIES,
     CHARSET,
     COLLATION,
-    NETWORKS,
     atoi,
-    canonical,
-    taken,
 )
 
 DIFFS_BY_CHECKSUM: Mapping[str, str] = {
@@ -36,16 +33,6 @@ DIFFS_BY_CHECKSUM: Mapping[str, str] = {
 
 CAPABILITY_BITS: Mapping[str, int] = {"mysql-have_compress": 0x20, "mysql-have_ssl": 0x800}
 """Bits that these add to the capabilities at RUNTIME whenever they are loaded as true."""
-
-_IGNORED_EMPTY = frozenset({"admin-cluster_password", "admin-cluster_username"})
-"""Empty, these stay as RUNTIME has them, and MEMORY is not put back."""
-
-
-def is_ignored(name: str, text: str) -> bool:
-    """Return whether a LOAD leaves this text in MEMORY, and RUNTIME as it was."""
-    if name == NETWORKS:
-        return taken(name, text) is None
-    return name in _IGNORED_EMPTY and text == ""
 
 
 def taken_along(name: str, text: str, running: Mapping[str, str]) -> dict[str, str]:
@@ -86,8 +73,7 @@ def decided(values: Mapping[str, str]) -> dict[str, Decision]:
     Shape: canonical texts by name, of variables in `values` only where they come out otherwise.
     Nothing is decided by a character set or collation that is not known.
     The character set and the collation have to fit: where only the character set is given, the
-    collation becomes its default, else the collation wins. A checksum that is off makes its
-    difference count 0; a difference count above 0 needs its checksum on.
+    collation becomes its default, else the collation wins.
     """
     found: dict[str, Decision] = {}
     charset, collation = values.get(CHARSET), values.get(COLLATION)
@@ -100,29 +86,9 @@ def decided(values: Mapping[str, str]) -> dict[str, Decision]:
     owner = None if collation is None else charset_of(collation)
     if collation is not None and owner is not None and not fits(charset or "", collation):
         found[CHARSET] = Decision(owner, source)
-    for checksum, diffs in DIFFS_BY_CHECKSUM.items():
-        if values.get(checksum) == "false" and values.get(diffs) != "0":
-            found[diffs] = Decision("0", checksum)
-        elif checksum not in values and values.get(diffs, "0") != "0":
-            found[checksum] = Decision("true", diffs)
     return found
 
 
 def go_together(values: Mapping[str, str]) -> bool:
     """Return whether ProxySQL leaves this character set and this collation as they are."""
     return fits(values[CHARSET], values[COLLATION])
-
-
-def freed_by_next_load(running: Mapping[str, str], wanted: Mapping[str, str]) -> frozenset[str]:
-    """Return the difference counts that a first LOAD leaves at 0: their checksum comes back on.
-
-    ProxySQL takes the rows of MEMORY in their order, and a count is refused while its checksum is
-    off. In a fresh ProxySQL all counts stand before all checksums.
-    """
-    return frozenset(
-        diffs
-        for checksum, diffs in DIFFS_BY_CHECKSUM.items()
-        if running.get(checksum) == "false"
-        and canonical(checksum, wanted.get(checksum, "false")) == "true"
-        and canonical(diffs, wanted.get(diffs, "0")) != "0"
-    )

@@ -301,22 +301,5 @@ def canonical(name: str, text: str) -> str:
     return result.lower() if name in _ANY_CASE else result
 
 
-def same(name: str, one: str, other: str) -> bool:
-    """Return whether a layer that holds `one` holds what `other` asks for.
-
-    The relative name of a key log is taken for the absolute one that RUNTIME makes of it, whatever
-    its folder: nobody tells us ProxySQL's data directory.
-    """
-    held, asked = canonical(name, one), canonical(name, other)
-    if held == asked:
-        return True
-    return (
-        name == KEYLOG
-        and _is_relative(asked)
-        and held.startswith("/")
-        and held.endswith(f"/{asked}")
-    )
-
-
 def _is_relative(path: str) -> bool:
     return path != "" and not path.startswith("/")

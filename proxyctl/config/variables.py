@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxyctl.catalog import TABLES, VARIABLE_TABLES, Version, layout_of, parse_version
-from proxyctl.catalog.variable_effects import decided
+from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM, decided
 from proxyctl.catalog.variable_rules import (
-    CHARSET,
     bounds,
     canonical,
     complaint,
@@ -104,16 +103,11 @@ def _add_decided(found: _Found, context: Context) -> None:
         if name in values:
             where = found.where[(name,)]
             message = f"{source} ({origin}) makes ProxySQL change this to {text!r}"
-            context.mistakes.add(where, _label(name), message, _disagreement_hint(name, text))
+            hint = "write a character set and one of its collations, or the collation alone"
+            context.mistakes.add(where, _label(name), message, hint)
         elif VARIABLES[name].exists_in(context.version):
             found.rows[(name,)] = (name, text)
             found.where[(name,)] = origin._replace(origin=source)
-
-
-def _disagreement_hint(name: str, text: str) -> str:
-    if name == CHARSET:
-        return "write a character set and one of its collations, or the collation alone"
-    return f"write {text}, or remove one of the two"
 
 
 def _label(name: str) -> str:
@@ -206,6 +200,10 @@ class _Compiler:
         return str(value) if isinstance(value, int) else self._text(value)
 
     def _flag(self, value: object) -> str | None:
+        diffs = DIFFS_BY_CHECKSUM.get(self._name)
+        if diffs is not None and value in (0, False):
+            self._add(f"with it off ProxySQL takes {diffs} for 0", f"write {diffs}: 0 instead")
+            return None
         if isinstance(value, int) and value in (0, 1):
             return "true" if value else "false"
         hint = "remove the quotes" if value in ("true", "false") else None

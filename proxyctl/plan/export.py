@@ -18,7 +18,6 @@ from proxyctl.state.fold import (
     from_runtime,
     passed_over,
     sorted_rows,
-    warn_of_checksums,
     with_secrets,
 )
 from proxyctl.state.row import Layer, Rows
@@ -66,7 +65,6 @@ def _export_table(
         rows = fold_users(layout, rows)
     if layout.table.prefix is not None:
         export_variables(exported, rows.values(), secrets)
-        warn_of_checksums(exported, layers.values())
     elif rows:
         exported.tables[layout.name] = with_secrets(exported, layout, sorted_rows(rows), secrets)
         exported.leave_out(layout.name, passed_over(layout, layer, layers[layer], memory))

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from proxyctl.catalog import Value
-from proxyctl.catalog.variable_effects import freed_by_next_load
 from proxyctl.plan.diff import Surroundings, TableDiff
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.compare import value_of
@@ -35,10 +34,6 @@ def with_images(
         if plan.name == "MYSQL SERVERS":
             images = _server_images(plan, target, surroundings, used_hostgroups, reroutes)
             return replace(plan, final=final, images=images, monitored=surroundings.families)
-        if plan.name == "ADMIN VARIABLES":
-            diff = plan.diffs["admin_variables"]
-            loads = in_loads(diff.runtime, diff.target)
-            return replace(plan, final=final, images=[{"admin_variables": one} for one in loads])
         return replace(plan, final=final, images=[target])
 
     return [completed(plan) for plan in plans]
@@ -111,19 +106,3 @@ def _with_restart_only(plan: ModulePlan) -> dict[str, Rows]:
         if rows != diff.memory:
             final[name] = rows
     return final
-
-
-def in_loads(runtime: Rows, wanted: Rows) -> list[Rows]:
-    """Return what MEMORY of admin variables has to hold, a LOAD at a time, to become `wanted`.
-
-    A checksum that comes back on frees its difference count only for the next LOAD.
-    """
-    late = freed_by_next_load(_texts(runtime), _texts(wanted))
-    if not late:
-        return [wanted]
-    first = {key: (key[0], "0") if key[0] in late else row for key, row in wanted.items()}
-    return [first, wanted]
-
-
-def _texts(rows: Rows) -> dict[str, str]:
-    return {str(name): str(text) for name, text in rows.values()}

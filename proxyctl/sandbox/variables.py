@@ -14,7 +14,6 @@ from proxyctl.catalog.charsets import charset_of, default_collation, fits
 from proxyctl.catalog.variable_effects import (
     CAPABILITY_BITS,
     DIFFS_BY_CHECKSUM,
-    is_ignored,
     pasted,
 )
 from proxyctl.catalog.variable_rules import (
@@ -22,6 +21,7 @@ from proxyctl.catalog.variable_rules import (
     CHARSET,
     COLLATION,
     KEYLOG,
+    NETWORKS,
     NO_VALUE,
     atoi,
     is_out_of_reach,
@@ -34,6 +34,9 @@ _LOG_FILES = frozenset({"mysql-auditlog_filename", "mysql-eventslog_filename", K
 _DATA_DIRECTORY = "/var/lib/proxysql"
 """Where a key log with a relative name would be written: into no other folder than this."""
 _FIRST_CHARSET = "utf8"
+_IGNORED_EMPTY = frozenset({"admin-cluster_password", "admin-cluster_username"})
+"""Empty, these stay as RUNTIME has them, and MEMORY is not put back."""
+
 _CHECKSUM_OF = {diffs: checksum for checksum, diffs in DIFFS_BY_CHECKSUM.items()}
 
 
@@ -90,7 +93,7 @@ def accepted(name: str, text: str, running: Mapping[str, str], version: Version)
         return running[name] if text == running[name] else None
     if name == "mysql-threads":
         return running[name] if str(atoi(text)) == running[name] else None
-    if is_ignored(name, text):
+    if (name == NETWORKS and taken(name, text) is None) or (name in _IGNORED_EMPTY and not text):
         return running[name]
     if name in _LOG_FILES and not _has_folder(name, text):
         return None

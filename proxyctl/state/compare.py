@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.catalog.variable_rules import canonical
-from proxyctl.catalog.variable_rules import same as same_texts
 from proxyctl.state.cells import as_read, number
 from proxyctl.state.passwords import same_password
 from proxyctl.state.row import KEEP, DesiredRow, Key, Row, Rows
@@ -90,36 +89,23 @@ def same(column: Column, one: Value, other: Value) -> bool:
 
 
 def _same_json(one: str, other: str) -> bool:
+    """Return whether two texts are the same JSON: 1, 1.0 and true differ, as for ProxySQL.
+
+    Source: ProxySQL 2.7.1, what it logs when servers_defaults or flagOUTs are loaded.
+    """
     try:
-        return bool(_parsed_json(one) == _parsed_json(other))
+        return _normal_json(one) == _normal_json(other)
     except (ValueError, RecursionError):
         return False
 
 
-def _parsed_json(text: str) -> object:
-    """Return JSON in a form that tells 1, 1.0 and true apart.
-
-    So does ProxySQL: for a weight, a flag or an id it takes 1 and nothing else, and an integer
-    beyond 64 bits is none to it.
-
-    Raises: ValueError for what is no JSON, such as NaN.
-    Source: ProxySQL 2.7.1, what it logs when servers_defaults or flagOUTs are loaded.
-    """
-    return json.loads(
-        text,
-        parse_int=lambda digits: ("integer", digits),
-        parse_float=lambda digits: ("number", float(digits)),
-        parse_constant=_no_json,
-    )
-
-
-def _no_json(constant: str) -> object:
-    raise ValueError(f"{constant} is no JSON")
+def _normal_json(text: str) -> str:
+    return json.dumps(json.loads(text), sort_keys=True)
 
 
 def same_variable(name: str, one: Value, other: object) -> bool:
     """Return whether a layer that holds the text `one` holds what `other` asks for."""
-    return other is KEEP or same_texts(name, _variable_text(one), _variable_text(other))
+    return other is KEEP or canonical_variable(name, one) == canonical_variable(name, other)
 
 
 def canonical_variable(name: str, value: object) -> str:
@@ -128,11 +114,7 @@ def canonical_variable(name: str, value: object) -> str:
     NULL and `(null)` are ''. Names of character sets and collations come in small letters: RUNTIME
     shows them as they were written, and their case means nothing.
     """
-    return canonical(name, _variable_text(value))
-
-
-def _variable_text(value: object) -> str:
-    return "" if value is None else str(value)
+    return canonical(name, "" if value is None else str(value))
 
 
 def fold_users(layout: Layout, rows: Rows) -> Rows:

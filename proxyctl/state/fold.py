@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from proxyctl.catalog import NO_ADDITIONS, Additions, Layout, Role, Value, Version
-from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM, decided
 from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import (
     READ_ONLY,
@@ -266,22 +265,6 @@ def export_variables(
             exported.secrets.append(name)
         else:
             exported.variables[name] = value
-
-
-def warn_of_checksums(exported: Exported, layers: Iterable[Rows]) -> None:
-    """Say which difference counts a plan of the file sets to 0, since their checksum is off.
-
-    MEMORY and DISK may hold a count that never comes to RUNTIME. Changes: exported.warnings.
-    """
-    counts = frozenset(DIFFS_BY_CHECKSUM.values())
-    held = list(layers)
-    for name, decision in decided(exported.variables).items():
-        texts = {str(rows[(name,)][1]) for rows in held if (name,) in rows}
-        if name in counts and texts - {decision.text}:
-            exported.warnings.append(
-                f"{name}: {decision.text} at RUNTIME, since {decision.source} is off; a plan of"
-                " this file writes that to MEMORY and DISK"
-            )
 
 
 def environment_name(variable: str) -> str:

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.variable_effects import (
     DIFFS_BY_CHECKSUM,
-    is_ignored,
     pasted,
     taken_along,
 )
@@ -108,14 +107,14 @@ def still_secret(
 def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
     """Yield what RUNTIME shows of variables, where the rows decide it.
 
-    They do not where ProxySQL leaves a text in MEMORY and RUNTIME as it was, or shows no row.
-    A character set that does not fit its collation is not settled here: which of them wins depends
-    on what RUNTIME held before. Shape: the rows are in the order of MEMORY, which counts.
+    They do not where ProxySQL shows no row, nor for a character set that does not fit its
+    collation: which of them wins depends on what RUNTIME held before. Shape: the rows are in the
+    order of MEMORY, which counts.
     """
     shown: dict[str, str] = {}
     for name, value in ((str(name), value) for name, value in rows.values()):
         visible = pasted(name, "" if value is None else str(value))
-        if visible is not None and not is_ignored(name, visible):
+        if visible is not None:
             shown[name] = canonical_variable(name, visible)
             shown.update(taken_along(name, shown[name], shown))
     for checksum, diffs in DIFFS_BY_CHECKSUM.items():

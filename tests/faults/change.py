@@ -14,16 +14,12 @@ MODULES = (
     "ADMIN VARIABLES",
 )
 
-LATE_COUNT = "admin-cluster_mysql_query_rules_diffs_before_sync"
-"""ProxySQL takes it only in the LOAD after the one that turned its checksum on."""
-
 BEFORE = """\
 version: 1
 variables:
   mysql-server_version: "8.0.36"
   mysql-max_connections: 3000
   mysql-threads: 3
-  admin-checksum_mysql_query_rules: false
   admin-cluster_mysql_query_rules_diffs_before_sync: 0
 hostgroups:
   writer: {id: 10}
@@ -57,7 +53,6 @@ variables:
   mysql-server_version: "8.4.0"
   mysql-max_connections: 4000
   mysql-threads: 5
-  admin-checksum_mysql_query_rules: true
   admin-cluster_mysql_query_rules_diffs_before_sync: 4
 hostgroups:
   writer: {id: 10}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from proxyctl.catalog import ADMIN_MODULES, Table
-from tests.faults.change import LATE_COUNT, MODULES
+from tests.faults.change import MODULES
 from tests.support.servers import Instance
 
 RUNTIME, MEMORY, DISK = "RUNTIME", "MEMORY", "DISK"
@@ -80,18 +80,13 @@ def _where(table: Table, layer: str) -> str:
 
 def between_loads(module: str, old: Tables, new: Tables) -> Tables | None:
     """Return what RUNTIME holds between the two LOADs of a module; None if it has only one."""
-    result = dict(new)
-    if module == "MYSQL SERVERS":
-        # With the servers that leave: rules and users still send queries there.
-        staying = {row[:3] for row in result["mysql_servers"]}
-        leaving = [row for row in dict(old)["mysql_servers"] if row[:3] not in staying]
-        result["mysql_servers"] = tuple(sorted([*result["mysql_servers"], *leaving], key=repr))
-    elif module == "ADMIN VARIABLES":
-        # The first LOAD turns the checksum on, which lets the second one set the count.
-        rows = result["admin_variables"]
-        result["admin_variables"] = tuple((r[0], "0") if r[0] == LATE_COUNT else r for r in rows)
-    else:
+    if module != "MYSQL SERVERS":
         return None
+    result = dict(new)
+    # With the servers that leave: rules and users still send queries there.
+    staying = {row[:3] for row in result["mysql_servers"]}
+    leaving = [row for row in dict(old)["mysql_servers"] if row[:3] not in staying]
+    result["mysql_servers"] = tuple(sorted([*result["mysql_servers"], *leaving], key=repr))
     return tuple(result.items())
 
 

@@ -122,7 +122,7 @@ variables:
         """
 variables:
   admin-refresh_interval: 2500
-  admin-checksum_mysql_users: false
+  admin-cluster_mysql_users_diffs_before_sync: 0
   admin-cluster_check_interval_ms: 700
 """,
     ),

@@ -76,7 +76,7 @@ def sample(variable: Variable, number: int, folder: Path, version: Version) -> o
     """Return the value of a variable in a round; all rounds together try its limits."""
     match variable.kind:
         case VariableKind.BOOL:
-            return number % 2 == 0
+            return variable.name in DIFFS_BY_CHECKSUM or number % 2 == 0
         case VariableKind.INT:
             low, high = bounds(variable, version)
             if variable.name == "mysql-server_capabilities":
@@ -90,13 +90,11 @@ def sample(variable: Variable, number: int, folder: Path, version: Version) -> o
 
 
 def values_of(number: int, folder: Path, version: Version) -> dict[str, object]:
-    values = {
+    return {
         name: sample(variable, number, folder, version)
         for name, variable in VARIABLES.items()
         if variable.exists_in(version) and name not in OMITTED
     }
-    off = {diffs: 0 for checksum, diffs in DIFFS_BY_CHECKSUM.items() if not values.get(checksum)}
-    return values | off
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
@@ -125,7 +123,6 @@ def test_every_variable_becomes_what_the_file_says(
         {COLLATION: "utf8mb4_unicode_ci"},
         {CHARSET: "latin1", COLLATION: "latin1_bin"},
         {"mysql-default_session_track_gtids": "own_gtid"},
-        {"admin-checksum_mysql_users": False},
         {"mysql-have_ssl": False, "mysql-have_compress": False},
     ],
     ids=str,
@@ -167,6 +164,13 @@ AWKWARD = (
     "/nonexistent/x", "x/", "../x", "utf8mb4", "utf8mb4_bin", "a.b", "*", "10.0.0.0/8",
     "99999999999", "é☃", "it's", "\\", "OWN_GTID", "5.1.30", "1.5", "0x10", " 5 ", "a\nb", "%", ";",
 )  # fmt: skip
+STAY_IN_MEMORY = {
+    "admin-cluster_password",
+    "admin-cluster_username",
+    "admin-ssl_keylog_file",
+    "mysql-proxy_protocol_networks",
+}
+"""A LOAD leaves some texts of these in MEMORY, and RUNTIME as it was: a plan calls them pending."""
 DANGEROUS = OMITTED | {
     "mysql-have_compress",  # refused, it leaves its capability off until the next LOAD
     "mysql-have_ssl",
@@ -177,7 +181,8 @@ DANGEROUS = OMITTED | {
 
 @pytest.mark.since("2.6.0", "not all of these variables")
 def test_nothing_is_pending_after_a_load_of_any_text(instance: Instance) -> None:
-    names = [n for n, v in VARIABLES.items() if v.exists_in(REFERENCE) and n not in DANGEROUS]
+    left_out = DANGEROUS | STAY_IN_MEMORY
+    names = [n for n, v in VARIABLES.items() if v.exists_in(REFERENCE) and n not in left_out]
     listed = ",".join(f"'{name}'" for name in names)
     for text in AWKWARD:
         quoted = text.replace("'", "''")

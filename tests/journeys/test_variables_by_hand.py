@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION
-from tests.journeys.story import apply, plan
+from tests.journeys.story import apply, offered, plan
 from tests.journeys.variables import at_runtime, write
 from tests.support.cli import Project
 from tests.support.servers import Instance
@@ -134,40 +132,11 @@ CHECKSUM = "admin-checksum_mysql_users"
 DIFFS = "admin-cluster_mysql_users_diffs_before_sync"
 
 
-@pytest.mark.parametrize("named", [{DIFFS: 7}, {DIFFS: 7, CHECKSUM: True}])
-def test_a_difference_count_brings_its_checksum_back(
-    project: Project, instance: Instance, named: dict[str, object]
-) -> None:
-    by_hand(instance, {CHECKSUM: "false", DIFFS: "9"}, LOAD, SAVE)
-    write(project, named)
-    before = plan()
-    assert before.code == 2
-    assert f"{CHECKSUM} " in before.out
-    assert "2 LOAD" in before.out
-    done = apply()
-    assert done.code == 0, done.text
-    assert in_layers(instance, CHECKSUM, DIFFS) == everywhere("true", "7")
-    assert plan().code == 0
-
-
-def test_a_checksum_comes_back_in_a_restore(
-    project: Project, instance: Instance, tmp_path: Path
-) -> None:
-    missing = f"{tmp_path}/no/such/folder/keys"
-    write(project, {CHECKSUM: False, "admin-ssl_keylog_file": missing})
-    failed = apply()
-    assert failed.code == 4
-    assert "everything was restored" in failed.text
-    assert in_layers(instance, CHECKSUM, DIFFS) == everywhere("true", "3")
-
-
 @pytest.mark.since("2.6.0", "not all of these variables")
 @pytest.mark.parametrize(
     "edit",
     [
         {"admin-cluster_password": 'p"w', "admin-cluster_username": 'a""b'},
-        {"admin-ssl_keylog_file": "keys"},
-        {"mysql-proxy_protocol_networks": "everywhere"},
         {CHECKSUM: "false", DIFFS: "9"},
         {"mysql-server_capabilities": "33000", "mysql-have_ssl": "true"},
     ],
@@ -191,12 +160,24 @@ def test_what_proxysql_shows_otherwise_stands_in_nobodys_way(
     assert layers["memory"] == layers["disk"] == tuple(edit.values())
 
 
-def test_an_empty_user_of_the_cluster_is_not_loaded_and_not_pending(
-    project: Project, instance: Instance
+@pytest.mark.since("2.6.6", "no mysql-proxy_protocol_networks")
+@pytest.mark.parametrize(
+    ("name", "runs", "text"),
+    [
+        ("admin-cluster_username", "u", ""),
+        ("mysql-proxy_protocol_networks", "*", "everywhere"),
+    ],
+)
+def test_a_text_that_a_load_leaves_in_memory_is_pending(
+    project: Project, instance: Instance, name: str, runs: str, text: str
 ) -> None:
-    by_hand(instance, {"admin-cluster_username": "u"}, LOAD)
-    by_hand(instance, {"admin-cluster_username": ""})
-    write(project, {"admin-refresh_interval": 777})
-    done = apply()
-    assert done.code == 0, done.text
-    assert at_runtime(instance)["admin-cluster_username"] == "u"
+    by_hand(instance, {name: runs}, LOAD, SAVE)
+    by_hand(instance, {name: text}, LOAD)
+    assert at_runtime(instance)[name] == runs
+    write(project, {"admin-refresh_interval": 777, "mysql-max_connections": 77})
+    refused = apply()
+    assert refused.code == 3, refused.text
+    assert f"{name}: variable_value edited in MEMORY" in refused.text
+    for statement in offered("take back:"):
+        instance.execute(statement)
+    assert apply().code == 0

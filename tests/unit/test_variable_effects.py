@@ -6,7 +6,6 @@ from proxyctl.catalog.variable_effects import (
     DIFFS_BY_CHECKSUM,
     Decision,
     decided,
-    freed_by_next_load,
     pasted,
 )
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION
@@ -17,10 +16,6 @@ from proxyctl.state.runtime import runtime_image
 def test_effects_are_of_variables_that_exist():
     named = {*CAPABILITY_BITS, *DIFFS_BY_CHECKSUM, *DIFFS_BY_CHECKSUM.values()}
     assert named <= set(VARIABLES)
-
-
-CHECKSUM = "admin-checksum_mysql_users"
-DIFFS = "admin-cluster_mysql_users_diffs_before_sync"
 
 
 @pytest.mark.parametrize(
@@ -35,32 +30,11 @@ DIFFS = "admin-cluster_mysql_users_diffs_before_sync"
             {COLLATION: ("utf16_general_ci", CHARSET), CHARSET: ("utf16", CHARSET)},
         ),
         ({CHARSET: "nope"}, {}),
-        ({CHECKSUM: "false"}, {DIFFS: ("0", CHECKSUM)}),
-        ({CHECKSUM: "false", DIFFS: "3"}, {DIFFS: ("0", CHECKSUM)}),
-        ({CHECKSUM: "false", DIFFS: "0"}, {}),
-        ({CHECKSUM: "true"}, {}),
-        ({DIFFS: "3"}, {CHECKSUM: ("true", DIFFS)}),
-        ({DIFFS: "0"}, {}),
     ],
     ids=str,
 )
 def test_what_variables_decide_about_others(given, found):
     assert decided(given) == {name: Decision(*decision) for name, decision in found.items()}
-
-
-@pytest.mark.parametrize(
-    ("running", "wanted", "late"),
-    [
-        ({CHECKSUM: "false"}, {CHECKSUM: "1", DIFFS: "3"}, {DIFFS}),
-        ({CHECKSUM: "false"}, {CHECKSUM: "true", DIFFS: "0"}, set()),
-        ({CHECKSUM: "false"}, {CHECKSUM: "false", DIFFS: "3"}, set()),
-        ({CHECKSUM: "true"}, {CHECKSUM: "true", DIFFS: "3"}, set()),
-        ({}, {DIFFS: "3"}, set()),
-    ],
-    ids=str,
-)
-def test_difference_counts_that_need_a_second_load(running, wanted, late):
-    assert freed_by_next_load(running, wanted) == late
 
 
 @pytest.mark.parametrize(
@@ -98,7 +72,6 @@ def test_the_image_of_capabilities_depends_on_the_order_of_the_rows(names, shown
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("admin-cluster_username", ""),
         ("admin-cluster_username", 'a"b'),
         ("admin-admin_credentials", 'a:"'),
     ],

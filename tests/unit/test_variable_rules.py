@@ -1,7 +1,7 @@
 import pytest
 
 from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation, fits
-from proxyctl.catalog.variable_rules import TEXT_RULES, atoi, canonical, same, taken
+from proxyctl.catalog.variable_rules import TEXT_RULES, atoi, canonical, taken
 from proxyctl.catalog.variables import VARIABLES
 
 
@@ -66,12 +66,3 @@ def test_character_sets_know_their_collations():
     unfit = {name for name in CHARSETS if not fits(name, default_collation(name))}
     assert unfit == {"utf16le"}
     assert not fits("nope", "nope")
-
-
-def test_the_name_of_a_key_log_is_completed_by_proxysql():
-    name = "admin-ssl_keylog_file"
-    assert same(name, "/data/keys", "keys")
-    assert not same(name, "keys", "/data/keys")
-    assert not same(name, "/data/otherkeys", "keys")
-    assert not same(name, "/data/keys", "")
-    assert not same("mysql-eventslog_filename", "/data/keys", "keys")
