@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from proxyctl.cli.app import build, commands_of
 
 NOT_RUN = {"sandbox", "demo", "top"}
@@ -24,6 +26,21 @@ ARGUMENTS = {
 """What commands need that do not run without arguments."""
 
 MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
+
+FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
+"""Where help does not list them."""
+
+
+def command_lines() -> Iterator[tuple[str, ...]]:
+    """Yield every command with each of its formats."""
+    for name, command in commands_of(build()).items():
+        if name in NOT_RUN:
+            continue
+        listed = next((p.metavar for p in command.params if "--format" in p.opts), "")
+        for one in FORMATS.get(name, listed).split("|"):
+            chosen = ("--format", one) if one else ()
+            yield (*name.split(), *ARGUMENTS.get(name, ()), *chosen)
+
 
 CONNECTING = {
     name: (*name.split(), *(ARGUMENTS | MORE).get(name, ()))

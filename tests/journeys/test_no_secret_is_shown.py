@@ -21,16 +21,13 @@ from proxyctl.catalog.variables import VARIABLES
 from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
-from tests.journeys.command_lines import ARGUMENTS, NOT_RUN
+from tests.journeys.command_lines import command_lines
 from tests.journeys.secret_story import SecretStory
 from tests.journeys.story import applied, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.sentinels import Sentinels
 from tests.support.servers import Instance
 from tests.support.snapshot_files import change_header
-
-FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
-"""Where help does not list them."""
 
 
 @pytest.fixture(params=["2.7.1", pytest.param("3.0.0", marks=pytest.mark.sweep)])
@@ -48,17 +45,6 @@ def story(offline: Project, request: pytest.FixtureRequest) -> Iterator[SecretSt
         story.run("apply", "--auto-approve", "--debug")
         story.write("new")
         yield story
-
-
-def command_lines() -> Iterator[tuple[str, ...]]:
-    """Yield every command with each of its formats."""
-    for name, command in commands_of(build()).items():
-        if name in NOT_RUN:
-            continue
-        said = next((p.metavar for p in command.params if "--format" in p.opts), "")
-        for one in FORMATS.get(name, said).split("|"):
-            chosen = ("--format", one) if one else ()
-            yield (*name.split(), *ARGUMENTS.get(name, ()), *chosen)
 
 
 def test_every_secret_column_and_variable_has_one(story: SecretStory) -> None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 
 import pytest
 
-from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
 from proxyctl.sandbox.sample_traffic import DIGESTS, digest_rows
+from tests.journeys.command_lines import command_lines
 from tests.journeys.held_lock import hold_lock
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance, free_port
@@ -104,29 +103,6 @@ routing_tests: [{query: SELECT 1, expect: {hostgroup: 1}}]
 """
     )
     return sandbox_project
-
-
-FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
-ARGUMENTS = {
-    "explain": ("SELECT 1",),
-    "digest snapshot": ("-o", "seen.gz"),
-    "digest diff": ("seen.gz",),
-    "digest report": ("-o", "report.html"),
-    "digest reset": ("--auto-approve",),
-    "nodes drain": ("nowhere",),
-    "nodes restore": ("nowhere",),
-    "plan": ("--force",),
-}
-SKIPPED = {"sandbox", "demo", "init", "import"}
-
-
-def command_lines() -> Iterator[tuple[str, ...]]:
-    for name, command in commands_of(build()).items():
-        if name not in SKIPPED:
-            said = next((p.metavar for p in command.params if "--format" in p.opts), "")
-            for one in FORMATS.get(name, said).split("|"):
-                chosen = ("--format", one) if one else ()
-                yield (*name.split(), *ARGUMENTS.get(name, ()), *chosen)
 
 
 @pytest.mark.parametrize("arguments", [*command_lines()], ids=" ".join)
