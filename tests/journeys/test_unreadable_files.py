@@ -1,8 +1,12 @@
-"""Files that the user may not read: an error names path and reason, and nothing is sent."""
+"""Files that cannot be read, or hold mistakes: an error says which and why, and nothing is sent.
+
+Such a file may name the instance: nobody connects to another one instead.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,11 +19,40 @@ from tests.support.privileges import modes_count
 
 FILES = "version: 1\nmysql_servers: [{hostgroup_id: 1, hostname: db1}]\n"
 OFFLINE = {name: (name,) for name in ("validate", "render")}
+ALSO_WITHOUT_FILES = {"nodes list", "nodes drain", "nodes restore", "doctor", "lint"}
+"""What the files only add to: names of hostgroups, logins of members, what lint ignores."""
+
+BROKEN = {
+    "yaml": "version: 1\ninstances:\n  - {name: px1, host: 127.0.0.1, port: 1}\n  - {a\n",
+    "section": "version: 1\ninstnces:\n  - {name: px1, host: 127.0.0.1, port: 1}\n",
+    "template": "version: 1\ninstances:\n  - {name: px1, host: '{{ nowhere }}', port: 1}\n",
+}
 
 
 def run(*arguments: str) -> Outcome:
     with modes_count():
         return proxyctl(*arguments)
+
+
+def broken(kind: str, folder: Path) -> tuple[str, ...]:
+    path = f"broken.yaml{'.j2' if kind == 'template' else ''}"
+    (folder / path).write_text(BROKEN[kind])
+    return ("-f", path)
+
+
+def no_file(folder: Path) -> tuple[str, ...]:
+    return ("-f", "gone.yaml")
+
+
+def a_link_that_leads_nowhere(folder: Path) -> tuple[str, ...]:
+    (folder / "proxyctl.yaml").symlink_to("gone.yaml")
+    return ()
+
+
+def a_link_in_a_folder(folder: Path) -> tuple[str, ...]:
+    a_link_that_leads_nowhere(folder)
+    (folder / "other.yaml").write_text("version: 1\n")
+    return ("-f", ".")
 
 
 def a_file(folder: Path) -> tuple[str, ...]:
@@ -61,32 +94,88 @@ def the_folder_that_we_are_in(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-KINDS = (
-    a_file,
-    the_default_file,
-    one_file_of_a_folder,
-    a_folder,
-    a_folder_of_which_only_the_names_can_be_read,
-    the_folder_that_we_are_in,
-)
+Files = Callable[[Path], tuple[str, ...]]
+
+UNREADABLE: dict[str, Files] = {
+    kind.__name__: kind
+    for kind in (
+        a_file,
+        the_default_file,
+        one_file_of_a_folder,
+        a_folder,
+        a_folder_of_which_only_the_names_can_be_read,
+        the_folder_that_we_are_in,
+    )
+}
+KINDS: dict[str, Files] = {
+    **UNREADABLE,
+    **{f"broken {kind}": partial(broken, kind) for kind in BROKEN},
+    **{kind.__name__: kind for kind in (no_file, a_link_that_leads_nowhere, a_link_in_a_folder)},
+}
 
 
 @pytest.mark.parametrize(("name", "kind"), crossed([*CONNECTING, *OFFLINE], KINDS))
-def test_files_that_cannot_be_read(
-    offline: Project, asked: Asked, name: str, kind: Callable[[Path], tuple[str, ...]]
-) -> None:
+def test_files_that_cannot_be_read(offline: Project, asked: Asked, name: str, kind: str) -> None:
+    """The host would come from the files, and the rest of the instance with it."""
     port, statements = asked
-    files = kind(offline.folder)
-    address = ("--port", str(port)) if name in CONNECTING else ()
+    files = KINDS[kind](offline.folder)
+    addresses: list[tuple[str, ...]] = [("--port", str(port)), (), ("--instance", "px2")]
+    if files:  # those that were named count beside an address, too
+        addresses.append(("--host", "127.0.0.1", "--port", str(port)))
     try:
-        found = run(*(CONNECTING | OFFLINE)[name], *files, *address)
+        for address in addresses if name in CONNECTING else [()]:
+            found = run(*(CONNECTING | OFFLINE)[name], *files, *address)
+            check(found, name, kind, files)
     finally:
         offline.folder.chmod(0o700)
-    if name in ("digest diff", "digest report") and kind is the_folder_that_we_are_in:
+    assert not statements
+
+
+def check(found: Outcome, name: str, kind: str, files: tuple[str, ...]) -> None:
+    path = files[-1] if files else "proxyctl.yaml"
+    if kind == "the_folder_that_we_are_in" and name in ("digest diff", "digest report"):
         said(found, 1, ": Permission denied")  # another file of this folder comes first
-    else:
-        said(found, 1, f"{files[-1] if files else 'proxyctl.yaml'}", ": permission denied")
+    elif kind in UNREADABLE:
+        said(found, 1, path, ": permission denied")
         assert "hint:" not in found.err
+    else:
+        said(found, 1, "proxyctl.yaml: " if path == "." else f"{path}:")
+
+
+@pytest.mark.parametrize("name", sorted(ALSO_WITHOUT_FILES))
+def test_the_default_file_is_left_out_beside_an_address(
+    offline: Project, asked: Asked, name: str
+) -> None:
+    """Whoever drains a node in a hurry need not mend a file first that says nothing of that."""
+    port, statements = asked
+    offline.write(BROKEN["yaml"])
+    found = proxyctl(*CONNECTING[name], "--host", "127.0.0.1", "--port", str(port))
+    assert found.code == 0, found.text
+    warned = "warning: the files are left out where they are wrong: proxyctl.yaml:5:"
+    assert found.err.count(warned) == 1
+    assert statements
+
+
+def test_an_instance_that_brings_what_a_template_needs(offline: Project, asked: Asked) -> None:
+    port, statements = asked
+    listed = f"instances: [{{name: px1, host: 127.0.0.1, port: {port}, vars: {{weight: 7}}}}]\n"
+    offline.write(listed, "a.yaml")
+    offline.write("hostgroups: {reader: {id: 10, comment: '{{ weight }}'}}\n", "b.yaml.j2")
+    for command in (("nodes", "list"), ("drift",), ("export",)):
+        assert proxyctl(*command, "-f", ".").code in (0, 2)
+    assert statements
+    said(proxyctl("drift", "-f", ".", "--instance", "px2"), 64, "no such instance", "px1")
+    said(proxyctl("drift", "-f", ".", "--host", "127.0.0.1"), 1, "b.yaml.j2:1:", "weight")
+
+
+@pytest.mark.parametrize(("name", "kind"), crossed(["plan", "apply", "drift", "doctor"], BROKEN))
+def test_all_instances(offline: Project, asked: Asked, name: str, kind: str) -> None:
+    """Whether those that can be read are all, nobody knows."""
+    port, statements = asked
+    _, path = broken(kind, offline.folder)
+    said(proxyctl(name, "--all", "-f", path), 1, f"{path}:")
+    offline.write(f"instances: [{{name: px9, host: 127.0.0.1, port: {port}}}]\n", "a.yaml")
+    said(proxyctl(name, "--all", "-f", "."), 1, f"{path}:")
     assert not statements
 
 
