@@ -143,22 +143,6 @@ def test_what_a_variable_takes_along_is_no_difference_afterwards(
         assert {str(name): str(value) for name, value in rows} == shown
 
 
-def test_a_checksum_turned_off_by_hand_is_no_pending_edit(
-    project: Project, instance: Instance
-) -> None:
-    instance.execute(
-        "UPDATE global_variables SET variable_value='false'"
-        " WHERE variable_name='admin-checksum_mysql_users'"
-    )
-    instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
-    instance.execute("SAVE ADMIN VARIABLES TO DISK")
-    assert at_runtime(instance)["admin-cluster_mysql_users_diffs_before_sync"] == "0"
-    write(project, {"admin-refresh_interval": 777})
-    done = apply()
-    assert done.code == 0, done.text
-    assert plan().code == 0
-
-
 AWKWARD = (
     "", "0", "7", "-1", "true", "TRUE", "abc", 'a"b', 'a""b', "(null)", "(NULL)", " ", "keys",
     "/nonexistent/x", "x/", "../x", "utf8mb4", "utf8mb4_bin", "a.b", "*", "10.0.0.0/8",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION
+from tests.journeys.layers import LAYERS, in_layers
 from tests.journeys.story import apply, offered, plan
 from tests.journeys.variables import at_runtime, write
 from tests.support.cli import Project
@@ -27,22 +28,16 @@ LOAD = "LOAD {} TO RUNTIME"
 SAVE = "SAVE {} TO DISK"
 
 
-def in_layers(instance: Instance, *names: str) -> dict[str, tuple[str, ...]]:
+def held(instance: Instance, *names: str) -> dict[str, tuple[str, ...]]:
     """Return by layer what it holds of these variables."""
-    found = {}
-    for layer, table in (
-        ("memory", "main.global_variables"),
-        ("runtime", "main.runtime_global_variables"),
-        ("disk", "disk.global_variables"),
-    ):
-        sql = f"SELECT variable_name, variable_value FROM {table}"
-        held = {str(name): text for name, text in instance.query(sql)}
-        found[layer] = tuple(str(held.get(name)) for name in names)
-    return found
+    layers = in_layers(instance, "SELECT variable_name, variable_value FROM {}global_variables")
+    return {
+        layer: tuple(str(dict(rows).get(name)) for name in names) for layer, rows in layers.items()
+    }
 
 
 def everywhere(*values: str) -> dict[str, tuple[str, ...]]:
-    return dict.fromkeys(("memory", "runtime", "disk"), values)
+    return dict.fromkeys(LAYERS, values)
 
 
 UTF8MB4_BIN = {CHARSET: "utf8mb4", COLLATION: "utf8mb4_bin"}
@@ -87,11 +82,11 @@ def test_a_collation_that_somebody_chose_stays_where_it_fits(
 ) -> None:
     by_hand(instance, edit, *steps)
     write(project, named)
-    is_right = in_layers(instance, CHARSET, COLLATION) == everywhere(*becomes)
+    is_right = held(instance, CHARSET, COLLATION) == everywhere(*becomes)
     assert plan().code == (0 if is_right else 2)
     done = apply()
     assert done.code == 0, done.text
-    assert in_layers(instance, CHARSET, COLLATION) == everywhere(*becomes)
+    assert held(instance, CHARSET, COLLATION) == everywhere(*becomes)
     assert plan().code == 0
 
 
@@ -115,7 +110,7 @@ def test_a_collation_that_fits_only_at_runtime_comes_from_there(
     assert apply().code == 3
     done = apply("--discard-pending")
     assert done.code == 0, done.text
-    assert in_layers(instance, CHARSET, COLLATION) == everywhere("utf8mb4", "utf8mb4_bin")
+    assert held(instance, CHARSET, COLLATION) == everywhere("utf8mb4", "utf8mb4_bin")
 
 
 def test_a_collation_that_came_along_without_a_save_is_saved_by_the_next_apply(
@@ -125,7 +120,7 @@ def test_a_collation_that_came_along_without_a_save_is_saved_by_the_next_apply(
     assert apply("--no-save").code == 0
     done = apply()
     assert done.code == 0, done.text
-    assert in_layers(instance, CHARSET, COLLATION) == everywhere("utf8mb4", "utf8mb4_general_ci")
+    assert held(instance, CHARSET, COLLATION) == everywhere("utf8mb4", "utf8mb4_general_ci")
 
 
 CHECKSUM = "admin-checksum_mysql_users"
@@ -156,8 +151,8 @@ def test_what_proxysql_shows_otherwise_stands_in_nobodys_way(
     done = apply()
     assert done.code == 0, done.text
     assert plan().code == 0
-    layers = in_layers(instance, *edit)
-    assert layers["memory"] == layers["disk"] == tuple(edit.values())
+    layers = held(instance, *edit)
+    assert layers["MEMORY"] == layers["DISK"] == tuple(edit.values())
 
 
 @pytest.mark.since("2.6.6", "no mysql-proxy_protocol_networks")

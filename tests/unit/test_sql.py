@@ -368,14 +368,10 @@ def test_twice_as_many_rows_take_twice_the_work(states):
     assert 0 < work(2000) <= 2.1 * work(1000)
 
 
-def test_masking_any_statement_hides_every_text():
-    assert mask_literals("SELECT 'a''b', 5, 'c'") == "SELECT '***', 5, '***'"
-
-
 @pytest.mark.parametrize(
     ("sql", "masked"),
     [
-        ("SELECT 'a', 'it''s', x", "SELECT '***', '***', x"),
+        ("SELECT 'a', 5, 'it''s', x", "SELECT '***', 5, '***', x"),
         ("SELECT 'a', 'cut off by a serv", "SELECT '***', '***'"),
         ("SELECT ''", "SELECT '***'"),
     ],
