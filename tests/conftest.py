@@ -16,9 +16,16 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
-from tests.support.cli import signals_restored
+from tests.support.cli import Project, signals_restored
 from tests.support.reset import Baseline
-from tests.support.servers import NO_BINARY, Instance, ProxySQL, binary_version, proxysql_binary
+from tests.support.servers import (
+    NO_BINARY,
+    Instance,
+    ProxySQL,
+    binary_version,
+    needed_binary,
+    proxysql_binary,
+)
 from tests.support.warm import Warm
 
 hypothesis.settings.register_profile("quick", max_examples=25, deadline=None)
@@ -78,11 +85,12 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
         yield process
 
 
-def _binary() -> str:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    return binary
+@pytest.fixture
+def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A folder for files that is not connected to anything."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    return Project(folder, monkeypatch)
 
 
 @pytest.fixture
@@ -123,7 +131,7 @@ class _Process:
 
 @pytest.fixture(scope="session")
 def _proxysql_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Process]:
-    binary = _binary()
+    binary = needed_binary()
 
     def start() -> ProxySQL:
         server = ProxySQL(binary, tmp_path_factory.mktemp("proxysql"))
@@ -138,7 +146,7 @@ def _proxysql_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Pro
 @pytest.fixture
 def real_proxysql(request: pytest.FixtureRequest) -> Iterator[Instance]:
     """A handle on a real ProxySQL in the state of a fresh start."""
-    _binary()
+    needed_binary()
     process: _Process = request.getfixturevalue("_proxysql_process")
     handle = process.reset()
     yield handle
@@ -148,7 +156,7 @@ def real_proxysql(request: pytest.FixtureRequest) -> Iterator[Instance]:
 @pytest.fixture
 def fresh_proxysql(tmp_path: Path) -> Iterator[ProxySQL]:
     """A real ProxySQL of its own, for tests that restart or kill it."""
-    server = ProxySQL(_binary(), tmp_path / "proxysql")
+    server = ProxySQL(needed_binary(), tmp_path / "proxysql")
     server.start(initial=True)
     yield server
     with suppress(ProcessLookupError):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.docs.pages import ROOT
 from tests.support.cli import Project, proxyctl
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import ProxySQL, needed_binary
 
 pytestmark = pytest.mark.real
 
@@ -26,13 +26,10 @@ _LOCAL = {
 
 
 def test_a_plan_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
     text = (EXAMPLE / "proxysql.cnf").read_text(encoding="utf-8")
     for old, new in _LOCAL.items():
         text = text.replace(old, new)
-    with ProxySQL(binary, tmp_path / "proxysql", config=text) as started:
+    with ProxySQL(needed_binary(), tmp_path / "proxysql", config=text) as started:
         Project(tmp_path, monkeypatch).connect(started.instance)
         monkeypatch.setenv("APP_PASSWORD", "app-example")
         monkeypatch.setenv("MONITOR_PASSWORD", "monitor-example")

@@ -18,14 +18,6 @@ from tests.support.servers import Instance
 
 
 @pytest.fixture
-def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A folder that is not connected to anything."""
-    folder = tmp_path / "files"
-    folder.mkdir()
-    return Project(folder, monkeypatch)
-
-
-@pytest.fixture
 def project(offline: Project, instance: Instance) -> Project:
     """A folder connected to the sandbox, then to a real ProxySQL."""
     offline.connect(instance)

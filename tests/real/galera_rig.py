@@ -72,3 +72,12 @@ def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None
 def plan(server: ProxySQL, wanted: Desired) -> Plan:
     with AdminClient(login(server)) as client:
         return make(wanted, inspect(client, wanted, look_at(client)))
+
+
+def limits(server: ProxySQL, host: str) -> set[tuple[str | None, ...]]:
+    """Return weight and max_connections of a node at RUNTIME, wherever it stands."""
+    return set(
+        server.instance.query(
+            f"SELECT weight, max_connections FROM runtime_mysql_servers WHERE hostname='{host}'"
+        )
+    )

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from pathlib import Path
-
 import pytest
 
-from tests.real.galera_rig import apply, files, plan
+from tests.real.galera_rig import apply, files, limits, plan
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.galera_family import FILES, HOSTS
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import online, placement, settle, until
+from tests.support.placement_samples import online, placement, settle
 from tests.support.servers import ProxySQL
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.real
 
@@ -21,14 +19,10 @@ def on_disk(node: ProxySQL, what: str, table: str) -> set[str | None]:
     return {row[0] for row in node.instance.query(f"SELECT {what} FROM disk.{table}")}
 
 
-def wait_for_peer(node: ProxySQL) -> None:
-    """Wait until the node has taken and saved rules, and servers as the monitor placed them."""
-    for _ in range(600):
-        limits = on_disk(node, "max_connections", "mysql_servers")
-        if "77" in limits and on_disk(node, "rule_id", "mysql_query_rules"):
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"nothing came from the peer\n{node.log_tail()}")
+def has_taken_over(node: ProxySQL) -> bool:
+    """Return whether the node has saved rules, and servers as the monitor placed them."""
+    limits = on_disk(node, "max_connections", "mysql_servers")
+    return "77" in limits and bool(on_disk(node, "rule_id", "mysql_query_rules"))
 
 
 def test_rows_that_a_peer_placed_are_no_difference(
@@ -41,7 +35,7 @@ def test_rows_that_a_peer_placed_are_no_difference(
     # A LOAD at the first node after the monitor has placed the nodes: the peer takes that.
     changed = files(cluster, HOSTS, **{HOSTS[0]: {"max_connections": 77}})
     apply(first, changed)
-    wait_for_peer(second)
+    until(lambda: has_taken_over(second))
     assert on_disk(second, "hostgroup_id", "mysql_servers") > {"10"}
     assert plan(second, changed).is_in_sync
     assert plan(first, changed).is_in_sync
@@ -54,30 +48,18 @@ def test_rows_that_a_peer_placed_are_no_difference(
     assert plan(second, files(cluster, HOSTS, **{HOSTS[0]: {"max_connections": 88}})).is_in_sync
 
 
-def limits(node: ProxySQL, host: str) -> set[tuple[str | None, ...]]:
-    return set(
-        node.instance.query(
-            f"SELECT weight, max_connections FROM runtime_mysql_servers WHERE hostname='{host}'"
-        )
-    )
-
-
 def test_a_node_that_the_other_member_drained_has_to_be_restored_there(
-    nodes: tuple[ProxySQL, ProxySQL],
-    cluster: GaleraCluster,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    nodes: tuple[ProxySQL, ProxySQL], cluster: GaleraCluster, offline: Project
 ) -> None:
     """The second member has taken the drain over into MEMORY and DISK."""
     first, second = nodes
     apply(first, files(cluster, HOSTS))
     settle(first.instance, HOSTS)
-    project = Project(tmp_path, monkeypatch)
-    project.write(FILES.format(port=cluster.port))
+    offline.write(FILES.format(port=cluster.port))
     (node, *_) = online(placement(first.instance)[10])
 
     def at(member: ProxySQL, *arguments: str) -> Outcome:
-        project.connect(member.instance)
+        offline.connect(member.instance)
         return proxyctl(*arguments)
 
     done = at(first, "nodes", "drain", node)

@@ -15,7 +15,7 @@ from proxyctl.routing.digest import Digester
 from tests.support.digest_queries import random_options, random_query
 from tests.support.digest_server import DigestServer
 from tests.support.record_digests import CASES, COMMENTS, options_of, query_of, read_cases
-from tests.support.servers import NO_BINARY, proxysql_binary
+from tests.support.servers import needed_binary
 
 pytestmark = pytest.mark.real
 
@@ -27,10 +27,7 @@ A_BATCH = 50
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DigestServer]:
     """One ProxySQL for all batches."""
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with DigestServer(binary, tmp_path_factory.mktemp("digests")) as started:
+    with DigestServer(needed_binary(), tmp_path_factory.mktemp("digests")) as started:
         yield started
 
 
@@ -75,10 +72,7 @@ def test_long_queries(server: DigestServer) -> None:
 
 @pytest.mark.since("2.6.0", "it does not end")
 def test_a_limit_that_options_refuse_ends_proxysql(tmp_path) -> None:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with DigestServer(binary, tmp_path) as server:
+    with DigestServer(needed_binary(), tmp_path) as server:
         server.set_variables({"grouping_limit": "200"})
         with pytest.raises(AssertionError, match="ProxySQL went away"):
             server.digests([b"SELECT f(1,a)"])

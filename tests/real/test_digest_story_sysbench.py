@@ -1,4 +1,4 @@
-"""What sysbench does to a MariaDB behind ProxySQL: reported, improved, and compared."""
+"""What sysbench does to a MariaDB behind ProxySQL: listed, reported, improved, and compared."""
 
 from __future__ import annotations
 
@@ -117,23 +117,28 @@ def test_a_report_between_snapshots_has_the_sums_of_the_admin_interface(
     assert f"{report.calls:,}" in page
 
 
-def test_suggestions_that_are_pasted_do_what_they_say(servers: Servers, project: Project) -> None:
-    proxysql, mariadb = servers
-    send(proxysql, 100)
-    reads = suggested("--only", "reads")
-    assert {one["digest_text"] for one in reads} >= {"SELECT c FROM sbtest1 WHERE id=?"}
-    assert {one["evidence"]["transactions_begun"] for one in reads} == {100}
-    # Outside of a transaction the reader answers them.
-    put(project, mariadb, *BY_TABLE, SELECTS, *(one["yaml"].partition("\n")[2] for one in reads))
-    query = ("SELECT c FROM sbtest1 WHERE id=7", "--username", "sb", "--format", "json")
-    assert done("explain", *query).json["destination_hostgroup"] == 20
-
-
-def suggested(*arguments: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = done("digest", "suggest", "--format", "json", *arguments).json[
-        "suggestions"
+def listed(*arguments: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = done("digest", "top", "--format", "json", *arguments).json[
+        "digests"
     ]
     return found
+
+
+def test_rows_cut_texts_and_where_a_commit_goes_are_seen(
+    servers: Servers, project: Project
+) -> None:
+    proxysql, _ = servers
+    sysbench(proxysql.traffic_port, "cleanup")
+    sysbench(proxysql.traffic_port, "prepare")
+    send(proxysql, 20)
+    [point] = listed("--text", "SELECT c FROM sbtest1 WHERE id=?")
+    assert point["sum_rows_sent"] == point["count_star"]
+    [filling] = listed("--text", "INSERT INTO sbtest1(k,c,pad)")
+    assert filling["is_cut"]
+    assert filling["sum_rows_affected"] == 500
+    [commit] = listed("--rule", "--text", "COMMIT")
+    fate = commit["rules"][0]["fates"][0]
+    assert (fate["hostgroup"], fate["source"]) == (10, "its transaction")
 
 
 def test_a_rewriting_rule_before_and_after(servers: Servers, project: Project) -> None:

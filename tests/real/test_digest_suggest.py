@@ -67,13 +67,6 @@ def test_a_proposed_rule_sends_the_read_to_the_reader_and_nothing_else(
     assert after == before
 
 
-def test_one_statement_names_the_digest_table(rig: Rig, project: Project) -> None:
-    found = proxyctl("digest", "suggest", "--debug")
-    assert found.code == 0, found.text
-    named = [line for line in found.err.splitlines() if "stats_mysql_query_digest" in line]
-    assert len(named) == 1, named
-
-
 def test_a_proposed_rule_caches_and_leaves_the_destination(rig: Rig, project: Project) -> None:
     made = digest(READ.encode())
     seen = SeenDigest(

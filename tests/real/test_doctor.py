@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,19 +15,77 @@ from proxyctl.doctor.facts import Facts, read_facts
 from proxyctl.doctor.finding import Examination
 from proxyctl.instance.client import AdminClient
 from tests.real.galera_rig import apply, files, login
-from tests.real.mariadb_rig import assert_not_reached, load, mariadb, proxysql, query
 from tests.support.galera_family import HOSTS, monitored_proxysql
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.mariadb_server import MISSING, PASSWORD, MariaDB
+from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
 from tests.support.placement_samples import settle
-from tests.support.servers import ProxySQL, free_port
-
-__all__ = ["mariadb", "proxysql"]
+from tests.support.servers import Instance, ProxySQL, free_port, needed_binary
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
+
+
+NOT_REACHED = 9001
+
+
+@pytest.fixture(scope="module")
+def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDB]:
+    with MariaDB(tmp_path_factory.mktemp("mariadb")) as server:
+        yield server
+
+
+@pytest.fixture
+def proxysql(tmp_path: Path, mariadb: MariaDB) -> Iterator[ProxySQL]:
+    """A ProxySQL in which nothing is wrong."""
+    with ProxySQL(needed_binary(), tmp_path / "proxysql", monitor=True) as server:
+        run = server.instance.execute
+        for name, value in {
+            "monitor_username": USER,
+            "monitor_password": PASSWORD,
+            "monitor_connect_interval": "500",
+            "monitor_ping_interval": "500",
+            "server_version": "10.11.6-MariaDB",
+        }.items():
+            run(f"SET mysql-{name}='{value}'")
+        for statement in (
+            f"INSERT INTO mysql_servers (hostgroup_id,hostname,port)"
+            f" VALUES (10,'127.0.0.1',{mariadb.port})",
+            f"INSERT INTO mysql_users (username,password,default_hostgroup)"
+            f" VALUES ('{USER}','{PASSWORD}',10)",
+            "INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,"
+            "apply) VALUES (5,1,'^SELECT',10,1)",
+        ):
+            run(statement)
+        for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES"):
+            run(f"LOAD {module} TO RUNTIME")
+            run(f"SAVE {module} TO DISK")
+        yield server
+
+
+def load(instance: Instance, *statements: str, module: str = "MYSQL SERVERS") -> None:
+    """Change, load and save."""
+    for statement in (*statements, f"LOAD {module} TO RUNTIME", f"SAVE {module} TO DISK"):
+        instance.execute(statement)
+
+
+def query(server: ProxySQL, sql: str, account: str = USER) -> tuple[tuple[object, ...], ...]:
+    """Return what a client gets; the accounts of these tests are their own passwords."""
+    connection = pymysql.connect(
+        host="127.0.0.1", port=server.traffic_port, user=account, password=account
+    )
+    with connection, connection.cursor() as cursor:
+        cursor.execute(sql)
+        return cursor.fetchall()
+
+
+def assert_not_reached(server: ProxySQL) -> None:
+    """Assert that no server takes a query."""
+    with pytest.raises(pymysql.err.MySQLError) as failed:
+        query(server, "SELECT 7")
+    assert failed.value.args[0] == NOT_REACHED
 
 
 @contextmanager
@@ -125,7 +183,7 @@ def test_a_version_that_does_not_fit(proxysql: ProxySQL, told: str) -> None:
 def test_an_open_connection_knows_the_version(proxysql: ProxySQL) -> None:
     with until_found(proxysql):
         query(proxysql, "SELECT 1")
-    wait_for(lambda: bool(known(proxysql, asks=False).versions))
+    until(lambda: bool(known(proxysql, asks=False).versions))
     assert next(iter(known(proxysql, asks=False).versions.values())).startswith("10.11")
 
 
@@ -162,10 +220,10 @@ def test_a_galera_family_is_no_difference(tmp_path: Path) -> None:
 
 def test_peers_that_were_loaded_in_the_same_second(nodes: tuple[ProxySQL, ProxySQL]) -> None:
     first, second = nodes
-    wait_for(lambda: not cluster_codes(first))
-    wait_for(lambda: len({load_users(node, number) for number, node in enumerate(nodes)}) == 1)
-    wait_for(lambda: "peer-differs" in cluster_codes(first) & cluster_codes(second), most_s=60)
-    wait_for(lambda: load_users(first, 2) > 0 and "peer-differs" not in cluster_codes(second))
+    until(lambda: not cluster_codes(first))
+    until(lambda: len({load_users(node, number) for number, node in enumerate(nodes)}) == 1)
+    until(lambda: "peer-differs" in cluster_codes(first) & cluster_codes(second))
+    until(lambda: load_users(first, 2) > 0 and "peer-differs" not in cluster_codes(second))
 
 
 def load_users(node: ProxySQL, number: int) -> int:
@@ -185,16 +243,9 @@ def test_a_peer_that_is_not_there(nodes: tuple[ProxySQL, ProxySQL]) -> None:
     run = first.instance.execute
     run(f"INSERT INTO proxysql_servers (hostname, port) VALUES ('127.0.0.1', {free_port()})")
     run("LOAD PROXYSQL SERVERS TO RUNTIME")
-    wait_for(lambda: "peer-silent" in cluster_codes(first))
+    until(lambda: "peer-silent" in cluster_codes(first))
 
 
 def cluster_codes(server: ProxySQL) -> set[str]:
     codes = (one.code for one in examine(known(server)).findings)
     return {code for code in codes if code.startswith(("peer", "cluster"))}
-
-
-def wait_for(is_so: Callable[[], bool], *, most_s: float = 30) -> None:
-    deadline = time.monotonic() + most_s
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)

@@ -20,7 +20,7 @@ from proxyctl.config.files import Sources
 from proxyctl.config.project import Project, load_project
 from proxyctl.formats.sql import write_script
 from proxyctl.state.row import KEEP
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import ProxySQL, needed_binary
 
 pytestmark = pytest.mark.real
 
@@ -43,10 +43,7 @@ PASSWORD = "example"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxySQL]:
     """One ProxySQL for all cases: each replaces its users and rules."""
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with ProxySQL(binary, tmp_path_factory.mktemp("proxysql")) as started:
+    with ProxySQL(needed_binary(), tmp_path_factory.mktemp("proxysql")) as started:
         yield started
 
 

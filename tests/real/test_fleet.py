@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.cli import Project, proxyctl
 from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
-from tests.support.servers import NO_BINARY, ProxySQL, free_port, proxysql_binary
+from tests.support.servers import ProxySQL, free_port, needed_binary
 
 pytestmark = [
     pytest.mark.real,
@@ -79,9 +79,7 @@ class Fleet:
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
     """Two instances that hold what the files say."""
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
+    binary = needed_binary()
     (tmp_path / "files").mkdir()
     with (
         MariaDB(tmp_path) as mariadb,

@@ -21,7 +21,7 @@ from proxyctl.state.row import KEEP, DesiredRow, Row
 from tests.real.awkward import RULES, Tables, awkward_tables
 from tests.support.build import layout, row
 from tests.support.cli import proxyctl
-from tests.support.servers import ADMIN, NO_BINARY, Instance, ProxySQL, proxysql_binary
+from tests.support.servers import ADMIN, Instance, ProxySQL, needed_binary
 
 pytestmark = pytest.mark.real
 
@@ -39,13 +39,10 @@ class CnfProxySQL(ProxySQL):
 @pytest.fixture
 def started(tmp_path: Path) -> object:
     """Return a function that starts a ProxySQL with the cnf that it is given a port for."""
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
     servers: list[CnfProxySQL] = []
 
     def start(cnf: Callable[[CnfProxySQL], str]) -> Instance:
-        server = CnfProxySQL(binary, tmp_path / "proxysql")
+        server = CnfProxySQL(needed_binary(), tmp_path / "proxysql")
         server.text = cnf(server)
         servers.append(server)
         server.start(initial=True)

@@ -16,6 +16,7 @@ from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle
 from tests.support.servers import ProxySQL
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 
@@ -70,11 +71,7 @@ def test_without_the_account_of_the_monitor_all_write_until_the_third_check_fail
     run("LOAD MYSQL VARIABLES TO RUNTIME")
     apply(proxysql, files(cluster, HOSTS))
     assert online(placement(proxysql.instance)[10]) == {*HOSTS}
-    for _ in range(600):
-        if online(placement(proxysql.instance)[40]) == {*HOSTS}:
-            break
-        time.sleep(0.1)
-    assert online(placement(proxysql.instance)[40]) == {*HOSTS}
+    until(lambda: online(placement(proxysql.instance)[40]) == {*HOSTS})
     checks = proxysql.instance.query(
         "SELECT hostname, count(*) FROM monitor.mysql_server_galera_log"
         " WHERE error LIKE '%Access denied%' GROUP BY hostname"
@@ -88,13 +85,8 @@ def test_moves_of_the_monitor_are_no_drift(proxysql: ProxySQL, cluster: GaleraCl
     settle(proxysql.instance, HOSTS)
     writer = next(iter(online(placement(proxysql.instance)[10])))
     cluster.nodes[writer].wsrep_desync = "ON"
-    for _ in range(100):
-        if writer in online(placement(proxysql.instance)[40]):
-            break
-        time.sleep(0.1)
-    now = placement(proxysql.instance)
-    assert writer in online(now[40])
-    assert writer not in online(now[10])
+    until(lambda: writer in online(placement(proxysql.instance)[40]))
+    assert writer not in online(placement(proxysql.instance)[10])
     assert plan(proxysql, wanted).is_in_sync
 
 
@@ -117,12 +109,7 @@ def test_a_node_in_maintenance_is_no_drift_and_stays_out_of_the_way_of_an_apply(
     settle(proxysql.instance, HOSTS)
     reader, other = sorted(online(placement(proxysql.instance)[30]))
     cluster.nodes[reader].pxc_maint_mode = "MAINTENANCE"
-    for _ in range(100):
-        if (reader, "SHUNNED") in placement(proxysql.instance)[30]:
-            break
-        time.sleep(0.1)
-    in_maintenance = placement(proxysql.instance)
-    assert (reader, "SHUNNED") in in_maintenance[30]
+    until(lambda: (reader, "SHUNNED") in placement(proxysql.instance)[30])
     assert plan(proxysql, files(cluster, HOSTS)).is_in_sync
 
     changed = files(cluster, HOSTS, **{other: {"max_connections": 66}})
@@ -173,8 +160,7 @@ def test_a_writer_that_fails_while_an_apply_runs_stays_out(
         loads.append(progress == "LOAD MYSQL SERVERS TO RUNTIME")
         if loads[-1] and sum(loads) == load:
             cluster.nodes[writer].wsrep_desync = "ON"
-            while online(placement(proxysql.instance)[10]) != {heir}:
-                time.sleep(0.05)
+            until(lambda: online(placement(proxysql.instance)[10]) == {heir})
 
     changed = files(cluster, HOSTS, **{**weights, heir: {"weight": 900, "max_connections": 77}})
     changed = with_rule(changed, 10)

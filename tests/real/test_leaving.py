@@ -2,37 +2,100 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pymysql
 import pytest
 
-from tests.real.leaving_rig import SETUP, Rig, begun, draining
 from tests.support.cli import Project, proxyctl
-from tests.support.mariadb_server import MISSING, MariaDB
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.mariadb_server import MISSING, PASSWORD, USER, MariaDB
+from tests.support.servers import ProxySQL, needed_binary
+from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(bool(MISSING), reason=f"not installed: {', '.join(MISSING)}"),
 ]
 
+SETUP = "CREATE TABLE sbtest.seen (n INT)"
+# One server under two names. The first is the one that a client meets.
+FILES = """\
+version: 1
+mysql_servers:
+  - {{hostgroup_id: 10, hostname: 127.0.0.1, port: {port}, weight: 10000000}}
+  - {{hostgroup_id: 10, hostname: "127.1", port: {port}}}
+mysql_users: [{{username: sb, password: sb, default_hostgroup: 10}}]
+"""
+
+
+@dataclass
+class Rig:
+    """A ProxySQL with files in force, and a client in the middle of a transaction."""
+
+    proxysql: ProxySQL
+    project: Project
+    client: pymysql.Connection
+    port: int
+
+    def without_the_first(self) -> None:
+        lines = FILES.format(port=self.port).splitlines(keepends=True)
+        self.project.write("".join(line for line in lines if "weight" not in line))
+
+    def insert(self) -> None:
+        with self.client.cursor() as cursor:
+            cursor.execute("INSERT INTO sbtest.seen VALUES (1)")
+
+    def statuses(self) -> dict[str, str]:
+        rows = self.proxysql.instance.query(
+            "SELECT hostgroup_id||' '||hostname, status FROM runtime_mysql_servers"
+            " WHERE status<>'OFFLINE_HARD'"
+        )
+        return {str(name): str(status) for name, status in rows}
+
+    def count(self) -> object:
+        with self.client.cursor() as cursor:
+            cursor.execute("SELECT COUNT(*) FROM sbtest.seen")
+            return cursor.fetchall()
+
 
 @pytest.fixture
-def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    (tmp_path / "files").mkdir()
+def rig(tmp_path: Path, offline: Project) -> Iterator[Rig]:
+    """Apply the files, and let a client begin a transaction."""
     with (
         MariaDB(tmp_path, setup=SETUP) as mariadb,
-        ProxySQL(binary, tmp_path / "proxysql") as proxysql,
+        ProxySQL(needed_binary(), tmp_path / "proxysql") as proxysql,
     ):
-        project = Project(tmp_path / "files", monkeypatch)
-        project.connect(proxysql.instance)
-        with begun(project, mariadb, proxysql) as found:
+        offline.connect(proxysql.instance)
+        offline.write(FILES.format(port=mariadb.port))
+        done = proxyctl("apply", "--auto-approve")
+        assert done.code == 0, done.text
+        client = pymysql.connect(
+            host="127.0.0.1", port=proxysql.traffic_port, user=USER, password=PASSWORD
+        )
+        with closing(client):
+            found = Rig(proxysql, offline, client, mariadb.port)
+            found.insert()
             yield found
+
+
+@contextmanager
+def draining(rig: Rig, node: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A drain in a process of its own that waits for the client, and the line that says so."""
+    arguments = ("nodes", "drain", node, "--timeout", "60")
+    command = [sys.executable, "-m", "proxyctl", *arguments]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        waited = next((line for line in process.stderr if "1 connection in use" in line), "")
+        assert waited, "it ended without waiting"
+        until(lambda: rig.statuses()["10 127.0.0.1"] == "OFFLINE_SOFT")
+        yield process, waited
 
 
 def test_a_transaction_on_a_server_that_leaves_is_lost_and_the_plan_said_so(rig: Rig) -> None:

@@ -27,10 +27,9 @@ def locked(file: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def applied(fresh_proxysql: ProxySQL, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ProxySQL:
-    project = Project(tmp_path, monkeypatch)
-    project.connect(fresh_proxysql.instance)
-    project.write(FILES)
+def applied(fresh_proxysql: ProxySQL, offline: Project) -> ProxySQL:
+    offline.connect(fresh_proxysql.instance)
+    offline.write(FILES)
     assert proxyctl("apply", "--auto-approve").code == 0
     return fresh_proxysql
 

@@ -21,8 +21,9 @@ from tests.real.galera_rig import GROUPS, files, login, plan, with_rule
 from tests.support.build import desired
 from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import Placement, Sampler, online, placement, settle, until
+from tests.support.placement_samples import Placement, Sampler, online, placement, settle
 from tests.support.servers import ProxySQL
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +18,7 @@ from tests.support.galera_family import HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import online, placement, settle
 from tests.support.servers import ProxySQL, free_port
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.real
 
@@ -28,6 +27,13 @@ pytestmark = pytest.mark.real
 def cluster() -> Iterator[GaleraCluster]:
     with GaleraCluster(HOSTS, free_port()) as running:
         yield running
+
+
+@pytest.fixture
+def project(proxysql: ProxySQL, offline: Project) -> Project:
+    """A folder for an instance whose monitor has the account of the nodes."""
+    offline.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+    return offline
 
 
 def looked_at(server: ProxySQL) -> tuple[NodeGroup, str]:
@@ -45,8 +51,7 @@ def test_a_node_is_seen_from_three_sides(proxysql: ProxySQL, cluster: GaleraClus
     settle(proxysql.instance, HOSTS)
     reader = sorted(online(placement(proxysql.instance)[30]))[0]
     cluster.nodes[reader].wsrep_desync = "ON"
-    while reader not in online(placement(proxysql.instance)[40]):
-        time.sleep(0.1)
+    until(lambda: reader in online(placement(proxysql.instance)[40]))
     group, text = looked_at(proxysql)
     assert group.family is not None
     assert group.hostgroups == (10, 20, 30, 40)
@@ -63,11 +68,7 @@ def test_a_node_is_seen_from_three_sides(proxysql: ProxySQL, cluster: GaleraClus
     assert line.split()[1:3] == ["ONLINE", "40"]
 
 
-def test_a_cluster_is_discovered_from_one_node(
-    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = Project(tmp_path, monkeypatch)
-    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+def test_a_cluster_is_discovered_from_one_node(project: Project, cluster: GaleraCluster) -> None:
     seed = f"{HOSTS[0]}:{cluster.port}"
 
     written = proxyctl("nodes", "discover", "--seed", seed, "-o", "proxyctl.yaml")
@@ -78,7 +79,7 @@ def test_a_cluster_is_discovered_from_one_node(
     assert "cluster shop" in agrees.out
     assert "the files name the same nodes" in agrees.out
 
-    text = (tmp_path / "proxyctl.yaml").read_text(encoding="utf-8")
+    text = (project.folder / "proxyctl.yaml").read_text(encoding="utf-8")
     project.write(text.replace(HOSTS[2], "127.0.1.9"))
     differs = proxyctl("nodes", "discover", "--seed", seed)
     assert differs.code == 2
@@ -89,7 +90,7 @@ def test_a_cluster_is_discovered_from_one_node(
         file = f"other-{form}.txt"
         other = proxyctl("nodes", "discover", "--seed", seed, "-o", file, "--format", form)
         assert other.code == 2, other.text
-        assert f"hostname: {HOSTS[2]}" in (tmp_path / file).read_text(encoding="utf-8")
+        assert f"hostname: {HOSTS[2]}" in (project.folder / file).read_text(encoding="utf-8")
 
     kept = proxyctl("nodes", "discover", "--seed", seed, "-o", "proxyctl.yaml")
     assert kept.code == 3
@@ -99,11 +100,9 @@ def test_a_cluster_is_discovered_from_one_node(
 
 
 def test_a_node_outside_of_the_primary_component_is_not_believed(
-    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, cluster: GaleraCluster
 ) -> None:
     """It knows of nobody but itself; the others go on without it."""
-    project = Project(tmp_path, monkeypatch)
-    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
     seed = f"{HOSTS[0]}:{cluster.port}"
     alone = cluster.nodes[HOSTS[0]]
     alone.wsrep_cluster_status, alone.wsrep_incoming_addresses = "non-Primary", seed
@@ -111,7 +110,7 @@ def test_a_node_outside_of_the_primary_component_is_not_believed(
     found = proxyctl(*discover, "-o", "proxyctl.yaml")
     assert found.code == 1, found.text
     assert f"{seed}: it is not in the primary component (non-Primary)" in found.err
-    assert not (tmp_path / "proxyctl.yaml").exists()
+    assert not (project.folder / "proxyctl.yaml").exists()
 
     other = ("nodes", "discover", "--seed", f"{HOSTS[1]}:{cluster.port}")
     assert proxyctl(*other, "-o", "proxyctl.yaml").code == 0
@@ -121,11 +120,9 @@ def test_a_node_outside_of_the_primary_component_is_not_believed(
 
 
 def test_a_member_that_the_seed_does_not_name_is_named_by_another_one(
-    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, cluster: GaleraCluster
 ) -> None:
     """A node of a real cluster went on to name two of three, and had three in its count."""
-    project = Project(tmp_path, monkeypatch)
-    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
     addresses = [f"{host}:{cluster.port}" for host in HOSTS]
     discover = ("nodes", "discover", "--seed", addresses[1])
     cluster.nodes[HOSTS[1]].wsrep_incoming_addresses = ",".join(addresses[:2])
@@ -135,17 +132,13 @@ def test_a_member_that_the_seed_does_not_name_is_named_by_another_one(
     assert proxyctl(*discover).code == 0
 
     # One that was split off names others, who need not be members any more.
-    (tmp_path / "proxyctl.yaml").unlink()
+    (project.folder / "proxyctl.yaml").unlink()
     alone = cluster.nodes[HOSTS[0]]
     alone.wsrep_cluster_status, alone.wsrep_incoming_addresses = "non-Primary", "127.0.1.9"
     assert "127.0.1.9" not in proxyctl(*discover).out
 
 
-def test_members_that_nobody_names_are_counted(
-    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project = Project(tmp_path, monkeypatch)
-    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
+def test_members_that_nobody_names_are_counted(project: Project, cluster: GaleraCluster) -> None:
     addresses = [f"{host}:{cluster.port}" for host in HOSTS]
     discover = ("nodes", "discover", "--seed", addresses[1])
     assert proxyctl(*discover, "-o", "proxyctl.yaml").code == 0
@@ -164,10 +157,8 @@ def test_members_that_nobody_names_are_counted(
 
 
 def test_members_that_do_not_say_their_address_are_counted(
-    proxysql: ProxySQL, cluster: GaleraCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Project, cluster: GaleraCluster
 ) -> None:
-    project = Project(tmp_path, monkeypatch)
-    project.connect(replace(proxysql.instance, user="radmin", password="radmin"))
     discover = ("nodes", "discover", "--seed", f"{HOSTS[0]}:{cluster.port}")
     assert proxyctl(*discover, "-o", "proxyctl.yaml").code == 0
 
@@ -184,7 +175,7 @@ def test_members_that_do_not_say_their_address_are_counted(
     assert (document["silent"], document["gone"]) == (1, [])
     assert document["unsure"] == [{"hostname": HOSTS[-1], "port": cluster.port}]
 
-    (tmp_path / "proxyctl.yaml").unlink()
+    (project.folder / "proxyctl.yaml").unlink()
     section = proxyctl(*discover)
     assert section.code == 0, section.text
     assert section.err.endswith(f"{len(known)} members\n1 member does not say its address\n")

@@ -12,11 +12,12 @@ import pytest
 from proxyctl.errors import RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.nodes.drain import DrainRequest, drain, restore
-from tests.real.galera_rig import apply, files, login, plan
+from tests.real.galera_rig import apply, files, limits, login, plan
 from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import Sampler, online, placement, settle, until
+from tests.support.placement_samples import Sampler, online, placement, settle
 from tests.support.servers import Instance, ProxySQL
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 LAYERS = ("runtime_mysql_servers", "mysql_servers", "disk.mysql_servers")
@@ -56,14 +57,6 @@ def reader(server: ProxySQL) -> str:
 def checks(count: float) -> None:
     """Let the monitor check the nodes so many times."""
     time.sleep(CHECK_MS / 1000 * count)
-
-
-def limits(server: ProxySQL, host: str) -> set[tuple[str | None, ...]]:
-    return set(
-        server.instance.query(
-            f"SELECT weight, max_connections FROM runtime_mysql_servers WHERE hostname='{host}'"
-        )
-    )
 
 
 @pytest.mark.parametrize("is_writer", [True, False], ids=["writer", "reader"])

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.journeys.layers import in_layers
-from tests.journeys.story import applied, plan
+from tests.journeys.story import applied, plan, rolled_back
 from tests.support.cli import Project, proxyctl
 from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle
 from tests.support.servers import ProxySQL
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxysql: ProxySQL) -> Project:
-    folder = tmp_path / "files"
-    folder.mkdir()
-    made = Project(folder, monkeypatch)
-    made.connect(proxysql.instance)
-    return made
+def project(offline: Project, proxysql: ProxySQL) -> Project:
+    offline.connect(proxysql.instance)
+    return offline
 
 
 def files(cluster: GaleraCluster, hosts: list[str], weight: int = 1) -> str:
@@ -60,8 +57,7 @@ def test_attributes_go_back_and_the_placement_stays(
     applied()
     before = placement(proxysql.instance)
     with Sampler(proxysql.instance) as sampler:
-        found = proxyctl("rollback", "--auto-approve")
-        assert found.code == 0, found.text
+        rolled_back()
         time.sleep(CHECK_MS / 1000 * 1.5)
     sampler.check()
     assert placement(proxysql.instance) == before
@@ -82,8 +78,7 @@ def test_a_node_that_was_added_leaves_again(
     applied()
     settle(proxysql.instance, more)
     with Sampler(proxysql.instance) as sampler:
-        found = proxyctl("rollback", "--auto-approve")
-        assert found.code == 0, found.text
+        rolled_back()
         time.sleep(CHECK_MS / 1000 * 1.5)
     settle(proxysql.instance, HOSTS)
     sampler.check()
@@ -101,10 +96,7 @@ def test_a_snapshot_taken_after_the_monitor_moved_nodes(
     settle(proxysql.instance, HOSTS)
     writer = next(iter(online(placement(proxysql.instance)[10])))
     cluster.nodes[writer].wsrep_desync = "ON"
-    for _ in range(100):
-        if writer in online(placement(proxysql.instance)[40]):
-            break
-        time.sleep(0.1)
+    until(lambda: writer in online(placement(proxysql.instance)[40]))
     assert proxyctl("snapshot").code == 0
     assert "No changes" in proxyctl("rollback", "--dry-run").out
     cluster.nodes[writer].wsrep_desync = "OFF"
@@ -112,7 +104,6 @@ def test_a_snapshot_taken_after_the_monitor_moved_nodes(
     assert "No changes" in proxyctl("rollback", "--dry-run").out
     project.write(files(cluster, HOSTS, weight=3))
     applied()
-    found = proxyctl("rollback", "2", "--auto-approve")
-    assert found.code == 0, found.text
+    rolled_back("2")
     layers = in_layers(proxysql.instance, CONFIGURED)
     assert layers["MEMORY"] == layers["DISK"] == [("10", host, "1") for host in HOSTS]

@@ -19,7 +19,7 @@ import pytest
 from tests.docs.pages import ROOT, Block, blocks
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.mariadb_server import MISSING, MariaDB
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import ProxySQL, needed_binary
 
 pytestmark = [
     pytest.mark.real,
@@ -128,13 +128,10 @@ class Reader:
 
 @pytest.fixture
 def reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reader]:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
     (tmp_path / "files").mkdir()
     with (
         MariaDB(tmp_path, setup=SETUP) as mariadb,
-        ProxySQL(binary, tmp_path / "proxysql") as proxysql,
+        ProxySQL(needed_binary(), tmp_path / "proxysql") as proxysql,
     ):
         project = Project(tmp_path / "files", monkeypatch)
         project.connect(proxysql.instance)

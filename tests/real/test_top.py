@@ -15,10 +15,10 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.stats.live.read import Looker
 from proxyctl.stats.live.view import Meter, View
-from tests.real.live_traffic import proxysql_for_traffic
+from tests.real.sysbench_rig import sysbench_rig
 from tests.real.top_picture import PICTURE
 from tests.support.mariadb_server import MISSING, running_sysbench, sysbench
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import ProxySQL
 
 pytestmark = [
     pytest.mark.real,
@@ -28,10 +28,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def proxysql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProxySQL]:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with proxysql_for_traffic(binary, tmp_path_factory.mktemp("top")) as server:
+    with sysbench_rig(tmp_path_factory.mktemp("top")) as (server, _):
         yield server
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 from proxyctl.cli.top.app import TopApp
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from tests.real.live_traffic import proxysql_for_traffic
+from tests.real.sysbench_rig import sysbench_rig
 from tests.support.mariadb_server import running_sysbench
-from tests.support.servers import proxysql_binary
 
 PICTURE = Path(__file__).parents[2] / "docs" / "pictures" / "top.svg"
 _FONT_OF_THE_NETWORK = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
@@ -20,11 +19,9 @@ _FONT_OF_THE_NETWORK = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 def main() -> None:
     """Draw it: 80 by 24, after some seconds of traffic."""
-    binary = proxysql_binary()
-    assert binary is not None
     with (
         tempfile.TemporaryDirectory() as name,
-        proxysql_for_traffic(binary, Path(name)) as server,
+        sysbench_rig(Path(name)) as (server, _),
         running_sysbench(server.traffic_port, "--threads=4", "--rate=60"),
     ):
         login = Login(port=server.port, password="admin", name="shop")

@@ -7,12 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
 from proxyctl.sandbox import Sandbox
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import online, placement, settle
-from tests.support.servers import NO_BINARY, Instance, ProxySQL, Record, free_port, proxysql_binary
+from tests.support.servers import Instance, ProxySQL, Record, free_port, needed_binary
 
 HOSTS = ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
 CHECK_MS = 2000
@@ -84,10 +82,7 @@ def on_sandbox(apply: Callable[[Instance, str], None]) -> Iterator[GaleraFamily]
 @contextmanager
 def monitored_proxysql(folder: Path, check_ms: int = CHECK_MS) -> Iterator[ProxySQL]:
     """Start a ProxySQL whose monitor checks the nodes every `check_ms`."""
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    server = ProxySQL(binary, folder, monitor=True)
+    server = ProxySQL(needed_binary(), folder, monitor=True)
     with server:
         for name, value in {
             "mysql-monitor_galera_healthcheck_interval": str(check_ms),

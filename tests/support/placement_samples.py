@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import Self
 
 from tests.support.servers import Instance
+from tests.support.waiting import until
 
 Placement = dict[int, set[tuple[str, str]]]
 """Host and status of every server, by hostgroup."""
@@ -35,24 +35,12 @@ def online(found: set[tuple[str, str]]) -> set[str]:
 
 def settle(instance: Instance, hosts: list[str]) -> None:
     """Wait until the monitor has one writer and the others are readers."""
-    for _ in range(600):
+
+    def is_settled() -> bool:
         now = placement(instance)
-        if len(online(now[10])) == 1 and len(online(now[30])) == len(hosts) - 1:
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"the monitor did not settle: {placement(instance)}")
+        return len(online(now[10])) == 1 and len(online(now[30])) == len(hosts) - 1
 
-
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something holds.
-
-    Raises: AssertionError after half a minute.
-    """
-    for _ in range(600):
-        if is_so():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come")
+    until(is_settled, what="the monitor did not settle")
 
 
 class Sampler:

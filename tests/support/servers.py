@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Self
 
 import pymysql
+import pytest
 
 from proxyctl.catalog import Version, parse_version
 from proxyctl.sandbox import Sandbox
@@ -124,6 +125,11 @@ def run(connection: pymysql.Connection, sql: str) -> Reply:
 def proxysql_binary() -> str | None:
     """Return the real ProxySQL that tests may start, or None."""
     return os.environ.get("PROXYCTL_TEST_PROXYSQL") or shutil.which("proxysql")
+
+
+def needed_binary() -> str:
+    """Return the real ProxySQL that tests may start; where there is none, the test is skipped."""
+    return proxysql_binary() or pytest.skip(NO_BINARY)
 
 
 @cache

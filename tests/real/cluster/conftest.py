@@ -20,9 +20,7 @@ def three(tmp_path: Path) -> Iterator[list[ProxySQL]]:
 
 
 @pytest.fixture
-def project(three: list[ProxySQL], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(three: list[ProxySQL], offline: Project) -> Project:
     """Files that are applied at the first member, if nothing else is said."""
-    (tmp_path / "files").mkdir()
-    found = Project(tmp_path / "files", monkeypatch)
-    found.connect(three[0].instance)
-    return found
+    offline.connect(three[0].instance)
+    return offline

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.real.cluster.rig import checksums, set_admin, wait_until
+from tests.real.cluster.rig import checksums, set_admin
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import ProxySQL
+from tests.support.waiting import until
 
 USER = "mysql_users: [{{username: app, password: x, default_hostgroup: {0}}}]\n"
 SERVERS = "mysql_servers: [{hostgroup_id: 1, hostname: a}, {hostgroup_id: 1, hostname: b}]\n"
@@ -57,7 +58,7 @@ def fall_behind(three: list[ProxySQL]) -> None:
     run("INSERT INTO mysql_users (username, password, default_hostgroup) VALUES ('new','x',30)")
     run("LOAD MYSQL USERS TO RUNTIME")
     loaded = checksums(second)["mysql_users"]
-    wait_until(
+    until(
         lambda: (
             first.instance.query(
                 "SELECT checksum FROM stats_proxysql_servers_checksums"

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-import pytest
-
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import ProxySQL, needed_binary
+from tests.support.waiting import until
 
 ACCOUNT = "cluster"
 POLL_MS = 200
 
 
 @contextmanager
-def members(
-    folder: Path, count: int = 3, *, other: str | None = None, monitor: bool = False
-) -> Iterator[list[ProxySQL]]:
-    """Yield members that list one another and agree. `other`: the binary of one more."""
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    binaries = [binary] * count + ([other] if other else [])
+def members(folder: Path, count: int = 3) -> Iterator[list[ProxySQL]]:
+    """Yield members that list one another and agree."""
+    binary = needed_binary()
     with ExitStack() as stack:
         found = [
-            stack.enter_context(ProxySQL(path, folder / f"member{number}", monitor=monitor))
-            for number, path in enumerate(binaries, 1)
+            stack.enter_context(ProxySQL(binary, folder / f"member{number}"))
+            for number in range(1, count + 1)
         ]
         # Closed before the processes end: a handle is no part of what is tested.
         for one in found:
             stack.callback(one.instance.close)
-        for one in found:
             join(one, found)
-        wait_until(lambda: all(agree(one, found[:count]) for one in found[:count]))
+        until(lambda: all(agree(one, found) for one in found))
         yield found
 
 
@@ -84,19 +75,3 @@ def set_admin(one: ProxySQL, **variables: object) -> None:
     for name, value in variables.items():
         one.instance.execute(f"SET admin-{name}='{value}'")
     one.instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
-
-
-def wait_until(is_so: Callable[[], bool], most_s: float = 60) -> None:
-    """Wait until something holds."""
-    end = time.monotonic() + most_s
-    while not is_so():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.1)
-
-
-def other_binary(release: str) -> str:
-    """Return a binary of another release, from PROXYCTL_TEST_PROXYSQL_OTHERS (a list of paths)."""
-    for path in os.environ.get("PROXYCTL_TEST_PROXYSQL_OTHERS", "").split(os.pathsep):
-        if release in Path(path).name:
-            return path
-    pytest.skip(f"no ProxySQL {release}: name its binary in PROXYCTL_TEST_PROXYSQL_OTHERS")

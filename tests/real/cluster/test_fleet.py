@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.cluster.files import USER, fall_behind, hostgroups, keep_apart
-from tests.real.cluster.rig import checksums, set_admin, wait_until
+from tests.real.cluster.files import USER, fall_behind, fleet_of, hostgroups, keep_apart
+from tests.real.cluster.rig import checksums, set_admin
 from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import ProxySQL, needed_binary
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 
@@ -23,17 +24,12 @@ scheduler: [{{id: 1, interval_ms: 60000, filename: /bin/job{0}}}]
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    (tmp_path / "files").mkdir()
-    return Project(tmp_path / "files", monkeypatch)
+def project(offline: Project) -> Project:
+    return offline
 
 
 def write(project: Project, instances: list[ProxySQL], text: str) -> None:
-    listed = "".join(
-        f"  - {{name: px{number}, host: 127.0.0.1, port: {one.port}, password: admin}}\n"
-        for number, one in enumerate(instances, 1)
-    )
-    project.write(f"version: 1\ninstances:\n{listed}{text}")
+    project.write(f"version: 1\n{fleet_of(*instances)}{text}")
 
 
 def apply_all(*arguments: str) -> Outcome:
@@ -90,7 +86,7 @@ def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
     set_admin(three[0], cluster_mysql_users_diffs_before_sync=1000)
     fall_behind(three)
     three[1].instance.execute("SAVE MYSQL USERS TO DISK")
-    wait_until(lambda: "30" in hostgroups(three[2]))
+    until(lambda: "30" in hostgroups(three[2]))
     write(project, three, TEXT.format(20))
     alone = proxyctl("plan", "--instance", "px1", "--format", "json").json["instances"][0]
     assert [one["code"] for one in alone["refusals"]] == ["stale_member"]
@@ -142,10 +138,7 @@ def test_a_member_outside_the_fleet_that_does_not_follow(
 def test_a_cluster_beside_an_instance_alone_is_one_batch(
     three: list[ProxySQL], project: Project, tmp_path: Path
 ) -> None:
-    binary = proxysql_binary()
-    if binary is None:
-        pytest.skip(NO_BINARY)
-    with ProxySQL(binary, tmp_path / "alone") as alone:
+    with ProxySQL(needed_binary(), tmp_path / "alone") as alone:
         write(project, [*three, alone], TEXT.format(10))
         done = apply_all()
         assert done.code == 0, done.text
@@ -166,7 +159,7 @@ def test_a_member_that_fails_stops_the_others(three: list[ProxySQL], project: Pr
     assert "everything was restored" in done.out
     assert done.out.endswith("1 failed: px1; 2 not touched: px2, px3.\n")
     assert done.out.count("note: it may have taken over what a member of its cluster") == 2
-    wait_until(lambda: [hostgroups(one) for one in three] == [{"10"}] * 3)
+    until(lambda: [hostgroups(one) for one in three] == [{"10"}] * 3)
 
 
 SPOIL = """\

@@ -15,9 +15,10 @@ from tests.real.cluster.files import (
     name,
     write,
 )
-from tests.real.cluster.rig import checksums, set_admin, wait_until
+from tests.real.cluster.rig import checksums, set_admin
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import ProxySQL
+from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 
@@ -98,7 +99,7 @@ def test_members_that_do_not_follow_are_named(three: list[ProxySQL], project: Pr
     assert text.code == 4, text.text
     assert f"member {name(second)} does not follow:\n  MYSQL USERS: it answers" in text.out
     third.start()
-    wait_until(lambda: hostgroups(third) == {"20"})
+    until(lambda: hostgroups(third) == {"20"})
 
 
 def test_a_member_that_is_behind_is_not_made_the_newest(
@@ -165,4 +166,4 @@ def test_a_server_is_drained_and_restored_at_one_member(
 def until_all_show(three: list[ProxySQL], status: str) -> None:
     """Wait until every member has the server `a` so at RUNTIME."""
     asked = "SELECT status FROM runtime_mysql_servers WHERE hostname='a'"
-    wait_until(lambda: [one.instance.query(asked) for one in three] == [[(status,)]] * 3)
+    until(lambda: [one.instance.query(asked) for one in three] == [[(status,)]] * 3)
