@@ -21,15 +21,19 @@ from proxyctl.sandbox.replies import (
 _NONCE_LENGTH = 20
 _ALPHABET = string.ascii_letters + string.digits
 
-_OK = frozenset({Commands.COM_INIT_DB, Commands.COM_PING, Commands.COM_STMT_RESET})
-_UNANSWERED = frozenset({Commands.COM_STMT_SEND_LONG_DATA, Commands.COM_STMT_CLOSE})
-_NOT_SUPPORTED = {
-    Commands.COM_FIELD_LIST: 1045,
-    Commands.COM_STMT_PREPARE: 1045,
-    Commands.COM_STMT_EXECUTE: 1045,
-    Commands.COM_PROCESS_KILL: 9003,
-}
-_NOT_MODELLED = frozenset({Commands.COM_CHANGE_USER, Commands.COM_RESET_CONNECTION})
+_OK = frozenset({Commands.COM_INIT_DB, Commands.COM_PING})
+_NOT_MODELLED = frozenset(
+    {
+        Commands.COM_PROCESS_KILL,
+        Commands.COM_CHANGE_USER,
+        Commands.COM_STMT_PREPARE,
+        Commands.COM_STMT_EXECUTE,
+        Commands.COM_STMT_RESET,
+        Commands.COM_SET_OPTION,
+        Commands.COM_RESET_CONNECTION,
+    }
+)
+"""After any other command ProxySQL ends the connection."""
 
 
 class Client:
@@ -86,19 +90,17 @@ class Client:
             self._query(text, session)
         elif command in _OK:
             self._wire.write(protocol.ok())
-        elif command in _NOT_SUPPORTED:
-            code = _NOT_SUPPORTED[Commands(command)]
-            self._wire.write(protocol.error(AdminError("Command not supported", code=code)))
+        elif command == Commands.COM_FIELD_LIST:
+            # With it the mysql client asks for words to complete, and does without.
+            self._wire.write(protocol.error(AdminError("Command not supported")))
         elif command == Commands.COM_STATISTICS:
             seconds = self._engine.statistics.uptime_s
             uptime = f"Uptime: {seconds} Threads: 0  Questions: 0  Slow queries: 0"
             self._wire.write(uptime.encode())
-        elif command == Commands.COM_SET_OPTION:
-            self._wire.write(protocol.EOF)
         elif command in _NOT_MODELLED:
             self._wire.write(protocol.error(not_modelled(Commands(command).name)))
         else:
-            return command in _UNANSWERED
+            return False
         return True
 
     def _query(self, text: bytes, session: Session) -> None:

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
-from proxyctl.sandbox.functions import add_functions
 from proxyctl.sandbox.replies import AdminError, Cell, Result, not_modelled, refusal, sqlite_error
 from proxyctl.sandbox.statements import transaction_refusal, without_surrogates
 
@@ -27,6 +26,10 @@ _READING_PRAGMAS = frozenset(
 )
 
 _NO_TABLE = re.compile(r"no such table: (?:\w+\.)?(\w+)")
+_NO_FUNCTION = re.compile(r"no such function: (\w+)")
+_FUNCTIONS = frozenset({"mysql_native_password", "caching_sha2_password", "from_unixtime"})
+"""Functions that ProxySQL adds to SQLite."""
+
 _LEFT_OUT = re.compile(
     r"stats_(mysql|pgsql|proxysql)_\w+|history_\w+|mysql_collations|(runtime_)?coredump_filters"
     r"|global_(settings|variables)|(mysql|pgsql)_server_\w+_log"
@@ -64,7 +67,6 @@ class Database:
             ":memory:", isolation_level=None, check_same_thread=False, cached_statements=0
         )
         self._connection.text_factory = _decoded
-        add_functions(self._connection)
         try:
             for name, file in schemas.items():
                 self._connection.execute(f"ATTACH DATABASE ? AS {name}", (file,))
@@ -181,9 +183,7 @@ class Database:
                 ) from error
             raise refusal(f"cannot run this statement: {error}") from error
         except sqlite3.Error as error:
-            if self._refusal is None and (columns := self._columns_of_query(statement)):
-                return Result(columns)
-            raise self._refusal or self._error(str(error)) from error
+            raise self._refusal or self._error(statement, str(error)) from error
         finally:
             self._guarded = False
             if readonly:
@@ -195,46 +195,32 @@ class Database:
         try:
             if cursor.description is not None:
                 columns = tuple(column[0] for column in cursor.description)
-                return Result(columns, self._rows(cursor, statement))
+                return Result(columns, cursor.fetchall())
         finally:
             cursor.close()
         # The cursor's own count leaves out an INSERT behind WITH.
         return Result(affected=self._connection.total_changes - changed_before)
 
-    def _rows(self, cursor: sqlite3.Cursor, statement: str) -> list[tuple[Cell, ...]]:
-        """Return the rows up to the first that cannot be made.
-
-        ProxySQL ends its answer there, with OK. Python's cursor also loses the row before, since it
-        always steps ahead; so that many rows are asked for again.
-        Source: ProxySQL 2.7.1 does not look at why sqlite3_step gave no further row.
-        """
-        rows: list[tuple[Cell, ...]] = []
-        try:
-            rows.extend(cursor)
-        except sqlite3.DatabaseError:
-            made = f"SELECT * FROM ({statement}\n) LIMIT {len(rows) + 1}"
-            return self._connection.execute(made).fetchall()
-        return rows
-
-    def _error(self, text: str) -> AdminError:
+    def _error(self, statement: str, text: str) -> AdminError:
         """Return the error packet for what SQLite says."""
         missing = _NO_TABLE.fullmatch(text)
         names = {table for _, table in self._protected}
         if missing and missing[1] not in names and _LEFT_OUT.fullmatch(missing[1]):
             return not_modelled(f"the table {missing[1]}")
+        function = _NO_FUNCTION.fullmatch(text)
+        if function and function[1].lower() in _FUNCTIONS:
+            return not_modelled(f"the function {function[1]}")
+        if self._fails_as_query(statement):
+            return refusal(f"refuses a query that fails while it runs, unseen by ProxySQL: {text}")
         return sqlite_error(text)
 
-    def _columns_of_query(self, statement: str) -> tuple[str, ...]:
-        """Return the columns of a statement that failed; none unless it is a query that compiles.
-
-        Such a query failed while it ran, at its first row: ProxySQL does not notice.
-        """
+    def _fails_as_query(self, statement: str) -> bool:
+        """Return whether this is a query that compiles: ProxySQL ends its rows there, with OK."""
         try:
-            self._connection.execute(f"EXPLAIN {statement}").close()
-            cursor = self._connection.execute(f"SELECT * FROM ({statement}\n) LIMIT 0")
+            self._connection.execute(f"SELECT * FROM ({statement}\n) LIMIT 0").close()
         except sqlite3.Error:
-            return ()
-        return tuple(column[0] for column in cursor.description)
+            return False
+        return True
 
     def _authorize(
         self,

@@ -16,7 +16,7 @@ from proxyctl.sandbox import commands, questions, tables
 from proxyctl.sandbox.database import Database, Image
 from proxyctl.sandbox.layers import Layers
 from proxyctl.sandbox.logins import Logins, Proof, Role, Session
-from proxyctl.sandbox.replies import OK, Result, refusal, sqlite_error
+from proxyctl.sandbox.replies import OK, Result, refusal
 from proxyctl.sandbox.runtime import as_tuples
 from proxyctl.sandbox.statements import normalised, single
 from proxyctl.sandbox.statistics import Statistics
@@ -28,24 +28,14 @@ _CLEAR_DIGESTS = ("TRUNCATE STATS_MYSQL_QUERY_DIGEST", "TRUNCATE TABLE STATS_MYS
 
 
 class Engine:
-    """All that a ProxySQL has behind its admin port. One statement at a time, whoever sends it.
+    """All that a ProxySQL has behind its admin port. One statement at a time, whoever sends it."""
 
-    `readers_database` is what clients of the stats role see.
-    """
-
-    def __init__(
-        self,
-        layers: Layers,
-        database: Database,
-        readers_database: Database,
-        clock: Callable[[], float],
-    ) -> None:
+    def __init__(self, layers: Layers, database: Database, clock: Callable[[], float]) -> None:
         self.lock = threading.RLock()
         """Held while a statement runs."""
         self.layers = layers
         self.statistics = Statistics(layers, clock)
         self._database = database
-        self._readers_database = readers_database
         self._are_variables_shown = True
         self._logins = Logins()
         self._logins.load_credentials(layers.running)
@@ -56,14 +46,13 @@ class Engine:
         with self.lock:
             return self._database.image().schemas["disk"]
 
-    def images(self) -> tuple[Image, Image]:
-        """Return what the two databases hold."""
-        return self._database.image(), self._readers_database.image()
+    def image(self) -> Image:
+        """Return what the database holds."""
+        return self._database.image()
 
     def close(self) -> None:
-        """Close the databases. What DISK holds in a file stays."""
+        """Close the database. What DISK holds in a file stays."""
         self._database.close()
-        self._readers_database.close()
 
     # --- logins ---------------------------------------------------------------------------------
 
@@ -95,7 +84,7 @@ class Engine:
             statement = single(sql)
             text = normalised(statement)
             if session.role is Role.STATS:
-                return self._execute_for_reader(statement, text, session)
+                return questions.answer_reader(text, session, self.layers.running)
             command = commands.parse(text, self.layers.modules)
             if command is not None:
                 return self._move(command)
@@ -111,17 +100,6 @@ class Engine:
                 or questions.answer(text, session, self._database, self.layers.running)
                 or self._run(statement)
             )
-
-    def _execute_for_reader(self, statement: str, text: str, session: Session) -> Result:
-        """Answer a client of the stats role, which has a database of its own."""
-        if text.upper().startswith(("PRAGMA", "ATTACH")):
-            raise sqlite_error("Command not allowed")
-        database = self._readers_database
-        if "stats_" in statement:
-            self.statistics.refresh(statement, database, "main", self.layers.version)
-        return questions.answer(text, session, database, self.layers.running) or database.run(
-            statement, readonly=True
-        )
 
     def _move(self, command: commands.Command) -> Result:
         result = self.layers.run(command)
@@ -160,7 +138,7 @@ class Engine:
                 self.layers.show_variables()
             self._are_variables_shown = True
         if "stats_" in statement:
-            self.statistics.refresh(statement, self._database, "stats", self.layers.version)
+            self.statistics.refresh(statement, self._database, self.layers.version)
 
     def _refresh_runtime(self, statement: str) -> None:
         rows = self.layers.rows
@@ -213,8 +191,7 @@ def start_engine(
         return _start_anew(version, product, overrides, additions, path, disk, clock)
     first = _first_start(version, product, tuple(overrides.items()), additions)
     database = Database.of(first.database)
-    layers = first.layers.copy(database, clock)
-    return Engine(layers, database, Database.of(first.readers_database), clock)
+    return Engine(first.layers.copy(database, clock), database, clock)
 
 
 class _FirstStart(NamedTuple):
@@ -222,7 +199,6 @@ class _FirstStart(NamedTuple):
 
     layers: Layers
     database: Image
-    readers_database: Image
 
 
 @lru_cache(maxsize=32)
@@ -232,7 +208,7 @@ def _first_start(
     """Start with an empty DISK, once: a copy takes a tenth of the time."""
     engine = _start_anew(version, product, dict(overrides), additions, None, b"", time.time)
     with closing(engine):
-        return _FirstStart(engine.layers, *engine.images())
+        return _FirstStart(engine.layers, engine.image())
 
 
 def _start_anew(
@@ -247,12 +223,10 @@ def _start_anew(
     layouts = tables.layouts(version, additions)
     file = str(path.absolute()) if path else ":memory:"
     database = Database({"disk": file, **dict.fromkeys(_ATTACHED, ":memory:")})
-    readers_database = Database(dict.fromkeys(_ATTACHED[1:], ":memory:"))
     try:
         if disk and path is None:
             database.restore("disk", disk)
         tables.create_all(database, layouts, version)
-        tables.create_statistics(readers_database, "main", version)
         running = starting_values(version, product)
         running.update(dict.fromkeys(additions.variables, ""))
         unknown = set(overrides) - set(running)
@@ -263,6 +237,5 @@ def _start_anew(
         layers.start()
     except BaseException:
         database.close()
-        readers_database.close()
         raise
-    return Engine(layers, database, readers_database, clock)
+    return Engine(layers, database, clock)

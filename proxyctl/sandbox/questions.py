@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from proxyctl.sandbox.database import Database
-from proxyctl.sandbox.logins import Role, Session
+from proxyctl.sandbox.logins import Session
 from proxyctl.sandbox.replies import OK, AdminError, Result, not_modelled, refusal, sqlite_error
 
 _QUESTION = re.compile(r"(SHOW|SET|USE|(?:UN)?LOCK|SIGNAL|LOGENTRY|SELECT @@)\b", re.I)
@@ -47,21 +47,37 @@ def answer(
     `text` is normalised, `running` are the global variables at RUNTIME.
     Raises: AdminError for a question that is not modelled, or as SQLite answers the query.
     """
+    if found := _greeting(text, session, running):
+        return found
+    query = _show(text) or _global_variable(text, running)
+    if query is not None:
+        return database.run(query)
+    if assignment := _SET.fullmatch(text):
+        return _set(assignment[1], database, running)
+    if _QUESTION.match(text):
+        raise not_modelled(" ".join(text.split()[:3]))
+    return None
+
+
+def answer_reader(text: str, session: Session, running: Mapping[str, str]) -> Result:
+    """Return the answer to a client of the stats role: only what every client asks at the start.
+
+    Raises: AdminError for anything else.
+    """
+    found = _greeting(text, session, running)
+    if found is None:
+        raise not_modelled("what accounts of admin-stats_credentials may read")
+    return found
+
+
+def _greeting(text: str, session: Session, running: Mapping[str, str]) -> Result | None:
+    """Return the answer to what clients and drivers send on their own."""
     if _IGNORED.fullmatch(text):
         return OK
     if text.upper().startswith(_PROBE):
         raise AdminError("ProxySQL Admin Error: Unknown column '$$' in 'field list'", code=1054)
     known = _about_session(text.lower(), session, running)
-    if known is not None:
-        return Result(tuple(known), [tuple(known.values())])
-    query = _show(text, session.role) or _global_variable(text, running)
-    if query is not None:
-        return database.run(query)
-    if found := _SET.fullmatch(text):
-        return _set(found[1], session.role, database, running)
-    if _QUESTION.match(text):
-        raise not_modelled(" ".join(text.split()[:3]))
-    return None
+    return None if known is None else Result(tuple(known), [tuple(known.values())])
 
 
 def _about_session(
@@ -85,7 +101,7 @@ def _about_session(
     return None
 
 
-def _show(text: str, role: Role) -> str | None:
+def _show(text: str) -> str | None:
     """Return the query that answers a SHOW. As in ProxySQL, what is typed is pasted into it."""
     if text.upper() in ("SHOW DATABASES", "SHOW SCHEMAS"):
         # SQLite calls the file of a schema that was made from an image x.
@@ -94,7 +110,7 @@ def _show(text: str, role: Role) -> str | None:
             " FROM pragma_database_list"
         )
     if found := _SHOW_TABLES.fullmatch(text):
-        schema = found[1] or ("main" if role is Role.ADMIN else "stats")
+        schema = found[1] or "main"
         if schema in _PARTLY_MODELLED:
             raise not_modelled(f"the list of tables in {schema}")
         return _TABLES.format(f"{schema}.") + "name<>'sqlite_sequence' ORDER BY name"
@@ -120,7 +136,7 @@ def _global_variable(text: str, running: Mapping[str, str]) -> str | None:
     )
 
 
-def _set(assignment: str, role: Role, database: Database, running: Mapping[str, str]) -> Result:
+def _set(assignment: str, database: Database, running: Mapping[str, str]) -> Result:
     """Carry out `SET name=value`, which changes MEMORY only.
 
     The value is pasted into an UPDATE: text has to be quoted, and a bare word gets SQLite's error.
@@ -134,8 +150,6 @@ def _set(assignment: str, role: Role, database: Database, running: Mapping[str, 
             f"ERROR: Global variable '{name}' is not configurable using SET command."
             " You must run UPDATE global_variables"
         )
-    if role is Role.STATS:
-        raise sqlite_error("attempt to write a readonly database")
     if "=" in value:
         raise refusal("refuses a value with an equals sign in SET: ProxySQL would cut it there")
     return database.run(

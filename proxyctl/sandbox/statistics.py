@@ -16,7 +16,6 @@ from proxyctl.sandbox.runtime import server_key
 from proxyctl.sandbox.sample_traffic import DIGESTS, SampleTraffic
 from proxyctl.sandbox.tables import statistics_columns
 
-_RESET = "_reset"
 _BYTES_OF_DIGEST = 900
 _PEER_CHECKSUMS = (
     "admin_variables", "mysql_query_rules", "mysql_servers", "mysql_users", "mysql_variables",
@@ -60,17 +59,15 @@ class Statistics:
         """How long ago it started, in seconds."""
         return int(self._clock() - self._started)
 
-    def refresh(self, sql: str, database: Database, schema: str, version: Version) -> None:
-        """Refill the tables of a schema that the text names; a `_reset` table clears its twin."""
+    def refresh(self, sql: str, database: Database, version: Version) -> None:
+        """Refill the tables that the text names."""
         for name, columns in statistics_columns(version):
             if name not in sql:
                 continue
             names = [column.split()[0] for column in columns.split(", ")]
             # Columns that came with a later version stand at the end.
-            rows = [row[: len(names)] for row in self._rows(name.removesuffix(_RESET))]
-            database.refill(f"{schema}.{name}", names, rows)
-        if f"{DIGESTS}{_RESET}" in sql:
-            self.clear_digests()
+            rows = [row[: len(names)] for row in self._rows(name)]
+            database.refill(f"stats.{name}", names, rows)
 
     def clear_digests(self) -> int:
         """Begin the counters of queries again at 0; return how many rows there were."""

@@ -28,13 +28,6 @@ _VARIABLES = "variable_name VARCHAR NOT NULL PRIMARY KEY, variable_value VARCHAR
 _PAIR = "Variable_Name VARCHAR, Variable_Value VARCHAR"
 _NODE = "hostname VARCHAR, port INT"
 _CHECK = f"{_NODE}, time_start_us INT"
-_DIGEST = (
-    "hostgroup INT, schemaname VARCHAR, username VARCHAR, client_address VARCHAR, digest VARCHAR,"
-    " digest_text VARCHAR, count_star INTEGER, first_seen INTEGER, last_seen INTEGER,"
-    " sum_time INTEGER, min_time INTEGER, max_time INTEGER, sum_rows_affected INTEGER,"
-    " sum_rows_sent INTEGER"
-)
-
 _OF_MAIN = {
     "global_variables": _VARIABLES,
     "runtime_global_variables": _VARIABLES,
@@ -60,8 +53,13 @@ _STATS = {
         " idle_ms INT, statistics VARCHAR, mysql_info VARCHAR"
     ),
     "stats_mysql_global": _PAIR,
-    "stats_mysql_query_digest": _DIGEST,
-    "stats_mysql_query_digest_reset": _DIGEST,
+    "stats_mysql_query_digest": (
+        "hostgroup INT, schemaname VARCHAR, username VARCHAR, client_address VARCHAR,"
+        " digest VARCHAR, digest_text VARCHAR, count_star INTEGER, first_seen INTEGER,"
+        " last_seen INTEGER, sum_time INTEGER, min_time INTEGER, max_time INTEGER,"
+        " sum_rows_affected INTEGER,"
+        " sum_rows_sent INTEGER"
+    ),
     "stats_mysql_query_rules": "rule_id INTEGER, hits INT",
     "stats_proxysql_servers_checksums": (
         f"{_NODE}, name VARCHAR, version INT, epoch INT, checksum VARCHAR, changed_at INT,"
@@ -139,16 +137,11 @@ def create_all(database: Database, layouts: Mapping[str, Layout], version: Versi
     for name, columns in _OF_MAIN.items():
         _create(database, "main", name, columns)
     _create(database, "disk", "global_variables", _VARIABLES)
-    create_statistics(database, "stats", version)
-
-
-def create_statistics(database: Database, schema: str, version: Version) -> None:
-    """Create the statistics tables in a schema, and the logs in theirs."""
     for name, columns in statistics_columns(version):
-        _create(database, schema, name, columns)
-    for schema_of_logs, tables in _LOGS.items():
+        _create(database, "stats", name, columns)
+    for schema, tables in _LOGS.items():
         for name, columns in tables.items():
-            _create(database, schema_of_logs, name, _columns_in(columns, version))
+            _create(database, schema, name, _columns_in(columns, version))
 
 
 def statistics_columns(version: Version) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +77,8 @@ def _steps(entry: dict[str, Any]) -> Iterator[Step]:
         yield from _variable_steps(variable, value)
     for step in entry.get("steps", ()):
         yield _step(step)
-    for sql in entry.get("refused_by_sandbox", ()):
-        yield Step(sql, is_refused=True)
+    for step in entry.get("refused_by_sandbox", ()):
+        yield replace(_step(step), is_refused=True)
 
 
 def _step(step: str | dict[str, str]) -> Step:

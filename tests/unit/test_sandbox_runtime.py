@@ -30,35 +30,20 @@ def galera(writer_is_also_reader: int = 2) -> Sandbox:
     return sandbox
 
 
-@pytest.mark.parametrize(
-    ("also_reader", "expected"),
-    [
-        (0, [("n1", 10, "ONLINE"), ("n2", 10, "SHUNNED"), ("n2", 20, "ONLINE")]),
-        (
-            1,
-            [
-                ("n1", 10, "ONLINE"),
-                ("n1", 30, "ONLINE"),
-                ("n2", 10, "SHUNNED"),
-                ("n2", 20, "ONLINE"),
-                ("n2", 30, "ONLINE"),
-            ],
-        ),
-        (
-            2,
-            [
-                ("n1", 10, "ONLINE"),
-                ("n2", 10, "SHUNNED"),
-                ("n2", 20, "ONLINE"),
-                ("n2", 30, "ONLINE"),
-            ],
-        ),
-    ],
-)
-def test_the_monitor_places_a_galera_family(also_reader, expected):
+@pytest.mark.parametrize(("also_reader", "readers"), [(0, []), (1, ["n1", "n2"]), (2, ["n2"])])
+def test_the_monitor_places_a_galera_family(also_reader, readers):
     sandbox = galera(also_reader)
     sandbox.monitor.place(10, writers=[("n1", 3306)], offline=[("n3", 3306)])
-    assert servers(sandbox) == [*expected, ("n3", 40, "ONLINE"), ("other", 5, "ONLINE")]
+    assert servers(sandbox) == sorted(
+        [
+            ("n1", 10, "ONLINE"),
+            ("n2", 10, "SHUNNED"),
+            ("n2", 20, "ONLINE"),
+            ("n3", 40, "ONLINE"),
+            ("other", 5, "ONLINE"),
+            *((node, 30, "ONLINE") for node in readers),
+        ]
+    )
     assert sandbox.query("SELECT count(*) FROM mysql_servers") == [(4,)]
     sandbox.close()
 
@@ -118,14 +103,11 @@ def test_rows_at_runtime_can_be_set():
     sandbox.close()
 
 
-def test_statistics_can_be_set_and_are_cleared_by_reading_the_reset_table():
+def test_statistics_can_be_set_and_cleared():
     sandbox = Sandbox()
     digest = (1, "db", "u", "", "0xAB", "SELECT ?", 5, 1, 2, 500, 90, 110, 0, 5)
     sandbox.stats["stats_mysql_query_digest"] = [digest]
     assert sandbox.query("SELECT * FROM stats_mysql_query_digest") == [digest]
-    assert sandbox.query("SELECT * FROM stats.stats_mysql_query_digest_reset") == [digest]
-    assert sandbox.query("SELECT * FROM stats_mysql_query_digest") == []
-    sandbox.stats["stats_mysql_query_digest"] = [digest]
     assert sandbox.run("TRUNCATE stats_mysql_query_digest").affected == 1
     assert sandbox.query("SELECT count(*) FROM stats_mysql_query_digest") == [(0,)]
     sandbox.close()
