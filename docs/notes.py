@@ -200,8 +200,8 @@ what is right."""
 EXIT_CODES = """\
 With 1 to 3 and 64 no instance was changed. With 0 `apply`, `rollback`, `nodes drain`,
 `nodes restore`, `unlock` and `digest reset` did what they are for; no other command changes one.
-`plan` alone ends with 0, whether there are changes or not, and also when an apply would be
-refused."""
+`plan` ends with 0, whether there are changes or not, and also when an apply would be refused;
+with `--detailed-exitcode` it ends with 2 or 3 then."""
 
 EXIT_CODE = {
     "DONE": "Done, or in sync.",
@@ -210,7 +210,7 @@ EXIT_CODE = {
     "DIFFERENCES": "There are differences: `drift`, `plan --detailed-exitcode`, or `nodes discover`"
     " with files.",
     "REFUSED": "Refused by a guard, pending edits, a stale plan, a lock, files that are there"
-    " already, or by the person asked.",
+    " already, or by the person asked. `plan --detailed-exitcode`: an apply would be refused.",
     "INCOMPLETE": "An `apply` or a `rollback` did not finish. The message says what each layer of"
     " each admin module holds now. Or it did, and members of a ProxySQL Cluster do not follow,"
     " which it names. With `--all` also: some instances are changed, and others, which it names,"

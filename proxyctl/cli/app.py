@@ -19,7 +19,7 @@ from proxyctl import version_text
 from proxyctl.cli.command import add_command
 from proxyctl.cli.options import DebugOption
 from proxyctl.cli.output import report_error, say
-from proxyctl.cli.usage import WrongCommandLine, usage_error
+from proxyctl.cli.usage import WrongCommandLine, refuse_one_dash, usage_error
 from proxyctl.errors import ExitCode, ProxyctlError, traceback_lines, unexpected
 
 COMMANDS = {
@@ -29,6 +29,7 @@ COMMANDS = {
     "schema": "files.schema",
     "import": "imports.import_",
     "plan": "plan.plan",
+    "show": "plan.show",
     "drift": "plan.drift",
     "apply": "apply.apply",
     "unlock": "apply.unlock",
@@ -72,7 +73,9 @@ def run(arguments: Sequence[str]) -> int:
     if list(arguments[:1]) == ["help"]:
         arguments = [*arguments[1:], "--help"]
     try:
-        code = build(arguments)(list(arguments), standalone_mode=False, prog_name="proxyctl")
+        built = build(arguments)
+        refuse_one_dash(built, arguments)
+        code = built(list(arguments), standalone_mode=False, prog_name="proxyctl")
     except ProxyctlError as error:
         return _failed(error, arguments)
     except WrongCommandLine as error:

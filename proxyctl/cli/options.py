@@ -44,7 +44,7 @@ class LayerName(StrEnum):
 FORMAT = typer.Option("--format", help="How to write.")
 """For commands with formats of their own: `Annotated[PlanFormat, FORMAT]`."""
 FormatOption = Annotated[TextFormat, FORMAT]
-AutoApproveOption = Annotated[bool, typer.Option("--auto-approve", help="Do not ask.")]
+AutoApproveOption = Annotated[bool, typer.Option("--auto-approve", "-y", help="Do not ask.")]
 NoSaveOption = Annotated[
     bool, typer.Option("--no-save", help="Leave DISK alone: a restart takes it back.")
 ]
@@ -75,7 +75,15 @@ DebugOption = Annotated[
         rich_help_panel="Every command",
     ),
 ]
-"""`add_command` adds it to every command."""
+NoColorOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-color",
+        help="Write without colour; so does the variable NO_COLOR.",
+        rich_help_panel="Every command",
+    ),
+]
+"""`add_command` adds both to every command."""
 
 
 def chosen_version(text: str | None) -> Version:

@@ -30,6 +30,20 @@ def wants_colour(stream_is_terminal: bool) -> bool:
     return stream_is_terminal or bool(os.environ.get("FORCE_COLOR"))
 
 
+@contextmanager
+def without_colour() -> Iterator[None]:
+    """Colour nothing meanwhile, as NO_COLOR asks for."""
+    before = os.environ.get("NO_COLOR")
+    os.environ["NO_COLOR"] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["NO_COLOR"]
+        else:
+            os.environ["NO_COLOR"] = before
+
+
 def is_terminal(stream: TextIO | None) -> bool:
     """Return whether a stream is a terminal. Python sets a closed stream to None."""
     return stream is not None and stream.isatty()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 import typer
@@ -14,8 +15,22 @@ from proxyctl.text import nearest
 WrongCommandLine: type[Exception] = typer.BadParameter.__mro__[1]
 """Typer's UsageError, which has another path in every version of Typer."""
 
+_OTHER_SPELLINGS = {
+    "color": "leave it out, or set NO_COLOR",
+    "destroy": "take the rows out of the files and apply",
+    "dry-run": "plan shows what an apply would change",
+    "input": "leave it out: without a terminal nothing is asked",
+    "json": "did you mean --format json?",
+    "parallelism": "did you mean --parallel?",
+    "refresh-only": "drift says what differs from the files",
+    "target": "did you mean --only?",
+    "yes": "did you mean --auto-approve?",
+}
+"""Options of Terraform and its like, and what there is instead."""
+
 _NEAR = 0.65
 _LONGEST = 300
+_ONE_DASH = re.compile(r"-([a-z][a-z-]{2,})(=.*)?", re.DOTALL)
 _EXTRA = re.compile(r"extra argument\S* \((.+)\)$")
 
 
@@ -43,6 +58,27 @@ def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: AN
     return UsageError(_lowered(error.message), hint=see)
 
 
+def refuse_one_dash(built: Any, arguments: Sequence[str]) -> None:  # noqa: ANN401 - see above
+    """Refuse `-auto-approve` and `-out=FILE`, as Terraform has them, with the right spelling.
+
+    Typer would take the second one for `-o` with the value `ut=FILE`. `built`: the command line.
+    Raises: UsageError.
+    """
+    command, words = built, list(arguments)
+    while words and words[0] in getattr(command, "commands", {}):
+        command = command.commands[words.pop(0)]
+    known = {name for one in command.params for name in one.opts if name.startswith("--")}
+    for word in takewhile(lambda word: word != "--", words):
+        found = _ONE_DASH.fullmatch(word)
+        if found is None:
+            continue
+        name, value = found.groups(default="")
+        if f"--{name}" in known | {"--help", "--version"}:
+            raise UsageError(f"no such option: -{name}", hint=f"did you mean --{name}{value}?")
+        if name in _OTHER_SPELLINGS:
+            raise UsageError(f"no such option: -{name}", hint=_OTHER_SPELLINGS[name])
+
+
 def _no_such_command(word: str, commands: Iterable[str]) -> UsageError:
     near = "--version" if word == "version" else _nearest(word, commands)
     hint = f"did you mean {near}?" if near else f"commands: {', '.join(commands)}"
@@ -50,8 +86,11 @@ def _no_such_command(word: str, commands: Iterable[str]) -> UsageError:
 
 
 def _no_such_option(given: str, context: Any, see: str) -> UsageError:  # noqa: ANN401 - see above
-    near = _nearest(given.lstrip("-"), [name.lstrip("-") for name in _options(context)])
-    if near:
+    name = given.lstrip("-")
+    near = _nearest(name, [name.lstrip("-") for name in _options(context)])
+    if name in _OTHER_SPELLINGS:
+        see = _OTHER_SPELLINGS[name]
+    elif near:
         see = f"did you mean --{near}?"
     elif context.parent is None:
         see = "options stand after the command, which has a --help of its own"

@@ -88,11 +88,18 @@ class Fleet:
         (planned,) = self.planned
         return planned.plan
 
-    def exit_code(self, *, detailed: bool) -> ExitCode:
-        """Return the worst code of all instances; differences count as 2 if `detailed`."""
-        differs = detailed and any(not one.is_in_sync for one in self.planned)
-        code = ExitCode.DIFFERENCES if differs else ExitCode.DONE
-        return worst([code, *(one.error.exit_code for one in self.failed)])
+    def exit_code(self, *, differences: bool, refusals: bool = False) -> ExitCode:
+        """Return the worst code of all instances.
+
+        `differences` and `refusals`: whether an instance that differs counts as 2, and one where
+        an apply would be refused as 3.
+        """
+        codes = [one.error.exit_code for one in self.failed]
+        if differences and self.differing:
+            codes.append(ExitCode.DIFFERENCES)
+        if refusals and any(one.plan.refusals for one in self.planned):
+            codes.append(ExitCode.REFUSED)
+        return worst(codes)
 
 
 class State(StrEnum):

@@ -24,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class SavedPlan:
-    """What an apply needs from the file."""
+    """What an apply needs from the file, and what `show` writes: `text` and `shown`."""
 
     address: str
     fingerprint: str
@@ -32,6 +32,8 @@ class SavedPlan:
     paths: tuple[str, ...]
     variables: tuple[str, ...]
     options: tuple[str, ...]
+    text: str
+    shown: Mapping[str, object]
 
     @classmethod
     def read(cls, path: Path) -> SavedPlan:
@@ -53,16 +55,17 @@ class SavedPlan:
                 f" {__version__} reads format {FORMAT}",
                 hint="make the plan again with this version",
             )
-        texts = [document.get(name) for name in ("address", "fingerprint", "seal")]
+        texts = [document.get(name) for name in ("address", "fingerprint", "seal", "text")]
         lists = [document.get(name) for name in ("paths", "variables", "options")]
         is_sound = all(isinstance(text, str) for text in texts) and all(
             isinstance(items, list) and all(isinstance(item, str) for item in items)
             for items in lists
         )
-        if not is_sound:
+        if not is_sound or not isinstance(document.get("plan"), dict):
             raise ProxyctlError(f"{path}: the saved plan is damaged", hint=_HINT)
-        address, fingerprint, seal = map(str, texts)
-        return cls(address, fingerprint, seal, *(tuple(map(str, items or ())) for items in lists))
+        address, fingerprint, seal, text = map(str, texts)
+        paths, variables, options = (tuple(map(str, items or ())) for items in lists)
+        return cls(address, fingerprint, seal, paths, variables, options, text, document["plan"])
 
     def is_of(self, plan: Plan) -> bool:
         """Return whether the plan does the same as the saved one, with the same secrets."""
@@ -117,12 +120,13 @@ def check_target(path: Path) -> None:
 def save(
     plan: Plan,
     shown: Mapping[str, object],
+    text: str,
     *,
     paths: Sequence[str],
     variables: Sequence[str],
     options: Sequence[str],
 ) -> str:
-    """Return the text of the file. `shown`: the plan as JSON has it, for people.
+    """Return the text of the file. `shown` and `text`: the plan as JSON and as text.
 
     `variables`: names only, since values may be secrets.
     """
@@ -137,5 +141,6 @@ def save(
         "variables": list(variables),
         "options": list(options),
         "plan": shown,
+        "text": text,
     }
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"

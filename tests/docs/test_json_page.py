@@ -93,7 +93,7 @@ def documents() -> Iterator[object]:
     yield json.loads(drift_json(PLAN))
     peer = PeerResult("px2:6032", ("MYSQL USERS: why",))
     yield json.loads(apply_json(PLAN, ApplyResult([ModuleResult("MYSQL USERS")], peers=[peer])))
-    yield json.loads(save(PLAN, {}, paths=["a"], variables=["b"], options=["--force"]))
+    yield json.loads(save(PLAN, {}, "", paths=["a"], variables=["b"], options=["--force"]))
     mistake = errors.Mistake("a", 1, 1, "key", "wrong")
     yield error_object(errors.ConfigError([mistake]))
     yield error_object(errors.RefusedError("no", reasons=["why"]))

@@ -34,6 +34,7 @@ _PLAN = {
     "variables": ["name"],
     "options": ["--force"],
     "plan": {"changes": []},
+    "text": "",
 }
 
 junk = st.recursive(

@@ -13,6 +13,7 @@ that needs a terminal and reads statistics only."""
 ARGUMENTS = {
     "init": ("made",),
     "import": ("proxysql.cnf",),
+    "show": ("reviewed.plan",),
     "explain": ("SELECT 1", "--username", "app"),
     "rollback": ("--dry-run",),
     "digest snapshot": ("-o", "seen.gz"),

@@ -61,6 +61,7 @@ def test_every_secret_column_and_variable_has_one(story: SecretStory) -> None:
 def test_no_command_shows_a_secret(story: SecretStory) -> None:
     """Where the files differ from the instance, and where nothing differs any more."""
     for name in ("first", "second"):
+        story.run("plan", "--out", "reviewed.plan")
         for arguments in command_lines():
             if arguments[:2] == ("digest", "diff"):
                 change_header(story.project.folder / "seen.gz", taken_at=1)

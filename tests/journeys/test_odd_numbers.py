@@ -37,7 +37,7 @@ def odd(offline: Project) -> Iterator[Instance]:
 def test_a_plan_is_made_and_applied_all_the_same(odd: Instance, offline: Project) -> None:
     offline.write(FILES)
     found = proxyctl("plan", "--detailed-exitcode")
-    assert found.code == 2, found.text
+    assert found.code == 3, found.text
     assert "mysql_galera_hostgroups 10: row added in MEMORY, not loaded to RUNTIME" in found.out
     applied("--discard-pending")
     sql = "SELECT max_writers FROM {}mysql_galera_hostgroups"

@@ -91,6 +91,8 @@ def test_a_plan_for_another_address_is_refused(project: Project, instance: Insta
 @pytest.mark.parametrize(
     ("old", "new", "code", "message"),
     [
+        ('"text": "', '"text": 7, "was": "', 1, "damaged"),
+        ('"plan": {', '"plan": [], "was": {', 1, "damaged"),
         ('"kind": "proxyctl plan"', '"kind": "else"', 1, "not a saved plan"),
         ('"format": 1', '"format": 99', 1, "reads format 1"),
         ('"options": []', '"options": [7]', 1, "damaged"),
@@ -134,6 +136,22 @@ def test_an_edited_plan_cannot_bring_in_a_statement(
     path.write_text(json.dumps(document))
     assert proxyctl("apply", "plan.out").code == 0
     assert plan().code == 0
+
+
+def test_a_saved_plan_can_be_shown_without_files_and_instance(
+    sandbox_project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox_project.write(FILES)
+    planned = plan("--out", "plan.out")
+    (sandbox_project.folder / "proxyctl.yaml").unlink()
+    monkeypatch.setenv("PROXYCTL_PORT", "1")
+    assert proxyctl("show", "plan.out").out == planned.out
+    shown = json.loads(proxyctl("show", "plan.out", "--format", "json").out)
+    assert shown["modules"][0]["module"] == "MYSQL VARIABLES"
+    path = sandbox_project.folder / "plan.out"
+    path.write_text(path.read_text().replace('"text": "', '"text": "\\u001b[2J'))
+    assert "\x1b" not in proxyctl("show", "plan.out").out
+    assert proxyctl("show", "nowhere.out").code == 1
 
 
 def test_no_plan_file_is_said_so(sandbox_project: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,10 +16,12 @@ from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
     FleetOptions,
+    TextFormat,
     tables,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, UsageError
+from proxyctl.text import printable
 
 if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Fleet
@@ -54,7 +57,11 @@ def plan(
         typer.Option("--out", "-o", metavar="FILE", help="Save the plan for `apply FILE`."),
     ] = None,
     detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit 2 when there are differences.")
+        bool,
+        typer.Option(
+            "--detailed-exitcode",
+            help="Exit 2 if anything differs, 3 if an apply would be refused.",
+        ),
     ] = False,
     with_replay: Annotated[
         bool,
@@ -68,6 +75,7 @@ def plan(
     from proxyctl.fleet.cluster import as_applied
     from proxyctl.plan.saved import check_target, save
     from proxyctl.render.plan_machine import plan_object
+    from proxyctl.render.plan_text import plan_text
 
     if with_replay and format is PlanFormat.SQL:
         raise UsageError("--replay has no place in a plan as SQL")
@@ -88,6 +96,7 @@ def plan(
             save(
                 found.only_plan(),
                 plan_object(found.only_plan()),
+                plan_text(found.only_plan()),
                 paths=files.paths(),
                 variables=files.variable_names(),
                 options=allowances.names(),
@@ -95,7 +104,24 @@ def plan(
             mode=0o600,
         )
         say(f"saved to {out}; apply it with: proxyctl apply {out}")
-    return found.exit_code(detailed=detailed_exitcode)
+    return found.exit_code(differences=detailed_exitcode, refusals=detailed_exitcode)
+
+
+def show(
+    plan_file: Annotated[
+        str, typer.Argument(metavar="PLANFILE", help="A plan saved with plan --out.")
+    ],
+    format: Annotated[TextFormat, FORMAT] = TextFormat.TEXT,
+) -> int:
+    """Show a saved plan. Needs neither the files nor the instance."""
+    from proxyctl.plan.saved import SavedPlan
+
+    saved = SavedPlan.read(Path(plan_file))
+    if format is TextFormat.JSON:
+        write(json.dumps(saved.shown, indent=2) + "\n")
+    else:
+        write("".join(f"{printable(line)}\n" for line in saved.text.splitlines()))
+    return ExitCode.DONE
 
 
 def _refuse_for_all(format: PlanFormat, *, with_replay: bool, out: str | None) -> None:
@@ -124,7 +150,7 @@ def drift(
         raise UsageError("--quiet has no place in metrics: a gauge that is not there says nothing")
     targets = targets_of(files, connection, fleet)
     found = planned_fleet(targets, PlanOptions(only=tuple(only or ())), fleet)
-    code = found.exit_code(detailed=True)
+    code = found.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
         write(_drift_output(found, format, is_fleet=fleet.all_instances))
     return code
