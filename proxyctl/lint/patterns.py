@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from proxyctl.routing.digest import Digester
+from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.regex import as_bytes
 
 if TYPE_CHECKING:
@@ -110,6 +110,62 @@ def _letter(one: str) -> str | None:
     return None if (letter.isalnum() if is_escaped else letter in _SPECIAL) else letter
 
 
+# What no digest text has -------------------------------------------------------------------------
+class Never(NamedTuple):
+    """What no digest text contains, and the fix."""
+
+    what: str
+    hint: str
+
+
+_FOR_A_VALUE = r"write \? for the value, or use match_pattern"
+QUOTED = Never("a quoted text, where digest texts have `?`", _FOR_A_VALUE)
+NUMBER = Never("a number, where digest texts have `?`", _FOR_A_VALUE)
+COMMENT = Never("a comment, which digest texts lose", "use match_pattern")
+SPACING = Never(
+    "spaces that no digest text has",
+    "write one space between words, none beside parentheses and commas, no line breaks",
+)
+END = Never("a `;` or a space at the end, which digest texts lose", "leave it out")
+CAPITAL = Never(
+    "capital letters, which mysql-query_digests_lowercase removes",
+    "set re_modifiers: CASELESS, or write the pattern in lower case",
+)
+DIGIT = Never(
+    "a digit, which mysql-query_digests_no_digits removes",
+    r"write \? for it, or use match_pattern",
+)
+
+
+def why_never(literals: Literals, options: DigestOptions) -> Never | None:
+    """Return what a pattern asks for that no digest text contains; None: it may match one.
+
+    Text in `/*! ... */` is copied nearly as it is, and is not considered.
+    Source: ProxySQL 2.7.1; the tests hold it against the digests of random queries.
+    """
+    runs, first, last = literals.runs, literals.first, literals.last
+    number = r"(?<=[^\w$.])[0-9]+"
+    asked = [
+        (QUOTED, _has(r"['\"]", *runs)),
+        (DIGIT, options.no_digits and _has(r"[0-9]", *runs)),
+        (NUMBER, _has(number + r"(?=[^\w$.])", *runs) or _has(number + r"\Z", last)),
+        (CAPITAL, options.lowercase and not literals.is_caseless and _has(r"[A-Z]", *runs)),
+    ]
+    if not options.keep_comment:
+        begins = literals.is_anchored and first.startswith(" ")
+        asked += [
+            (COMMENT, _has(r"/\*|#", *runs)),
+            (SPACING, begins or _has(r"[\t\r\n]| [ ),]|[(,] ", *runs)),
+            (END, literals.is_closed and last.endswith((" ", ";"))),
+        ]
+    return next((never for never, is_asked in asked if is_asked), None)
+
+
+def _has(what: str, *runs: str) -> bool:
+    return any(re.search(what, run) for run in runs)
+
+
+# Digest texts, pasted -----------------------------------------------------------------------------
 _REGEX_ONLY = re.compile(r"[\\|\[\]{}]|\.[*+?]|\)[*+?]|\(\?[^,) ]|[*+?]\?")
 """What patterns contain and a digest text hardly ever does."""
 

@@ -17,10 +17,10 @@ from proxyctl.routing.reach import Reach
 from proxyctl.routing.regex import Broken, Compiled, Engine
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
-from proxyctl.routing.servers import NamedRole, role_in_name
+from proxyctl.routing.servers import Backend, HostgroupServers, NamedRole, Node, role_in_name
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.families import FAMILY_TABLES, Node
+from proxyctl.state.families import FAMILY_TABLES
 from proxyctl.state.row import Key, Row, Where
 
 T = TypeVar("T")
@@ -222,23 +222,22 @@ class Subject:
         return frozenset(one for one in found if one is not None)
 
     @cached_property
-    def servers(self) -> Mapping[int, Mapping[Node, Key]]:
-        """The row of each node in each hostgroup of mysql_servers, OFFLINE_HARD ones not."""
-        found: dict[int, dict[Node, Key]] = {}
-        for key, cells in self.cells(SERVERS):
-            hostgroup = cells["hostgroup_id"]
-            if isinstance(hostgroup, int) and str(cells["status"]).upper() != "OFFLINE_HARD":
-                node = (cells["hostname"], cells["port"])
-                found.setdefault(hostgroup, {}).setdefault(node, key)
-        return found
+    def servers(self) -> HostgroupServers:
+        """The servers of each hostgroup, but for those that are OFFLINE_HARD."""
+        return HostgroupServers(self.configuration)
 
-    def nodes_of(self, family: FamilyRow) -> dict[Node, Key]:
+    def nodes_of(self, family: FamilyRow) -> list[Backend]:
         """Return the nodes of a family, each with its first row of mysql_servers."""
-        found: dict[Node, Key] = {}
+        found: dict[Node, Backend] = {}
         for hostgroup in dict.fromkeys(family.roles.values()):
-            for node, key in self.servers.get(hostgroup, {}).items():
-                found.setdefault(node, key)
-        return found
+            for backend in self.servers.of(hostgroup):
+                found.setdefault(backend.node, backend)
+        return list(found.values())
+
+    def section_of(self, table: str, key: Key) -> str:
+        """Return the sharding section that made a row, '' for one that somebody wrote."""
+        where = self.configuration.place(table, key, None)
+        return where.origin if where and where.origin.startswith("sharding ") else ""
 
     def called(self, hostgroup: object) -> str:
         """Return how a message calls a hostgroup: `hostgroup 30 (reader)`."""

@@ -22,6 +22,8 @@ from proxyctl.routing.probes import (
     UPDATE,
     Kind,
     Probe,
+    read_of,
+    writes_to,
 )
 from proxyctl.routing.reach import Session, session_for
 from proxyctl.routing.regex.samples import samples
@@ -182,7 +184,7 @@ def _seeming_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[int
         return set()
     if routes[READ].source not in (Source.RULE, Source.FAST_ROUTING) or writer in subject.readers:
         return set()
-    nodes = {one: set(subject.servers.get(one, ())) for one in (reader, writer)}
+    nodes = {one: {it.node for it in subject.servers.of(one)} for one in (reader, writer)}
     if nodes[reader] and nodes[reader] == nodes[writer]:
         return set()
     roles = [row.roles.get("writer_hostgroup") for row in subject.families]
@@ -311,3 +313,46 @@ def _probes_from(text: str) -> Iterator[Probe]:
     closing = ")" * max(0, read.count("(") - read.count(")"))
     for what, end in LOCK_ENDS.items():
         yield Probe(Kind.LOCK, what, read + end + closing)
+
+
+# -- queries for shards ---------------------------------------------------------------------------
+
+_NAMES_OF_A_RULE = 500
+_TABLES_WRITTEN = 3
+"""So many tables of a rule are tried with writes as well, the others with a read."""
+
+
+class ShardQuery(NamedTuple):
+    """A query, the section that it is meant for, and the hostgroup where it should go."""
+
+    section: str
+    hostgroup: int
+    session: Session
+    query: str
+
+
+def queries_of_shards(subject: Subject) -> Iterator[ShardQuery]:
+    """Yield queries for the tables that the rules of sharding sections name, and for schemas.
+
+    Of schemas that fast routing sends on and no rule tells apart there is one.
+    """
+    for row in subject.rule_rows:
+        section = subject.section_of(RULES, row.key)
+        if not section or row.rule is None or row.rule.destination is None:
+            continue
+        _, pattern = next(row.patterns, ("", ""))
+        names = (name.strip().strip("`") for name in samples(pattern, limit=_NAMES_OF_A_RULE))
+        session = session_for(row.rule, subject.reach.anybody)
+        for position, name in enumerate(dict.fromkeys(names)):
+            for query in (read_of(name), *(writes_to(name) if position < _TABLES_WRITTEN else ())):
+                yield ShardQuery(section, row.rule.destination, session, query)
+    schemas = {rule.schemaname for rule in subject.rules}
+    known = set()
+    for (username, schemaname, flag), hostgroup in subject.router.fast_routing.items():
+        section = subject.section_of(FAST_ROUTING, (username, schemaname, flag))
+        kind = (section, username, schemaname if schemaname in schemas else None)
+        if section and not flag and kind not in known:
+            known.add(kind)
+            session = Session(username or subject.reach.anybody, schemaname)
+            for query in (READ.query, *writes_to("t")):
+                yield ShardQuery(section, hostgroup, session, query)

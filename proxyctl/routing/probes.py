@@ -123,6 +123,11 @@ LOCKING = tuple(probe for probe in PROBES if probe.what in LOCK_ENDS)
 """What no cache may answer: what differs each time, and what locks."""
 
 
+def read_of(table: str) -> str:
+    """Return a SELECT from a table, by its name as SQL has it."""
+    return READ.query.replace(" t ", f" {table} ", 1)
+
+
 def writes_to(table: str) -> tuple[str, ...]:
     """Return an INSERT, an UPDATE and a DELETE on a table, by its name as SQL has it."""
     return tuple(probe.query.replace(" t ", f" {table} ", 1) for probe in (INSERT, UPDATE, DELETE))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES, Family, ServerColumns, by_hostgroup, families_in
+from proxyctl.state.row import Key
 
 _SERVERS = "mysql_servers"
 _KINDS = {
@@ -24,12 +25,13 @@ Node = tuple[str, int]
 
 
 class Backend(NamedTuple):
-    """A server of a hostgroup."""
+    """A server of a hostgroup, and the key of its row."""
 
     hostname: str
     port: int
     status: str
     weight: int
+    key: Key
 
     @property
     def node(self) -> Node:
@@ -62,6 +64,11 @@ class HostgroupServers:
         tables = {n: configuration.rows(n) for n in FAMILY_TABLES if n in layouts}
         self.families: Sequence[Family] = families_in(layouts, tables, rds_discovery=False)
         self._families = by_hostgroup(self.families)
+
+    @property
+    def hostgroups(self) -> Set[object]:
+        """The hostgroups that have a server."""
+        return self._by_hostgroup.keys()
 
     def of(self, hostgroup: int) -> tuple[Backend, ...]:
         """Return the servers whose rows name the hostgroup, by hostname."""
@@ -129,10 +136,13 @@ def _backends(configuration: Configuration) -> dict[object, tuple[Backend, ...]]
         return {}
     columns = ServerColumns.of(held.layout)
     found: dict[object, list[Backend]] = {}
-    for row in sorted(held.rows.values(), key=lambda row: str(row[columns.hostname])):
+    by_hostname = sorted(held.rows.items(), key=lambda item: str(item[1][columns.hostname]))
+    for key, row in by_hostname:
         if not columns.is_off(row):
             hostname, port = columns.node(row)
             status = str(row[columns.status]).upper()
-            backend = Backend(str(hostname), int(port or 0), status, int(row[columns.weight] or 0))
+            backend = Backend(
+                str(hostname), int(port or 0), status, int(row[columns.weight] or 0), key
+            )
             found.setdefault(row[columns.hostgroup], []).append(backend)
     return {hostgroup: tuple(backends) for hostgroup, backends in found.items()}

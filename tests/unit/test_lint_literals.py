@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.lint.patterns import literals_of
-from proxyctl.lint.rules.px104_not_in_digest_texts import why_never
+from proxyctl.lint.patterns import literals_of, why_never
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
 

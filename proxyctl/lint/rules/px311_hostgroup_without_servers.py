@@ -48,7 +48,7 @@ def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
     """
     if not subject.holds_all_of(SERVERS):
         return
-    served = subject.servers.keys() | subject.family_hostgroups
+    served = subject.servers.hostgroups | subject.family_hostgroups
     for table, column, hostgroup, (key, *also) in destinations(subject):
         if hostgroup not in served:
             message = f"{subject.called(hostgroup)} has no server"

@@ -5,25 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.subject import FAST_ROUTING, Subject
-from proxyctl.lint.traffic import culprit_of
+from proxyctl.lint.subject import Subject
+from proxyctl.lint.traffic import culprit_of, queries_of_shards
 from proxyctl.routing import Source
-from proxyctl.routing.reach import Session, session_for
-from proxyctl.routing.regex.samples import samples
-from proxyctl.state.row import Key
-
-_NAMES_OF_A_RULE = 500
-_QUERIES = (
-    "SELECT c FROM {} WHERE id=1",
-    "UPDATE {} SET c='a' WHERE id=1",
-    "INSERT INTO {} (c) VALUES ('a')",
-    "DELETE FROM {} WHERE id=1",
-)
-_TABLES_FOR_ALL = 3
-"""So many tables of a rule are tried with all of these queries, the others with the first."""
-
-_Try = tuple[str, int, Session, str]
-"""The section that a query is meant for, the hostgroup it should go to, its session, the query."""
 
 
 @check("PX321", "shard-missed", Severity.ERROR)
@@ -66,13 +50,13 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
     ```
     """
     reported: set[object] = set()
-    for section, wanted, session, query in (*_of_tables(subject), *_of_schemas(subject)):
+    for section, wanted, session, query in queries_of_shards(subject):
         route = subject.reach.route(session, query)
         culprit = culprit_of(subject, route, session)
         if route.source is not Source.RULE or culprit is None or route.is_answered:
             continue
         found = route.destination_hostgroup
-        origin = _section(subject, RULES, (route.rule_id,))
+        origin = subject.section_of(RULES, (route.rule_id,))
         if found == wanted or origin == section or (culprit, section) in reported:
             continue
         reported.add((culprit, section))
@@ -84,38 +68,3 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
         if origin:
             hint, severity = "give each table to one section", Severity.ERROR
         yield Finding(*culprit[:2], message, culprit.column, hint, severity=severity)
-
-
-def _section(subject: Subject, table: str, key: Key) -> str:
-    """Return the sharding section that made a row, '' for one that somebody wrote."""
-    where = subject.configuration.place(table, key, None)
-    return where.origin if where and where.origin.startswith("sharding ") else ""
-
-
-def _of_tables(subject: Subject) -> Iterator[_Try]:
-    """Yield queries for the tables that the rules of sharding sections name."""
-    for row in subject.rule_rows:
-        section = _section(subject, RULES, row.key)
-        if not section or row.rule is None or row.rule.destination is None:
-            continue
-        _, pattern = next(row.patterns, ("", ""))
-        names = (name.strip().strip("`") for name in samples(pattern, limit=_NAMES_OF_A_RULE))
-        session = session_for(row.rule, subject.reach.anybody)
-        for position, name in enumerate(dict.fromkeys(names)):
-            for query in _QUERIES if position < _TABLES_FOR_ALL else _QUERIES[:1]:
-                yield section, row.rule.destination, session, query.format(name)
-
-
-def _of_schemas(subject: Subject) -> Iterator[_Try]:
-    """Yield queries for one schema of each kind that sharding sections route by fast routing."""
-    schemas = {rule.schemaname for rule in subject.rules}
-    known = set()
-    for (username, schemaname, flag), hostgroup in subject.router.fast_routing.items():
-        section = _section(subject, FAST_ROUTING, (username, schemaname, flag))
-        kind = (section, username, schemaname if schemaname in schemas else None)
-        if not section or flag or kind in known:
-            continue
-        known.add(kind)
-        for query in _QUERIES:
-            session = Session(username or subject.reach.anybody, schemaname)
-            yield section, hostgroup, session, query.format("t")

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import SERVERS, FamilyRow, Subject
-from proxyctl.state.families import Node, node_text
+from proxyctl.routing.servers import Node
+from proxyctl.state.families import node_text
 
 
 @check("PX501", "node-in-two-clusters", Severity.ERROR)
@@ -44,10 +45,11 @@ def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
     """
     first: dict[Node, FamilyRow] = {}
     for row in subject.galera:
-        for node, key in subject.nodes_of(row).items():
-            other = first.setdefault(node, row)
+        for one in subject.nodes_of(row):
+            other = first.setdefault(one.node, row)
             if set(other.roles.values()).isdisjoint(row.roles.values()):
-                one, two = (subject.called(of.roles["writer_hostgroup"]) for of in (other, row))
-                message = f"{node_text(node)} is in the Galera families of {one} and of {two}"
+                writers = [subject.called(of.roles["writer_hostgroup"]) for of in (other, row)]
+                name = node_text((one.hostname, one.port))
+                message = f"{name} is in the Galera families of {' and of '.join(writers)}"
                 hint = "list a node in the family of its own cluster only"
-                yield Finding(SERVERS, key, message, None, hint)
+                yield Finding(SERVERS, one.key, message, None, hint)
