@@ -58,10 +58,10 @@ class Fleet:
     planned: Sequence[Planned]
     failed: Sequence[Failed] = ()
 
-    @property
-    def count(self) -> int:
-        """The number of instances."""
-        return len(self.planned) + len(self.failed)
+    @classmethod
+    def of(cls, plan: Plan) -> Fleet:
+        """Return a fleet of one."""
+        return cls([Planned(plan.name, plan.address, plan)])
 
     @property
     def in_sync(self) -> list[Planned]:

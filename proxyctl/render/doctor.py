@@ -1,42 +1,38 @@
-"""What the doctor found: for a terminal, and as JSON."""
+"""What the doctor found at one instance, or at many."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from proxyctl.doctor.finding import Examination, ExaminedFleet, Finding, Severity
 from proxyctl.errors import counted
-from proxyctl.render.fleet_text import failures, fleet_of, listed_names
-from proxyctl.render.plan_machine import failed_object
-from proxyctl.render.style import PLAIN, Style
+from proxyctl.render.encode import INSTANCE, Shape
+from proxyctl.render.fleet import FAILED, failures, fleet_of
+from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
 from proxyctl.text import printable
-
-FORMAT = 1
 
 _COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.INFO: "dim"}
 
 
-def doctor_text(one: Examination, style: Style = PLAIN) -> str:
-    """Return the findings, a block each; one line where there is none."""
-    name = f"{printable(one.name)}  " if one.name != one.address else ""
-    return _page(f"{name}{printable(one.address)}  ProxySQL {printable(one.version)}", one, style)
+def doctor_text(fleet: ExaminedFleet, style: Style = PLAIN, *, is_all: bool) -> str:
+    """Return the findings, a block each; one line where there is none.
 
-
-def examined_fleet_text(fleet: ExaminedFleet, style: Style = PLAIN) -> str:
-    """Return the findings, once for instances that have the same; the failed ones; a summary."""
+    `is_all`: of a fleet, once for instances that have the same; then the failed ones, a summary.
+    """
+    if not is_all:
+        return _page(instance_text(fleet.only()), fleet.only(), style)
     alike: dict[object, list[Examination]] = {}
     for one in fleet.examined:
         if one.findings:
             alike.setdefault((one.version, one.findings, one.ignored), []).append(one)
     pages = []
-    for first, *others in alike.values():
-        if others:
-            count, names = len(others) + 1, listed_names([first.name, *(o.name for o in others)])
-            head = f"{names}  {count} instances alike, ProxySQL {printable(first.version)}"
-            pages.append(_page(head, first, style))
-        else:
-            pages.append(doctor_text(first, style))
+    for found in alike.values():
+        head = instance_text(found[0])
+        if len(found) > 1:
+            names = listed_names([one.name for one in found])
+            version = printable(found[0].version)
+            head = f"{names}  {len(found)} instances alike, ProxySQL {version}"
+        pages.append(_page(head, found[0], style))
     return "\n".join([*pages, *failures(fleet.failed, style), _fleet_summary(fleet) + "\n"])
 
 
@@ -49,7 +45,7 @@ def _fleet_summary(fleet: ExaminedFleet) -> str:
         if names:
             only = "" if severity is Severity.ERROR else " at worst"
             parts.append(f"{len(names)} with {severity}s{only}: {listed_names(names)}")
-    return fleet_of(len(fleet.examined) + len(fleet.failed), parts, fleet.failed)
+    return fleet_of(len(fleet.examined), parts, fleet.failed)
 
 
 def _page(head: str, one: Examination, style: Style) -> str:
@@ -70,41 +66,21 @@ def _block(finding: Finding, style: Style) -> Iterator[str]:
     yield f"  fix: {printable(finding.fix)}"
 
 
-def doctor_json(one: Examination) -> str:
-    """Return the findings as JSON. Shape: docs/reference/json-doctor.md."""
-    return _written({"format": FORMAT, **_object(one)})
+def doctor_json(fleet: ExaminedFleet, *, is_all: bool) -> str:
+    """Return the findings. `is_all`: of a fleet, with those that could not be read."""
+    return DOCTOR_ALL.document(fleet) if is_all else DOCTOR.document(fleet.only())
 
 
-def examined_fleet_json(fleet: ExaminedFleet) -> str:
-    """Return the findings of many instances; `failed` lists those that could not be read."""
-    return _written(
-        {
-            "format": FORMAT,
-            "instances": [_object(one) for one in fleet.examined],
-            "failed": [failed_object(one) for one in fleet.failed],
-        }
-    )
-
-
-def _object(one: Examination) -> dict[str, object]:
-    return {
-        "name": one.name,
-        "address": one.address,
-        "version": one.version,
-        "counts": {str(severity): one.counts[severity] for severity in Severity},
-        "ignored": one.ignored,
-        "findings": [
-            {
-                "code": finding.code,
-                "severity": str(finding.severity),
-                "where": finding.where,
-                "message": finding.message,
-                "fix": finding.fix,
-            }
-            for finding in one.findings
-        ],
-    }
-
-
-def _written(document: dict[str, object]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+FINDING: Shape[Finding] = Shape("finding of doctor", "code severity where message fix")
+DOCTOR: Shape[Examination] = Shape(
+    "doctor",
+    f"{INSTANCE} counts ignored findings",
+    counts=lambda one: {severity: one.counts[severity] for severity in Severity},
+    findings=lambda one: FINDING.each(one.findings),
+)
+DOCTOR_ALL: Shape[ExaminedFleet] = Shape(
+    "doctor --all",
+    "instances failed",
+    instances=lambda one: DOCTOR.each(one.examined),
+    failed=lambda one: FAILED.each(one.failed),
+)

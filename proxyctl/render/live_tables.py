@@ -15,7 +15,7 @@ from proxyctl.render.live_numbers import (
 )
 from proxyctl.render.live_servers import SERVERS
 from proxyctl.render.live_table import WIDE, Column, LiveTable
-from proxyctl.render.rules_text import rule_text
+from proxyctl.render.rules import rule_text
 from proxyctl.render.style import shown
 from proxyctl.stats.live.view import DigestLine
 from proxyctl.stats.rule_hits import RuleHits

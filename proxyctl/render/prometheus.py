@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from proxyctl.fleet.outcome import Failed
+from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import pattern_of
 from proxyctl.plan.plan import Plan
 from proxyctl.stats.model import is_counting
@@ -123,19 +123,19 @@ def digest_top_prometheus(top: Top) -> str:
     return exposition(families)
 
 
-def drift_prometheus(plans: Iterable[Plan], unreached: Sequence[Failed] | None = None) -> str:
+def drift_prometheus(fleet: Fleet, *, is_all: bool) -> str:
     """Return how far instances are from their files, as metrics.
 
-    `unreached`: of many instances those of which nothing is known; None where one was asked.
+    `is_all`: of a fleet, with those of which nothing is known.
     """
     merged: dict[str, Family] = {}
-    for plan in plans:
-        for one in _drift_families(plan):
+    for planned in fleet.planned:
+        for one in _drift_families(planned.own_plan):
             known = merged.get(one.name, replace(one, samples=()))
             merged[one.name] = replace(known, samples=known.samples + one.samples)
     families = [*merged.values()]
-    if unreached is not None:
-        samples = tuple(({"name": one.name, "address": one.address}, 1) for one in unreached)
+    if is_all:
+        samples = tuple(({"name": one.name, "address": one.address}, 1) for one in fleet.failed)
         text = "Instances of which nothing is known, since they could not be read."
         families.append(Family("proxyctl_drift_unknown", "gauge", text, samples))
     return exposition(families)

@@ -16,7 +16,7 @@ from proxyctl import __version__
 from proxyctl.errors import Mistake
 from proxyctl.lint.check import Check, Severity
 from proxyctl.lint.run import Placed, Report
-from proxyctl.render.lint_text import row_text
+from proxyctl.render.lint import row_text
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _MISTAKE = "mistake"

@@ -1,15 +1,19 @@
-"""Colour, and values as people read them."""
+"""Colour, lines of a width, and values as people read them. Text of a server comes out escaped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import wrap
+from typing import Protocol
 
 from proxyctl.catalog import Value
 from proxyctl.stats.model import CACHE
 from proxyctl.text import printable
 
 _CODES = {"add": "32", "change": "33", "delete": "31", "bold": "1", "dim": "2", "refuse": "31;1"}
+MOST_NAMES = 8
+"""Names of instances that a line lists; the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,26 @@ class Style:
 
 
 PLAIN = Style()
+
+
+class OfInstance(Protocol):
+    """A result that says which instance it is about. `name` is the address without a name."""
+
+    @property
+    def name(self) -> str:
+        """The instance's name in the files."""
+
+    @property
+    def address(self) -> str:
+        """Its `host:port`, or the path of its socket."""
+
+
+class OfVersion(OfInstance, Protocol):
+    """A result that also says which ProxySQL it is."""
+
+    @property
+    def version(self) -> str:
+        """The version, as the instance spells it."""
 
 
 def shown(value: Value, *, limit: int = 160) -> str:
@@ -45,3 +69,35 @@ def hostgroup(value: Value, names: Mapping[int, str]) -> str:
 def seen_hostgroup(number: int, names: Mapping[int, str]) -> str:
     """Return a hostgroup of the statistics, where -1 is ProxySQL's number for the query cache."""
     return "query cache" if number == CACHE else hostgroup(number, names)
+
+
+def wrapped(text: str, width: int, *, first: str = "", then: str = "") -> list[str]:
+    """Return the lines, the first one behind `first` and the others behind `then`.
+
+    A word stays whole, however long it is: names of variables are to be copied.
+    """
+    return wrap(
+        text,
+        width,
+        initial_indent=first,
+        subsequent_indent=then,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def place_text(one: OfInstance) -> str:
+    """Return an instance as `px1  10.0.0.1:6032`; the address alone where it has no name."""
+    return printable(one.address if one.name == one.address else f"{one.name}  {one.address}")
+
+
+def instance_text(one: OfVersion) -> str:
+    """Return an instance as `px1  10.0.0.1:6032  ProxySQL 2.7.1`."""
+    return f"{place_text(one)}  ProxySQL {printable(one.version)}"
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """Return names; of many the first ones, and how many more."""
+    listed = ", ".join(map(printable, names[:MOST_NAMES]))
+    more = len(names) - MOST_NAMES
+    return f"{listed} and {more} more" if more > 0 else listed

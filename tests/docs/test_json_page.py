@@ -14,6 +14,7 @@ from proxyctl.apply.result import ApplyResult, ModuleResult
 from proxyctl.catalog import REFERENCE
 from proxyctl.cli.output import error_object
 from proxyctl.doctor.finding import Examination, Finding
+from proxyctl.fleet.outcome import Fleet
 from proxyctl.instance.backend import Said
 from proxyctl.instance.cluster import PeerResult
 from proxyctl.lint.check import all_checks
@@ -23,31 +24,26 @@ from proxyctl.nodes.discover import Membership
 from proxyctl.nodes.model import Check, NodeGroup, NodeReport, NodeView, Place
 from proxyctl.plan.plan import Plan, Refusal, ShardMove
 from proxyctl.plan.saved import save
-from proxyctl.render.apply_text import apply_json
-from proxyctl.render.digest_diff_machine import digest_diff_json
-from proxyctl.render.digest_suggest_machine import suggest_json
-from proxyctl.render.digest_top_machine import digest_top_json
-from proxyctl.render.doctor import doctor_json
-from proxyctl.render.drift_machine import drift_json
-from proxyctl.render.explain_machine import explain_json
-from proxyctl.render.history_text import history_json, taken_json
-from proxyctl.render.lint_machine import lint_json
-from proxyctl.render.nodes_machine import (
-    Instance,
-    drained_json,
-    membership_json,
-    nodes_json,
-    restored_json,
-)
-from proxyctl.render.plan_machine import plan_json
-from proxyctl.render.replay_machine import plan_json_with, replay_json
-from proxyctl.render.routing_tests_machine import routing_tests_json
-from proxyctl.render.rules_text import rules_json
+from proxyctl.render.apply import apply_json
+from proxyctl.render.digest_diff import DIFF
+from proxyctl.render.digest_suggest import suggest_json
+from proxyctl.render.digest_top import TOP
+from proxyctl.render.doctor import DOCTOR
+from proxyctl.render.drift import drifts_json
+from proxyctl.render.explain import EXPLAINED
+from proxyctl.render.history import HISTORY, TAKEN
+from proxyctl.render.lint import LINT
+from proxyctl.render.nodes import DRAINED, MEMBERSHIP, NODE, NODES, RESTORED, Instance
+from proxyctl.render.plan import PLAN, plans_json
+from proxyctl.render.replay import REPLAYED, replay_json
+from proxyctl.render.rules import RULES
+from proxyctl.render.tests import routing_tests_json
 from proxyctl.routing import Request
 from proxyctl.routing.explain import Explainer
 from proxyctl.routing.sides import Sides
 from proxyctl.routing.tests import RoutingTest, run
 from proxyctl.snapshots.snapshot import Header, Kept
+from proxyctl.snapshots.taking import Taken
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Where
 from proxyctl.stats.counters import tally
@@ -74,7 +70,7 @@ FREE = (
 USERS = module_plan(diff(desired("mysql_users", {"username": "app", "password": "x"}), {}))
 HEADER = Header("h:6032", "2.7.1", "apply", ("a",), changes={"MYSQL USERS": {"add": 1}})
 KEPT = Kept(1, "s", Path("s.jsonl.gz"), 1, HEADER)
-PLAN = Plan("px1", "h:6032", "2.7.1", [USERS], [Refusal("code", "why", "--force")])
+USERS_PLAN = Plan("px1", "h:6032", "2.7.1", [USERS], [Refusal("code", "why", "--force")])
 
 
 def keys(value: object, *, is_free: bool = False) -> Iterator[str]:
@@ -89,18 +85,20 @@ def keys(value: object, *, is_free: bool = False) -> Iterator[str]:
 
 
 def documents() -> Iterator[object]:
-    yield json.loads(plan_json([PLAN]))
-    yield json.loads(drift_json(PLAN))
+    yield json.loads(plans_json(Fleet.of(USERS_PLAN), is_all=False))
+    yield json.loads(drifts_json(Fleet.of(USERS_PLAN), is_all=False))
     peer = PeerResult("px2:6032", ("MYSQL USERS: why",))
-    yield json.loads(apply_json(PLAN, ApplyResult([ModuleResult("MYSQL USERS")], peers=[peer])))
-    yield json.loads(save(PLAN, {}, "", paths=["a"], variables=["b"], options=["--force"]))
+    yield json.loads(
+        apply_json(USERS_PLAN, ApplyResult([ModuleResult("MYSQL USERS")], peers=[peer]))
+    )
+    yield json.loads(save(USERS_PLAN, {}, "", paths=["a"], variables=["b"], options=["--force"]))
     mistake = errors.Mistake("a", 1, 1, "key", "wrong")
     yield error_object(errors.ConfigError([mistake]))
     yield error_object(errors.RefusedError("no", reasons=["why"]))
     yield error_object(errors.ApplyError("no", layers=["MYSQL USERS"]))
     yield {"valid": True, "tables": {}}
-    yield json.loads(history_json("h:6032", [KEPT]))
-    yield json.loads(taken_json("h:6032", Path("s.json"), 1, 1))
+    yield json.loads(HISTORY.document([KEPT], address="h:6032"))
+    yield json.loads(TAKEN.document(Taken(Path("s.json"), 1, 1), address="h:6032"))
     yield from routing_documents()
     yield from digest_documents()
     yield from node_documents()
@@ -111,14 +109,14 @@ def node_documents() -> Iterator[object]:
     node = ("n1", 3306)
     view = NodeView(node, (place,), (place,), Check(datetime.now(UTC)), Said())
     group = NodeGroup((10,), None, (view,))
-    yield json.loads(nodes_json(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"})))
+    yield json.loads(NODES.document(NodeReport("px1", "h:6032", "2.7.1", (group,), {10: "writer"})))
     instance = Instance("px1", "h:6032", "2.7.1")
-    yield json.loads(drained_json(instance, node, was_before=False, is_unused=True))
-    yield json.loads(restored_json(instance, node, was_drained=True))
+    yield json.loads(DRAINED.document(instance, **NODE.encode(node), was_before=False, unused=True))
+    yield json.loads(RESTORED.document(instance, **NODE.encode(node), was_drained=True))
     found = Membership("shop", {node: Said()}, (10,), (node,), (node,), 1, (node,))
-    yield json.loads(membership_json(instance, found, None))
+    yield json.loads(MEMBERSHIP.document(found, **vars(instance), section=None))
     finding = Finding("digests-off", "mysql-query_digests", "digests are off", "switch them on")
-    yield json.loads(doctor_json(Examination("px1", "h:6032", "2.7.1", (finding,))))
+    yield json.loads(DOCTOR.document(Examination("px1", "h:6032", "2.7.1", (finding,))))
 
 
 def routing_documents() -> Iterator[object]:
@@ -134,11 +132,11 @@ def routing_documents() -> Iterator[object]:
     )
     explainer = Explainer(configuration)
     answer = explainer.answer(Request(b"SELECT 1", username="app"))
-    yield {"queries": [explain_json(answer)]}
+    yield {"queries": [json.loads(EXPLAINED.document(answer))]}
     where = Where("f.yaml", 1, 1)
     tests = [RoutingTest("SELECT 1", {"hostgroup": 7}, where)]
     yield json.loads(routing_tests_json(list(run(tests, explainer)), []))
-    yield json.loads(lint_json(lint(Subject(configuration), all_checks().values())))
+    yield json.loads(LINT.document(lint(Subject(configuration), all_checks().values())))
     other = held(
         mysql_query_rules=[{**rules[1], "destination_hostgroup": 20}],
         mysql_users=[{"username": "app", "default_hostgroup": 10}],
@@ -151,7 +149,8 @@ def routing_documents() -> Iterator[object]:
     report = replay(DigestTable("", "", "2.7.1", 0, seen), Sides(configuration, other))
     move = ShardMove("s", "table", "t", 1, 2, "moves")
     yield json.loads(replay_json(report, [move]))
-    yield json.loads(plan_json_with(replace(PLAN, shard_moves=[move]), report))
+    replayed = REPLAYED.encode(report)
+    yield PLAN.encode(replace(USERS_PLAN, shard_moves=[move]), replay=replayed)
 
 
 def digest_documents() -> Iterator[object]:
@@ -164,21 +163,21 @@ def digest_documents() -> Iterator[object]:
     total = TopLoad(1, 1, 1)
     options = TopOptions(groups=tuple(Group))
     yield json.loads(
-        digest_top_json(Top("px1", "h:6032", "2.7.1", 1, options, (row,), total, total, 1))
+        TOP.document(Top("px1", "h:6032", "2.7.1", 1, options, (row,), total, total, 1))
     )
     seen = SeenDigest(10, "db", "app", "", digest, text, 5_000, 1, 2, 9_000_000, 1, 1, 0, 5_000)
     shots = [
         DigestTable("px1", "h:6032", version, 1, [seen], uptime=1) for version in ("2.6.0", "2.7.1")
     ]
     sides = [tally(shot, tuple(Group)) for shot in shots]
-    yield json.loads(digest_diff_json(compare(*sides)))
+    yield json.loads(DIFF.document(compare(*sides)))
     peers = [seen._replace(digest=f"0x{n:016X}", sum_time=n * 5_000_000) for n in range(1, 8)]
     slow = seen._replace(sum_time=5_000_000_000)
     table = DigestTable("", "", "2.7.1", 0, [*peers, slow])
     found = suggest(table, held(), only=[Kind.SLOW])
     yield json.loads(suggest_json(found, lambda _rules: "mysql_query_rules:"))
     sample = Sample(1.0, {1: 5}, {1: {"rule_id": 1}})
-    yield json.loads(rules_json(rule_report("px1", "h:6032", "2.7.1", sample, sample)))
+    yield json.loads(RULES.document(rule_report("px1", "h:6032", "2.7.1", sample, sample)))
 
 
 def held(**tables: list[dict[str, object]]) -> Configuration:

@@ -11,8 +11,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from proxyctl.plan.saved import FORMAT, SavedPlan
-from proxyctl.render.digest_diff_machine import digest_diff_json
-from proxyctl.render.digest_diff_text import digest_diff_text
+from proxyctl.render.digest_diff import DIFF, digest_diff_text
 from proxyctl.routing.query_lines import read_requests
 from proxyctl.stats.counters import tally
 from proxyctl.stats.diff import compare
@@ -118,7 +117,7 @@ def _snapshot(folder: Path) -> Iterator[Run]:
         first = tally(read_digest_file(before))
         found = compare(first, tally(read_digest_file(path), earlier=first))
         digest_diff_text(found, "change")
-        digest_diff_json(found)
+        DIFF.document(found)
 
     yield run
 

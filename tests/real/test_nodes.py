@@ -11,7 +11,7 @@ from proxyctl.instance.backend import ask_nodes, monitor_account
 from proxyctl.instance.client import AdminClient
 from proxyctl.nodes.list import read_nodes, with_answers
 from proxyctl.nodes.model import NodeGroup
-from proxyctl.render.nodes_text import nodes_text
+from proxyctl.render.nodes import nodes_text
 from tests.real.galera_rig import apply, files, login
 from tests.support.cli import Project, proxyctl
 from tests.support.galera_family import HOSTS

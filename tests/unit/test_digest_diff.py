@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from proxyctl.errors import UsageError
-from proxyctl.render.digest_diff_figures import change_text, rate_text
+from proxyctl.render.digest_diff import change_text, rate_text
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.diff import DiffSort, Remark, Verdict, check_order, compare, is_moved, verdict
 from proxyctl.stats.model import DigestTable, Group, Load, SeenDigest

@@ -8,7 +8,7 @@ import pytest
 
 from proxyctl.instance.backend import Said
 from proxyctl.nodes.discover import Membership, compared, members_in, pxc_section, silent_in
-from proxyctl.render.nodes_discover_text import membership_text
+from proxyctl.render.nodes import membership_text
 from proxyctl.state.families import Family, Node
 
 MAIN = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)

@@ -9,7 +9,14 @@ import pytest
 from proxyctl.catalog import REFERENCE, Version
 from proxyctl.doctor.examine import examine
 from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Rule, Server, Use
-from proxyctl.doctor.finding import CODES, Severity, duration, listed
+from proxyctl.doctor.finding import (
+    CODES,
+    Examination,
+    ExaminedFleet,
+    Severity,
+    duration,
+    listed,
+)
 from proxyctl.instance.backend import Said
 from proxyctl.instance.members import Checksum, PeerChecksum
 from proxyctl.render.doctor import doctor_text
@@ -105,8 +112,12 @@ def clustered(own: Checksum, seen: Checksum, seen_ago_s: int = 1, **variables: s
     )
 
 
+def text_of(one: Examination) -> str:
+    return doctor_text(ExaminedFleet([one], ()), is_all=False)
+
+
 def test_a_healthy_instance_has_no_finding() -> None:
-    text = doctor_text(examine(HEALTHY))
+    text = text_of(examine(HEALTHY))
     assert text == "px1  10.0.0.1:6032  ProxySQL 2.7.1: nothing is wrong\n"
 
 
@@ -328,11 +339,11 @@ def test_errors_come_first_and_ignored_findings_are_counted() -> None:
     left = examine(facts, {"fast-routing-skipped"})
     assert (left.ignored, left.worst) == (1, Severity.WARNING)
     assert (left.exit_code(strict=False), left.exit_code(strict=True)) == (0, 1)
-    assert doctor_text(left).endswith("\n1 warning, 1 info, 1 ignored.\n")
+    assert text_of(left).endswith("\n1 warning, 1 info, 1 ignored.\n")
 
 
 def test_an_error_of_a_server_cannot_move_the_cursor() -> None:
-    text = doctor_text(examine(with_log("connect", "Access denied \x1b[2J")))
+    text = text_of(examine(with_log("connect", "Access denied \x1b[2J")))
     assert "Access denied \\x1b[2J" in text
 
 

@@ -9,8 +9,7 @@ from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.instance.backend import Said
 from proxyctl.nodes.list import node_groups, with_answers
 from proxyctl.nodes.model import Check, Connections, NodeReport
-from proxyctl.render.nodes_machine import nodes_json
-from proxyctl.render.nodes_text import nodes_text
+from proxyctl.render.nodes import NODES, nodes_text
 from proxyctl.state.families import Family
 from proxyctl.state.row import Row, Rows
 
@@ -104,12 +103,12 @@ def test_what_stands_out_is_said() -> None:
 def test_hostgroups_have_the_names_of_the_files() -> None:
     found = replace(report(rows(server(100, "n1")), {}), hostgroup_names={100: "shard0"})
     assert "hostgroup 100 (shard0)\n" in nodes_text(found)
-    assert '"name": "shard0"' in nodes_json(found)
+    assert '"name": "shard0"' in NODES.document(found)
 
 
 def test_machines_get_all_of_it() -> None:
     found = report(rows(server(10, "n1")), rows(server(10, "n1")))
-    assert '"wsrep_local_state": "4"' in nodes_json(found)
+    assert '"wsrep_local_state": "4"' in NODES.document(found)
 
 
 def test_what_a_node_says_stands_below_where_the_terminal_is_narrow() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import PATTERNS
 from proxyctl.plan.plan import Plan, Refusal
-from proxyctl.render.drift_machine import drift_json
-from proxyctl.render.drift_text import MOST_LISTED, drift_text
+from proxyctl.render.drift import MOST_LISTED, drift_text, drifts_json
 from proxyctl.render.prometheus import drift_prometheus
 from proxyctl.state.row import Layer
 from tests.support.build import desired, diff, module_plan, rows
@@ -64,7 +64,9 @@ def test_layers_that_differ_in_different_ways_are_all_told():
         "             RUNTIME: weight is 4, the files say 3",
         "             MEMORY: weight is 5, the files say 3",
     ]
-    (change,) = json.loads(drift_json(plan_of(found)))["instances"][0]["modules"][0]["changes"]
+    (change,) = json.loads(drifts_json(Fleet.of(plan_of(found)), is_all=False))["instances"][0][
+        "modules"
+    ][0]["changes"]
     assert change["fields"] == {"weight": {"current": 4, "desired": 3}}
     assert change["elsewhere"] == [
         {
@@ -146,10 +148,10 @@ def test_rows_of_one_pattern_stand_together_and_not_all_of_many():
 
 def test_machines_get_the_pattern():
     found = plan_of(weight({Layer.DISK}))
-    (module,) = json.loads(drift_json(found))["instances"][0]["modules"]
+    (module,) = json.loads(drifts_json(Fleet.of(found), is_all=False))["instances"][0]["modules"]
     assert module["changes"][0]["pattern"] == "disk"
     line = 'proxyctl_drift_patterns{name="h:6032",address="h:6032",pattern="disk"} 1'
-    assert line in drift_prometheus([found]).splitlines()
+    assert line in drift_prometheus(Fleet.of(found), is_all=False).splitlines()
 
 
 def test_what_an_apply_would_refuse_is_counted():

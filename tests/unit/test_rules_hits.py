@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.render.rules_text import rule_text, rules_text
+from proxyctl.render.rules import rule_text, rules_text
 from proxyctl.stats.rule_hits import RuleReport, Sample, rule_report
 
 RULES = {

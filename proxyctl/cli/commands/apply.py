@@ -135,7 +135,7 @@ def _saved(
 
 def show(found: Plan) -> None:
     """Write a plan just before it is applied."""
-    from proxyctl.render.plan_text import plan_text
+    from proxyctl.render.plan import plan_text
 
     write(plan_text(found, style(), is_done=True))
 
@@ -156,17 +156,16 @@ def approve(
     an instance has no plan; UsageError.
     """
     from proxyctl.plan.plan import raise_refusals
-    from proxyctl.render.fleet_text import fleet_text, names
-    from proxyctl.render.plan_text import plan_text
+    from proxyctl.render.fleet import names
+    from proxyctl.render.plan import plans_text
 
     hint = "--auto-approve applies without asking"
+    tell(plans_text(found, style(), is_all=rollout is not None))
     if rollout is None:
-        tell(plan_text(found.only_plan(), style()))
         raise_refusals(found.only_plan())
         if verb == "apply":
             hint += "; plan --out and apply PLANFILE apply what was reviewed"
     else:
-        tell(fleet_text(found, style()))
         _refuse_fleet(found, skips=rollout.skip_unreachable)
     if found.alike and asks:
         questions = [f"Apply this to {names(alike)}?" for alike in found.alike]
@@ -179,7 +178,7 @@ def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
     `skips`: an instance that cannot be read is left out. Raises: RefusedError; InstanceError if
     every missing plan is of an instance that cannot be read, otherwise ProxyctlError.
     """
-    from proxyctl.render.fleet_text import names
+    from proxyctl.render.fleet import names
 
     reasons = [
         f"{names(alike)}: {refusal.message}"
@@ -203,7 +202,7 @@ def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool) -> None
     """Write the result of an apply to one instance. Raises: the error that stopped it."""
     from proxyctl.apply.apply import applied
     from proxyctl.fleet.outcome import State
-    from proxyctl.render.apply_text import apply_json, apply_text
+    from proxyctl.render.apply import apply_json, apply_text
 
     (one,) = done.rolled
     if one.error is not None:
@@ -220,11 +219,11 @@ def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool) -> None
 
 def _report_all(done: Rollout, *, is_text: bool) -> None:
     """Write the result of each instance; if that fails, the error carries the results."""
-    from proxyctl.render.rollout_text import rollout_json, rollout_text
+    from proxyctl.render.apply import ROLLOUT, rollout_text
 
     try:
         if not is_text:
-            write(rollout_json(done))
+            write(ROLLOUT.document(done))
         elif done.has_work:
             write(rollout_text(done, style()))
     except (Exception, KeyboardInterrupt) as error:

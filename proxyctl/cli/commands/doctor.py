@@ -52,12 +52,7 @@ def doctor(
     """Find what is wrong with a running ProxySQL. Exit 1 for an error."""
     from proxyctl.doctor.examine import examine, examine_fleet
     from proxyctl.doctor.facts import read_facts
-    from proxyctl.render.doctor import (
-        doctor_json,
-        doctor_text,
-        examined_fleet_json,
-        examined_fleet_text,
-    )
+    from proxyctl.render.doctor import doctor_json, doctor_text
 
     ignored = _ignored(ignore or ())
 
@@ -70,12 +65,11 @@ def doctor(
     targets = targets_of(files, connection, fleet, files_are_optional=True)
     with progress("examining", len(targets) if fleet.all_instances else 0) as tell:
         found = examine_fleet(targets, look, workers=fleet.parallel, done=tell)
-    is_json = format is TextFormat.JSON
-    if fleet.all_instances:
-        write(examined_fleet_json(found) if is_json else examined_fleet_text(found, style()))
+    is_all = fleet.all_instances
+    if format is TextFormat.JSON:
+        write(doctor_json(found, is_all=is_all))
     else:
-        only = found.only()
-        write(doctor_json(only) if is_json else doctor_text(only, style()))
+        write(doctor_text(found, style(), is_all=is_all))
     return found.exit_code(strict=strict)
 
 

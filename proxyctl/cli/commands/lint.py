@@ -114,7 +114,7 @@ def _chosen(select: Sequence[str], ignore: Sequence[str]) -> Sequence[Check]:
 
 
 def _explained(code: str) -> str:
-    from proxyctl.render.lint_text import check_text
+    from proxyctl.render.lint import check_text
 
     return "\n".join(check_text(one) for one in _chosen([code], ()))
 
@@ -165,21 +165,20 @@ def _is_plain(instance: Instance) -> bool:
 
 
 def _list(checks: Sequence[Check], format: LintFormat) -> str:
-    from proxyctl.render.lint_machine import checks_json
-    from proxyctl.render.lint_text import checks_text
+    from proxyctl.render.lint import CHECKS, checks_text
 
     match format:
         case LintFormat.TEXT:
             return checks_text(checks)
         case LintFormat.JSON:
-            return checks_json(checks)
+            return CHECKS.document(checks)
         case _:
             raise UsageError(f"--list has no format {format}", hint="it has text and json")
 
 
 def _mistakes(wrong: ConfigError, format: LintFormat) -> str:
     """Return the mistakes for SARIF and GitHub; the other formats leave them to the error."""
-    from proxyctl.render.lint_machine import mistakes_github
+    from proxyctl.render.lint import mistakes_github
     from proxyctl.render.sarif import mistakes_sarif
 
     match format:
@@ -192,15 +191,14 @@ def _mistakes(wrong: ConfigError, format: LintFormat) -> str:
 
 
 def _output(report: Report, format: LintFormat) -> str:
-    from proxyctl.render.lint_machine import lint_github, lint_json
-    from proxyctl.render.lint_text import lint_text
+    from proxyctl.render.lint import LINT, lint_github, lint_text
     from proxyctl.render.sarif import lint_sarif
 
     match format:
         case LintFormat.TEXT:
             return lint_text(report, style())
         case LintFormat.JSON:
-            return lint_json(report)
+            return LINT.document(report)
         case LintFormat.SARIF:
             return lint_sarif(report, Path.cwd())
         case LintFormat.GITHUB:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
     from proxyctl.nodes.discover import Membership
     from proxyctl.nodes.model import NodeReport
-    from proxyctl.render.nodes_machine import Instance
+    from proxyctl.render.nodes import Instance
 
 NodeArgument = Annotated[
     str, typer.Argument(metavar="HOST[:PORT]", help="The server, as in mysql_servers.")
@@ -33,7 +33,7 @@ NodeArgument = Annotated[
 
 def _instance_of(client: AdminClient) -> Instance:
     """Return the instance as JSON describes it."""
-    from proxyctl.render.nodes_machine import Instance
+    from proxyctl.render.nodes import Instance
 
     return Instance(client.login.name or client.address, client.address, client.version_text)
 
@@ -52,8 +52,7 @@ def list_nodes(
 ) -> int:
     """Show each server: configured, at RUNTIME, and what it says of itself."""
     from proxyctl.nodes.list import read_nodes
-    from proxyctl.render.nodes_machine import nodes_json
-    from proxyctl.render.nodes_text import nodes_text
+    from proxyctl.render.nodes import NODES, nodes_text
 
     target = target_of(files, connection, files_are_optional=True)
     with target.connect() as client:
@@ -61,7 +60,7 @@ def list_nodes(
         if not no_ask:
             report = _asked(client, report)
     if format is TextFormat.JSON:
-        write(nodes_json(report))
+        write(NODES.document(report))
     else:
         width = columns() if is_terminal(sys.stdout) else None
         write(nodes_text(report, style(), width))
@@ -99,8 +98,7 @@ def drain(
     """Let a node take no new connections, at RUNTIME only: a restart of ProxySQL ends it."""
     from proxyctl.nodes.drain import DrainRequest, wait_until_unused
     from proxyctl.nodes.drain import drain as drain_node
-    from proxyctl.render.nodes_drain_text import drained_text, unused_text
-    from proxyctl.render.nodes_machine import drained_json
+    from proxyctl.render.nodes import DRAINED, NODE, drained_text, unused_text
 
     is_text = format is TextFormat.TEXT
     with target_of(files, connection, files_are_optional=True).connect() as client:
@@ -112,10 +110,9 @@ def drain(
             if is_text:
                 write(unused_text(done.node))
         if not is_text:
-            was_before = not done.is_changed
-            write(
-                drained_json(_instance_of(client), done.node, was_before=was_before, is_unused=wait)
-            )
+            instance, was_before = _instance_of(client), not done.is_changed
+            named = NODE.encode(done.node)
+            write(DRAINED.document(instance, **named, was_before=was_before, unused=wait))
     return ExitCode.DONE
 
 
@@ -129,8 +126,7 @@ def restore(
     """Let a drained node serve again as it is configured."""
     from proxyctl.nodes.drain import DrainRequest
     from proxyctl.nodes.drain import restore as restore_node
-    from proxyctl.render.nodes_drain_text import restored_text
-    from proxyctl.render.nodes_machine import restored_json
+    from proxyctl.render.nodes import NODE, RESTORED, restored_text
 
     with target_of(files, connection, files_are_optional=True).connect() as client:
         request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
@@ -138,7 +134,8 @@ def restore(
         if format is TextFormat.TEXT:
             write(restored_text(done.node, was_drained=done.is_changed))
         else:
-            write(restored_json(_instance_of(client), done.node, was_drained=done.is_changed))
+            named = NODE.encode(done.node)
+            write(RESTORED.document(_instance_of(client), **named, was_drained=done.is_changed))
     return ExitCode.DONE
 
 
@@ -162,8 +159,7 @@ def discover(
     """
     from proxyctl.instance.backend import addresses_of_each
     from proxyctl.nodes.discover import compared, configured_nodes, read_members, seed_node
-    from proxyctl.render.nodes_discover_text import membership_text
-    from proxyctl.render.nodes_machine import membership_json
+    from proxyctl.render.nodes import MEMBERSHIP, membership_text
 
     first = seed_node(seed)
     if out is not None:
@@ -180,7 +176,7 @@ def discover(
     elif is_text:
         write(membership_text(found, style()))
     else:
-        write(membership_json(instance, found, None))
+        write(MEMBERSHIP.document(found, **vars(instance), section=None))
     differs = configured and not (found.hostgroups and found.agrees)
     return ExitCode.DIFFERENCES if differs else ExitCode.DONE
 
@@ -190,8 +186,7 @@ def _write_section(
 ) -> None:
     """Write the section for the files, and notes about the members to stderr."""
     from proxyctl.nodes.discover import pxc_section, silent_text
-    from proxyctl.render.nodes_discover_text import membership_text
-    from proxyctl.render.nodes_machine import membership_json
+    from proxyctl.render.nodes import MEMBERSHIP, membership_text
 
     section = pxc_section(found.cluster, found.members, silent=found.silent)
     if is_text and is_configured:
@@ -202,6 +197,6 @@ def _write_section(
     if out is not None:
         write_file(Path(out), section, is_new=True)
     if not is_text:
-        write(membership_json(instance, found, section))
+        write(MEMBERSHIP.document(found, **vars(instance), section=section))
     elif out is None:
         write(section)

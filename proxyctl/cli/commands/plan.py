@@ -74,8 +74,7 @@ def plan(
     """Show what apply would change. Sends nothing but SELECTs."""
     from proxyctl.fleet.cluster import as_applied
     from proxyctl.plan.saved import check_target, save
-    from proxyctl.render.plan_machine import plan_object
-    from proxyctl.render.plan_text import plan_text
+    from proxyctl.render.plan import PLAN, plan_text
 
     if with_replay and format is PlanFormat.SQL:
         raise UsageError("--replay has no place in a plan as SQL")
@@ -89,13 +88,13 @@ def plan(
         found, report = _replayed(targets[0], options)
     else:
         found = as_applied(planned_fleet(targets, options, fleet))
-    write(_plan_output(found, format, report, is_fleet=fleet.all_instances))
+    write(_plan_output(found, format, report, is_all=fleet.all_instances))
     if out:
         write_file(
             Path(out),
             save(
                 found.only_plan(),
-                plan_object(found.only_plan()),
+                PLAN.encode(found.only_plan()),
                 plan_text(found.only_plan()),
                 paths=files.paths(),
                 variables=files.variable_names(),
@@ -152,33 +151,26 @@ def drift(
     found = planned_fleet(targets, PlanOptions(only=tuple(only or ())), fleet)
     code = found.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
-        write(_drift_output(found, format, is_fleet=fleet.all_instances))
+        write(_drift_output(found, format, is_all=fleet.all_instances))
     return code
 
 
-def _drift_output(found: Fleet, format: DriftFormat, *, is_fleet: bool) -> str:
-    from proxyctl.render.drift_machine import drift_json, fleet_drift_json
-    from proxyctl.render.drift_text import drift_text
-    from proxyctl.render.fleet_text import fleet_drift_text
+def _drift_output(found: Fleet, format: DriftFormat, *, is_all: bool) -> str:
+    from proxyctl.render.drift import drifts_json, drifts_text
     from proxyctl.render.prometheus import drift_prometheus
 
     match format:
-        case DriftFormat.TEXT if is_fleet:
-            return fleet_drift_text(found, style())
         case DriftFormat.TEXT:
-            return drift_text(found.only_plan(), style())
-        case DriftFormat.JSON if is_fleet:
-            return fleet_drift_json(found)
+            return drifts_text(found, style(), is_all=is_all)
         case DriftFormat.JSON:
-            return drift_json(found.only_plan())
+            return drifts_json(found, is_all=is_all)
         case DriftFormat.PROMETHEUS:
-            plans = [one.own_plan for one in found.planned]
-            return drift_prometheus(plans, found.failed if is_fleet else None)
+            return drift_prometheus(found, is_all=is_all)
 
 
 def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Replay]:
     """Return the plan of an instance, and a replay of the digests that it has seen."""
-    from proxyctl.fleet.outcome import Fleet, Planned
+    from proxyctl.fleet.outcome import Fleet
     from proxyctl.plan.files import plan_with_sides
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.replay.result import replay
@@ -186,7 +178,7 @@ def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Replay]:
     with target.connect() as client:
         plan, sides = plan_with_sides(client, target.files, options)
         table = read_digests(client)
-    found = Fleet([Planned(plan.name, plan.address, plan)])
+    found = Fleet.of(plan)
     with progress("replaying digests", len(table.rows)) as tell:
         return found, replay(table, sides, limit=_LISTED, progress=tell)
 
@@ -195,45 +187,40 @@ _LISTED = 5
 """Digests of each kind listed after a plan."""
 
 
-def _plan_output(fleet: Fleet, format: PlanFormat, report: Replay | None, *, is_fleet: bool) -> str:
-    from proxyctl.render.fleet_text import fleet_text
-    from proxyctl.render.plan_machine import fleet_json, plan_json
-    from proxyctl.render.plan_markdown import LONGEST, fleet_markdown, plan_markdown
-    from proxyctl.render.plan_sql import plan_sql
-    from proxyctl.render.plan_text import plan_text
+def _plan_output(fleet: Fleet, format: PlanFormat, report: Replay | None, *, is_all: bool) -> str:
+    from proxyctl.render.comment import plans_markdown
+    from proxyctl.render.plan import plans_json, plans_text
+    from proxyctl.render.script import plan_sql
 
-    if is_fleet:
-        match format:
-            case PlanFormat.JSON:
-                return fleet_json(fleet)
-            case PlanFormat.MARKDOWN:
-                return fleet_markdown(fleet)
-            case _:
-                return fleet_text(fleet, style())
-    found = fleet.only_plan()
+    if report is not None:
+        return _output_with_replay(fleet, format, report)
     match format:
         case PlanFormat.TEXT:
-            return plan_text(found, style()) + _appended(report)
+            return plans_text(fleet, style(), is_all=is_all)
         case PlanFormat.JSON:
-            if report is None:
-                return plan_json([found])
-            from proxyctl.render.replay_machine import plan_json_with
-
-            return plan_json_with(found, report)
+            return plans_json(fleet, is_all=is_all)
         case PlanFormat.MARKDOWN:
-            if report is None:
-                return plan_markdown([found])
-            from proxyctl.render.replay_markdown import replay_markdown
-
-            text = replay_markdown(report)
-            return f"{plan_markdown([found], limit=LONGEST - len(text))}\n{text}"
+            return plans_markdown(fleet, is_all=is_all)
         case PlanFormat.SQL:
-            return plan_sql([found])
+            return plan_sql(fleet.only_plan())
 
 
-def _appended(report: Replay | None) -> str:
-    if report is None:
-        return ""
-    from proxyctl.render.replay_text import appended_text
+def _output_with_replay(fleet: Fleet, format: PlanFormat, report: Replay) -> str:
+    """Return the plan of one instance, with what becomes of its digests."""
+    from proxyctl.render.comment import LONGEST, plans_markdown
+    from proxyctl.render.plan import PLAN, plans_json, plans_text
+    from proxyctl.render.replay import REPLAYED, appended_text, replay_markdown
 
-    return "\n" + appended_text(report, style())
+    match format:
+        case PlanFormat.JSON:
+            replayed = REPLAYED.encode(report)
+            return plans_json(
+                fleet, is_all=False, instance=lambda plan: PLAN.encode(plan, replay=replayed)
+            )
+        case PlanFormat.MARKDOWN:
+            text = replay_markdown(report)
+            plan_part = plans_markdown(fleet, is_all=False, limit=LONGEST - len(text))
+            return f"{plan_part}\n{text}"
+        case _:
+            text = appended_text(report, style())
+            return f"{plans_text(fleet, style(), is_all=False)}\n{text}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -169,7 +168,7 @@ def _requests(
 
 def _write_lines(explainer: Explainer, requests: Iterable[Request]) -> None:
     """Write the batch form, many lines per write."""
-    from proxyctl.render.explain_machine import batch_line
+    from proxyctl.render.explain import batch_line
 
     waiting: list[str] = []
     try:
@@ -184,15 +183,14 @@ def _write_lines(explainer: Explainer, requests: Iterable[Request]) -> None:
 
 
 def _write_json(explainer: Explainer, requests: Iterable[Request], *, is_batch: bool) -> None:
-    from proxyctl.render.explain_machine import explain_json
+    from proxyctl.render.explain import EXPLAINED, QUERIES
 
-    found = [explain_json(explainer.answer(one)) for one in requests]
-    whole = {"format": 1, "queries": found} if is_batch else {"format": 1, **found[0]}
-    write(json.dumps(whole, indent=2) + "\n")
+    answers = [explainer.answer(one) for one in requests]
+    write(QUERIES.document(answers) if is_batch else EXPLAINED.document(answers[0]))
 
 
 def _write_texts(explainer: Explainer, requests: Iterable[Request], *, lists_all: bool) -> None:
-    from proxyctl.render.explain_text import explain_text
+    from proxyctl.render.explain import explain_text
 
     for number, request in enumerate(requests):
         text = explain_text(explainer.answer(request), lists_all=lists_all, style=style())
@@ -221,8 +219,12 @@ def run_tests(
     The files' own rules are asked; with --host, --port, --socket or --instance those that this
     instance runs with.
     """
-    from proxyctl.render.routing_tests_machine import junit_xml, routing_tests_json
-    from proxyctl.render.routing_tests_text import coverage_text, routing_tests_text
+    from proxyctl.render.tests import (
+        coverage_text,
+        junit_xml,
+        routing_tests_json,
+        routing_tests_text,
+    )
     from proxyctl.routing.tests import run, unreached
 
     begun = time.monotonic()
@@ -284,8 +286,7 @@ def replay(
 ) -> int:
     """Show what the files would change for the queries that the instance has seen."""
     from proxyctl.plan.files import routing_change_of
-    from proxyctl.render.replay_machine import replay_json
-    from proxyctl.render.replay_text import replay_text
+    from proxyctl.render.replay import replay_json, replay_text
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.replay.result import replay as replayed

@@ -28,7 +28,7 @@ def rules(
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Show hits of the query rules in force, and the rules that nothing has hit."""
-    from proxyctl.render.rules_text import rules_json, rules_text
+    from proxyctl.render.rules import RULES, rules_text
     from proxyctl.stats.read import read_rule_hits
     from proxyctl.stats.rule_hits import rule_report
 
@@ -42,7 +42,7 @@ def rules(
         name = client.login.name or client.address
         report = rule_report(name, client.address, client.version_text, sample, earlier)
     if format is TextFormat.JSON:
-        write(rules_json(report))
+        write(RULES.document(report))
     else:
         write(rules_text(report, style(), width=columns()))
     return ExitCode.DONE

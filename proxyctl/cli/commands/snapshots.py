@@ -24,7 +24,7 @@ from proxyctl.cli.output import say, style, write, write_to_stderr
 from proxyctl.errors import ExitCode
 
 if TYPE_CHECKING:
-    from proxyctl.plan.plan import Plan
+    from proxyctl.fleet.outcome import Fleet
 
 
 def rollback(
@@ -49,9 +49,9 @@ def rollback(
 ) -> int:
     """Restore the configuration from a snapshot."""
     from proxyctl.apply.apply import ApplyRequest, applied, apply_planned
-    from proxyctl.fleet.outcome import Fleet, Planned
-    from proxyctl.render.apply_text import apply_json, apply_text
-    from proxyctl.render.history_text import taken_when
+    from proxyctl.fleet.outcome import Fleet
+    from proxyctl.render.apply import apply_json, apply_text
+    from proxyctl.render.history import taken_when
     from proxyctl.snapshots import folder
     from proxyctl.snapshots.rollback import check_fit, rollback_plan
     from proxyctl.snapshots.snapshot import ROLLBACK
@@ -62,13 +62,13 @@ def rollback(
         back_to = folder.read(folder.find(client.address, which))
         check_fit(client, back_to)
         say(f"back to {back_to.name}, {taken_when(back_to.header)}")
-        if dry_run:
-            write(_plan_output(rollback_plan(client, back_to, options)[0], is_text=is_text))
-            return ExitCode.DONE
         shown = None
-        if not auto_approve:
+        if dry_run or not auto_approve:
             shown, _ = rollback_plan(client, back_to, options)
-            fleet = Fleet([Planned(shown.name, shown.address, shown)])
+            fleet = Fleet.of(shown)
+            if dry_run:
+                write(_plan_output(fleet, is_text=is_text))
+                return ExitCode.DONE
             approve(fleet, write if is_text else write_to_stderr, verb="rollback")
         request = ApplyRequest(
             options,
@@ -89,24 +89,23 @@ def rollback(
     return ExitCode.DONE if follows else ExitCode.INCOMPLETE
 
 
-def _plan_output(found: Plan, *, is_text: bool) -> str:
-    from proxyctl.render.plan_machine import plan_json
-    from proxyctl.render.plan_text import plan_text
+def _plan_output(fleet: Fleet, *, is_text: bool) -> str:
+    from proxyctl.render.plan import plans_json, plans_text
 
-    return plan_text(found, style()) if is_text else plan_json([found])
+    return plans_text(fleet, style(), is_all=False) if is_text else plans_json(fleet, is_all=False)
 
 
 def history(
     files: FileOptions, connection: ConnectionOptions, format: FormatOption = TextFormat.TEXT
 ) -> int:
     """List the snapshots of an instance, newest first. Needs no ProxySQL."""
-    from proxyctl.render.history_text import history_json, history_text
+    from proxyctl.render.history import HISTORY, history_text
     from proxyctl.snapshots import folder
 
     address = chosen_address(files, connection)
     found = folder.history(address)
     if format is TextFormat.JSON:
-        write(history_json(address, found))
+        write(HISTORY.document(found, address=address))
     elif found:
         write(history_text(found, style()))
     else:
@@ -118,14 +117,14 @@ def snapshot(
     files: FileOptions, connection: ConnectionOptions, format: FormatOption = TextFormat.TEXT
 ) -> int:
     """Keep what the instance holds now, in all three layers."""
-    from proxyctl.render.history_text import taken_json
+    from proxyctl.render.history import TAKEN
     from proxyctl.snapshots.taking import take_by_hand
 
     with connected(files, connection) as client:
         taken = take_by_hand(client)
         address = client.address
     if format is TextFormat.JSON:
-        write(taken_json(address, taken.path, taken.tables, taken.rows))
+        write(TAKEN.document(taken, address=address))
     else:
         write(f"{taken.path}\n")
     return ExitCode.DONE

@@ -169,13 +169,11 @@ def _live(files: FileOptions, connection: ConnectionOptions, first: Tally) -> Ta
 
 
 def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: bool) -> str:
-    from proxyctl.render.digest_diff_machine import digest_diff_json
-    from proxyctl.render.digest_diff_markdown import digest_diff_markdown
-    from proxyctl.render.digest_diff_text import digest_diff_text
+    from proxyctl.render.digest_diff import DIFF, digest_diff_markdown, digest_diff_text
 
     match format:
         case DiffFormat.JSON:
-            return digest_diff_json(diff)
+            return DIFF.document(diff)
         case DiffFormat.MARKDOWN:
             return digest_diff_markdown(diff)
         case DiffFormat.TEXT:

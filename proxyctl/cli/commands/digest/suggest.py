@@ -97,9 +97,7 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
 
 
 def _output(found: Suggestions, format: SuggestFormat) -> str:
-    from proxyctl.render.digest_suggest_machine import suggest_json
-    from proxyctl.render.digest_suggest_markdown import suggest_markdown
-    from proxyctl.render.digest_suggest_text import suggest_text
+    from proxyctl.render.digest_suggest import suggest_json, suggest_markdown, suggest_text
     from proxyctl.stats.suggest.files import rules_yaml
 
     def rules_text(rules: Sequence[Mapping[str, Value]]) -> str:

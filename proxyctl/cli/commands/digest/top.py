@@ -210,22 +210,21 @@ def _seen_since(text: str | None) -> SeenSince | None:
 
 
 def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
+    from proxyctl.render.digest_top import (
+        TOP,
+        digest_top_csv,
+        digest_top_markdown,
+        digest_top_text,
+    )
+
     match format:
         case TopFormat.TEXT:
-            from proxyctl.render.digest_top_text import digest_top_text
-
             return digest_top_text(top, style(), width=columns(), has_whole_texts=has_whole_texts)
         case TopFormat.JSON:
-            from proxyctl.render.digest_top_machine import digest_top_json
-
-            return digest_top_json(top)
+            return TOP.document(top)
         case TopFormat.CSV:
-            from proxyctl.render.digest_top_machine import digest_top_csv
-
             return digest_top_csv(top)
         case TopFormat.MARKDOWN:
-            from proxyctl.render.digest_top_markdown import digest_top_markdown
-
             return digest_top_markdown(top)
         case TopFormat.PROMETHEUS:
             from proxyctl.render.prometheus import digest_top_prometheus

@@ -1,24 +1,33 @@
-"""A replay for a terminal: what changes by share of the query time, the biggest digests listed."""
+"""A replay: what changes by share of the query time, the biggest digests listed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from proxyctl.errors import counted
 from proxyctl.plan.guards.shard_moves import move_texts
 from proxyctl.plan.plan import ShardMove
-from proxyctl.render.style import PLAIN, Style, hostgroup, shown
+from proxyctl.render.encode import INSTANCE, Shape, document
+from proxyctl.render.explain import SOURCES
+from proxyctl.render.markdown import fenced
+from proxyctl.render.plan import SHARD_MOVE
+from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, shown
 from proxyctl.routing import Source
-from proxyctl.stats.model import Load
+from proxyctl.stats.model import Load, SeenDigest
 from proxyctl.stats.replay.outcome import Kind, Outcome
 from proxyctl.stats.replay.result import Entry, Flow, Replay
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
 
+_Of = TypeVar("_Of")
 WIDEST_TEXT = 110
 """Characters of a digest text that are shown."""
 MOST_FLOWS = 12
 _MOST_OUTCOMES = 3
+LONGEST_LIST = 12_000
+"""Characters of the list in a comment on a pull request."""
+_TITLE = "Replay of the digests that the instance has seen"
 _KINDS = {
     Kind.HOSTGROUP: "go to another hostgroup",
     Kind.REWRITTEN: "are rewritten otherwise",
@@ -36,20 +45,40 @@ NO_LITERALS = "a digest has no literals: rules on match_pattern cannot be told f
 
 def replay_text(report: Replay, moves: Sequence[ShardMove] = (), style: Style = PLAIN) -> str:
     """Return a whole replay."""
-    name = f"{report.name}  " if report.name != report.address else ""
-    head = f"{printable(name)}{printable(report.address)}  ProxySQL {printable(report.version)}"
-    lines = [style("bold", head), "", *_shard_lines(report, moves, style)]
-    lines += [*_summary_lines(report), "", *_list_lines(report, style)]
-    lines.append(style("bold", verdict(report)))
+    lines = [style("bold", instance_text(report)), ""]
+    lines += [*_shard_lines(report, moves, style), *_body(report, style)]
     return "\n".join(lines) + "\n"
 
 
 def appended_text(report: Replay, style: Style = PLAIN) -> str:
     """Return a replay as it stands behind a plan, which has its shard moves already."""
-    lines = [style("bold", "Replay of the digests that the instance has seen"), ""]
-    lines += [*_summary_lines(report), "", *_list_lines(report, style)]
-    lines.append(style("bold", verdict(report)))
+    lines = [style("bold", _TITLE), "", *_body(report, style)]
     return "\n".join(lines) + "\n"
+
+
+def replay_markdown(report: Replay, *, limit: int = LONGEST_LIST) -> str:
+    """Return the verdict, and a replay in a block that can be folded, to stand behind a plan."""
+    kept: list[str] = []
+    left = limit
+    for line in _body(report, PLAIN):
+        safe = fenced(line)
+        left -= len(safe) + 1
+        if left < 0:
+            kept.append("... more: see `proxyctl replay`")
+            break
+        kept.append(safe)
+    text = "\n".join(kept).rstrip("\n")
+    return (
+        f"**{verdict(report)}**\n\n<details><summary>{_TITLE}</summary>\n\n"
+        f"```text\n{text}\n```\n\n</details>\n"
+    )
+
+
+def _body(report: Replay, style: Style) -> Iterator[str]:
+    yield from _summary_lines(report)
+    yield ""
+    yield from _list_lines(report, style)
+    yield style("bold", verdict(report))
 
 
 def verdict(report: Replay) -> str:
@@ -96,7 +125,7 @@ def _list_lines(report: Replay, style: Style) -> Iterator[str]:
     names = report.hostgroup_names
     if report.flows:
         yield "Queries that go elsewhere, by hostgroups and rules:"
-        flows = sorted(report.flows.items(), key=lambda item: -item[1].sum_time)
+        flows = _by_time(report.flows)
         for flow, tally in flows[:MOST_FLOWS]:
             share = share_text(report.share(tally))
             yield f"  {share:>6}  {counted(tally.entries, 'digest'):<14}{flow_text(flow, names)}"
@@ -134,9 +163,12 @@ def _list_lines(report: Replay, style: Style) -> Iterator[str]:
         yield ""
 
 
+def _by_time(loads: Mapping[_Of, Load]) -> list[tuple[_Of, Load]]:
+    return sorted(loads.items(), key=lambda item: -item[1].sum_time)
+
+
 def _open_rules(report: Replay) -> Iterator[str]:
-    found = sorted(report.open_rules.items(), key=lambda item: -item[1].sum_time)
-    for (rule_id, column), tally in found[:MOST_FLOWS]:
+    for (rule_id, column), tally in _by_time(report.open_rules)[:MOST_FLOWS]:
         share = share_text(report.share(tally))
         digests = counted(tally.entries, "digest")
         yield f"  {share:>6}  {digests:<14}rule {rule_id}: {column} cannot be told"
@@ -217,3 +249,114 @@ def flow_text(flow: Flow, names: Mapping[int, str]) -> str:
         return f"{target}, {'no rule' if rule_id is None else f'rule {rule_id}'}"
 
     return f"{side(flow.before, flow.rule_before)} -> {side(flow.after, flow.rule_after)}"
+
+
+# -- JSON.
+
+
+def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
+    """Return a whole replay as JSON."""
+    head = REPLAY.encode(report, shard_moves=SHARD_MOVE.each(moves))
+    return document({**head, **REPLAYED.encode(report)})
+
+
+Part = tuple[Replay, Load]
+"""A part of a replay."""
+
+REPLAY: Shape[Replay] = Shape("replay", f"{INSTANCE} taken_at shard_moves")
+REPLAYED: Shape[Replay] = Shape(
+    "result of a replay",
+    "total unchanged changed undecided elsewhere not_compared texts next_query_flagIN flows digests"
+    " elsewhere_digests",
+    total=lambda one: PART.encode((one, one.total)),
+    unchanged=lambda one: PART.encode((one, one.unchanged)),
+    changed=lambda one: CHANGED.encode((one, one.changed), kinds=_kinds(one, one.certain)),
+    undecided=lambda one: UNDECIDED.encode(
+        (one, one.undecided), kinds=_kinds(one, one.possible), rules=_open_rules_of(one)
+    ),
+    elsewhere=lambda one: PART.encode((one, one.elsewhere)),
+    not_compared=lambda one: PART.encode((one, one.not_compared)),
+    next_query_flagIN=lambda one: one.flag_rules,
+    flows=lambda one: [_flow(one, flow, load) for flow, load in _by_time(one.flows)],
+    digests=lambda one: [
+        *(_entry(one, entry, "changed") for entry in one.moved),
+        *(_entry(one, entry, "undecided") for entry in one.open),
+    ],
+    elsewhere_digests=lambda one: [_entry(one, entry, "elsewhere") for entry in one.astray],
+)
+PART: Shape[Part] = Shape(
+    "part of a replay",
+    "digests count_star sum_time share",
+    digests=lambda one: one[1].entries,
+    count_star=lambda one: one[1].count_star,
+    sum_time=lambda one: one[1].sum_time,
+    share=lambda one: round(one[0].share(one[1]), 6),
+)
+CHANGED: Shape[Part] = PART.extended("part that changes", "kinds")
+UNDECIDED: Shape[Part] = PART.extended("part that cannot be told", "kinds rules")
+OPEN_RULE: Shape[Part] = PART.extended("rule that cannot be told", "rule_id column")
+FLOW: Shape[Part] = PART.extended("way of digests", "current desired")
+SIDE: Shape[tuple[int | None, int | None]] = Shape(
+    "one side of a way",
+    "hostgroup rule_id",
+    hostgroup=lambda one: one[0],
+    rule_id=lambda one: one[1],
+)
+SEEN: Shape[SeenDigest] = Shape(
+    "digest of a replay, from stats_mysql_query_digest", " ".join(SeenDigest._fields)
+)
+ENTRY: Shape[Entry] = Shape(
+    "digest of a replay",
+    "status share kinds possible_kinds current desired undecided expected_hostgroups notes",
+    kinds=lambda one: sorted(one.verdict.certain),
+    possible_kinds=lambda one: sorted(one.verdict.possible),
+    current=lambda one: OUTCOME.each(one.verdict.before),
+    desired=lambda one: OUTCOME.each(one.verdict.after),
+    undecided=lambda one: UNTOLD.each(one.verdict.undecided),
+    expected_hostgroups=lambda one: (
+        None if one.verdict.expected is None else sorted(one.verdict.expected)
+    ),
+    notes=lambda one: one.verdict.notes,
+)
+UNTOLD: Shape[tuple[int, str]] = Shape(
+    "undecided of a digest",
+    "rule_id column",
+    rule_id=lambda one: one[0],
+    column=lambda one: one[1],
+)
+OUTCOME: Shape[Outcome] = Shape(
+    "what can become of a digest",
+    "hostgroup by rule_id cache_ttl rewritten OK_msg error_msg answered_by_proxysql settings",
+    by=lambda one: SOURCES[one.source],
+    rewritten=lambda one: bool(one.rewriting),
+    OK_msg=lambda one: _message(one, "OK_msg"),
+    error_msg=lambda one: _message(one, "error_msg"),
+    answered_by_proxysql=lambda one: one.answer is not None,
+    settings=lambda one: dict(one.settings),
+)
+
+
+def _kinds(report: Replay, loads: Mapping[Kind, Load]) -> dict[str, object]:
+    return {kind: PART.encode((report, loads.get(kind, Load()))) for kind in Kind}
+
+
+def _open_rules_of(report: Replay) -> list[dict[str, object]]:
+    return [
+        OPEN_RULE.encode((report, load), rule_id=rule_id, column=column)
+        for (rule_id, column), load in sorted(report.open_rules.items())
+    ]
+
+
+def _flow(report: Replay, flow: Flow, load: Load) -> dict[str, object]:
+    current = SIDE.encode((flow.before, flow.rule_before))
+    desired = SIDE.encode((flow.after, flow.rule_after))
+    return FLOW.encode((report, load), current=current, desired=desired)
+
+
+def _entry(report: Replay, entry: Entry, status: str) -> dict[str, object]:
+    share = round(report.share(entry.seen), 6)
+    return {**ENTRY.encode(entry, status=status, share=share), **SEEN.encode(entry.seen)}
+
+
+def _message(outcome: Outcome, column: str) -> str | None:
+    return outcome.answer[1] if outcome.answer and outcome.answer[0] == column else None

@@ -1,13 +1,15 @@
-"""What came of routing tests, for people: a dot each, and for a failure the chain and a diff."""
+"""Results of routing tests: a dot each, and for a failure the chain and a diff; JSON, JUnit."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from xml.etree import ElementTree
 
 from proxyctl.errors import counted
-from proxyctl.render.explain_text import chain_lines, cut, end_lines, session_text
+from proxyctl.render.encode import ABSENT, Shape
+from proxyctl.render.explain import chain_lines, cut, end_lines, session_text
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing.explain import Cells, Explainer
 from proxyctl.routing.rule import Rule
@@ -124,3 +126,81 @@ def _matcher(cells: Cells) -> str:
         if value is not None:
             return f"  {shown(value, limit=60)}"
     return ""
+
+
+def routing_tests_json(results: Sequence[Result], unreached: Iterable[Rule] | None) -> str:
+    """Return everything as JSON. `unreached` None: coverage was not asked for."""
+    rules = ABSENT if unreached is None else [rule.rule_id for rule in unreached]
+    return TESTS.document(results, unreached_rules=rules)
+
+
+TESTS: Shape[Sequence[Result]] = Shape(
+    "test",
+    "passed failed tests unreached_rules",
+    passed=lambda results: sum(one.passed for one in results),
+    failed=lambda results: sum(not one.passed for one in results),
+    tests=lambda results: TEST.each(results),
+)
+TEST: Shape[Result] = Shape(
+    "one test",
+    "name path line query username passed failures destination_hostgroup matched_rules"
+    " unverified_rules",
+    name=lambda one: one.test.name,
+    path=lambda one: one.test.where.path,
+    line=lambda one: one.test.where.line,
+    query=lambda one: one.test.query,
+    username=lambda one: one.test.username,
+    failures=lambda one: FAILURE.each(one.failures),
+    destination_hostgroup=lambda one: one.answer.route.destination_hostgroup,
+    matched_rules=lambda one: one.answer.route.matched_rules,
+    unverified_rules=lambda one: sorted(one.answer.unverified),
+)
+FAILURE: Shape[Failure] = Shape("failure of a test", "key expected found")
+
+
+def junit_xml(results: Sequence[Result], seconds: float) -> str:
+    """Return a JUnit report: one suite a file, one case a test. Units: seconds for all of it."""
+    root = ElementTree.Element("testsuites")
+    by_file: dict[str, list[Result]] = {}
+    for result in results:
+        by_file.setdefault(result.test.where.path, []).append(result)
+    for path, members in by_file.items():
+        failed = sum(not result.passed for result in members)
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=printable(path),
+            tests=str(len(members)),
+            failures=str(failed),
+            errors="0",
+            skipped="0",
+            time=f"{seconds * len(members) / len(results):.3f}",
+        )
+        for result in members:
+            _add_case(suite, result)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
+
+
+def _add_case(suite: ElementTree.Element, result: Result) -> None:
+    test = result.test
+    case = ElementTree.SubElement(
+        suite,
+        "testcase",
+        classname=printable(test.where.path),
+        name=printable(test.title),
+        file=printable(test.where.path),
+        line=str(test.where.line),
+        time="0",
+    )
+    if result.passed:
+        return
+    names = result.answer.explainer.names
+    parts = [
+        f"{one.key}: expected {value_text(one.key, one.expected, names)},"
+        f" found {value_text(one.key, one.found, names)}"
+        for one in result.failures
+    ]
+    failure = ElementTree.SubElement(case, "failure", message="; ".join(parts))
+    failure.text = "\n".join(failure_lines(result))

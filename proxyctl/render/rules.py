@@ -1,19 +1,17 @@
-"""Hits of query rules for a terminal and as JSON."""
+"""Hits of query rules, and how a rule reads on one line."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 
 from proxyctl.catalog import Value
-from proxyctl.render.style import PLAIN, Style, shown
-from proxyctl.render.wrapped import wrapped
+from proxyctl.render.encode import INSTANCE, Shape
+from proxyctl.render.style import PLAIN, Style, instance_text, shown, wrapped
+from proxyctl.render.table import Column, aligned
 from proxyctl.stats.rule_hits import RuleHits, RuleReport
 from proxyctl.stats.units import count_text, number_text, share_text
-from proxyctl.text import printable
 
-FORMAT = 1
 _WIDEST = 60
 """Characters of a pattern or the like that are shown."""
 _CRITERIA = (
@@ -43,9 +41,7 @@ _HIDDEN = {"flagIN": 0}
 
 def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = 100) -> str:
     """Return the report: rules in the order in which they are tried, each on a line of its own."""
-    name = f"{printable(report.name)}  " if report.name != report.address else ""
-    head = f"{name}{printable(report.address)}  ProxySQL {printable(report.version)}"
-    lines = [style("bold", head)]
+    lines = [style("bold", instance_text(report))]
     if not report.rules:
         return "\n".join([*lines, "No query rules at RUNTIME."]) + "\n"
     since = "since the rules were last loaded"
@@ -65,19 +61,21 @@ def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = 100) ->
 
 def _table(report: RuleReport, style: Style) -> Iterator[str]:
     has_rates = report.interval_s is not None and not report.was_reloaded
-    heads = ("rule", "hits", *(["hits/s"] if has_rates else []), "share")
-    cells = [heads, *(_figures(rule, has_rates=has_rates) for rule in report.rules)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    yield style("dim", _aligned(heads, widths))
-    for rule, figures in zip(report.rules, cells[1:], strict=True):
-        line = f"{_aligned(figures, widths)}  {rule_text(rule.cells)}"
+    columns = [column for column in _COLUMNS if has_rates or column is not _RATE]
+    head, *lines = aligned(columns, report.rules)
+    yield style("dim", head)
+    for rule, line in zip(report.rules, lines, strict=True):
         yield line if rule.hits else style("change", line)
 
 
-def _figures(rule: RuleHits, *, has_rates: bool) -> tuple[str, ...]:
-    rate = [number_text(round(rule.per_s or 0, 2))] if has_rates else []
-    share = share_text(rule.share) if rule.share else "-"
-    return (str(rule.rule_id), f"{rule.hits:,}", *rate, share)
+_RATE: Column[RuleHits] = Column("hits/s", lambda one: number_text(round(one.per_s or 0, 2)))
+_COLUMNS: tuple[Column[RuleHits], ...] = (
+    Column("rule", lambda one: str(one.rule_id)),
+    Column("hits", lambda one: f"{one.hits:,}"),
+    _RATE,
+    Column("share", lambda one: share_text(one.share) if one.share else "-"),
+    Column("", lambda one: rule_text(one.cells), is_number=False),
+)
 
 
 def rule_text(cells: Mapping[str, Value]) -> str:
@@ -102,35 +100,20 @@ def rule_text(cells: Mapping[str, Value]) -> str:
     return f"{', '.join(criteria) or 'every query'} -> {', '.join(effects) or 'nothing'}"
 
 
-def rules_json(report: RuleReport) -> str:
-    """Return the report as JSON. Shape: docs/reference/json-digests.md."""
-    document = {
-        "format": FORMAT,
-        "name": report.name,
-        "address": report.address,
-        "version": report.version,
-        "loaded_at": report.loaded_at,
-        "interval_s": report.interval_s,
-        "was_reloaded": report.was_reloaded,
-        "hits": report.total,
-        "never_hit": list(report.never_hit),
-        "rules": [
-            {
-                "rule_id": rule.rule_id,
-                "hits": rule.hits,
-                "share": round(rule.share, 6),
-                "hits_per_s": None if rule.per_s is None else round(rule.per_s, 3),
-                "rule": {name: cell for name, cell in rule.cells.items() if cell is not None},
-            }
-            for rule in report.rules
-        ],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
-
-
 def _moment(unix_s: int) -> str:
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+RULES: Shape[RuleReport] = Shape(
+    "rules",
+    f"{INSTANCE} loaded_at interval_s was_reloaded hits never_hit rules",
+    hits=lambda one: one.total,
+    rules=lambda one: RULE.each(one.rules),
+)
+RULE: Shape[RuleHits] = Shape(
+    "rule with its hits",
+    "rule_id hits share hits_per_s rule",
+    share=lambda one: round(one.share, 6),
+    hits_per_s=lambda one: None if one.per_s is None else round(one.per_s, 3),
+    rule=lambda one: {name: cell for name, cell in one.cells.items() if cell is not None},
+)

@@ -11,7 +11,7 @@ import pytest
 from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.plan.steps import with_images
-from proxyctl.render.plan_sql import plan_sql
+from proxyctl.render.script import plan_sql
 from tests.support.build import desired, diff, module_plan, rows
 from tests.support.servers import Instance
 
@@ -35,7 +35,7 @@ def new_user(password):
 
 def test_refusals_come_first():
     refusals = [Refusal("max_deletes", "too many\nrows", "--force"), Refusal("other", "no")]
-    lines = plan_sql([plan_of(new_rule(), refusals=refusals)]).splitlines()
+    lines = plan_sql(plan_of(new_rule(), refusals=refusals)).splitlines()
     assert lines[:3] == [
         r"-- apply would refuse: too many\nrows; allow with --force",
         "-- apply would refuse: no",
@@ -46,7 +46,7 @@ def test_refusals_come_first():
 def test_a_module_with_a_masked_secret_is_a_comment_and_another_is_not():
     gone = rows(USERS, {"username": "eve", "password": "x"})
     users = diff(desired(USERS, {"username": "app", "password": "secret"}), gone)
-    text = plan_sql([plan_of(new_rule(), users)])
+    text = plan_sql(plan_of(new_rule(), users))
     assert "secret'" not in text
     runnable = [line for line in text.splitlines() if not line.startswith("-- ")]
     assert [line.split(" (")[0] for line in runnable] == [
@@ -60,15 +60,15 @@ def test_a_module_with_a_masked_secret_is_a_comment_and_another_is_not():
 
 
 def test_a_password_that_is_the_mask_itself_is_no_secret_that_is_lost():
-    assert "\nINSERT INTO mysql_users" in plan_sql([plan_of(new_user("***"))])
+    assert "\nINSERT INTO mysql_users" in plan_sql(plan_of(new_user("***")))
 
 
 def test_without_save_there_is_no_save():
-    assert "SAVE" not in plan_sql([plan_of(new_rule(), saves=False)])
+    assert "SAVE" not in plan_sql(plan_of(new_rule(), saves=False))
 
 
 def test_a_line_is_a_statement_whatever_a_value_holds():
-    text = plan_sql([plan_of(new_rule(comment="a\n-- b;\rDROP\x1b[2J"))])
+    text = plan_sql(plan_of(new_rule(comment="a\n-- b;\rDROP\x1b[2J")))
     assert len(text.splitlines()) == 4
     assert not re.search(r"[\x00-\x09\x0b-\x1f]", text)
 
@@ -86,7 +86,7 @@ def test_a_client_sets_no_mask_and_reads_every_value_as_it_is(sandbox_instance: 
     login = ["-h", where.host, "-P", str(where.port), f"-u{where.user}", f"-p{where.password}"]
     done = subprocess.run(
         [str(CLIENT), "--no-defaults", *login],
-        input=plan_sql([plan_of(*diffs)]),
+        input=plan_sql(plan_of(*diffs)),
         text=True,
         capture_output=True,
         check=False,

@@ -1,19 +1,18 @@
-"""The snapshots of an instance, for people and for machines. No cell of them is shown."""
+"""The snapshots of an instance. No cell of them is shown."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 from proxyctl.errors import counted
 from proxyctl.plan.change import ADD, CHANGE, DELETE
+from proxyctl.render.encode import Shape
 from proxyctl.render.style import PLAIN, Style
 from proxyctl.snapshots.snapshot import BY_HAND, Header, Kept
+from proxyctl.snapshots.taking import Taken
 from proxyctl.text import printable
 
-FORMAT = 1
+_ACTIONS = {ADD: "added", CHANGE: "changed", DELETE: "deleted"}
 
 
 def history_text(found: Sequence[Kept], style: Style = PLAIN) -> str:
@@ -48,8 +47,7 @@ def taken_when(header: Header) -> str:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    words = ((ADD, "added"), (CHANGE, "changed"), (DELETE, "deleted"))
-    return ", ".join(f"{counts[action]} {word}" for action, word in words if counts.get(action))
+    return ", ".join(f"{counts[one]} {word}" for one, word in _ACTIONS.items() if counts.get(one))
 
 
 def _size(size: int) -> str:
@@ -58,46 +56,27 @@ def _size(size: int) -> str:
     return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1_000_000:,.0f} MB"
 
 
-def history_json(address: str, found: Sequence[Kept]) -> str:
-    """Return the snapshots as one document."""
-    document = {
-        "format": FORMAT,
-        "address": address,
-        "snapshots": [_object(kept) for kept in found],
-    }
-    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
-
-
-def _object(kept: Kept) -> dict[str, Any]:
-    header = kept.header
-    return {
-        "number": kept.number,
-        "name": kept.name,
-        "path": str(kept.path),
-        "bytes": kept.size,
-        "problem": kept.problem or None,
-        "taken_at": header and header.taken_at,
-        "version": header and header.version,
-        "before": header and header.before,
-        "sources": list(header.sources) if header else [],
-        "by": header and header.by,
-        "changes": [
-            {"module": module, **{action: counts.get(action, 0) for action in _ACTIONS}}
-            for module, counts in (header.changes if header else {}).items()
-        ],
-    }
-
-
-_ACTIONS = (ADD, CHANGE, DELETE)
-
-
-def taken_json(address: str, path: Path, tables: int, rows: int) -> str:
-    """Return what a snapshot by hand wrote."""
-    document = {
-        "format": FORMAT,
-        "address": address,
-        "path": str(path),
-        "tables": tables,
-        "rows": rows,
-    }
-    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+HISTORY: Shape[Sequence[Kept]] = Shape(
+    "history", "address snapshots", snapshots=lambda found: KEPT.each(found)
+)
+KEPT: Shape[Kept] = Shape(
+    "snapshot of history",
+    "number name path bytes problem taken_at version before sources by changes",
+    bytes=lambda one: one.size,
+    problem=lambda one: one.problem or None,
+    taken_at=lambda one: one.header and one.header.taken_at,
+    version=lambda one: one.header and one.header.version,
+    before=lambda one: one.header and one.header.before,
+    sources=lambda one: one.header.sources if one.header else (),
+    by=lambda one: one.header and one.header.by,
+    changes=lambda one: COUNTS.each(one.header.changes.items() if one.header else ()),
+)
+COUNTS: Shape[tuple[str, Mapping[str, int]]] = Shape(
+    "rows of a snapshot",
+    "module add change delete",
+    module=lambda one: one[0],
+    add=lambda one: one[1].get(ADD, 0),
+    change=lambda one: one[1].get(CHANGE, 0),
+    delete=lambda one: one[1].get(DELETE, 0),
+)
+TAKEN: Shape[Taken] = Shape("snapshot", "address path tables rows")

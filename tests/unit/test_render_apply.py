@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from proxyctl.apply.result import NEW, ApplyResult, ModuleResult
+from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.plan import Plan
-from proxyctl.render.apply_text import apply_json, apply_text
-from proxyctl.render.plan_machine import plan_json
+from proxyctl.render.apply import apply_json, apply_text
+from proxyctl.render.plan import plans_json
 from proxyctl.state.row import Where
 from tests.support.build import desired, diff, module_plan
 
@@ -54,7 +55,7 @@ def test_the_layers_of_every_module_are_in_the_json():
 
 
 def test_a_plan_as_json_has_places_and_no_secrets():
-    text = plan_json([plan_of()])
+    text = plans_json(Fleet.of(plan_of()), is_all=False)
     assert "s3cret" not in text
     (change,) = json.loads(text)["instances"][0]["modules"][0]["changes"]
     assert (change["table"], change["key"], change["action"]) == (USERS, ["app", 1], "add")

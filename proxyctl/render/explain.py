@@ -1,14 +1,17 @@
-"""What becomes of a query, for people: the rules tried and why, the rewriting, the destination."""
+"""What becomes of a query: the rules tried and why, the rewriting, the destination."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from proxyctl.errors import counted
+from proxyctl.render.encode import Shape
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import (
     FastRoutingUse,
+    Outcome,
     Reason,
     Request,
     Route,
@@ -17,7 +20,7 @@ from proxyctl.routing import (
     Step,
 )
 from proxyctl.routing.explain import Answer, Cells, text_of
-from proxyctl.routing.servers import Destination
+from proxyctl.routing.servers import Backend, Destination
 from proxyctl.text import printable
 
 LONGEST_TEXT = 2_000
@@ -267,3 +270,91 @@ def _unverified(answer: Answer) -> Iterator[str]:
     for rule_id, columns in answer.unverified.items():
         what = " and ".join(columns)
         yield f"caution      rule {rule_id}: unusual syntax in {what}: not verified"
+
+
+SOURCES = {
+    Source.RULE: "rule",
+    Source.FAST_ROUTING: "fast_routing",
+    Source.HINT: "hint",
+    Source.DEFAULT_HOSTGROUP: "default_hostgroup",
+    Source.NOTHING: None,
+}
+"""What chose a hostgroup, in JSON."""
+
+
+def batch_line(answer: Answer) -> str:
+    """Return one line of `--format jsonl`."""
+    return json.dumps(BATCH.encode(answer))
+
+
+BATCH: Shape[Answer] = Shape(
+    "query of a batch",
+    "digest_text digest matched_rules destination_hostgroup rewritten_query cache_ttl error_msg"
+    " OK_msg match_digest_text",
+    matched_rules=lambda one: one.route.matched_rules,
+    destination_hostgroup=lambda one: one.route.destination_hostgroup,
+    cache_ttl=lambda one: one.route.settings.get("cache_ttl"),
+    error_msg=lambda one: one.route.settings.get("error_msg"),
+    OK_msg=lambda one: one.route.settings.get("OK_msg"),
+    match_digest_text=lambda one: text_of(one.route.digest.text) if one.route.digest else None,
+)
+QUERIES: Shape[Iterable[Answer]] = Shape(
+    "explain --queries", "queries", queries=lambda answers: EXPLAINED.each(answers)
+)
+EXPLAINED: Shape[Answer] = BATCH.extended(
+    "explain",
+    "query username schemaname client_addr proxy_addr proxy_port flagIN digest_certain"
+    " hostgroup_name decided_by rule_id settings final_flagIN fast_routing fast_routing_key hints"
+    " special servers placed_by_monitor undecided loop outcomes rules",
+    query=lambda one: text_of(one.request.query),
+    username=lambda one: one.request.username,
+    schemaname=lambda one: one.request.schemaname,
+    client_addr=lambda one: one.request.client_addr,
+    proxy_addr=lambda one: one.request.proxy_addr,
+    proxy_port=lambda one: one.request.proxy_port,
+    flagIN=lambda one: one.request.flagIN,
+    digest_certain=lambda one: one.route.digest is None or one.route.digest.certain,
+    hostgroup_name=lambda one: _name_of(one.route.destination_hostgroup, one.explainer.names),
+    decided_by=lambda one: SOURCES[one.route.source],
+    rule_id=lambda one: one.route.rule_id,
+    settings=lambda one: one.route.settings,
+    final_flagIN=lambda one: one.route.flagIN,
+    fast_routing=lambda one: one.explanation.fast_routing.name.lower(),
+    fast_routing_key=lambda one: one.explanation.fast_key,
+    hints=lambda one: one.explanation.hints,
+    special=lambda one: one.route.special.what if one.route.special else None,
+    servers=lambda one: _servers(one.destination),
+    placed_by_monitor=lambda one: one.destination is not None and one.destination.family != "",
+    undecided=lambda one: one.route.undecided,
+    loop=lambda one: one.route.loop.rule_ids if one.route.loop else None,
+    outcomes=lambda one: OUTCOME.each(one.outcomes if one.route.drawn else ()),
+    rules=lambda one: STEP.each(one.explanation.steps),
+)
+SERVER: Shape[Backend] = Shape("server of a destination", "hostname port status weight")
+OUTCOME: Shape[Outcome] = Shape(
+    "way by chance",
+    "probability destination_hostgroup matched_rules",
+    destination_hostgroup=lambda one: one.route.destination_hostgroup,
+    matched_rules=lambda one: one.route.matched_rules,
+)
+STEP: Shape[Step] = Shape(
+    "rule that was looked at",
+    "rule_id matched reason broken unverified flagIN flagIN_after sets rewritten_query apply"
+    " started_again",
+    matched=lambda one: one.reason is None,
+    reason=lambda one: None if one.reason is None else one.reason.name.lower(),
+    flagIN=lambda one: one.flag,
+    flagIN_after=lambda one: one.flag_after,
+    rewritten_query=lambda one: text_of(one.rewritten),
+    apply=lambda one: one.applied,
+)
+
+
+def _name_of(hostgroup: int | None, names: Mapping[int, str]) -> str | None:
+    return None if hostgroup is None else names.get(hostgroup)
+
+
+def _servers(destination: Destination | None) -> list[dict[str, object]] | None:
+    if destination is None or not destination.is_known:
+        return None
+    return SERVER.each(destination.backends)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.plan.steps import with_images
-from proxyctl.render.plan_text import MOST_ADDED, plan_text, summary
+from proxyctl.render.plan import MOST_ADDED, counts_text, plan_text
 from proxyctl.render.style import Style
 from tests.support.build import desired, diff, module_plan, rows
 
@@ -35,7 +35,7 @@ def test_the_last_line_is_the_verdict():
 
 
 def test_an_apply_that_does_not_save_says_so():
-    assert summary(plan_of(saves=False)).endswith("1 LOAD, 0 SAVE.")
+    assert counts_text(plan_of(saves=False)).endswith("1 LOAD, 0 SAVE.")
 
 
 def test_a_long_list_of_new_rows_is_counted_and_every_deletion_is_listed():

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.plan import Plan, Refusal
-from proxyctl.render.plan_markdown import LONGEST, plan_markdown
+from proxyctl.render.comment import LONGEST, plans_markdown
 from tests.support.build import desired, diff, module_plan
 
 RULES, SERVERS = "mysql_query_rules", "mysql_servers"
@@ -24,19 +25,29 @@ def plan_of(rules=1, servers=0, **values):
     return Plan("px1", "h:6032", "2.7.1", modules)
 
 
+def comment(plan, **more):
+    return plans_markdown(Fleet.of(plan), is_all=False, **more)
+
+
+def fleet_of(plan, count):
+    """A fleet of instances that have equal plans, each its own."""
+    return Fleet([Planned(plan.name, plan.address, replace(plan)) for _ in range(count)])
+
+
 def counted(text, noun="row"):
     return sum(int(n) for n in re.findall(rf"\.\.\. and (\d+) more {noun}", text))
 
 
 def test_a_short_plan_is_not_cut():
-    text = plan_markdown([plan_of(rules=300)])
+    text = comment(plan_of(rules=300))
     assert text.count("\n+ rule ") == 300
     assert "more" not in text
 
 
 @pytest.mark.parametrize("plans", [1, 2, 5, 40])
 def test_a_long_plan_is_cut_at_a_row_and_says_how_many_are_missing(plans):
-    text = plan_markdown([plan_of(rules=2_500, servers=3)] * plans)
+    fleet = fleet_of(plan_of(rules=2_500, servers=3), plans)
+    text = plans_markdown(fleet, is_all=plans > 1)
     assert len(text) <= LONGEST
     assert len(text) > LONGEST // 2
     shown = text.count("### proxyctl plan")
@@ -48,9 +59,9 @@ def test_a_long_plan_is_cut_at_a_row_and_says_how_many_are_missing(plans):
 
 
 def test_one_row_that_is_too_long_is_counted():
-    text = plan_markdown([plan_of(replace_pattern="x" * 100, comment="y" * 500)], limit=400)
+    text = comment(plan_of(replace_pattern="x" * 100, comment="y" * 500), limit=400)
     assert "... and 1 more instance" in text
-    text = plan_markdown([plan_of(rules=40, comment="y" * 500)], limit=4_100)
+    text = comment(plan_of(rules=40, comment="y" * 500), limit=4_100)
     assert counted(text) > 0
     assert len(text) <= 4_100
 
@@ -61,14 +72,14 @@ def test_refusals_and_remarks_are_limited_too():
         refusals=[Refusal("x", f"row {n} {'long ' * 200}", "--force") for n in range(1_000)],
         left_alone=[f"row {n}" for n in range(10_000)],
     )
-    text = plan_markdown([plan])
+    text = comment(plan)
     assert len(text) <= LONGEST
     assert text.count("row ") > 40
     assert counted(text, "remark") > 10_000
 
 
 def test_no_text_ends_its_block():
-    text = plan_markdown([plan_of(comment=HOSTILE, match_digest=HOSTILE, replace_pattern=HOSTILE)])
+    text = comment(plan_of(comment=HOSTILE, match_digest=HOSTILE, replace_pattern=HOSTILE))
     inside = re.fullmatch(r".*?\n```diff\n(.*?)\n```\n\n</details>\n+", text, re.S)
     assert inside is not None
     assert all(line.startswith("+ ") for line in inside[1].splitlines())
@@ -83,7 +94,7 @@ def test_remarks_are_neither_markup_nor_html_nor_mentions():
         warnings=[HOSTILE],
         left_alone=[HOSTILE],
     )
-    text = plan_markdown([plan])
+    text = comment(plan)
     head, _, rest = text.partition("<details open>")
     assert rest.count("</details>") == 1
     assert "@o" not in head

@@ -11,14 +11,12 @@ from dataclasses import replace
 
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
-from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
-from proxyctl.plan.notes import entering_servers
+from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.plan.plan import ModulePlan, Plan
-from proxyctl.render.fleet_text import cluster_lines, names, told_in_sync
-from proxyctl.render.fleet_text import summary as fleet_summary
-from proxyctl.render.plan_text import cluster_line, no_changes, summary
-from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note, remark
-from proxyctl.text import printable
+from proxyctl.render.fleet import cluster_lines, in_sync_lines, names, summary
+from proxyctl.render.markdown import fenced, inline
+from proxyctl.render.plan import Shown, cluster_line, counts_text, no_changes, shown_changes
+from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note
 
 LONGEST = 60_000
 """Characters of the whole text. GitHub refuses a comment of more than 65,536."""
@@ -26,52 +24,54 @@ _LEAST = 4_000
 """Characters that one plan needs in any case; plans without that room are counted."""
 _REMARKS_SHARE = 3
 """Refusals and remarks have this part of the characters of a plan."""
-_TOLD_SHARE = 6
-"""What is said of instances in sync, and of clusters, has this part of all characters."""
+_FLEET_SHARE = 6
+"""Remarks on instances in sync, and on clusters, have this part of all characters."""
 _LONGEST_REMARK = 400
 _MOST_FAILED = 20
+_MARKS = {ADD: "+", DELETE: "-", CHANGE: "!"}
 
 
-def plan_markdown(plans: Iterable[Plan], *, limit: int = LONGEST) -> str:
-    """Return the plans as markdown, of at most `limit` characters in all."""
-    found = list(plans)
+def plans_markdown(fleet: Fleet, *, is_all: bool, limit: int = LONGEST) -> str:
+    """Return the plans, of at most `limit` characters in all.
+
+    `is_all`: of a fleet, each distinct plan once, with who has it.
+    """
+    if not is_all:
+        return _plans_text([fleet.only_plan()], limit)
+    begin = "\n".join([*_fleet_lines(fleet, limit), ""])
+    plans = [replace(alike[0].plan, name=names(alike)) for alike in fleet.alike]
+    return f"{begin}\n{_plans_text(plans, limit - len(begin))}" if plans else begin
+
+
+def _fleet_lines(fleet: Fleet, limit: int) -> Iterator[str]:
+    yield from (f"**{inline(summary(fleet))}**", "")
+    for one in fleet.failed[:_MOST_FAILED]:
+        yield f"- {inline(one.name[:100])}: {inline(one.error.message[:_LONGEST_REMARK])}"
+    if len(fleet.failed) > _MOST_FAILED:
+        yield f"- {_more(len(fleet.failed) - _MOST_FAILED, 'instance')}"
+    remarks = [f"- {_remark(text)}" for text in (*in_sync_lines(fleet), *cluster_lines(fleet))]
+    yield from _cut(remarks, limit // _FLEET_SHARE, "remark")
+
+
+def _plans_text(plans: Sequence[Plan], limit: int) -> str:
     texts: list[str] = []
-    left = limit - len(_more(len(found), "instance"))
-    for number, plan in enumerate(found):
+    left = limit - len(_more(len(plans), "instance"))
+    for number, plan in enumerate(plans):
         if left < _LEAST:
-            texts.append(_more(len(found) - number, "instance") + "\n")
+            texts.append(_more(len(plans) - number, "instance") + "\n")
             break
-        share = max(left // (len(found) - number), _LEAST)
+        share = max(left // (len(plans) - number), _LEAST)
         texts.append("\n".join(_plan_lines(plan, share)) + "\n")
         left -= len(texts[-1])
     return "".join(texts)
 
 
-def fleet_markdown(fleet: Fleet) -> str:
-    """Return the plans of many instances as markdown: each once, and who has it."""
-    lines = [f"**{_inline(fleet_summary(fleet))}**", ""]
-    lines += [
-        f"- {_inline(one.name[:100])}: {_inline(one.error.message[:_LONGEST_REMARK])}"
-        for one in fleet.failed[:_MOST_FAILED]
-    ]
-    if len(fleet.failed) > _MOST_FAILED:
-        lines.append(f"- {_more(len(fleet.failed) - _MOST_FAILED, 'instance')}")
-    told = [f"- {_remark(text)}" for text in (*told_in_sync(fleet), *cluster_lines(fleet))]
-    lines += _cut(told, LONGEST // _TOLD_SHARE, "remark")
-    begin = "\n".join([*lines, ""])
-    plans = [replace(alike[0].plan, name=names(alike)) for alike in fleet.alike]
-    return f"{begin}\n{plan_markdown(plans, limit=LONGEST - len(begin))}" if plans else begin
-
-
 def _plan_lines(plan: Plan, limit: int) -> list[str]:
-    name, version = _inline(plan.name[:100]), _inline(plan.version[:100])
-    lines = [f"### proxyctl plan: {name} (ProxySQL {version})", ""]
-    if plan.is_in_sync:
-        remarks = _cut(list(_remarks(plan)), limit // _REMARKS_SHARE, "remark")
-        return [*lines, no_changes(plan), "", *([*remarks, ""] if remarks else [])]
-    lines += [f"**{summary(plan)}**", ""]
-    remarks = _cut(list(_remarks(plan)), limit // _REMARKS_SHARE, "remark")
-    lines += [*remarks, ""] if remarks else []
+    name, version = inline(plan.name[:100]), inline(plan.version[:100])
+    verdict = no_changes(plan) if plan.is_in_sync else f"**{counts_text(plan)}**"
+    lines = [f"### proxyctl plan: {name} (ProxySQL {version})", "", verdict, ""]
+    if remarks := _cut(list(_remarks(plan)), limit // _REMARKS_SHARE, "remark"):
+        lines += [*remarks, ""]
     modules = [module for module in plan.modules if module.changes or module.does_something]
     blocks = [list(_blocks(plan, module)) for module in modules]
     frames = [_frame(module) for module in modules]
@@ -128,8 +128,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
 
 
 def _remark(text: str) -> str:
-    cut = text if len(text) <= _LONGEST_REMARK else f"{text[: _LONGEST_REMARK - 3]}..."
-    return _inline(cut)
+    return inline(text if len(text) <= _LONGEST_REMARK else f"{text[: _LONGEST_REMARK - 3]}...")
 
 
 def _frame(module: ModulePlan) -> list[str]:
@@ -143,36 +142,19 @@ def _frame(module: ModulePlan) -> list[str]:
 
 def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
     """Yield the lines of each row as one text."""
-    entering = entering_servers(module, plan.families)
-    for change in module.changes:
-        aside = remark(change, entering, plan.hostgroup_names)
-        yield "\n".join(_diff_lines(plan, change, aside))
+    for one in shown_changes(plan, module):
+        yield "\n".join(fenced(line) for line in _diff_lines(plan, one))
 
 
-def _diff_lines(plan: Plan, change: Change, aside: str) -> Iterator[str]:
-    mark = {ADD: "+", DELETE: "-", CHANGE: "!"}[change.action]
-    names = plan.hostgroup_names
-    beside = note(change, plan.source)
-    yield f"{mark} {_fenced(headline(change, names))}{f'  ({_fenced(beside)})' if beside else ''}"
+def _diff_lines(plan: Plan, one: Shown) -> Iterator[str]:
+    change, hostgroups = one.change, plan.hostgroup_names
+    mark, beside = _MARKS[change.action], note(change, plan.source)
+    yield f"{mark} {headline(change, hostgroups)}{f'  ({beside})' if beside else ''}"
     for field in listed_fields(change):
-        yield f"{mark}     {field.column}: {_fenced(field_text(change, field, names))}"
+        yield f"{mark}     {field.column}: {field_text(change, field, hostgroups)}"
     for other in change.further:
         for field in other.fields:
-            text = _fenced(field_text(other, field, names))
+            text = field_text(other, field, hostgroups)
             yield f"{mark}     {field.column}: {text}  ({layers_only(other)})"
-    if aside:
-        yield f"{mark}     {_fenced(aside)}"
-
-
-def _fenced(text: str) -> str:
-    """A row must not be able to close the code block."""
-    return printable(text).replace("```", "'''")
-
-
-def _inline(text: str) -> str:
-    """Return text that is no markup, no HTML and no mention of anybody."""
-    escaped = printable(text).replace("&", "&amp;")
-    for character in "\\`*_<>[]|~$":
-        escaped = escaped.replace(character, f"\\{character}")
-    # A zero-width space: a mention would be made of `@name` however it is escaped.
-    return escaped.replace("@", "@&#8203;")
+    if one.remark:
+        yield f"{mark}     {one.remark}"

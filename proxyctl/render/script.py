@@ -14,9 +14,9 @@ from proxyctl.state.sql import MASK, Statement, for_clients
 from proxyctl.text import printable
 
 
-def plan_sql(plans: Iterable[Plan]) -> str:
+def plan_sql(plan: Plan) -> str:
     """Return the statements of an apply, in its order; modules with a secret are comments."""
-    return "\n".join(line for plan in plans for line in _lines(plan)) + "\n"
+    return "\n".join(_lines(plan)) + "\n"
 
 
 def _lines(plan: Plan) -> Iterator[str]:

@@ -1,7 +1,7 @@
-"""Drift for people: which layers differ, what is there, and what the files say.
+"""Drift: which layers differ, what is there, and what the files say.
 
 An arrow would read as a change that somebody made, while an apply goes the other way: so this
-report has none.
+report has none. As JSON it is the plan that would end it, with the pattern of each difference.
 """
 
 from __future__ import annotations
@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from proxyctl.errors import counted
+from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.drift import Pattern, pattern_of
 from proxyctl.plan.plan import ModulePlan, Plan
+from proxyctl.render.encode import Shape
+from proxyctl.render.fleet import failures, fleet_of, names
+from proxyctl.render.plan import CHANGED, FIELD, MODULE, PLAN, plans_json, shown_changes
 from proxyctl.render.rows import (
     detail,
     field_text,
@@ -29,6 +33,26 @@ MOST_LISTED = 50
 """Rows of one pattern that are listed; the rest is counted."""
 
 _WORDS = {DELETE: "extra", ADD: "missing", CHANGE: "differs"}
+
+
+def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
+    """Return the drift. `is_all`: of a fleet, with those that could not be read, and the count.
+
+    Of instances without drift a fleet names those with servers that an operator took out.
+    """
+    if not is_all:
+        return drift_text(fleet.only_plan(), style)
+    parts = [drift_text(one.own_plan, style) for one in fleet.differing]
+    quiet = [drift_text(one.own_plan, style) for one in fleet.in_sync if one.plan.taken_out]
+    last = "".join([*quiet, _summary(fleet) + "\n"])
+    return "\n".join([*parts, *failures(fleet.failed, style), last])
+
+
+def _summary(fleet: Fleet) -> str:
+    parts = [f"{len(fleet.in_sync)} without drift"] if fleet.in_sync else []
+    if fleet.differing:
+        parts.append(f"{len(fleet.differing)} drifted: {names(fleet.differing)}")
+    return fleet_of(len(fleet.planned), parts, fleet.failed)
 
 
 def drift_text(plan: Plan, style: Style = PLAIN) -> str:
@@ -111,3 +135,29 @@ def _particulars(change: Change, names: Mapping[int, str]) -> Iterator[str]:
 def _wanted(change: Change, field: FieldChange, names: Mapping[int, str]) -> str:
     text = field_text(change, field, names)
     return text if is_variable(change) else f"{field.column} {text}"
+
+
+def drifts_json(fleet: Fleet, *, is_all: bool) -> str:
+    """Return the drift. `is_all`: of a fleet, with those that could not be read."""
+    return plans_json(fleet, is_all=is_all, instance=_instance)
+
+
+def _instance(plan: Plan) -> dict[str, object]:
+    modules = [
+        MODULE.encode((plan, module), changes=DRIFTED.each(shown_changes(plan, module)))
+        for module in plan.modules
+    ]
+    return PLAN.encode(plan, modules=modules)
+
+
+DRIFTED = CHANGED.extended(
+    "change in drift",
+    "elsewhere pattern",
+    elsewhere=lambda one: ELSEWHERE.each(one.change.elsewhere),
+    pattern=lambda one: pattern_of(one.change).name,
+)
+ELSEWHERE: Shape[Change] = Shape(
+    "what other layers hold",
+    "layers action fields",
+    fields=lambda one: {field.column: FIELD.encode(field) for field in one.fields},
+)

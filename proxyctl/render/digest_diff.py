@@ -1,0 +1,344 @@
+"""A comparison of two snapshots of digests: the totals, then what became of each digest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from proxyctl.render.encode import ABSENT, INSTANCE, Shape
+from proxyctl.render.markdown import code_span
+from proxyctl.render.style import PLAIN, Style, instance_text, seen_hostgroup, shown, wrapped
+from proxyctl.render.table import Column, aligned, markdown_table
+from proxyctl.stats.diff import (
+    LEAST_CALLS,
+    LEAST_CHANGE,
+    LEAST_EXPECTED,
+    LEAST_MOVE,
+    Diff,
+    Entry,
+    Remark,
+    Side,
+    Verdict,
+)
+from proxyctl.stats.model import Group, Load
+from proxyctl.stats.units import number_text, share_text, time_text
+from proxyctl.text import printable
+
+WIDTH = 100
+"""Of a line, unless told."""
+WIDEST_TEXT = 300
+"""Characters of a digest text in markdown."""
+_INDENT = 11
+_LEAST_A_SECOND = 0.1
+_RULE = (
+    f"slower, faster: at least {LEAST_CALLS} calls on both sides, and averages {LEAST_CHANGE:.0%}"
+    " apart,",
+    f"also without the slowest call; new, vanished: at least {LEAST_EXPECTED} calls were to be",
+    "expected, at the rate of the other side; few calls: too few to tell",
+)
+_WORDS = {verdict: verdict.replace("_", " ") for verdict in Verdict}
+_COLOURS = {
+    Verdict.SLOWER: "delete",
+    Verdict.FASTER: "add",
+    Verdict.NEW: "change",
+    Verdict.VANISHED: "change",
+    Verdict.SAME: "dim",
+    Verdict.FEW_CALLS: "dim",
+}
+
+
+# -- How the numbers read.
+
+
+def rate_text(rate: float) -> str:
+    """Return calls a second: `12.3/s`; few of them by the hour: `4.00/h`."""
+    if 0 < rate < _LEAST_A_SECOND:
+        return f"{number_text(rate * 3600)}/h"
+    return f"{number_text(rate)}/s"
+
+
+def change_text(before: float, after: float) -> str:
+    """Return how much more or less something became: `-65.7%`; '' where nothing was before."""
+    return f"{(after - before) / before:+.1%}" if before else ""
+
+
+def _moment_text(taken_at: int) -> str:
+    """Return unix seconds as a date and a time in UTC."""
+    try:
+        return f"{datetime.fromtimestamp(taken_at, UTC):%Y-%m-%d %H:%M:%S}"
+    except (ValueError, OverflowError, OSError):
+        return str(taken_at)
+
+
+class _Total(NamedTuple):
+    """A line of the summary."""
+
+    what: str
+    before: str
+    after: str
+    change: str = ""
+
+
+_TOTAL_COLUMNS: tuple[Column[_Total], ...] = (
+    Column("", lambda one: one.what, is_number=False),
+    Column("before", lambda one: one.before),
+    Column("after", lambda one: one.after),
+    Column("change", lambda one: one.change),
+)
+
+
+def _totals(diff: Diff) -> list[_Total]:
+    one, other = diff.before, diff.after
+    rate, rate_after = one.total.count_star / one.seconds, other.total.count_star / other.seconds
+    busy, busy_after = one.total.sum_time / one.seconds, other.total.sum_time / other.seconds
+    has_both = one.total.count_star and other.total.count_star
+    change = change_text(one.total.average, other.total.average) if has_both else ""
+    return [
+        _Total("until (UTC)", _moment_text(one.taken_at), _moment_text(other.taken_at)),
+        _Total("counted for", time_text(one.seconds * 1e6), time_text(other.seconds * 1e6)),
+        _Total("queries", rate_text(rate), rate_text(rate_after), change_text(rate, rate_after)),
+        _Total(
+            "query time",
+            f"{time_text(busy)}/s",
+            f"{time_text(busy_after)}/s",
+            change_text(busy, busy_after),
+        ),
+        _Total("average", _average(one.total) or "-", _average(other.total) or "-", change),
+    ]
+
+
+def _average(load: Load) -> str:
+    return time_text(load.average) if load.count_star else ""
+
+
+def _average_change(entry: Entry) -> str:
+    """Return how much slower or faster a digest became; '' where that cannot be told."""
+    is_known = entry.after.count_star and entry.verdict is not Verdict.FEW_CALLS
+    return change_text(entry.before.average, entry.after.average) if is_known else ""
+
+
+def _name(diff: Diff, entry: Entry) -> str:
+    """Return what an entry is about: its digest, and the other columns that were asked for."""
+    parts = []
+    for by, value in zip(diff.by, entry.key, strict=True):
+        text = shown(value, limit=60)
+        if by is Group.HOSTGROUP:
+            text = seen_hostgroup(int(value), diff.hostgroup_names)
+        parts.append(text if by is Group.DIGEST else f"{by} {text}")
+    return "  ".join(parts)
+
+
+def _hostgroups(calls: Mapping[int, int], names: Mapping[int, str]) -> str:
+    """Return where queries went: `10 (writer) 75.0%, query cache 25.0%`."""
+    total = sum(calls.values())
+    return ", ".join(
+        seen_hostgroup(number, names) + (f" {share_text(count / total)}" if len(calls) > 1 else "")
+        for number, count in sorted(calls.items(), key=lambda item: -item[1])
+    )
+
+
+def _moved_text(diff: Diff, entry: Entry, arrow: str) -> str:
+    """Return the hostgroups of a digest, those before and after where it moved."""
+    one = _hostgroups(entry.hostgroups_before, diff.hostgroup_names)
+    other = _hostgroups(entry.hostgroups_after, diff.hostgroup_names)
+    return f"{one} {arrow} {other}" if entry.is_moved else other or one
+
+
+def _counts(diff: Diff) -> str:
+    """Return how many of which kind there are, in one line."""
+    parts = [f"{count:,} {_WORDS[kind]}" for kind, count in diff.counts.items() if count]
+    if diff.moved:
+        parts.append(f"{diff.moved:,} moved to other hostgroups")
+    return ", ".join(parts) or "no digests"
+
+
+# -- Text.
+
+
+def digest_diff_text(
+    diff: Diff,
+    order: str,
+    style: Style = PLAIN,
+    *,
+    width: int = WIDTH,
+    has_whole_texts: bool = False,
+) -> str:
+    """Return a comparison, in lines of `width`. `has_whole_texts`: texts are not shortened."""
+    lines = [style("bold", instance_text(diff.after)), ""]
+    lines += [*aligned(_TOTAL_COLUMNS, _totals(diff)), ""]
+    for text in diff.remarks.values():
+        first, *others = wrapped(printable(text), width - 6)
+        lines += [style("refuse", "note: ") + first, *(f"      {line}" for line in others)]
+    if diff.remarks:
+        lines.append("")
+    if not diff.count:
+        return "\n".join([*lines, "No digest has any calls."]) + "\n"
+    lines += [style("bold", _counts(diff)), *(style("dim", text) for text in _RULE), ""]
+    for entry in diff.entries:
+        lines += _entry_lines(diff, entry, style, width, has_whole_texts=has_whole_texts)
+    left = diff.count - len(diff.entries)
+    lines.append(f"Listed by {order}." + (f" {left:,} more: --limit." if left else ""))
+    return "\n".join(lines) + "\n"
+
+
+def _entry_lines(
+    diff: Diff, entry: Entry, style: Style, width: int, *, has_whole_texts: bool
+) -> Iterator[str]:
+    word = style(_COLOURS[entry.verdict], f"{_WORDS[entry.verdict]:<{_INDENT}}")
+    moved = style("change", "  moved") if entry.is_moved else ""
+    reset = "  counters cleared in between" if entry.is_reset else ""
+    yield f"{word}{_name(diff, entry)}{moved}{reset}"
+    pad = " " * _INDENT
+    yield from (pad + line for line in _packed(_figures(diff, entry), width - _INDENT))
+    if entry.text:
+        limit = width - _INDENT
+        yield pad + (printable(entry.text) if has_whole_texts else shown(entry.text, limit=limit))
+
+
+def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
+    """Yield parts side by side, in as many lines as they need."""
+    line = ""
+    for part in parts:
+        longer = f"{line}   {part}" if line else part
+        if line and len(longer) > width:
+            yield line
+            longer = part
+        line = longer
+    yield line
+
+
+def _figures(diff: Diff, entry: Entry) -> Sequence[str]:
+    """Return the numbers of an entry, each as `before -> after`; of one side where it has one."""
+    rate, rate_after = map(rate_text, diff.rate(entry))
+    busy, busy_after = (f"{time_text(time)}/s" for time in diff.busy(entry))
+    average, average_after = _average(entry.before), _average(entry.after)
+    where = f"hostgroup {_moved_text(diff, entry, '->')}"
+    if not entry.after.count_star:
+        return f"was {busy}", rate, f"avg {average}", where
+    if not entry.before.count_star:
+        return f"time {busy_after}", rate_after, f"avg {average_after}", where
+    change = _average_change(entry)
+    averages = f"avg {average} -> {average_after}" + (f" ({change})" if change else "")
+    return f"time {busy} -> {busy_after}", f"{rate} -> {rate_after}", averages, where
+
+
+# -- Markdown.
+
+
+def digest_diff_markdown(diff: Diff) -> str:
+    """Return a comparison, to be pasted into a ticket. Texts of the server stand in code spans."""
+    lines = [f"**Digests before and after**, {code_span(instance_text(diff.after))}", ""]
+    lines += [*markdown_table(_TOTAL_COLUMNS, _totals(diff)), ""]
+    lines += [f"Note: {code_span(text)}\n" for text in diff.remarks.values()]
+    if not diff.count:
+        return "\n".join([*lines, "No digest has any calls."]) + "\n"
+    lines += [f"{_counts(diff)}.", "", *markdown_table(_entry_columns(diff), diff.entries)]
+    left = diff.count - len(diff.entries)
+    if left:
+        lines += ["", f"{left:,} more {'is' if left == 1 else 'are'} not listed."]
+    return "\n".join(lines) + "\n"
+
+
+def _entry_columns(diff: Diff) -> tuple[Column[Entry], ...]:
+    return (
+        Column("verdict", _verdict_text, is_number=False),
+        Column("time before", lambda one: f"{time_text(diff.busy(one)[0])}/s"),
+        Column("after", lambda one: f"{time_text(diff.busy(one)[1])}/s"),
+        Column("calls before", lambda one: rate_text(diff.rate(one)[0])),
+        Column("after", lambda one: rate_text(diff.rate(one)[1])),
+        Column("average before", lambda one: _average(one.before)),
+        Column("after", lambda one: _average(one.after)),
+        Column("change", _average_change),
+        Column("hostgroups", lambda one: _moved_text(diff, one, "→"), is_number=False),
+        Column("digest", lambda one: code_span(_name(diff, one)), is_number=False),
+        Column("text", _text_span, is_number=False),
+    )
+
+
+def _verdict_text(entry: Entry) -> str:
+    moved = ", moved" if entry.is_moved else ""
+    return f"{_WORDS[entry.verdict]}{moved}{', counters cleared' if entry.is_reset else ''}"
+
+
+def _text_span(entry: Entry) -> str:
+    return code_span(shown(entry.text, limit=WIDEST_TEXT)) if entry.text else ""
+
+
+# -- JSON.
+
+
+_LIMITS = {
+    "least_calls": LEAST_CALLS,
+    "least_change": LEAST_CHANGE,
+    "least_expected": LEAST_EXPECTED,
+    "least_move": LEAST_MOVE,
+}
+"""When an average counts as changed, or a digest as moved, new or vanished."""
+
+DIFF: Shape[Diff] = Shape(
+    "digest diff",
+    "before after remarks rule counts digests",
+    before=lambda one: _side(one.before),
+    after=lambda one: _side(one.after),
+    remarks=lambda one: REMARK.each(one.remarks.items()),
+    rule=lambda _: _LIMITS,
+    counts=lambda one: _counts_of(one),
+    digests=lambda one: [_entry(one, entry) for entry in one.entries],
+)
+REMARK: Shape[tuple[Remark, str]] = Shape(
+    "remark on a comparison",
+    "code message",
+    code=lambda one: one[0],
+    message=lambda one: one[1],
+)
+SIDE: Shape[Side] = Shape(
+    "side of a comparison",
+    f"{INSTANCE} taken_at uptime entries seconds",
+    entries=lambda one: one.count,
+)
+ENTRY: Shape[Entry] = Shape(
+    "digest of a comparison",
+    f"{' '.join(Group)} digest_text verdict moved reset before after",
+    **{group.value: lambda _: ABSENT for group in Group},
+    digest_text=lambda _: ABSENT,
+    moved=lambda one: one.is_moved,
+    reset=lambda one: one.is_reset,
+)
+FIGURES: Shape[tuple[Load, int]] = Shape(
+    "figures of a side",
+    "count_star sum_time average max_time sum_rows_sent sum_rows_affected calls_per_second"
+    " time_per_second hostgroups",
+    count_star=lambda one: one[0].count_star,
+    sum_time=lambda one: one[0].sum_time,
+    average=lambda one: round(one[0].average, 3),
+    max_time=lambda one: one[0].max_time,
+    sum_rows_sent=lambda one: one[0].sum_rows_sent,
+    sum_rows_affected=lambda one: one[0].sum_rows_affected,
+    calls_per_second=lambda one: round(one[0].count_star / one[1], 6),
+    time_per_second=lambda one: round(one[0].sum_time / one[1], 3),
+    hostgroups=lambda _: ABSENT,
+)
+
+
+def _counts_of(diff: Diff) -> dict[str, int]:
+    counts = {str(verdict): count for verdict, count in diff.counts.items()}
+    return {**counts, "moved": diff.moved, "digests": diff.count}
+
+
+def _side(side: Side) -> dict[str, object]:
+    return {**SIDE.encode(side), **FIGURES.encode((side.total, side.seconds))}
+
+
+def _entry(diff: Diff, entry: Entry) -> dict[str, object]:
+    columns: dict[str, object] = dict(zip(diff.by, entry.key, strict=True))
+    if Group.DIGEST in diff.by:
+        columns["digest_text"] = entry.text
+    before = (entry.before, diff.before.seconds)
+    after = (entry.after, diff.after.seconds)
+    return ENTRY.encode(
+        entry,
+        **columns,
+        before=FIGURES.encode(before, hostgroups=entry.hostgroups_before),
+        after=FIGURES.encode(after, hostgroups=entry.hostgroups_after),
+    )

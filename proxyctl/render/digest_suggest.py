@@ -1,0 +1,173 @@
+"""Suggestions from digests: the evidence, what a replay shows, and rules to paste."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from proxyctl.catalog import Value
+from proxyctl.render.encode import INSTANCE, Shape
+from proxyctl.render.markdown import code_block, inline
+from proxyctl.render.style import PLAIN, Style, shown, wrapped
+from proxyctl.render.table import Column, markdown_table
+from proxyctl.stats.suggest.found import Kind, Suggestion, Suggestions, threshold_rows
+from proxyctl.stats.units import count_text, time_text
+from proxyctl.text import printable
+
+RulesText = Callable[[Sequence[Mapping[str, Value]]], str]
+"""Rules as YAML to paste: a section mysql_query_rules."""
+
+_HEADINGS = {
+    Kind.READS: "reads on a writer",
+    Kind.CACHE: "worth caching",
+    Kind.SLOW: "slower than their peers",
+}
+WIDTH = 100
+"""Of a line, unless told. Rules stand on one line each, to be pasted."""
+_LONGEST_TEXT = 300
+
+
+def _title(found: Suggestions) -> str:
+    """Return the first line: where this is from, and how much of it there is."""
+    return printable(
+        f"{found.name}  ProxySQL {found.version}: {count_text(len(found.found), 'suggestion')} from"
+        f" {count_text(found.digests, 'digest')}, {count_text(found.count_star, 'call')},"
+        f" {time_text(found.sum_time)}"
+    )
+
+
+def _by_kind(found: Suggestions) -> Iterator[tuple[Kind, list[Suggestion]]]:
+    for kind in Kind:
+        if some := [one for one in found.found if one.kind is kind]:
+            yield kind, some
+
+
+def _digest_text(one: Suggestion) -> str:
+    return shown(one.digest_text, limit=_LONGEST_TEXT) if one.digest_text else ""
+
+
+# -- Text.
+
+
+def suggest_text(
+    found: Suggestions, rules_text: RulesText, style: Style = PLAIN, *, width: int = WIDTH
+) -> str:
+    """Return the suggestions: heading, digest, evidence, what is not known, and rules to paste."""
+    lines = [*(style("bold", line) for line in wrapped(_title(found), width)), ""]
+    for kind, some in _by_kind(found):
+        lines.append(style("bold", _HEADINGS[kind].upper()))
+        for one in some:
+            lines += _text_lines(one, rules_text, style, width)
+        if kind in found.left_out:
+            lines += [f"  ... {found.left_out[kind]:,} more: --limit", ""]
+    if not found.found:
+        lines += ["Nothing to suggest.", ""]
+    if found.proof:
+        lines += [*wrapped(found.proof, width), ""]
+    for kind, texts in found.unknown.items():
+        lines.append(style("dim", f"not known from digests, {_HEADINGS[kind]}:"))
+        for text in texts:
+            lines += wrapped(text, width, first="  - ", then="    ")
+        lines.append("")
+    for note in found.notes:
+        lines += wrapped(f"note: {printable(note)}", width, then="      ")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _text_lines(one: Suggestion, rules_text: RulesText, style: Style, width: int) -> Iterator[str]:
+    yield f"  {style('change', '*')} {printable(one.title)}"
+    if one.digest:
+        text = f"{one.digest}  {_digest_text(one)}"
+        yield from wrapped(text, width, first="    ", then="      ")
+    for text in (*one.says, one.proof):
+        if text:
+            yield from wrapped(printable(text), width, first="    ", then="    ")
+    if one.rules:
+        yield "    Paste into the files:"
+        yield from (style("add", f"      {line}") for line in rules_text(one.rules).splitlines())
+    yield ""
+
+
+# -- Markdown.
+
+
+def suggest_markdown(found: Suggestions, rules_text: RulesText) -> str:
+    """Return the suggestions; text of the server is escaped, or stands in a block of code."""
+    lines = [f"# {inline(_title(found))}", ""]
+    for kind, some in _by_kind(found):
+        lines += [f"## {_HEADINGS[kind].capitalize()}", ""]
+        for one in some:
+            lines += _markdown_lines(one, rules_text)
+        if kind in found.left_out:
+            lines += [f"{found.left_out[kind]:,} more: `--limit`.", ""]
+    if not found.found:
+        lines += ["Nothing to suggest.", ""]
+    if found.proof:
+        lines += [inline(found.proof), ""]
+    if found.unknown:
+        lines += ["## Not known from digests", ""]
+        lines += [
+            f"- {_HEADINGS[kind].capitalize()}: {inline(text)}"
+            for kind, texts in found.unknown.items()
+            for text in texts
+        ]
+        lines.append("")
+    if found.notes:
+        lines += ["## Notes", "", *(f"- {inline(note)}" for note in found.notes), ""]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+_EVIDENCE: tuple[Column[tuple[str, int | float | str | None]], ...] = (
+    Column("evidence", lambda one: one[0], is_number=False),
+    Column("value", lambda one: "" if one[1] is None else inline(str(one[1])), is_number=False),
+)
+
+
+def _markdown_lines(one: Suggestion, rules_text: RulesText) -> Iterator[str]:
+    yield from (f"### {inline(one.title)}", "")
+    if one.digest:
+        yield from (*code_block("sql", _digest_text(one)), "", f"Digest `{one.digest}`.", "")
+    for text in (*one.says, one.proof):
+        if text:
+            yield from (inline(text), "")
+    yield from (*markdown_table(_EVIDENCE, one.evidence.items()), "")
+    if one.rules:
+        rules = code_block("yaml", rules_text(one.rules).rstrip("\n"))
+        yield from ("Paste into the files:", "", *rules, "")
+
+
+# -- JSON.
+
+
+def suggest_json(found: Suggestions, rules_text: RulesText) -> str:
+    """Return the suggestions; `rules` by column, `yaml` the same to paste."""
+    made = [
+        SUGGESTION.encode(one, yaml=rules_text(one.rules) if one.rules else None)
+        for one in found.found
+    ]
+    return SUGGESTIONS.document(found, suggestions=made)
+
+
+SUGGESTIONS: Shape[Suggestions] = Shape(
+    "digest suggest",
+    f"{INSTANCE} taken_at digests count_star sum_time suggestions left_out proof unknown notes"
+    " thresholds",
+    proof=lambda one: one.proof or None,
+    unknown=lambda one: UNKNOWN.each(one.unknown.items()),
+    thresholds=lambda one: {row.name: row.value for row in threshold_rows(one.thresholds)},
+)
+SUGGESTION: Shape[Suggestion] = Shape(
+    "suggestion",
+    "kind title digest digest_text evidence says rules yaml proof",
+    digest=lambda one: one.digest or None,
+    digest_text=lambda one: one.digest_text or None,
+    rules=lambda one: [
+        {name: value for name, value in cells.items() if value is not None} for cells in one.rules
+    ],
+    proof=lambda one: one.proof or None,
+)
+UNKNOWN: Shape[tuple[Kind, tuple[str, ...]]] = Shape(
+    "what digests do not tell",
+    "kind says",
+    kind=lambda one: one[0],
+    says=lambda one: one[1],
+)

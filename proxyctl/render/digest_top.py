@@ -1,0 +1,254 @@
+"""The digests that cost most: two lines a digest on a terminal, figures above its text.
+
+The other formats have a line or an object a digest; CSV and JSON have the same values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from proxyctl.render.encode import ABSENT, INSTANCE, Shape
+from proxyctl.render.markdown import code_span
+from proxyctl.render.style import (
+    PLAIN,
+    Style,
+    hostgroup,
+    instance_text,
+    seen_hostgroup,
+    shown,
+    wrapped,
+)
+from proxyctl.render.table import Column, aligned, csv_text, markdown_table
+from proxyctl.stats.model import CACHE, Group, Load
+from proxyctl.stats.top.listing import Caught, Fate, Top, TopRow
+from proxyctl.stats.units import count_text, number_text, share_text, time_text
+from proxyctl.text import printable
+
+WIDTH = 100
+"""Of a line, unless told."""
+WIDEST_TEXT = 300
+"""Characters of a digest text in markdown."""
+_INDENT = 4
+_MOST_FATES = 3
+LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
+EMPTY = "No digests: nothing was counted since ProxySQL started, or since somebody reset them."
+NOTHING_LEFT = "Nothing is left by the filters."
+
+Ranked = tuple[int, TopRow]
+"""A row and its place in the list, from 1."""
+
+_COLUMNS: tuple[Column[Ranked], ...] = (
+    Column("#", lambda one: str(one[0])),
+    Column("share", lambda one: share_text(one[1].share)),
+    Column("cum.", lambda one: share_text(one[1].cumulative_share)),
+    Column("total", lambda one: time_text(one[1].sum_time)),
+    Column("queries", lambda one: f"{one[1].count_star:,}"),
+    Column("avg", lambda one: time_text(one[1].avg_time)),
+    Column("max", lambda one: time_text(one[1].max_time)),
+    Column("rows/q", lambda one: number_text(one[1].rows_per_query)),
+    Column(
+        "time/row",
+        lambda one: "-" if one[1].time_per_row is None else time_text(one[1].time_per_row),
+    ),
+)
+
+
+# -- Text.
+
+
+def digest_top_text(
+    top: Top, style: Style = PLAIN, *, width: int = WIDTH, has_whole_texts: bool = False
+) -> str:
+    """Return the whole list, in lines of `width`. `has_whole_texts`: texts are not shortened."""
+    lines = [style("bold", instance_text(top))]
+    lines += [line for note in top.notes() for line in wrapped(f"note: {note}", width)]
+    if not top.total.entries:
+        return "\n".join([*lines, EMPTY]) + "\n"
+    for text in _summary(top).splitlines():
+        lines += wrapped(text, width)
+    if not top.rows:
+        return "\n".join([*lines, "", NOTHING_LEFT]) + "\n"
+    head, *figures = aligned(_COLUMNS, enumerate(top.rows, 1))
+    lines += ["", style("dim", head)]
+    for row, line in zip(top.rows, figures, strict=True):
+        lines += _beside(line, "  ".join(_group_texts(row, top.hostgroup_names)), width)
+        longest = None if has_whole_texts else width - _INDENT
+        lines += [" " * _INDENT + text for text in _texts(row, longest)]
+        if top.options.with_rules:
+            text = f"-> {_caught_text(row.caught, top.hostgroup_names)}"
+            lines += wrapped(text, width, first=" " * _INDENT, then=" " * (_INDENT + 3))
+    if top.groups > len(top.rows):
+        lines.append(f"... and {top.groups - len(top.rows):,} more (--limit lists more)")
+    lines += ["", style("dim", LEGEND)]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(top: Top) -> str:
+    """Return how much is listed, and of how much."""
+    total, selected = top.total, top.selected
+    whole = (
+        f"{count_text(total.entries, 'entry')}, {count_text(total.count_star, 'query')},"
+        f" {time_text(total.sum_time)} of query time"
+    )
+    how = f"by {', '.join(top.options.groups)}, first by {top.options.sort}"
+    if not top.options.is_filtered:
+        return f"{whole}; {how}"
+    part = share_text(selected.sum_time / total.sum_time) if total.sum_time else share_text(0)
+    left = f"the filters leave {count_text(selected.count_star, 'query')} with {part} of that time"
+    return f"{whole};\n{left}; {how}"
+
+
+def _group_value(group: Group, value: str | int, names: Mapping[int, str]) -> str:
+    return seen_hostgroup(int(value), names) if group is Group.HOSTGROUP else shown(value)
+
+
+def _caught_text(caught: Sequence[Caught], names: Mapping[int, str]) -> str:
+    """Return what the rules do with a group, the biggest part first."""
+    if not caught:
+        return "not looked up: others of the list have too many entries"
+    parts = []
+    total = sum(one.load.count_star for one in caught)
+    for one in caught[:_MOST_FATES]:
+        fates = [_fate_text(fate, names) for fate in one.fates[:_MOST_FATES]]
+        text = " or ".join(fates) or "cannot be told"
+        if len(one.fates) > _MOST_FATES:
+            text += f" or {count_text(len(one.fates) - _MOST_FATES, 'other')}"
+        share = share_text(one.load.count_star / total) if total and len(caught) > 1 else ""
+        parts.append(f"{text} ({share} of the queries)" if share else text)
+    if len(caught) > _MOST_FATES:
+        parts.append(f"and {count_text(len(caught) - _MOST_FATES, 'other way')}")
+    return "; ".join(parts)
+
+
+def _fate_text(fate: Fate, names: Mapping[int, str]) -> str:
+    """Return one of them: `hostgroup 30 (reader) by rule 5010, cached 5000 ms`."""
+    if fate.answer is not None:
+        by = "" if fate.rule_id is None else f" of rule {fate.rule_id}"
+        return f"answered by {printable(fate.answer)}{by}"
+    if fate.hostgroup is None and fate.source == "nothing":
+        return "no rule, and no such user in mysql_users"
+    where = "nowhere" if fate.hostgroup is None else f"hostgroup {hostgroup(fate.hostgroup, names)}"
+    by_rule = fate.source == "rule" and fate.rule_id is not None
+    text = f"{where} by {f'rule {fate.rule_id}' if by_rule else fate.source}"
+    if fate.rule_id is not None and not by_rule:
+        text += f", past rule {fate.rule_id}"
+    if fate.cache_ttl is not None:
+        text += f", cached {fate.cache_ttl} ms"
+    return f"{text}, rewritten" if fate.is_rewritten else text
+
+
+def _group_texts(row: TopRow, names: Mapping[int, str]) -> Iterator[str]:
+    for group, value in row.group.items():
+        text = _group_value(group, value, names)
+        speaks_for_itself = group is Group.DIGEST or value == CACHE
+        yield text if speaks_for_itself else f"{group} {text}"
+
+
+def _beside(figures: str, aside: str, width: int) -> list[str]:
+    """Return figures and what they are of: on one line, or below where there is no room."""
+    if len(figures) + 2 + len(aside) <= width:
+        return [f"{figures}  {aside}".rstrip()]
+    return [figures, " " * _INDENT + aside]
+
+
+def _texts(row: TopRow, longest: int | None) -> Iterator[str]:
+    if row.digest_text is not None:
+        text = row.digest_text
+        yield printable(text) if longest is None else shown(text, limit=longest)
+        if row.is_cut:
+            yield "(cut by mysql-query_digests_max_digest_length)"
+
+
+# -- Markdown.
+
+
+def digest_top_markdown(top: Top) -> str:
+    """Return the list, to be pasted into a ticket. Texts of the server stand in code spans."""
+    lines = [f"**Digests** of {code_span(instance_text(top))}", ""]
+    lines += [f"Note: {code_span(note)}\n" for note in top.notes()]
+    if not top.total.entries:
+        return "\n".join([*lines, EMPTY]) + "\n"
+    lines += [f"{_summary(top)}.", ""]
+    if not top.rows:
+        return "\n".join([*lines, NOTHING_LEFT]) + "\n"
+    columns = [*_COLUMNS, *(_group_column(top, group) for group in top.options.groups)]
+    if Group.DIGEST in top.options.groups:
+        columns.append(Column("text", lambda one: _text_span(one[1]), is_number=False))
+    if any(row.caught for row in top.rows):
+        columns.append(Column("rules", lambda one: _caught_span(top, one[1]), is_number=False))
+    return "\n".join([*lines, *markdown_table(columns, enumerate(top.rows, 1))]) + "\n"
+
+
+def _group_column(top: Top, group: Group) -> Column[Ranked]:
+    def text(one: Ranked) -> str:
+        return code_span(_group_value(group, one[1].group[group], top.hostgroup_names))
+
+    return Column(group, text, is_number=False)
+
+
+def _text_span(row: TopRow) -> str:
+    text = code_span(shown(row.digest_text, limit=WIDEST_TEXT))
+    return f"{text} (cut)" if row.is_cut else text
+
+
+def _caught_span(top: Top, row: TopRow) -> str:
+    return code_span(_caught_text(row.caught, top.hostgroup_names)) if row.caught else ""
+
+
+# -- CSV and JSON.
+
+
+_FIGURES = (
+    "count_star sum_time min_time max_time avg_time share cumulative_share sum_rows_affected"
+    " sum_rows_sent time_per_row first_seen last_seen entries"
+)
+
+
+def digest_top_csv(top: Top) -> str:
+    """Return the list as CSV with a line of names."""
+    names = [*top.options.groups, *_FIGURES.split()]
+    if Group.DIGEST in top.options.groups:
+        names.append("digest_text")
+    columns: list[Column[dict[str, Any]]] = [Column(one, str, itemgetter(one)) for one in names]
+    return csv_text(columns, ROW.each(top.rows))
+
+
+def _group_of(group: Group) -> Callable[[TopRow], object]:
+    return lambda row: row.group.get(group, ABSENT)
+
+
+TOP: Shape[Top] = Shape(
+    "digest top",
+    f"{INSTANCE} taken_at group sort total selected notes digests",
+    group=lambda one: one.options.groups,
+    sort=lambda one: one.options.sort,
+    total=lambda one: LOAD.encode(one.total),
+    selected=lambda one: SELECTED.encode(one.selected, groups=one.groups),
+    notes=lambda one: one.notes(),
+    digests=lambda one: ROW.each(one.rows),
+)
+LOAD: Shape[Load] = Shape("load", "entries count_star sum_time")
+SELECTED: Shape[Load] = LOAD.extended("load that the filters leave", "groups")
+ROW: Shape[TopRow] = Shape(
+    "digest of a list",
+    f"{' '.join(Group)} digest_text is_cut {_FIGURES} rules",
+    **{group.value: _group_of(group) for group in Group},
+    digest_text=lambda one: ABSENT if one.digest_text is None else one.digest_text,
+    is_cut=lambda one: ABSENT if one.digest_text is None else one.is_cut,
+    avg_time=lambda one: round(one.avg_time, 3),
+    share=lambda one: round(one.share, 6),
+    cumulative_share=lambda one: round(one.cumulative_share, 6),
+    time_per_row=lambda one: None if one.time_per_row is None else round(one.time_per_row, 3),
+    rules=lambda one: CAUGHT.each(one.caught) if one.caught else ABSENT,
+)
+CAUGHT: Shape[Caught] = Shape(
+    "what rules catch",
+    "entries count_star sum_time fates",
+    entries=lambda one: one.load.entries,
+    count_star=lambda one: one.load.count_star,
+    sum_time=lambda one: one.load.sum_time,
+    fates=lambda one: FATE.each(one.fates),
+)
+FATE: Shape[Fate] = Shape("fate", " ".join(Fate._fields))

@@ -1,0 +1,85 @@
+"""From results to JSON. A shape is the list of the keys of an object, written once.
+
+It writes the JSON, and the tables of docs/reference/json.md, which need a meaning for every key. A
+field of a result that no shape names is never published: it may hold secrets. `FORMAT` rises when
+the meaning of a key changes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from pathlib import PurePath
+from typing import Final, Generic, TypeVar
+
+from proxyctl.errors import InternalError
+
+Thing = TypeVar("Thing")
+FORMAT = 1
+ABSENT: Final = object()
+"""The value of a key that this object does not have."""
+INSTANCE = "name address version"
+"""The keys of a result that say which instance it is about."""
+
+
+class Shape(Generic[Thing]):
+    """The keys of an object, in order; `name` is what the documentation calls it.
+
+    `keys`: with blanks between them, as for a namedtuple. A key is the attribute of its name, or
+    `computed` from the result.
+    """
+
+    def __init__(self, name: str, keys: str, /, **computed: Callable[[Thing], object]) -> None:
+        self.name = name
+        self.keys = keys.split()
+        self._computed = computed
+
+    def encode(self, thing: Thing, **given: object) -> dict[str, object]:
+        """Return a result as plain data. `given`: values that the result itself does not have."""
+        found: dict[str, object] = {}
+        for key in self.keys:
+            if key in given:
+                found[key] = given[key]
+            elif key in self._computed:
+                found[key] = self._computed[key](thing)
+            else:
+                found[key] = getattr(thing, key)
+        if unknown := given.keys() - found.keys():
+            raise InternalError(f"{', '.join(unknown)}: no key of {self.name}")
+        return {key: value for key, value in found.items() if value is not ABSENT}
+
+    def extended(
+        self, name: str, keys: str, /, **computed: Callable[[Thing], object]
+    ) -> Shape[Thing]:
+        """Return a shape with further keys behind these."""
+        return Shape(name, f"{' '.join(self.keys)} {keys}", **self._computed, **computed)
+
+    def each(self, things: Iterable[Thing]) -> list[dict[str, object]]:
+        """Return a sequence of results as plain data."""
+        return [self.encode(thing) for thing in things]
+
+    def maybe(self, thing: Thing | None) -> dict[str, object] | None:
+        """Return a result as plain data, None where there is none."""
+        return None if thing is None else self.encode(thing)
+
+    def document(self, thing: Thing, **given: object) -> str:
+        """Return a result as a whole document."""
+        return document(self.encode(thing, **given))
+
+
+def document(content: Mapping[str, object]) -> str:
+    """Return a whole document as text: `format`, then the content."""
+    return json.dumps({"format": FORMAT, **content}, indent=2, default=_plain) + "\n"
+
+
+def _plain(value: object) -> object:
+    """Return what JSON has no type for as one that it has."""
+    match value:
+        case Mapping():
+            return dict(value)
+        case datetime():
+            return value.isoformat(timespec="seconds")
+        case PurePath():
+            return str(value)
+    raise InternalError(f"{type(value).__name__} has no place in JSON")

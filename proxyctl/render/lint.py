@@ -1,0 +1,163 @@
+"""Findings of lint, the checks, and the commands that GitHub turns into annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from proxyctl.catalog import TABLES
+from proxyctl.errors import Mistake, counted
+from proxyctl.lint.check import Check, Finding, Severity
+from proxyctl.lint.run import Placed, Report
+from proxyctl.render.encode import Shape
+from proxyctl.render.style import Style, shown
+from proxyctl.render.table import Column, aligned
+from proxyctl.text import printable
+
+_COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.NOTE: "dim"}
+
+
+def lint_text(report: Report, style: Style) -> str:
+    """Return the findings, one or two lines each, and a summary."""
+    lines = [line for one in report.findings for line in _lines(one, report.name, style)]
+    return "\n".join([*lines, _summary(report), ""])
+
+
+def _lines(one: Placed, name: str, style: Style) -> Iterable[str]:
+    finding = one.finding
+    severity = style(_COLOURS[one.severity], f"[{one.severity}]")
+    place, about = row_text(finding), ""
+    if one.where is not None:
+        place, about = str(one.where), f"{_short(finding)}: " if finding.key else ""
+    elif name:
+        place = f"{printable(name)}: {place}"
+    yield f"{printable(place)}: {finding.code} {severity} {printable(about + finding.text)}"
+    if finding.hint:
+        yield f"  hint: {printable(finding.hint)}"
+
+
+def _summary(report: Report) -> str:
+    ignored = f", {report.ignored} ignored" if report.ignored else ""
+    if not report.findings:
+        return f"Nothing found{ignored}."
+    counts = [counted(report.counts[one], str(one)) for one in Severity if report.counts[one]]
+    return f"{', '.join(counts)}{ignored}."
+
+
+def row_text(finding: Finding) -> str:
+    """Return `mysql_query_rules rule_id 10`; the name alone for a variable."""
+    table = TABLES.get(finding.table)
+    if table is None or table.prefix is not None:
+        return " ".join(map(shown, finding.key)) or finding.table
+    pairs = (
+        f"{column} {shown(value)}" for column, value in zip(table.key, finding.key, strict=False)
+    )
+    return " ".join([finding.table, *pairs])
+
+
+def _short(finding: Finding) -> str:
+    """Return a row as it is called beside its place: `rule 10`, `mysql_users app 1`."""
+    key = " ".join(map(shown, finding.key))
+    if finding.table == "mysql_query_rules":
+        return f"rule {key}"
+    table = TABLES.get(finding.table)
+    return key if table is None or table.prefix is not None else f"{finding.table} {key}"
+
+
+def checks_text(checks: Iterable[Check]) -> str:
+    """Return a line for each check: code, severity, name, what it finds."""
+    return "\n".join([*aligned(_CHECK_COLUMNS, checks)[1:], ""])
+
+
+_CHECK_COLUMNS: tuple[Column[Check], ...] = (
+    Column("", lambda one: one.code, is_number=False),
+    Column("", lambda one: one.severity, is_number=False),
+    Column("", lambda one: one.name, is_number=False),
+    Column("", lambda one: one.summary, is_number=False),
+)
+
+
+def check_text(check: Check) -> str:
+    """Return the documentation of a check."""
+    return f"{check.code} {check.name} [{check.severity}]\n\n{check.documentation}\n"
+
+
+# -- JSON.
+
+
+LINT: Shape[Report] = Shape(
+    "lint",
+    "name findings counts ignored",
+    findings=lambda one: FINDING.each(one.findings),
+    counts=lambda one: {severity: one.counts[severity] for severity in Severity},
+)
+FINDING: Shape[Placed] = Shape(
+    "finding of lint",
+    "code check severity table key also column message hint where origin",
+    code=lambda one: one.finding.code,
+    check=lambda one: one.check.name,
+    table=lambda one: one.finding.table,
+    key=lambda one: one.finding.key,
+    also=lambda one: one.finding.also,
+    column=lambda one: one.finding.column,
+    message=lambda one: one.finding.message,
+    hint=lambda one: one.finding.hint,
+    where=lambda one: one.where and str(one.where),
+    origin=lambda one: (one.where and one.where.origin) or None,
+)
+CHECKS: Shape[Iterable[Check]] = Shape(
+    "lint --list", "checks", checks=lambda checks: CHECK.each(checks)
+)
+CHECK: Shape[Check] = Shape("check", "code check severity summary", check=lambda one: one.name)
+
+
+# -- GitHub.
+
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def mistakes_github(mistakes: Iterable[Mistake]) -> str:
+    """Return a workflow command for each mistake that keeps the files from being looked at."""
+    return "".join(f"{_mistake(one)}\n" for one in mistakes)
+
+
+def _mistake(one: Mistake) -> str:
+    given = {"file": one.path, "title": "wrong file"}
+    if one.line:
+        given |= {"line": str(one.line), "col": str(one.column)}
+    key = f"{one.key}: " if one.key else ""
+    return f"::error {_properties(given)}::{_text(key + one.message, one.hint)}"
+
+
+def lint_github(report: Report) -> str:
+    """Return a workflow command of GitHub Actions for each finding."""
+    return "".join(f"{_command(one)}\n" for one in report.findings)
+
+
+def _command(one: Placed) -> str:
+    finding, where = one.finding, one.where
+    given = {"title": f"{finding.code} {one.check.name}"}
+    if where is not None:
+        given = {"file": where.path, **given}
+        if where.line:
+            given |= {"line": str(where.line), "col": str(where.column)}
+    about = "" if where is not None else f"{row_text(finding)}: "
+    text = _text(about + finding.text, finding.hint)
+    return f"::{_LEVELS[one.severity]} {_properties(given)}::{text}"
+
+
+def _properties(given: Mapping[str, str]) -> str:
+    return ",".join(f"{name}={_property(value)}" for name, value in given.items())
+
+
+def _text(message: str, hint: str | None) -> str:
+    """Return the text of an annotation: one line, and the hint on another."""
+    return "%0A".join([_escaped(message), *([_escaped(f"hint: {hint}")] if hint else [])])
+
+
+def _escaped(text: str) -> str:
+    return printable(text).replace("%", "%25")
+
+
+def _property(text: str) -> str:
+    return _escaped(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,272 @@
+"""The servers behind a ProxySQL: the list, a drain, a restore, and the members of a cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from proxyctl.catalog import Value
+from proxyctl.instance.backend import Said
+from proxyctl.nodes.discover import Membership, silent_text
+from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
+from proxyctl.nodes.wsrep import reasons, state
+from proxyctl.render.encode import INSTANCE, Shape
+from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, wrapped
+from proxyctl.render.table import Column, aligned
+from proxyctl.state.families import Node, node_text
+from proxyctl.text import printable
+
+_BELOW = "      "
+_SEGMENT = re.compile(r"gmcast\.segment\s*=\s*(\d+)")
+
+
+# -- The list for a terminal.
+
+
+def nodes_text(report: NodeReport, style: Style = PLAIN, width: int | None = None) -> str:
+    """Return the nodes, a block a family or hostgroup.
+
+    `width` of the terminal: where a table is wider, what a node says stands below it. None: there
+    is none, and a node is one line.
+    """
+    lines = [style("bold", instance_text(report))]
+    if not report.groups:
+        lines.append("No servers, neither in MEMORY nor at RUNTIME.")
+    for group in report.groups:
+        lines += ["", style("bold", _title(group, report)), *_table(group, style, width)]
+    return "\n".join(lines) + "\n"
+
+
+def _title(group: NodeGroup, report: NodeReport) -> str:
+    listed = ", ".join(hostgroup(one, report.hostgroup_names) for one in group.hostgroups)
+    if group.family is None:
+        return f"hostgroup {listed}"
+    kind = group.family.kind.replace("_", " ")
+    is_off = "" if report.is_monitored else " (the monitor is off: nodes stay where they are)"
+    return f"{kind}: hostgroups {listed}{is_off}"
+
+
+def _table(group: NodeGroup, style: Style, width: int | None) -> Iterator[str]:
+    lines = aligned(_COLUMNS, group.nodes, indent=2)
+    is_narrow = width is not None and max(map(len, lines)) > width
+    if is_narrow:
+        lines = aligned(_COLUMNS[:-1], group.nodes, indent=2)
+    yield style("dim", lines[0])
+    for view, line in zip(group.nodes, lines[1:], strict=True):
+        below = wrapped(_says(view), width or 0, first=_BELOW, then=_BELOW) if is_narrow else []
+        serves = any(place.serves for place in view.runtime)
+        yield from (one if serves else style("change", one) for one in (line, *below))
+
+
+def _each(view: NodeView, column: str) -> str:
+    """Return a column of a node's rows: one number where all are equal, else all that differ."""
+    places = view.runtime or view.configured
+    return "/".join(dict.fromkeys(str(getattr(place, column)) for place in places))
+
+
+def _places_text(places: Sequence[Place]) -> str:
+    """Return where a node stands: `ONLINE 20 30, SHUNNED 10`."""
+    by_status: dict[str, list[str]] = {}
+    for place in places:
+        by_status.setdefault(place.status, []).append(str(place.hostgroup))
+    statuses = sorted(by_status, key=lambda status: status != "ONLINE")
+    return ", ".join(f"{printable(status)} {' '.join(by_status[status])}" for status in statuses)
+
+
+def _says(view: NodeView) -> str:
+    return ", ".join(_remarks(view))
+
+
+_COLUMNS: tuple[Column[NodeView], ...] = (
+    Column("node", lambda one: _name(one.node), is_number=False),
+    Column("RUNTIME", lambda one: _places_text(one.runtime) or "not there", is_number=False),
+    Column("weight", lambda one: _each(one, "weight")),
+    Column("limit", lambda one: _each(one, "max_connections")),
+    Column("used", lambda one: str(one.connections.used)),
+    Column("free", lambda one: str(one.connections.free)),
+    Column("says", _says, is_number=False),
+)
+
+
+def _remarks(view: NodeView) -> Iterator[str]:
+    """Yield what stands out of a node, the worst first."""
+    if not view.configured:
+        yield "in no configuration"
+    if view.is_drained:
+        yield "drained"
+    said, check = view.said, view.check
+    if said is not None:
+        yield from _answer_texts(said)
+    if check.error:
+        yield f"monitor: {printable(check.error)}"
+    elif (said is None or said.unreachable) and check.wsrep:
+        yield from _seen_by_monitor(check.wsrep)
+    if check.lag_s:
+        yield f"lag {check.lag_s} s"
+
+
+def _answer_texts(said: Said) -> Iterator[str]:
+    """Yield what a node that was asked says of itself, or why it did not answer."""
+    if said.unreachable is not None:
+        yield f"not reached from here: {printable(said.unreachable)}"
+        return
+    variables, status = said.variables, said.status
+    if comment := status.get("wsrep_local_state_comment"):
+        yield printable(comment)
+    cluster = status.get("wsrep_cluster_status", "Primary")
+    if cluster != "Primary":
+        yield printable(cluster)
+    if variables.get("pxc_maint_mode", "DISABLED") != "DISABLED":
+        yield f"pxc_maint_mode {printable(variables['pxc_maint_mode'])}"
+    if variables.get("wsrep_desync") == "ON":
+        yield "desynced"
+    if variables.get("wsrep_reject_queries", "NONE") != "NONE":
+        yield "rejects queries"
+    if variables.get("read_only") == "ON":
+        yield "read_only"
+    segment = _SEGMENT.search(variables.get("wsrep_provider_options", ""))
+    if segment and segment[1] != "0":
+        yield f"segment {segment[1]}"
+    if said.version:
+        yield printable(said.version)
+
+
+def _seen_by_monitor(wsrep: Mapping[str, str]) -> Iterator[str]:
+    """Yield what the last check of the Galera monitor read."""
+    yield f"monitor: {printable(state(wsrep))}"
+    yield from reasons(wsrep)
+    if wsrep.get("read_only") == "YES":
+        yield "read_only"
+
+
+# -- A drain, a restore and the members of a cluster for a terminal.
+
+
+def drained_text(node: Node, *, was_before: bool) -> str:
+    """Return that the node is drained; `was_before`: nothing was changed for it."""
+    if was_before:
+        return f"{_name(node)} is drained already\n"
+    return f"{_name(node)} is drained: it takes no new connections until it is restored\n"
+
+
+def unused_text(node: Node) -> str:
+    """Return that nothing uses the node any more."""
+    return f"{_name(node)}: no connection is in use\n"
+
+
+def restored_text(node: Node, *, was_drained: bool) -> str:
+    """Return that the node serves again, or did so before."""
+    return f"{_name(node)} {'serves again' if was_drained else 'is not drained: nothing to do'}\n"
+
+
+def membership_text(found: Membership, style: Style = PLAIN) -> str:
+    """Return the members, then which nodes one side lacks."""
+    return "\n".join(_membership_lines(found, style)) + "\n"
+
+
+def _membership_lines(found: Membership, style: Style) -> Iterator[str]:
+    yield style("bold", f"cluster {printable(found.cluster) or '(without a name)'}")
+    yield from aligned(_MEMBER_COLUMNS, found.members.items(), indent=2)[1:]
+    if found.silent:
+        yield style("add", silent_text(found.silent))
+    if not found.hostgroups:
+        yield "the files have no Galera hostgroups with a node of it"
+        return
+    for node in found.missing:
+        yield style("add", f"{_name(node)} is a member, and in no file")
+    for node in found.gone:
+        yield style("delete", f"{_name(node)} is in the files, and no member")
+    for node in found.unsure:
+        yield f"{_name(node)} is in the files, and may be a member that does not say its address"
+    if found.agrees:
+        hostgroups = ", ".join(map(str, found.hostgroups))
+        yield f"the files name the same nodes, in hostgroups {hostgroups}"
+
+
+def _name(node: Node) -> str:
+    return printable(node_text(node))
+
+
+_MEMBER_COLUMNS: tuple[Column[tuple[Node, Said]], ...] = (
+    Column("", lambda one: _name(one[0]), is_number=False),
+    Column("", lambda one: ", ".join(_answer_texts(one[1])), is_number=False),
+)
+
+
+# -- JSON.
+
+
+@dataclass(frozen=True)
+class Instance:
+    """Which ProxySQL a document is about."""
+
+    name: str
+    address: str
+    version: str
+
+
+_NAMED = "hostname port"
+NODE: Shape[Node] = Shape("node", _NAMED, hostname=lambda one: one[0], port=lambda one: one[1])
+DRAINED: Shape[Instance] = Shape("nodes drain", f"{INSTANCE} {_NAMED} was_before unused")
+RESTORED: Shape[Instance] = Shape("nodes restore", f"{INSTANCE} {_NAMED} was_drained")
+ANSWER: Shape[Said] = Shape("answer of a node", "unreachable version status variables")
+MEMBERSHIP: Shape[Membership] = Shape(
+    "nodes discover",
+    f"{INSTANCE} cluster members hostgroups missing gone silent unsure section",
+    members=lambda one: MEMBER.each(one.members.items()),
+    missing=lambda one: NODE.each(one.missing),
+    gone=lambda one: NODE.each(one.gone),
+    unsure=lambda one: NODE.each(one.unsure),
+)
+MEMBER: Shape[tuple[Node, Said]] = Shape(
+    "member of a Galera cluster",
+    f"{_NAMED} said",
+    hostname=lambda one: one[0][0],
+    port=lambda one: one[0][1],
+    said=lambda one: ANSWER.encode(one[1]),
+)
+NODES: Shape[NodeReport] = Shape(
+    "nodes list",
+    f"{INSTANCE} monitored groups",
+    monitored=lambda one: one.is_monitored,
+    groups=lambda one: GROUP.each((group, one.hostgroup_names) for group in one.groups),
+)
+GROUP: Shape[tuple[NodeGroup, Mapping[int, str]]] = Shape(
+    "group of nodes",
+    "family hostgroups nodes",
+    family=lambda one: one[0].family and one[0].family.kind,
+    hostgroups=lambda one: HOSTGROUP.each((number, one[1]) for number in one[0].hostgroups),
+    nodes=lambda one: VIEW.each(one[0].nodes),
+)
+HOSTGROUP: Shape[tuple[Value, Mapping[int, str]]] = Shape(
+    "hostgroup of a group",
+    "hostgroup_id name",
+    hostgroup_id=lambda one: one[0],
+    name=lambda one: one[1].get(one[0]) if isinstance(one[0], int) else None,
+)
+VIEW: Shape[NodeView] = Shape(
+    "node of a group",
+    f"{_NAMED} drained configured runtime monitor said",
+    hostname=lambda one: one.node[0],
+    port=lambda one: one.node[1],
+    drained=lambda one: one.is_drained,
+    configured=lambda one: PLACE.each(one.configured),
+    runtime=lambda one: PLACE_AT_RUNTIME.each(one.runtime),
+    monitor=lambda one: CHECK.encode(one.check),
+    said=lambda one: ANSWER.maybe(one.said),
+)
+PLACE: Shape[Place] = Shape(
+    "row of a node",
+    "hostgroup_id status weight max_connections",
+    hostgroup_id=lambda one: one.hostgroup,
+)
+PLACE_AT_RUNTIME: Shape[Place] = PLACE.extended(
+    "row of a node at RUNTIME",
+    "connections",
+    connections=lambda one: CONNECTIONS.encode(one.connections),
+)
+CONNECTIONS: Shape[Connections] = Shape(
+    "connections of a row", "used free errors queries latency_us"
+)
+CHECK: Shape[Check] = Shape("last check of the monitor", "at error read_only lag_s wsrep")

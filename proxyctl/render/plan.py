@@ -1,0 +1,293 @@
+"""The plan for a terminal: dense, one line a row, the verdict last. And as JSON.
+
+Of many instances each distinct plan stands once, with who has it; the count comes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
+
+from proxyctl.errors import counted
+from proxyctl.fleet.outcome import Fleet, Planned
+from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
+from proxyctl.plan.notes import entering_servers, travelling
+from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove
+from proxyctl.render.encode import ABSENT, INSTANCE, Shape
+from proxyctl.render.fleet import FAILED, cluster_lines, failures, in_sync_lines, names, summary
+from proxyctl.render.rows import (
+    MARKS,
+    field_text,
+    headline,
+    layers_only,
+    listed_fields,
+    note,
+    remark,
+    subject,
+)
+from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
+from proxyctl.text import printable
+
+MOST_ADDED = 200
+"""New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
+WIDEST_SUBJECT = 40
+"""Subjects of one table stand in a column of at most this many characters."""
+NOTES_FROM = 72
+"""Characters of a row, without its indent, after which a note stands in a column."""
+
+
+# -- Text.
+
+
+def plans_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
+    """Return all plans. `is_all`: of a fleet, with those without a plan, and the count."""
+    if not is_all:
+        return plan_text(fleet.only_plan(), style)
+    plans = [_shared_text(alike, style) for alike in fleet.alike]
+    last = (*in_sync_lines(fleet), summary(fleet), *cluster_lines(fleet))
+    return "\n".join(
+        [*plans, *failures(fleet.failed, style), "".join(f"{line}\n" for line in last)]
+    )
+
+
+def _shared_text(alike: list[Planned], style: Style) -> str:
+    """Return the plan that several instances have."""
+    first, *others = alike
+    if not others:
+        return plan_text(first.own_plan, style)
+    version = printable(first.plan.version)
+    many = f"{names(alike)}  {counted(len(alike), 'instance')} alike, ProxySQL {version}"
+    return plan_text(first.plan, style, heading=many)
+
+
+def plan_text(
+    plan: Plan, style: Style = PLAIN, *, is_done: bool = False, heading: str | None = None
+) -> str:
+    """Return the plan of one instance. `is_done`: it stands before an apply's own report.
+
+    `heading`: what it says in place of the instance, where several have this plan.
+    """
+    lines = [style("bold", heading or instance_text(plan)), ""]
+    for module in plan.modules:
+        if module.changes or module.does_something:
+            lines += [*_module_lines(plan, module, style), ""]
+    if remarks := [*_remarks(plan, style)]:
+        lines += [*remarks, ""]
+    if plan.is_in_sync:
+        lines.append(no_changes(plan))
+    else:
+        lines.append(style("bold", counts_text(plan)) + ("" if is_done else _nothing_yet(plan)))
+    return "\n".join(lines) + "\n"
+
+
+def no_changes(plan: Plan) -> str:
+    """Return the verdict on a plan that changes nothing."""
+    rest = ", but for what is left alone" if plan.taken_out else ""
+    return f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}{rest}."
+
+
+def _nothing_yet(plan: Plan) -> str:
+    if plan.refusals:
+        return f" apply would refuse: {counted(len(plan.refusals), 'reason')} above."
+    return " Nothing has been changed yet."
+
+
+def counts_text(plan: Plan) -> str:
+    """Return the one-line count of what would happen."""
+    counts = plan.counts()
+    loads = sum(module.loads for module in plan.modules)
+    saves = sum(1 for module in plan.modules if module.save and plan.saves)
+    changed = (
+        f"{counts[ADD]} to add, {counts[CHANGE]} to change, {counts[DELETE]} to delete"
+        if any(counts.values())
+        else "nothing changes"
+    )
+    return f"Plan: {changed} at RUNTIME. {loads} LOAD, {saves} SAVE."
+
+
+def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
+    text = _module_summary(module, saves=plan.saves)
+    yield f"{style('bold', f'{module.name:<18}')}  {text}"
+    yield from _table_lines(plan, module, style)
+
+
+def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
+    entering = entering_servers(module, plan.families)
+    for table, group in groupby(module.changes, key=attrgetter("table")):
+        changes = _listed(list(group))
+        longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
+        width = min(longest, WIDEST_SUBJECT)
+        for change in changes:
+            yield from _change_lines(plan, change, style, width)
+            aside = remark(change, entering, plan.hostgroup_names)
+            if aside:
+                yield f"        {aside}"
+        added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))
+        if added > MOST_ADDED:
+            more = counted(added - MOST_ADDED, "more new row")
+            yield f"  + ... and {more} of {table} (--format json lists all)"
+
+
+def _listed(changes: list[Change]) -> list[Change]:
+    """Return the changes of one table without the new rows beyond MOST_ADDED."""
+    new = [number for number, change in enumerate(changes) if change.action == ADD]
+    left_out = set(new[MOST_ADDED:])
+    return [change for number, change in enumerate(changes) if number not in left_out]
+
+
+def _module_summary(module: ModulePlan, *, saves: bool) -> str:
+    counts = module.counts()
+    words = [
+        f"{counts[action]} to {verb}"
+        for action, verb in ((ADD, "add"), (CHANGE, "change"), (DELETE, "delete"))
+        if counts[action]
+    ]
+    if words:
+        return ", ".join(words)
+    if module.load:
+        return "nothing changes; LOAD again, since the regular expression engine changes"
+    written = "; MEMORY is written" if module.stages else ""
+    behind = f"; DISK is behind{': SAVE' if saves else ''}" if module.save else ""
+    return f"nothing changes at RUNTIME{written}{behind}"
+
+
+def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Iterator[str]:
+    hostgroups = plan.hostgroup_names
+    row = f"{MARKS[change.action]} {headline(change, hostgroups, width)}"
+    line = f"  {style(change.action, row)}"
+    beside = note(change, plan.source)
+    # Padded by the text alone: codes of colours take no room.
+    gap = " " * max(NOTES_FROM - len(row), 2)
+    yield f"{line}{gap}{style('dim', beside)}" if beside else line
+    fields = listed_fields(change)
+    if change.action != ADD:
+        for field in fields:
+            yield f"        {field.column:<24}{field_text(change, field, hostgroups)}"
+        for other in change.further:
+            for field in other.fields:
+                text = f"      {field.column:<24}{field_text(other, field, hostgroups)}"
+                yield f"  {text:<{NOTES_FROM - 2}}  {style('dim', layers_only(other))}"
+    elif fields:
+        # Several a line: a new row has many, and none of them was different before.
+        yield "        " + ", ".join(
+            f"{f.column} {field_text(change, f, hostgroups)}" for f in fields
+        )
+
+
+def _remarks(plan: Plan, style: Style) -> Iterator[str]:
+    if plan.left_alone:
+        yield f"left alone   {'; '.join(map(printable, plan.left_alone))}"
+    if plan.members and not plan.is_in_sync:
+        yield f"cluster      {cluster_line(plan)}"
+    for warning in plan.warnings:
+        yield f"warning      {printable(warning)}"
+    for name in plan.restart_required:
+        yield f"restart      {name} takes effect when ProxySQL is restarted"
+    for refusal in plan.refusals:
+        yield style("refuse", f"refused      {printable(refusal.text)}")
+        yield from (f"               {printable(detail)}" for detail in refusal.details)
+
+
+def cluster_line(plan: Plan) -> str:
+    """Return that an instance is in a ProxySQL Cluster, and what that means for a LOAD."""
+    does = "; what is loaded here travels to the others" if travelling([plan]) else ""
+    members = counted(len(plan.members), "member")
+    return f"{members} of a ProxySQL Cluster: {listed_names(plan.members)}{does}"
+
+
+# -- JSON.
+
+
+class Shown(NamedTuple):
+    """A change and the remark beside it, '' for none."""
+
+    change: Change
+    remark: str
+
+
+def plans_json(
+    fleet: Fleet,
+    *,
+    is_all: bool,
+    instance: Callable[[Plan], dict[str, object]] | None = None,
+) -> str:
+    """Return the plans. `is_all`: of a fleet. `instance` makes an object, by default of a plan."""
+    encode = instance or PLAN.encode
+    made: dict[int, dict[str, object]] = {}
+    for one in fleet.planned:
+        if id(one.plan) not in made:
+            made[id(one.plan)] = encode(one.plan)
+    instances = [
+        # Instances that are alike share a plan: its rows are encoded once.
+        {
+            **made[id(one.plan)],
+            "name": one.name,
+            "address": one.address,
+            "fingerprint": one.fingerprint,
+        }
+        for one in fleet.planned
+    ]
+    failed = FAILED.each(fleet.failed) if is_all else ABSENT
+    return PLANS.document(fleet, instances=instances, failed=failed)
+
+
+def shown_changes(plan: Plan, module: ModulePlan) -> Iterator[Shown]:
+    """Yield the changes of a module, with their remarks."""
+    entering = entering_servers(module, plan.families)
+    for change in module.changes:
+        yield Shown(change, remark(change, entering, plan.hostgroup_names))
+
+
+def fields_of(change: Change) -> dict[str, dict[str, object]]:
+    """Return what differs by column, also in layers that hold something else."""
+    fields = {field.column: FIELD.encode(field) for field in change.fields}
+    for other in change.further:
+        for field in other.fields:
+            fields.setdefault(field.column, FIELD.encode(field, layers=other.layers))
+    return fields
+
+
+PLANS: Shape[Fleet] = Shape("plan", "instances failed")
+PLAN: Shape[Plan] = Shape(
+    "instance of a plan",
+    f"{INSTANCE} in_sync modules refusals shard_moves cluster_members left_alone warnings"
+    " restart_required fingerprint replay",
+    in_sync=lambda one: one.is_in_sync,
+    modules=lambda one: MODULE.each((one, module) for module in one.modules),
+    refusals=lambda one: REFUSAL.each(one.refusals),
+    shard_moves=lambda one: SHARD_MOVE.each(one.shard_moves),
+    cluster_members=lambda one: one.members,
+    replay=lambda _: ABSENT,
+)
+MODULE: Shape[tuple[Plan, ModulePlan]] = Shape(
+    "admin module of a plan",
+    "module load save changes",
+    module=lambda one: one[1].name,
+    load=lambda one: one[1].load,
+    save=lambda one: one[1].save,
+    changes=lambda one: CHANGED.each(shown_changes(*one)),
+)
+CHANGED: Shape[Shown] = Shape(
+    "change",
+    "table key action layers fields where origin remark",
+    table=lambda one: one.change.table,
+    key=lambda one: one.change.key,
+    action=lambda one: one.change.action,
+    layers=lambda one: one.change.layers,
+    fields=lambda one: fields_of(one.change),
+    where=lambda one: one.change.where and str(one.change.where),
+    origin=lambda one: (one.change.where and one.change.where.origin) or None,
+    remark=lambda one: one.remark or None,
+)
+FIELD: Shape[FieldChange] = Shape(
+    "field of a change",
+    "current desired sensitive layers",
+    current=lambda one: None if one.is_secret else one.current,
+    desired=lambda one: None if one.is_secret else one.desired,
+    sensitive=lambda one: one.is_secret or ABSENT,
+    layers=lambda _: ABSENT,
+)
+REFUSAL: Shape[Refusal] = Shape("refusal", "code message allow details")
+SHARD_MOVE: Shape[ShardMove] = Shape("shard move", "sharding kind name current desired how")
