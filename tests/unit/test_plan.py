@@ -22,49 +22,6 @@ def sql(module):
     return [statement.sql for statement in module.staging()]
 
 
-def test_equal_layers_need_nothing():
-    found = diff(desired(RULES, {"rule_id": 1}), rows(RULES, {"rule_id": 1}))
-    assert found.is_in_sync
-    assert not complete(module_plan(found)).does_something
-
-
-def test_a_new_row_is_inserted_loaded_and_saved():
-    module = complete(module_plan(diff(desired(RULES, {"rule_id": 1}), {})))
-    assert [change.action for change in module.changes] == [ADD]
-    assert module.changes[0].layers == (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
-    assert (module.load, module.save, len(sql(module))) == (True, True, 1)
-
-
-def test_disk_behind_needs_a_save_and_nothing_else():
-    memory = rows(RULES, {"rule_id": 1})
-    module = complete(module_plan(diff(desired(RULES, {"rule_id": 1}), memory, disk={})))
-    assert (module.load, module.save, sql(module)) == (False, True, [])
-    assert module.changes[0].layers == (Layer.DISK,)
-
-
-def test_rows_in_no_file_are_deleted():
-    found = diff(desired(RULES, {"rule_id": 1}), rows(RULES, {"rule_id": 1}, {"rule_id": 2}))
-    module = complete(module_plan(found))
-    assert [(change.action, change.key) for change in module.changes] == [(DELETE, (2,))]
-    assert sql(module) == ["DELETE FROM mysql_query_rules WHERE rule_id IN (2)"]
-
-
-def test_rows_outside_the_managed_scope_are_left_alone():
-    scope = Scope(lambda key: key[0] < 100, "rule_id 0-99")
-    found = diff(
-        desired(RULES, {"rule_id": 1}, scope=scope), rows(RULES, {"rule_id": 1}, {"rule_id": 200})
-    )
-    assert found.is_in_sync
-    assert found.unowned == 1
-
-
-def test_an_ignored_column_counts_only_at_insert():
-    memory = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a", "weight": 9})
-    wanted = {"hostgroup_id": 1, "hostname": "a", "weight": 1}
-    assert diff(desired(SERVERS, wanted, keep_on_update=["weight"]), memory).is_in_sync
-    assert not diff(desired(SERVERS, wanted), memory).is_in_sync
-
-
 def test_an_inactive_rule_stays_in_memory_and_is_absent_at_runtime():
     memory = rows(RULES, {"rule_id": 1, "active": 0})
     wanted = desired(RULES, {"rule_id": 1, "active": 0})

@@ -9,7 +9,7 @@ from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.edits import pending_edits
 from proxyctl.plan.steps import with_images
 from proxyctl.state.families import Family
-from proxyctl.state.row import Layer, Scope
+from proxyctl.state.row import Layer
 from tests.support.build import desired, diff, module_plan, rows
 
 SERVERS, RULES, VARIABLES = "mysql_servers", "mysql_query_rules", "mysql_variables"
@@ -26,13 +26,6 @@ def servers(wanted, current, *families):
     module = module_plan(found)
     (module,) = with_images([module], around, frozenset())
     return module
-
-
-def test_rows_outside_the_scope_are_counted():
-    scope = Scope(lambda key: key[0] < 100, "rule_id 0-99")
-    there = rows(RULES, {"rule_id": 200}, {"rule_id": 201})
-    found = diff(desired(RULES, scope=scope), there)
-    assert [*notes.left_alone(found)] == ["mysql_query_rules: 2 rows outside rule_id 0-99"]
 
 
 def test_a_server_that_was_taken_out_is_named_where_the_files_say_nothing_of_its_status():
@@ -92,15 +85,6 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
     assert [change.key[1] for change in gone.changes[Layer.RUNTIME]] == ["n1"]
 
 
-def test_a_load_that_ends_a_shunning_is_announced():
-    shunned = rows(SERVERS, {**DB1, "status": "SHUNNED_REPLICATION_LAG"}, DB2)
-    module = servers([DB1], shunned)
-    assert [*notes.unshunned(module, [])] == [
-        "db1:3306 in hostgroup 10 is SHUNNED; the LOAD sets it ONLINE"
-    ]
-    assert [*notes.unshunned(servers([DB1, DB2], shunned), [])] == []  # nothing to LOAD
-
-
 def test_a_new_node_of_a_placed_cluster_enters_through_the_offline_hostgroup():
     nodes = [{"hostgroup_id": 10, "hostname": name} for name in ("n1", "n2")]
     module = servers(nodes, rows(SERVERS, nodes[0]), GALERA)
@@ -113,11 +97,3 @@ def test_hostgroups_of_two_monitors_are_named():
     both = Family("galera", 10, frozenset({30, 10}), also=("replication",))
     (text,) = notes.fought_over([GALERA, both])
     assert text.startswith("hostgroups 10, 30 belong to rows of several monitors (galera, replic")
-
-
-def test_variables_that_need_a_restart():
-    names = ("mysql-threads", "mysql-stacksize", "mysql-max_connections")
-    there = rows(VARIABLES, *({"variable_name": n, "variable_value": "1"} for n in names))
-    wanted = ({"variable_name": n, "variable_value": "2"} for n in names)
-    module = module_plan(diff(desired(VARIABLES, *wanted), there))
-    assert [*notes.restart_required([module])] == ["mysql-stacksize", "mysql-threads"]
