@@ -6,9 +6,9 @@
 
 It is JSON lines, so that a million digests are read and written one after the other; plain, or
 compressed with gzip, which its first bytes tell. A digest is a list in the order of `columns`,
-which are those of stats_mysql_query_digest: a reader takes those it knows. `count` tells a file
-that was cut short. Units: `taken_at` in unix seconds of the instance's clock, `uptime`, which may
-be missing, in seconds; the columns as in ProxySQL.
+which are those of stats_mysql_query_digest. `count` tells a file that was cut short. Units:
+`taken_at` in unix seconds of the instance's clock, `uptime`, which may be missing, in seconds; the
+columns as in ProxySQL.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ KIND = "proxyctl digests"
 FORMAT = 1
 _HINT = "make one with: proxyctl digest snapshot -o FILE"
 _COLUMNS = SeenDigest._fields
-_NEEDED = _COLUMNS[: -len(SeenDigest._field_defaults)]
 _GZIP = b"\x1f\x8b"
 _LEVEL = 1
 """The lowest: a third larger than the default, and many times as fast."""
@@ -124,7 +123,7 @@ def read_digest_file(path: Path) -> DigestTable:
         address=header["address"],
         version=header["version"],
         taken_at=header["taken_at"],
-        rows=_FileRows(path, header["columns"], header["count"]),
+        rows=_FileRows(path, header["count"]),
         variables={str(name): str(value) for name, value in header["variables"].items()},
         uptime=header.get("uptime"),
     )
@@ -180,7 +179,7 @@ def _read_header(path: Path) -> dict[str, Any]:
     is_sound = is_sound and all(
         0 <= header.get(key, 0) <= _LARGEST for key in ("taken_at", "uptime", "count")
     )
-    if not is_sound or not {*_NEEDED} <= {name for name in header["columns"] if name in _COLUMNS}:
+    if not is_sound or header["columns"] != list(_COLUMNS):
         raise ProxyctlError(f"{path}: the first line is damaged", hint=_HINT)
     return header
 
@@ -188,7 +187,6 @@ def _read_header(path: Path) -> dict[str, Any]:
 @dataclass(frozen=True)
 class _FileRows:
     path: Path
-    columns: list[str]
     count: int
 
     def __len__(self) -> int:
@@ -211,13 +209,8 @@ class _FileRows:
 
     def _digest(self, number: int, line: bytes) -> SeenDigest:
         try:
-            cells = _parsed(line)
-            if self.columns == _WRITTEN:
-                found = SeenDigest._make(cells)
-            else:
-                places = {name: place for place, name in enumerate(self.columns)}
-                found = SeenDigest(**{n: cells[places[n]] for n in _COLUMNS if n in places})
-        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            found = SeenDigest._make(_parsed(line))
+        except (ValueError, TypeError, RecursionError) as error:
             raise self._damaged(number) from error
         if list(map(type, found)) != _KINDS:
             raise self._damaged(number)
@@ -229,7 +222,6 @@ class _FileRows:
         return ProxyctlError(f"{self.path}:{number}: not a digest{why}", hint=_HINT)
 
 
-_WRITTEN = list(_COLUMNS)
 _KINDS = [get_type_hints(SeenDigest)[name] for name in _COLUMNS]
 
 

@@ -10,7 +10,6 @@ from proxyctl.stats.model import DigestTable
 from tests.browser.shop_digests import shop_snapshots
 from tests.journeys.test_replay import SEEN
 from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.servers import Instance
 
 
 def report(*arguments: str) -> Outcome:
@@ -47,22 +46,6 @@ def test_one_snapshot_has_no_load_over_time(offline: Project) -> None:
     assert report(str(file)).code == 0
     assert "Load over time" not in page(offline)
     assert "Average against calls" in page(offline)
-
-
-def test_without_files_the_instance_is_asked_once(project: Project) -> None:
-    done = report("--debug")
-    assert done.code == 0, done.text
-    named = [line for line in done.err.splitlines() if "stats_mysql_query_digest" in line]
-    assert len(named) == 1
-    assert "_reset" not in named[0]
-    assert "<h1>Digests of " in page(project)
-
-
-def test_what_an_instance_has_seen(sandbox_project: Project, sandbox_instance: Instance) -> None:
-    assert sandbox_instance.sandbox is not None
-    sandbox_instance.sandbox.stats["stats_mysql_query_digest"] = [tuple(row) for row in SEEN]
-    assert report().code == 0
-    assert "UPDATE users SET name = ? WHERE id = ?" in page(sandbox_project)
 
 
 def test_digests_that_are_off_are_said(offline: Project) -> None:

@@ -184,22 +184,6 @@ def test_text_of_a_query_neither_moves_the_cursor_nor_closes_a_block(
     assert "````sql" in markdown
 
 
-def test_empty_statistics(seen: Project, sandbox_instance: Instance) -> None:
-    remember(sandbox_instance, [])
-    found = suggest()
-    assert "Nothing to suggest." in found.out
-    assert "the statistics hold no digest" in found.out
-
-
-def test_one_statement_names_the_digest_table(
-    seen: Project, sandbox_instance: Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = proxyctl("digest", "suggest", "--debug")
-    named = [line for line in found.err.splitlines() if "stats_mysql_query_digest" in line]
-    assert len(named) == 1, named
-    assert "_reset" not in named[0]
-
-
 def test_rule_ids_that_sharding_reserves_are_not_proposed(
     seen: Project, sandbox_instance: Instance
 ) -> None:

@@ -139,30 +139,6 @@ def test_saved_digests_are_replayed_without_the_statistics(
     assert again.json == first.json
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "not a file with digests"),
-        ("{}\n", "not a file with digests"),
-        ('{"kind":"proxyctl digests","format":9}\n', "reads format 1"),
-        ('{"kind":"proxyctl digests","format":1}\n', "the first line is damaged"),
-        (None, "should hold 3 digests and has 2 lines"),
-        ("cells", "not a digest"),
-    ],
-)
-def test_a_damaged_file_is_no_answer(seen: Project, text: str | None, reason: str) -> None:
-    path = seen.folder / "digests.jsonl"
-    assert replay("--save", str(path)).code == 0
-    lines = path.read_text().splitlines(True)
-    if text is None:
-        path.write_text("".join(lines[:-1]))
-    elif text == "cells":
-        path.write_text("".join([*lines[:-1], '[1,2,"x"]\n']))
-    else:
-        path.write_text(text)
-    said(replay("--digests", "digests.jsonl"), 1, reason)
-
-
 def test_a_plan_appends_the_replay(seen: Project) -> None:
     seen.write(FILES.replace("hostgroup: reader, apply", "hostgroup: writer, apply"))
     text = proxyctl("plan", "--replay").out

@@ -84,36 +84,6 @@ def test_sums_are_those_of_the_table_to_the_microsecond(
 COLUMNS = ("digest", "hostgroup", "schemaname", "username", "client_address")
 
 
-@pytest.mark.parametrize("sort", SORTS)
-def test_the_order_is_that_of_the_table(rig: Rig, project: Project, sort: str) -> None:
-    found = listed("--sort", sort)
-    own = rig.server.instance.query(
-        f"SELECT digest FROM {TABLE} GROUP BY digest"
-        f" ORDER BY {SORTS[sort]} DESC, sum(sum_time) DESC, digest"
-    )
-    assert [(one["digest"],) for one in found] == own
-
-
-def test_filters_leave_what_the_same_condition_leaves(rig: Rig, project: Project) -> None:
-    for option, value, condition in (
-        ("--hostgroup", "2", "hostgroup=2"),
-        ("--schemaname", "shop", "schemaname='shop'"),
-        ("--username", "web", "username='web'"),
-        ("--text", "FROM table1 ", "digest_text LIKE '%FROM table1 %'"),
-        ("--text", "A FROM%WHERE", "digest_text LIKE '%a from%where%'"),
-        ("--seen-since", "10min", "last_seen >= strftime('%s','now') - 600"),
-        ("--seen-since", "2999-01-01", "0"),
-    ):
-        [(count, sum_time)] = rig.server.instance.query(
-            f"SELECT count(DISTINCT digest), ifnull(sum(sum_time), 0) FROM {TABLE}"
-            f" WHERE {condition}"
-        )
-        found = listed(option, value)
-        assert len(found) == int(count or 0), option
-        assert sum(one["sum_time"] for one in found) == int(sum_time or 0), option
-    assert len(listed("--seen-since", "10min")) >= len(QUERIES)
-
-
 def test_looking_resets_nothing_whatever_is_looked_for(rig: Rig, project: Project) -> None:
     count = f"SELECT count(*), sum(count_star) FROM {TABLE}"
     before = rig.server.instance.query(count)
@@ -121,17 +91,6 @@ def test_looking_resets_nothing_whatever_is_looked_for(rig: Rig, project: Projec
         listed("--text", f"{name}_reset", "--schemaname", f"{name}_reset")
     listed("--rule")
     assert rig.server.instance.query(count) == before
-
-
-def test_the_rule_is_the_one_that_caught_it(rig: Rig, project: Project) -> None:
-    found = {one["digest_text"]: one for one in listed("--rule", "--username", "app")}
-    fates = {
-        text: found[text]["rules"][0]["fates"]
-        for text in ("SELECT a FROM t WHERE id=?", "UPDATE t SET a=?", "DELETE FROM t")
-    }
-    assert [fate["rule_id"] for one in fates.values() for fate in one] == [1, None, 2]
-    assert fates["SELECT a FROM t WHERE id=?"][0]["hostgroup"] == 2
-    assert fates["DELETE FROM t"][0]["answer"] == "error_msg"
 
 
 def test_hits_of_rules(rig: Rig, project: Project) -> None:

@@ -19,7 +19,7 @@ from proxyctl.stats.replay.outcome import Kind, is_own
 from tests.support.cli import Project, proxyctl
 from tests.support.routing_cases import random_case
 from tests.support.routing_rig import Rig
-from tests.support.routing_shapes import Case, Client, Seen, Sent
+from tests.support.routing_shapes import Case, Client, Seen
 from tests.unit.test_replay_soundness import changed, configuration
 
 pytestmark = pytest.mark.real
@@ -131,13 +131,3 @@ def check(table: DigestTable, case: Case, after: Case, old: Seen, new: Seen, wha
 def is_of_query(row: SeenDigest) -> bool:
     """Whether a row is of the query, and not of what the rig asks behind it."""
     return not row.digest_text.upper().startswith("PROXYSQL INTERNAL")
-
-
-def test_the_digests_are_read_with_one_statement(rig: Rig) -> None:
-    statements: list[str] = []
-    login = Login(port=rig.server.instance.port, password="admin")
-    rig.observe(Case([], [Sent(APP, b"SELECT 'gr\xe9y', 1")]))
-    with AdminClient(login, trace=statements.append) as client:
-        table = read_digests(client)
-    assert sum("stats_mysql_query_digest" in one for one in statements) == 1
-    assert "SELECT ?,?" in [row.digest_text for row in table.rows]

@@ -128,14 +128,29 @@ def test_a_longer_run_than_the_one_before_is_a_restart_where_the_counters_are_ne
     assert (list(found.remarks), found.after.seconds) == ([Remark.RESTARTED], 20)
 
 
-def test_times_that_are_read_a_second_off_are_no_clearing() -> None:
-    found = compare(at(1100, row(5, 5)), at(1200, row(9, 9, first_seen=102)))
-    assert (found.remarks, found.after.total.count_star) == ({}, 4)
+OTHER = row(5, 5, digest="0xBB")
 
 
-def test_counters_cleared_in_the_second_of_the_snapshot_that_have_grown_past_it() -> None:
-    found = compare(at(1100, row(5, 5)), at(1200, row(9, 9, first_seen=1101)))
-    assert (list(found.remarks), found.after.total.count_star) == ([Remark.CLEARED], 9)
+@pytest.mark.parametrize(
+    ("after", "was_cleared"),
+    [
+        pytest.param([row(9, 9), OTHER], False, id="it grew"),
+        pytest.param([row(9, 9, first_seen=102), OTHER], False, id="times jitter"),
+        pytest.param([row(4, 9), OTHER], True, id="a counter fell"),
+        pytest.param([row(9, 9)], True, id="a digest is missing"),
+        pytest.param([row(9, 9), row(9, 9, digest="0xCC")], True, id="another is there instead"),
+        pytest.param([row(9, 9, hostgroup=20), OTHER], True, id="a hostgroup's row is missing"),
+        pytest.param([row(9, 9, first_seen=1101)], True, id="counted anew and past"),
+        pytest.param([], True, id="nothing is left"),
+    ],
+)
+def test_counters_that_somebody_cleared(after: list[SeenDigest], was_cleared: bool) -> None:
+    before, later = at(1100, row(5, 5), OTHER), at(1200, *after)
+    assert later.was_cleared_since(before) is was_cleared
+    found = compare(before, later)
+    assert list(found.remarks) == [Remark.CLEARED] * was_cleared
+    counted = sum(one.count_star for one in after)
+    assert found.after.total.count_star == counted - (0 if was_cleared else 10)
 
 
 def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -49,15 +48,9 @@ def test_the_same_digests_give_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-def test_a_file_without_an_uptime_and_with_other_columns(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    write_digest_file(DigestTable("px1", "px1:6032", "2.0.1", 5, ROWS[:1]), path)
-    header, row = map(json.loads, path.read_text().splitlines())
-    header["columns"] = ["unheard_of", *header["columns"][:-2]]
-    path.write_text(f"{json.dumps(header)}\n{json.dumps([None, *row[:-2]])}\n")
-    found = read_digest_file(path)
-    assert found.uptime is None
-    assert list(found.rows) == [ROWS[0]._replace(sum_rows_affected=0, sum_rows_sent=0)]
+def test_a_file_without_an_uptime(tmp_path: Path) -> None:
+    write_digest_file(DigestTable("px1", "px1:6032", "2.0.1", 5, ROWS[:1]), tmp_path / "file")
+    assert read_digest_file(tmp_path / "file").uptime is None
 
 
 def test_nothing_is_left_of_a_file_that_could_not_be_written_whole(tmp_path: Path) -> None:
@@ -108,6 +101,11 @@ def test_a_compressed_file_that_is_damaged(
         (b'"count": 6', b'"count": 7', "should hold 7 digests and has 6 lines"),
         (b'"count": 6', b'"count": 5', "should hold 5 digests and has 6 lines"),
         (b'"columns": ["hostgroup"', b'"columns": [["x"]', "the first line is damaged"),
+        (b'"columns": ["hostgroup", ', b'"columns": ["other", ', "the first line is damaged"),
+        (b'"taken_at": 1000', b'"taken_at": -1', "the first line is damaged"),
+        (b'"uptime": 500', b'"uptime": 9223372036854775808', "the first line is damaged"),
+        (b'"count": 6', b'"count": -1', "the first line is damaged"),
+        (b'"SELECT ?"', b'"\\ud800"', ":2: not a digest"),
         (b'"shop"', b"5", ":2: not a digest"),
         (b'"shop",', b"", ":2: not a digest"),
         (b"9223372036854775807", b"1e400", ":2: not a digest"),
@@ -145,25 +143,6 @@ def test_a_small_file_with_a_line_that_fills_the_memory_is_not_read_whole(tmp_pa
     write_digest_file(snapshot(), path)
     header = path.read_bytes().splitlines(keepends=True)[0]
     path.write_bytes(gzip.compress(header + b" " * (1 << 25)))
-    with pytest.raises(ProxyctlError, match=":2: not a digest"):
-        list(read_digest_file(path).rows)
-
-
-@pytest.mark.parametrize("key", ["taken_at", "uptime", "count"])
-@pytest.mark.parametrize("number", [-1, 2**63])
-def test_a_time_that_no_clock_shows_is_damage(tmp_path: Path, key: str, number: int) -> None:
-    path = tmp_path / "file"
-    write_digest_file(snapshot(), path)
-    header, rest = path.read_text().split("\n", 1)
-    path.write_text(json.dumps({**json.loads(header), key: number}) + "\n" + rest)
-    with pytest.raises(ProxyctlError, match="the first line is damaged"):
-        read_digest_file(path)
-
-
-def test_half_a_character_in_a_text_is_damage(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    write_digest_file(snapshot(), path)
-    path.write_text(path.read_text().replace('"SELECT ?"', '"\\ud800"'))
     with pytest.raises(ProxyctlError, match=":2: not a digest"):
         list(read_digest_file(path).rows)
 

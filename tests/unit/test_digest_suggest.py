@@ -252,11 +252,6 @@ def test_too_few_peers_or_calls_are_no_measure():
     assert found([*peers(), once], configuration(), Kind.SLOW)[0] == ()
 
 
-def test_digests_that_are_switched_off_are_said():
-    result = suggest(table(digest(READ), **{"mysql-query_digests": "false"}), configuration())
-    assert any("mysql-query_digests is false" in note for note in result.notes)
-
-
 def test_a_digest_that_was_cut_gets_no_rule():
     made = digest(READ, digest_text="SELECT a FROM t WHERE " + "x" * 3_000)
     assert found([made], configuration(rule(20, "^SELECT")), Kind.READS)[0] == ()
