@@ -33,6 +33,9 @@ def commands() -> Iterator[str]:
         yield ""
         yield f"`proxyctl {' '.join([name, *usage, '[OPTIONS]'])}`"
         yield ""
+        example = command.epilog.removeprefix("Example: ")
+        yield f"For example `{example}`."
+        yield ""
         own = [
             p for group, found in groups.items() if group not in (*_SHARED, _EVERY) for p in found
         ]

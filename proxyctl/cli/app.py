@@ -11,7 +11,7 @@ from enum import Enum
 from functools import cache
 from importlib import import_module
 from itertools import pairwise, takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
@@ -22,42 +22,64 @@ from proxyctl.cli.output import report_error, say
 from proxyctl.cli.usage import WrongCommandLine, refuse_one_dash, usage_error
 from proxyctl.errors import ExitCode, ProxyctlError, traceback_lines, unexpected
 
-COMMANDS = {
-    "init": "init.init",
-    "validate": "files.validate",
-    "render": "files.render",
-    "schema": "files.schema",
-    "import": "imports.import_",
-    "plan": "plan.plan",
-    "show": "plan.show",
-    "drift": "plan.drift",
-    "apply": "apply.apply",
-    "unlock": "apply.unlock",
-    "rollback": "snapshots.rollback",
-    "history": "snapshots.history",
-    "snapshot": "snapshots.snapshot",
-    "export": "files.export",
-    "lint": "lint.lint",
-    "explain": "routing.explain",
-    "test": "routing.run_tests",
-    "replay": "routing.replay",
-    "digest top": "digest.top.top",
-    "digest snapshot": "digest.snapshots.snapshot",
-    "digest diff": "digest.snapshots.diff",
-    "digest report": "digest.report.report",
-    "digest suggest": "digest.suggest.suggest",
-    "digest reset": "digest.snapshots.reset",
-    "rules": "rules.rules",
-    "top": "top.top",
-    "nodes list": "nodes.list_nodes",
-    "nodes drain": "nodes.drain",
-    "nodes restore": "nodes.restore",
-    "nodes discover": "nodes.discover",
-    "doctor": "doctor.doctor",
-    "sandbox": "sandbox.sandbox",
-    "demo": "sandbox.demo",
+
+class Command(NamedTuple):
+    """A command: its function in `proxyctl.cli.commands`, and one way to call it."""
+
+    function: str
+    example: str
+
+
+PANELS = {
+    "Files": {
+        "init": Command("init.init", "init --template pxc shop"),
+        "validate": Command("files.validate", "validate -f shop"),
+        "render": Command("files.render", "render -f shop --format sql"),
+        "schema": Command("files.schema", "schema -o proxyctl.schema.json"),
+        "import": Command("imports.import_", "import /etc/proxysql.cnf -o proxyctl.yaml"),
+        "export": Command("files.export", "export -o proxyctl.yaml"),
+    },
+    "Change": {
+        "plan": Command("plan.plan", "plan --out reviewed.plan"),
+        "show": Command("plan.show", "show reviewed.plan"),
+        "apply": Command("apply.apply", "apply reviewed.plan"),
+        "drift": Command("plan.drift", "drift --all"),
+        "rollback": Command("snapshots.rollback", "rollback --dry-run"),
+        "history": Command("snapshots.history", "history --host 10.0.0.11"),
+        "snapshot": Command("snapshots.snapshot", "snapshot --instance px1"),
+        "unlock": Command("apply.unlock", "unlock --instance px1"),
+    },
+    "Routing": {
+        "explain": Command("routing.explain", "explain 'SELECT 1 FOR UPDATE' --username app"),
+        "test": Command("routing.run_tests", "test -f shop --junit routing.xml"),
+        "lint": Command("lint.lint", "lint -f shop --format github"),
+        "replay": Command("routing.replay", "replay --detailed-exitcode"),
+        "rules": Command("rules.rules", "rules --instance px1"),
+    },
+    "Statistics": {
+        "digest top": Command("digest.top.top", "digest top --limit 5"),
+        "digest snapshot": Command("digest.snapshots.snapshot", "digest snapshot -o monday.gz"),
+        "digest diff": Command("digest.snapshots.diff", "digest diff monday.gz tuesday.gz"),
+        "digest report": Command("digest.report.report", "digest report -o report.html"),
+        "digest suggest": Command("digest.suggest.suggest", "digest suggest -f shop"),
+        "digest reset": Command("digest.snapshots.reset", "digest reset --auto-approve"),
+        "top": Command("top.top", "top --interval 5"),
+    },
+    "Operations": {
+        "nodes list": Command("nodes.list_nodes", "nodes list"),
+        "nodes drain": Command("nodes.drain", "nodes drain pxc2:3306 --wait"),
+        "nodes restore": Command("nodes.restore", "nodes restore pxc2:3306"),
+        "nodes discover": Command("nodes.discover", "nodes discover --seed pxc1:3306"),
+        "doctor": Command("doctor.doctor", "doctor --instance px1"),
+    },
+    "Tools": {
+        "sandbox": Command("sandbox.sandbox", "sandbox --sample"),
+        "demo": Command("sandbox.demo", "demo"),
+    },
 }
-"""The function in `proxyctl.cli.commands` behind each command, in the order of the help."""
+"""Every command by its words, in the groups and the order of the help."""
+
+COMMANDS = {words: one for commands in PANELS.values() for words, one in commands.items()}
 
 GROUPS = {
     "digest": "Which queries are slow, and what would help.",
@@ -133,15 +155,20 @@ def _built(only: str | None) -> Any:  # noqa: ANN401  # as above
     )
     app.callback()(_root)
     groups = {name: typer.Typer(no_args_is_help=True, suggest_commands=False) for name in GROUPS}
-    for words, place in COMMANDS.items():
-        first, _, second = words.partition(" ")
-        if only in (None, first):
-            module, _, function = place.rpartition(".")
-            found = getattr(import_module(f"proxyctl.cli.commands.{module}"), function)
-            add_command(groups.get(first, app), second or first, found)
+    panels: dict[str, str] = {}
+    for panel, commands in PANELS.items():
+        for words, command in commands.items():
+            first, _, second = words.partition(" ")
+            panels[first] = panel
+            if only in (None, first):
+                module, _, name = command.function.rpartition(".")
+                function = getattr(import_module(f"proxyctl.cli.commands.{module}"), name)
+                example = f"Example: proxyctl {command.example}"
+                place = groups.get(first, app)
+                add_command(place, second or first, function, panel=panel, example=example)
     for name, group in groups.items():
         if only in (None, name):
-            app.add_typer(group, name=name, help=GROUPS[name])
+            app.add_typer(group, name=name, help=GROUPS[name], rich_help_panel=panels[name])
     built: Any = typer.main.get_command(app)
     _name_values(built)
     return built

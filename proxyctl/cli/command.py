@@ -23,9 +23,12 @@ from proxyctl.cli.output import say, without_colour
 from proxyctl.text import printable
 
 
-def add_command(app: typer.Typer, name: str, function: Callable[..., int]) -> None:
+def add_command(
+    app: typer.Typer, name: str, function: Callable[..., int], *, panel: str, example: str
+) -> None:
     """Register a function as a command. Its parameters are options or dataclasses of options.
 
+    `panel`: where the help of all commands lists it. `example`: the last line of its own help.
     Changes: app.
     """
     hints = get_type_hints(function, include_extras=True)
@@ -57,7 +60,7 @@ def add_command(app: typer.Typer, name: str, function: Callable[..., int]) -> No
             for one, (hint, default) in options.items()
         ]
     )
-    app.command(name)(run)
+    app.command(name, epilog=example, rich_help_panel=panel)(run)
 
 
 def _fields(group: type[Any]) -> dict[str, tuple[Any, Any]]:

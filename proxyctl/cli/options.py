@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.completion import instance_names, table_names
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -99,15 +100,6 @@ def chosen_version(text: str | None) -> Version:
         return known_version(text)
     except ValueError as error:
         raise UsageError(f"--proxysql-version: {error}") from error
-
-
-def tables(incomplete: str) -> list[str]:
-    """Return the tables that shell completion offers for --only: module names contain blanks."""
-    from proxyctl.catalog import TABLES
-
-    return [
-        name for name, table in TABLES.items() if not table.prefix and name.startswith(incomplete)
-    ]
 
 
 @dataclass(frozen=True)
@@ -240,6 +232,7 @@ class ConnectionOptions(FromCommandLine):
             envvar="PROXYCTL_INSTANCE",
             metavar="NAME",
             help="An instance of the files' `instances` section.",
+            autocompletion=instance_names,
         ),
     ] = None
     tls_ca: Annotated[
@@ -268,7 +261,7 @@ class Allowances:
         typer.Option(
             metavar="NAME",
             help="Only this admin module (MYSQL USERS) or table (mysql_users); many times.",
-            autocompletion=tables,
+            autocompletion=table_names,
         ),
     ] = None
     force: Annotated[bool, typer.Option("--force", help="Let guards pass.")] = False

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from proxyctl.cli.app import build
+from proxyctl.cli.app import COMMANDS, build
 from tests.docs.pages import ROOT, blocks, page_id, pages
 
 ACTIONLINT = shutil.which("actionlint")
@@ -46,10 +46,12 @@ def command_lines() -> list[str]:
 
 def parse(arguments: list[str]) -> None:
     """Let Typer read a command line without running it. Raises its errors."""
-    root = build()
-    context = root.make_context("proxyctl", list(arguments), resilient_parsing=True)
-    name = arguments[0]
-    root.commands[name].make_context(name, arguments[1:], parent=context)
+    command, words = build(), list(arguments)
+    context = command.make_context("proxyctl", words, resilient_parsing=True)
+    while words and words[0] in getattr(command, "commands", {}):
+        name, *words = words
+        command = command.commands[name]
+        context = command.make_context(name, words, parent=context)
 
 
 @pytest.mark.parametrize("line", command_lines())
@@ -57,6 +59,11 @@ def test_command_lines_are_understood(line: str) -> None:
     words = shlex.split(line.split(" > ")[0], comments=True)[1:]
     if words != ["--version"]:
         parse(words)
+
+
+@pytest.mark.parametrize("example", [one.example for one in COMMANDS.values()])
+def test_examples_of_the_help_are_understood(example: str) -> None:
+    parse(shlex.split(example))
 
 
 def test_an_unknown_option_would_be_noticed() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.completion import check_names
 from proxyctl.cli.connect import asks_instance, target_of
 from proxyctl.cli.options import (
     FORMAT,
@@ -46,11 +47,18 @@ def lint(
     select: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="CODE", help="Run these checks only: a code, its beginning, or a name."
+            metavar="CODE",
+            help="Run these checks only: a code, its beginning, or a name.",
+            autocompletion=check_names,
         ),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(metavar="CODE", help="Leave these checks out; as --select.")
+        list[str] | None,
+        typer.Option(
+            metavar="CODE",
+            help="Leave these checks out; as --select.",
+            autocompletion=check_names,
+        ),
     ] = None,
     backend_version: Annotated[
         list[str] | None,
@@ -66,7 +74,12 @@ def lint(
         LayerName, typer.Option(help="Which layer of an instance to look at.")
     ] = LayerName.RUNTIME,
     explain: Annotated[
-        str | None, typer.Option(metavar="CODE", help="Show what a check finds, and the way out.")
+        str | None,
+        typer.Option(
+            metavar="CODE",
+            help="Show what a check finds, and the way out.",
+            autocompletion=check_names,
+        ),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the checks.")] = False,
     proxysql_version: VersionOption = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.completion import table_names
 from proxyctl.cli.connect import planned_fleet, targets_of
 from proxyctl.cli.options import (
     FORMAT,
@@ -17,7 +18,6 @@ from proxyctl.cli.options import (
     FileOptions,
     FleetOptions,
     TextFormat,
-    tables,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, UsageError
@@ -135,7 +135,8 @@ def drift(
     connection: ConnectionOptions,
     fleet: FleetOptions,
     only: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="As for plan.", autocompletion=tables)
+        list[str] | None,
+        typer.Option(metavar="NAME", help="As for plan.", autocompletion=table_names),
     ] = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Write nothing when nothing differs.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.commands.apply import approve, show
+from proxyctl.cli.completion import snapshot_names
 from proxyctl.cli.connect import chosen_address, connected, target_of
 from proxyctl.cli.options import (
     Allowances,
@@ -36,6 +37,7 @@ def rollback(
         typer.Argument(
             metavar="SNAPSHOT",
             help="A number or a name of `history`, or a file. Default: the newest.",
+            autocompletion=snapshot_names,
         ),
     ] = None,
     dry_run: Annotated[

@@ -1,0 +1,64 @@
+"""What shell completion offers for the values of options. A mistake on the way offers nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import TypeVar
+
+import typer
+
+from proxyctl.errors import ProxyctlError
+
+T = TypeVar("T")
+
+
+def table_names(incomplete: str) -> list[str]:
+    """Return the tables for --only: names of admin modules contain blanks."""
+    from proxyctl.catalog import TABLES
+
+    return _starting(incomplete, (name for name, one in TABLES.items() if not one.prefix))
+
+
+def instance_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the instances of the files."""
+    from proxyctl.cli.options import FileOptions
+    from proxyctl.config.project import ParsedFiles
+
+    try:
+        instances = ParsedFiles(_typed(FileOptions, context).sources()).instances()
+    except ProxyctlError:
+        return []
+    return _starting(incomplete, (one.name for one in instances))
+
+
+def snapshot_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the snapshots of the instance, newest first."""
+    from proxyctl.cli.connect import chosen_address
+    from proxyctl.cli.options import ConnectionOptions, FileOptions
+    from proxyctl.snapshots.folder import history
+
+    try:
+        address = chosen_address(_typed(FileOptions, context), _typed(ConnectionOptions, context))
+        return _starting(incomplete, (kept.name for kept in history(address)))
+    except ProxyctlError:
+        return []
+
+
+def check_names(incomplete: str) -> list[str]:
+    """Return the codes and names of lint's checks."""
+    from proxyctl.lint.check import all_checks
+
+    words = (word for code, one in all_checks().items() for word in (code, one.name))
+    return _starting(incomplete, words)
+
+
+def _starting(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def _typed(group: type[T], context: typer.Context) -> T:
+    """Return a group of options as far as it was typed."""
+    given = {one.name: context.params.get(one.name) for one in fields(group)}  # type: ignore[arg-type]
+    options = {name: value for name, value in given.items() if value is not None}
+    return group(**(options | ({"context": context} if "context" in given else {})))

@@ -1,0 +1,57 @@
+"""Shell completion, asked as bash asks it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.journeys.story import FILES, applied
+from tests.support.cli import Project
+
+INSTANCES = """\
+version: 1
+instances:
+  - {name: px1, host: 127.0.0.1}
+  - {name: px2, host: 127.0.0.1, port: 7032}
+"""
+
+
+def offered(project: Project, line: str) -> list[str]:
+    """Return what bash would offer for the last word of a command line."""
+    asked = {"_PROXYCTL_COMPLETE": "complete_bash", "COMP_WORDS": line}
+    done = subprocess.run(
+        [sys.executable, "-m", "proxyctl"],
+        cwd=project.folder,
+        env={**os.environ, **asked, "COMP_CWORD": str(line.count(" "))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("proxyctl plan --instance px", ["px1", "px2"]),
+        ("proxyctl plan -f broken.yaml --instance px", []),
+        ("proxyctl plan --only mysql_us", ["mysql_users"]),
+        ("proxyctl lint --explain PX30", ["PX301", "PX302", "PX304", "PX307"]),
+        ("proxyctl nodes dr", ["drain"]),
+    ],
+)
+def test_names_are_offered(offline: Project, line: str, names: list[str]) -> None:
+    offline.write(INSTANCES)
+    offline.write("version: [\n", "broken.yaml")
+    assert offered(offline, line) == names
+
+
+def test_snapshots_of_the_instance_are_offered(sandbox_project: Project) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    (name,) = offered(sandbox_project, "proxyctl rollback 20")
+    assert name.endswith("Z")
