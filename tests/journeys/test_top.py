@@ -96,20 +96,6 @@ def test_it_all_fits_80_columns_and_24_lines(shop: Instance) -> None:
     watch(shop, story)
 
 
-def test_a_hostgroup_of_many_servers_has_a_line_of_its_own(shop: Instance) -> None:
-    assert shop.sandbox is not None
-    shop.execute("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (20, 'db3')")
-    shop.execute("LOAD MYSQL SERVERS TO RUNTIME")
-    shop.sandbox.monitor.shun(20, ("db3", 3306))
-
-    async def story(pilot: Pilot[Any], app: TopApp) -> None:
-        assert place(app, "all: 1 online, 1 other") == place(app, "db2:3306") - 1
-        assert place(app, "db2:3306") == place(app, "db3:3306") - 1
-        assert "all: 1 online " not in "\n".join(screen(app))
-
-    watch(shop, story, ready="db3:3306")
-
-
 @pytest.mark.parametrize("size", [(80, 24), (60, 12), (200, 60), (20, 5), (1, 1)])
 def test_a_terminal_of_any_size_is_drawn_on(shop: Instance, size: tuple[int, int]) -> None:
     async def story(pilot: Pilot[Any], app: TopApp) -> None:

@@ -117,17 +117,6 @@ def test_another_size_is_drawn_anew() -> None:
         assert shown.wait() == 0
 
 
-def test_a_connection_that_is_lost_keeps_it_running(shop: Instance) -> None:
-    assert shop.sandbox is not None
-    with terminal() as shown:
-        shown.wait_for(READY)
-        shop.sandbox.stop()
-        shown.wait_for("no connection")
-        shown.send("q")
-        assert shown.wait() == 0
-        assert shown.is_clean()
-
-
 @pytest.mark.usefixtures("shop")
 def test_a_bug_ends_it_cleanly_and_shows_no_variables() -> None:
     with terminal([sys.executable, "-c", BUG]) as shown:

@@ -13,7 +13,6 @@ from tests.support.build import layout, rows
 from tests.unit.config_files import write
 
 SPLIT = """
-version: 1
 hostgroups: {writer: {id: 10}, reader: {id: 20}}
 mysql_replication_hostgroups:
   - {writer_hostgroup: writer, reader_hostgroup: reader}
@@ -32,7 +31,18 @@ READS = "  - {rule_id: 9, match_digest: '^SELECT', destination_hostgroup: 20, ap
 def lint(tmp_path, monkeypatch):
     """Findings of one check over a file in which APP may be a secret, as `key: text`."""
     monkeypatch.setenv("APP", "sesame")
-    return lambda text, code: in_file(write(tmp_path, text), code)
+
+    def run(code, text):
+        found = all_checks()[code].find(in_file(tmp_path, text))
+        return [f"{'/'.join(map(str, one.key))}: {one.text}" for one in found]
+
+    return run
+
+
+def in_file(folder, text):
+    """What a file says, under lint."""
+    path = write(folder, f"version: 1\n{text}")
+    return Subject(load_project(Sources((path,)), takes_dead_rules=True).configuration)
 
 
 def subject(*rules, users=(), fast_routing=(), **variables):
@@ -69,10 +79,3 @@ def digest(pattern, **more):
 def pattern(text, **more):
     """A rule with match_pattern."""
     return {"match_pattern": text, "destination_hostgroup": 1, "apply": 1, **more}
-
-
-def in_file(path, code):
-    """What one check finds in a file, as `key: text`."""
-    project = load_project(Sources((path,)), takes_dead_rules=True)
-    found = all_checks()[code].find(Subject(project.configuration))
-    return [f"{'/'.join(map(str, one.key))}: {one.text}" for one in found]

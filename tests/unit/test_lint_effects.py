@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
-from proxyctl.lint.subject import Subject
 from proxyctl.routing.regex.samples import samples
-from tests.unit.config_files import write
+from tests.unit.linted import in_file
 
 
 @pytest.fixture
 def lint(tmp_path):
     """Findings of one check over rules, as `rule_id: message`."""
 
-    def run(code, *rules, more=""):
-        text = "version: 1\n" + more + "\nmysql_query_rules:\n"
-        text += "".join(f"  - {{rule_id: {n}, {rule}}}\n" for n, rule in enumerate(rules, 1))
-        project = load_project(Sources((write(tmp_path, text),)), takes_dead_rules=True)
-        found = all_checks()[code].find(Subject(project.configuration))
+    def run(code, *rules):
+        lines = (f"  - {{rule_id: {n}, {rule}}}\n" for n, rule in enumerate(rules, 1))
+        found = all_checks()[code].find(in_file(tmp_path, "mysql_query_rules:\n" + "".join(lines)))
         return [f"{one.key[0]}: {one.message}" for one in found]
 
     return run

@@ -15,7 +15,9 @@ from proxyctl.lint.subject import Subject
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.passwords import native_hash
 from tests.support.build import layout, rows
-from tests.unit.config_files import write
+from tests.unit.linted import in_file, lint
+
+__all__ = ["lint"]
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = sorted(
@@ -28,18 +30,6 @@ OURS = sorted(code for code in all_checks() if code >= "PX3")
 def subject_of(*paths):
     project = load_project(Sources(tuple(map(str, paths))), takes_dead_rules=True)
     return Subject(project.configuration)
-
-
-@pytest.fixture
-def lint(tmp_path, monkeypatch):
-    """Findings of one check over a file, as `key: message`."""
-    monkeypatch.setenv("APP", "sesame")
-
-    def run(code, text):
-        found = all_checks()[code].find(subject_of(write(tmp_path, "version: 1\n" + text)))
-        return [f"{'/'.join(map(str, one.key))}: {one.message}" for one in found]
-
-    return run
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
@@ -149,7 +139,7 @@ def test_readers_that_stay_empty(lint):
 )
 def test_external_schedulers(lint, tmp_path, columns, severity):
     text = GALERA + f"scheduler: [{{id: 1, interval_ms: 3000, {columns}}}]\n"
-    subject = subject_of(write(tmp_path, "version: 1\n" + text))
+    subject = in_file(tmp_path, text)
     found = report_on(subject, [all_checks()["PX521"]]).findings
     assert [one.severity for one in found] == ([] if severity is None else [severity])
     assert lint("PX521", text.replace("mysql_galera", "mysql_group_replication")) == []
