@@ -42,15 +42,16 @@ class LayerName(StrEnum):
     DISK = "disk"
 
 
-FORMAT = typer.Option("--format", help="How to write.")
+FORMAT = typer.Option("--format", help="Output format.")
 """For commands with formats of their own: `Annotated[PlanFormat, FORMAT]`."""
 FormatOption = Annotated[TextFormat, FORMAT]
 AutoApproveOption = Annotated[bool, typer.Option("--auto-approve", "-y", help="Do not ask.")]
 NoSaveOption = Annotated[
-    bool, typer.Option("--no-save", help="Leave DISK alone: a restart takes it back.")
+    bool, typer.Option("--no-save", help="Do not write DISK: a restart reverts the change.")
 ]
 LockTimeoutOption = Annotated[
-    float, typer.Option(min=0, metavar="SECONDS", help="Wait this long for another apply.")
+    float,
+    typer.Option(min=0, metavar="SECONDS", help="Wait this long for another apply to finish."),
 ]
 PeerTimeoutOption = Annotated[
     float,
@@ -59,7 +60,8 @@ PeerTimeoutOption = Annotated[
         metavar="SECONDS",
         min=0,
         max=3600,
-        help="Wait this long until the members of a ProxySQL Cluster follow; 0: do not wait.",
+        help="Wait this long for the other members of a ProxySQL Cluster"
+        " to follow (0 does not wait).",
     ),
 ]
 VersionOption = Annotated[
@@ -72,7 +74,7 @@ DebugOption = Annotated[
     bool,
     typer.Option(
         "--debug",
-        help="Say on stderr what is decided and sent, without secrets: for a ticket.",
+        help="Log decisions and statements to stderr, without secrets, for a bug report.",
         rich_help_panel="Every command",
     ),
 ]
@@ -129,21 +131,23 @@ class FileOptions:
             "-f",
             metavar="PATH",
             envvar="PROXYCTL_FILE",
-            help="File or folder (*.yaml, *.yml, *.j2); many times. Default: ./proxyctl.yaml.",
+            help="File or folder (*.yaml, *.yml, *.j2); repeatable. Default: ./proxyctl.yaml.",
         ),
     ] = None
     var: Annotated[
-        list[str] | None, _file_option(metavar="K=V", help="A variable for templates.")
+        list[str] | None, _file_option(metavar="K=V", help="A variable for templates; repeatable.")
     ] = None
     var_file: Annotated[
         list[str] | None,
-        _file_option(metavar="PATH", help="YAML or JSON file with variables for templates."),
+        _file_option(
+            metavar="PATH", help="YAML or JSON file with variables for templates; repeatable."
+        ),
     ] = None
     restrict_paths: Annotated[
         bool,
         _file_option(
             "--restrict-paths",
-            help="Refuse files outside the folders of -f that files or links there lead to.",
+            help="Refuse files outside the folders of -f, whatever names or links to them.",
         ),
     ] = False
 
@@ -192,16 +196,23 @@ class ConnectionOptions(FromCommandLine):
     host: Annotated[
         str | None,
         _connection_option(
-            envvar="PROXYCTL_HOST", metavar="HOST", help="Admin interface. Default: 127.0.0.1."
+            envvar="PROXYCTL_HOST",
+            metavar="HOST",
+            help="Host of the admin interface. Default: 127.0.0.1.",
         ),
     ] = None
     port: Annotated[
         int | None,
         _connection_option(
-            envvar="PROXYCTL_PORT", min=1, max=65535, help="Admin port. Default: 6032."
+            envvar="PROXYCTL_PORT",
+            min=1,
+            max=65535,
+            help="Port of the admin interface. Default: 6032.",
         ),
     ] = None
-    socket: Annotated[str | None, _connection_option(metavar="PATH", help="Unix socket.")] = None
+    socket: Annotated[
+        str | None, _connection_option(metavar="PATH", help="Unix socket of the admin interface.")
+    ] = None
     user: Annotated[
         str | None,
         _connection_option(
@@ -217,7 +228,7 @@ class ConnectionOptions(FromCommandLine):
         _connection_option(
             envvar="PROXYCTL_PASSWORD_FILE",
             metavar="PATH",
-            help="File with the password; or set PROXYCTL_PASSWORD. On a terminal it is asked for.",
+            help="File with the password. Default: PROXYCTL_PASSWORD, or a prompt on a terminal.",
         ),
     ] = None
     defaults_file: Annotated[
@@ -231,7 +242,7 @@ class ConnectionOptions(FromCommandLine):
         _connection_option(
             envvar="PROXYCTL_INSTANCE",
             metavar="NAME",
-            help="An instance of the files' `instances` section.",
+            help="An instance from the section `instances` of the files.",
             autocompletion=instance_names,
         ),
     ] = None
@@ -242,7 +253,7 @@ class ConnectionOptions(FromCommandLine):
         ),
     ] = None
     tls_required: Annotated[
-        bool, _connection_option("--tls-required", help="Refuse to talk without TLS.")
+        bool, _connection_option("--tls-required", help="Refuse a connection without TLS.")
     ] = False
 
     @property
@@ -260,22 +271,23 @@ class Allowances:
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Only this admin module (MYSQL USERS) or table (mysql_users); many times.",
+            help="Only this admin module (MYSQL USERS) or table (mysql_users); repeatable.",
             autocompletion=table_names,
         ),
     ] = None
-    force: Annotated[bool, typer.Option("--force", help="Let guards pass.")] = False
+    force: Annotated[bool, typer.Option("--force", help="Ignore the refusals of guards.")] = False
     discard_pending: Annotated[
         bool,
         typer.Option(
-            "--discard-pending", help="Overwrite rows of ours that were edited in MEMORY."
+            "--discard-pending", help="Overwrite managed rows that were edited in MEMORY."
         ),
     ] = False
     allow_shard_moves: Annotated[
         bool,
         typer.Option(
             "--allow-shard-moves",
-            help="Let tables and schemas change shard; their data has to be there already.",
+            help="Allow tables and schemas to move to another shard; their"
+            " data must be there already.",
         ),
     ] = False
 
@@ -321,21 +333,25 @@ _FLAGS = {
 class FleetOptions(FromCommandLine):
     """Whether a command takes all instances, where they are listed, and how many at a time."""
 
-    all_instances: Annotated[bool, _fleet_option("--all", help="Every instance of the files.")] = (
+    all_instances: Annotated[bool, _fleet_option("--all", help="Every instance in the files.")] = (
         False
     )
     instances_from: Annotated[
         str | None,
         _fleet_option(
             metavar="COMMAND",
-            help="With --all: those that this command prints within 60 seconds, as the section"
-            " `instances` in JSON.",
+            help="With --all: take the instances that this command prints"
+            " within 60 seconds, in the form of the section `instances`,"
+            " as JSON.",
         ),
     ] = None
     parallel: Annotated[
         int,
         _fleet_option(
-            metavar="NUMBER", min=1, max=1000, help="With --all: ask this many at the same time."
+            metavar="NUMBER",
+            min=1,
+            max=1000,
+            help="With --all: work on this many instances at the same time.",
         ),
     ] = 10
 
@@ -364,18 +380,20 @@ class RolloutOptions(FromCommandLine):
     strategy: Annotated[
         Strategy,
         _fleet_option(
-            help="With --all: one batch after the other, or one instance before all others."
+            help="With --all: one batch after the other, or one instance before all the others."
         ),
     ] = Strategy.ROLLING
     max_unavailable: Annotated[
         int,
-        _fleet_option(metavar="NUMBER", min=1, help="With --strategy rolling: so many in a batch."),
+        _fleet_option(
+            metavar="NUMBER", min=1, help="With --strategy rolling: the size of a batch."
+        ),
     ] = 1
     skip_unreachable: Annotated[
         bool,
         _fleet_option(
             "--skip-unreachable",
-            help="With --all: change the others where an instance cannot be reached or read.",
+            help="With --all: skip instances that cannot be reached or read.",
         ),
     ] = False
 

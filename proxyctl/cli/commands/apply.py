@@ -58,7 +58,7 @@ def apply(
     peer_timeout: PeerTimeoutOption = 30.0,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Make the instance hold what the files say, and read it back."""
+    """Change the instance to what the files say, and read it back."""
     from proxyctl.apply.apply import ApplyRequest
     from proxyctl.fleet.cluster import as_applied
     from proxyctl.fleet.rollout import RolloutRequest, roll_out

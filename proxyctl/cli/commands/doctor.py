@@ -31,15 +31,14 @@ def doctor(
     fleet: FleetOptions,
     no_ask: Annotated[
         bool,
-        typer.Option(
-            "--no-ask", help="Connect to no server behind ProxySQL: only what ProxySQL knows."
-        ),
+        typer.Option("--no-ask", help="Do not connect to the servers behind ProxySQL."),
     ] = False,
     memory: Annotated[
         bool,
         typer.Option(
             "--memory",
-            help="Add up what the digests take. Queries wait meanwhile: 1 s for 500,000 digests.",
+            help="Measure the memory of the digests. Queries wait meanwhile:"
+            " 1 s for 500,000 digests.",
         ),
     ] = False,
     ignore: Annotated[

@@ -47,7 +47,11 @@ class Secrets(StrEnum):
 
 
 SecretsOption = Annotated[
-    Secrets, typer.Option("--secrets", help="Passwords as hashes, left out, or (with -o) in clear.")
+    Secrets,
+    typer.Option(
+        "--secrets",
+        help="Write passwords as hashes, leave them out, or (with -o) write them in clear text.",
+    ),
 ]
 OutOption = Annotated[
     str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file.")
@@ -79,7 +83,7 @@ def validate(
     proxysql_version: VersionOption = None,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Check the files without a server: every mistake at once, with its place."""
+    """Check the files without a server. Lists every mistake with its place."""
     from proxyctl.config.project import load_project
 
     project = load_project(files.sources(), version=chosen_version(proxysql_version))
@@ -129,12 +133,12 @@ def schema(out: OutOption = None) -> int:
 def export(
     files: FileOptions,
     connection: ConnectionOptions,
-    layer: Annotated[LayerName, typer.Option(help="Which layer.")] = LayerName.RUNTIME,
+    layer: Annotated[LayerName, typer.Option(help="The layer to export.")] = LayerName.RUNTIME,
     format: Annotated[RowFormat, FORMAT] = RowFormat.YAML,
     secrets: SecretsOption = Secrets.HASH,
     out: OutOption = None,
 ) -> int:
-    """Write the configuration that an instance holds as our files."""
+    """Write the configuration of an instance as files."""
     from proxyctl.catalog import REFERENCE
     from proxyctl.cli.connect import connected  # validate does without it
     from proxyctl.config.project import mistakes_in

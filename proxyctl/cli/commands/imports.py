@@ -43,8 +43,8 @@ class BackendOptions:
         _backend_option(
             envvar="PROXYCTL_BACKEND_PASSWORD_FILE",
             metavar="PATH",
-            help="File with its password; or set PROXYCTL_BACKEND_PASSWORD. On a terminal it is"
-            " asked for.",
+            help="File with the password of --backend-user. Default:"
+            " PROXYCTL_BACKEND_PASSWORD, or a prompt on a terminal.",
         ),
     ] = None
 
@@ -84,7 +84,7 @@ def import_(
         ),
     ] = None,
     default_hostgroup: Annotated[
-        int, typer.Option(min=0, help="Of the users of --users-from.")
+        int, typer.Option(min=0, help="The default_hostgroup of the users of --users-from.")
     ] = 0,
     secrets: SecretsOption = Secrets.HASH,
     proxysql_version: VersionOption = None,
@@ -92,12 +92,12 @@ def import_(
         bool,
         typer.Option(
             "--restrict-paths",
-            help="Refuse files outside the folder of FILE.cnf that @include or a link leads to.",
+            help="Refuse files outside the folder of FILE.cnf, whatever includes or links to them.",
         ),
     ] = False,
     out: OutOption = None,
 ) -> int:
-    """Turn a proxysql.cnf, or the accounts of a MySQL server, into our files."""
+    """Convert a proxysql.cnf, or the accounts of a MySQL server, to files."""
     from proxyctl.config.project import mistakes_in
     from proxyctl.formats.exported import exported_text
 

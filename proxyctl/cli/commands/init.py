@@ -28,7 +28,7 @@ def init(
         str,
         typer.Option(
             metavar="NAME",
-            help="minimal, read-write-split, pxc or sharded.",
+            help="The layout: minimal, read-write-split, pxc or sharded.",
             autocompletion=_starters,
         ),
     ] = "minimal",

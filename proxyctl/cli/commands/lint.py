@@ -48,7 +48,7 @@ def lint(
         list[str] | None,
         typer.Option(
             metavar="CODE",
-            help="Run these checks only: a code, its beginning, or a name.",
+            help="Run only these checks: a code, its beginning, or a name.",
             autocompletion=check_names,
         ),
     ] = None,
@@ -56,7 +56,7 @@ def lint(
         list[str] | None,
         typer.Option(
             metavar="CODE",
-            help="Leave these checks out; as --select.",
+            help="Leave out these checks; same form as --select.",
             autocompletion=check_names,
         ),
     ] = None,
@@ -64,20 +64,21 @@ def lint(
         list[str] | None,
         typer.Option(
             metavar="X.Y.Z",
-            help="A version behind ProxySQL, many times: mysql-server_version is held against it.",
+            help="The version of a server behind ProxySQL, to compare with"
+            " mysql-server_version; repeatable.",
         ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 1 for any finding, not only for an error.")
     ] = False,
     layer: Annotated[
-        LayerName, typer.Option(help="Which layer of an instance to look at.")
+        LayerName, typer.Option(help="The layer of an instance to check.")
     ] = LayerName.RUNTIME,
     explain: Annotated[
         str | None,
         typer.Option(
             metavar="CODE",
-            help="Show what a check finds, and the way out.",
+            help="Show what a check finds, and the fix.",
             autocompletion=check_names,
         ),
     ] = None,
@@ -85,7 +86,7 @@ def lint(
     proxysql_version: VersionOption = None,
     format: Annotated[LintFormat, FORMAT] = LintFormat.TEXT,
 ) -> int:
-    """Find what is taken, and cannot do what it seems to. Exit 1 for an error."""
+    """Find rules that never match or misroute queries, and other mistakes. Exit 1 for an error."""
     from proxyctl.lint.check import UNUSED_IGNORE
     from proxyctl.lint.run import lint as run
 

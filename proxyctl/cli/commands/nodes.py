@@ -45,12 +45,12 @@ def list_nodes(
         bool,
         typer.Option(
             "--no-ask",
-            help="Do not connect to the nodes: only what ProxySQL knows of them.",
+            help="Do not connect to the nodes.",
         ),
     ] = False,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Show each server: configured, at RUNTIME, and what it says of itself."""
+    """Show each server as configured, at RUNTIME, and as the server itself reports."""
     from proxyctl.nodes.list import read_nodes
     from proxyctl.render.nodes import NODES, nodes_text
 
@@ -87,15 +87,16 @@ def drain(
     ] = True,
     timeout: Annotated[
         float,
-        typer.Option(min=0, metavar="SECONDS", help="Wait at most this long; then exit with 4."),
+        typer.Option(min=0, metavar="SECONDS", help="Give up after this time, with exit code 4."),
     ] = 300.0,
     force: Annotated[
-        bool, typer.Option("--force", help="Also if a hostgroup has no usable server then.")
+        bool,
+        typer.Option("--force", help="Drain even if a hostgroup is left without a usable server."),
     ] = False,
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Let a node take no new connections, at RUNTIME only: a restart of ProxySQL ends it."""
+    """Stop new connections to a node, at RUNTIME only: a restart of ProxySQL ends it."""
     from proxyctl.nodes.drain import DrainRequest, wait_until_unused
     from proxyctl.nodes.drain import drain as drain_node
     from proxyctl.render.nodes import DRAINED, NODE, drained_text, unused_text
@@ -123,7 +124,7 @@ def restore(
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Let a drained node serve again as it is configured."""
+    """Return a drained node to its configuration."""
     from proxyctl.nodes.drain import DrainRequest
     from proxyctl.nodes.drain import restore as restore_node
     from proxyctl.render.nodes import NODE, RESTORED, restored_text
@@ -147,13 +148,11 @@ def discover(
     ],
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="Write the section into this new file instead."
-        ),
+        typer.Option("--out", "-o", metavar="FILE", help="Write the section to this new file."),
     ] = None,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Find the members of a cluster: write the section for the files, or check the one there is.
+    """Find the members of a cluster; write the section for the files, or check it.
 
     Ends with 2 where the files and the cluster do not name the same nodes.
     """

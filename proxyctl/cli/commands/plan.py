@@ -66,7 +66,7 @@ def plan(
     with_replay: Annotated[
         bool,
         typer.Option(
-            "--replay", help="Add what becomes of the digests that the instance has seen."
+            "--replay", help="Also show how the digests that the instance has seen would be routed."
         ),
     ] = False,
     format: Annotated[PlanFormat, FORMAT] = PlanFormat.TEXT,
@@ -136,14 +136,18 @@ def drift(
     fleet: FleetOptions,
     only: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="As for plan.", autocompletion=table_names),
+        typer.Option(
+            metavar="NAME",
+            help="Only this admin module (MYSQL USERS) or table (mysql_users); repeatable.",
+            autocompletion=table_names,
+        ),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="Write nothing when nothing differs.")
+        bool, typer.Option("--quiet", help="Print nothing if nothing differs.")
     ] = False,
     format: Annotated[DriftFormat, FORMAT] = DriftFormat.TEXT,
 ) -> int:
-    """Say what differs from the files, and in which layer (exit 2)."""
+    """Report what differs from the files, and in which layer (exit 2)."""
     from proxyctl.plan.make import PlanOptions
 
     if quiet and format is DriftFormat.PROMETHEUS:

@@ -49,9 +49,9 @@ class ExplainFormat(StrEnum):
 class SessionOptions:
     """The session that sends the query."""
 
-    username: Annotated[str | None, typer.Option(metavar="NAME", help="Who sends the query.")] = (
-        None
-    )
+    username: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The user who sends the query.")
+    ] = None
     schemaname: Annotated[
         str | None,
         typer.Option(
@@ -71,7 +71,9 @@ class SessionOptions:
     ] = None
     flagIN: Annotated[  # noqa: N815 - the column's own name
         int,
-        typer.Option(metavar="N", min=0, help="What next_query_flagIN of an earlier query left."),
+        typer.Option(
+            metavar="N", min=0, help="The flagIN that next_query_flagIN of an earlier query left."
+        ),
     ] = 0
 
     def given(self) -> list[str]:
@@ -91,11 +93,11 @@ def explain(
         str | None,
         typer.Option(
             metavar="FILE.jsonl",
-            help='Many queries, one a line: {"query": ..., "username": ...}; - is stdin.',
+            help='A file of queries, one a line: {"query": ..., "username": ...}; - reads stdin.',
         ),
     ] = None,
     layer: Annotated[
-        LayerName, typer.Option(help="Which layer of an instance to ask.")
+        LayerName, typer.Option(help="The layer of an instance to ask.")
     ] = LayerName.RUNTIME,
     all_rules: Annotated[
         bool, typer.Option("--all-rules", help="List each rule that does not match.")
@@ -104,11 +106,11 @@ def explain(
     format: Annotated[
         ExplainFormat | None,
         typer.Option(
-            metavar="text|json|jsonl", help="How to write. Default: text; with --queries jsonl."
+            metavar="text|json|jsonl", help="Output format. Default: text; with --queries jsonl."
         ),
     ] = None,
 ) -> int:
-    """Show which rules a query meets, what it becomes and where it goes.
+    """Show which rules match a query, how it is rewritten and where it goes.
 
     The files are asked; with --host, --port, --socket or --instance what that instance runs with.
     """
@@ -202,19 +204,21 @@ def run_tests(
     connection: ConnectionOptions,
     only: Annotated[
         str | None,
-        typer.Option("-k", metavar="TEXT", help="Only tests whose name or query holds this."),
+        typer.Option("-k", metavar="TEXT", help="Only tests whose name or query contains this."),
     ] = None,
     coverage: Annotated[
-        bool, typer.Option("--coverage", help="Name the rules that no test reaches.")
+        bool, typer.Option("--coverage", help="List the rules that no test reaches.")
     ] = False,
     junit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a JUnit report as well.")
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="A line for each test.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print a line for each test.")
+    ] = False,
     proxysql_version: VersionOption = None,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Run the routing_tests of the files; exit 1 if one fails.
+    """Run the routing_tests of the files; exit 1 if a test fails.
 
     The files' own rules are asked; with --host, --port, --socket or --instance those that this
     instance runs with.
@@ -271,20 +275,23 @@ def replay(
     connection: ConnectionOptions,
     digests: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Digests that --save wrote, not the instance's own."),
+        typer.Option(
+            metavar="FILE",
+            help="Read digests from a file that --save wrote instead of from the instance.",
+        ),
     ] = None,
     save: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write the digests into a file.")
+        str | None, typer.Option(metavar="FILE", help="Also write the digests to a file.")
     ] = None,
     limit: Annotated[
         int, typer.Option(min=0, metavar="N", help="List at most N of each kind.")
     ] = 20,
     detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit 2 when anything changes, or may.")
+        bool, typer.Option("--detailed-exitcode", help="Exit 2 if anything changes or may change.")
     ] = False,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Show what the files would change for the queries that the instance has seen."""
+    """Show how the files would reroute the queries that the instance has seen."""
     from proxyctl.plan.files import routing_change_of
     from proxyctl.render.replay import replay_json, replay_text
     from proxyctl.stats.digest_file import read_digest_file

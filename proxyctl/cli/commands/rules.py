@@ -22,12 +22,12 @@ def rules(
             min=0.1,
             max=86_400,
             metavar="SECONDS",
-            help="Look twice, so far apart, and add hits a second; the share is that in between.",
+            help="Read twice, this far apart, and show hits per second and shares of that time.",
         ),
     ] = None,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Show hits of the query rules in force, and the rules that nothing has hit."""
+    """Show the hits of query rules in force, and the rules without hits."""
     from proxyctl.render.rules import RULES, rules_text
     from proxyctl.stats.read import read_rule_hits
     from proxyctl.stats.rule_hits import rule_report

@@ -26,7 +26,7 @@ def sandbox(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 6032,
     proxysql_version: Annotated[
-        str, typer.Option(metavar="X.Y.Z", help="Which ProxySQL to stand for.")
+        str, typer.Option(metavar="X.Y.Z", help="The ProxySQL version to simulate.")
     ] = "2.7.1",
     disk: Annotated[
         str | None, typer.Option(metavar="FILE", help="Keep the DISK layer in this file.")
@@ -35,7 +35,7 @@ def sandbox(
         bool,
         typer.Option(
             "--sample",
-            help="Begin with a made-up shop: servers, users, rules, statistics that go on.",
+            help="Start with a made-up shop: servers, users, rules and running statistics.",
         ),
     ] = False,
 ) -> int:
@@ -68,7 +68,7 @@ def sandbox(
 
 
 def demo() -> int:
-    """Show the main job on a sandbox: init, plan, apply, an edit by hand, drift, statistics."""
+    """Show the main commands on a sandbox: init, plan, apply, drift, export, statistics."""
     from proxyctl.sandbox import Sandbox
 
     with tempfile.TemporaryDirectory(prefix="proxyctl-demo-") as folder, Sandbox() as sandbox:

@@ -36,12 +36,12 @@ def rollback(
         str | None,
         typer.Argument(
             metavar="SNAPSHOT",
-            help="A number or a name of `history`, or a file. Default: the newest.",
+            help="A number or name from `history`, or a file. Default: the newest.",
             autocompletion=snapshot_names,
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the plan, and change nothing.")
+        bool, typer.Option("--dry-run", help="Show the plan and change nothing.")
     ] = False,
     auto_approve: AutoApproveOption = False,
     no_save: NoSaveOption = False,
@@ -118,7 +118,7 @@ def history(
 def snapshot(
     files: FileOptions, connection: ConnectionOptions, format: FormatOption = TextFormat.TEXT
 ) -> int:
-    """Keep what the instance holds now, in all three layers."""
+    """Save what the instance holds now, in all three layers."""
     from proxyctl.render.history import TAKEN
     from proxyctl.snapshots.taking import take_by_hand
 

@@ -22,10 +22,10 @@ def top(
     files: FileOptions,
     connection: ConnectionOptions,
     interval: Annotated[
-        float, typer.Option(min=0.5, max=3600, metavar="SECONDS", help="From one look to the next.")
+        float, typer.Option(min=0.5, max=3600, metavar="SECONDS", help="Time between two readings.")
     ] = 2,
 ) -> int:
-    """Watch servers, digests and rules live. Sends SELECTs only, and resets nothing."""
+    """Watch servers, digests and rules live. Sends only SELECTs."""
     _need_terminal()
     client, names = connected(files, connection), hostgroup_names(files)
 

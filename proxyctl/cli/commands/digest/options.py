@@ -13,16 +13,13 @@ MOST_LISTED = 1_000_000
 """The maximum of --limit; a snapshot holds all digests."""
 _SHOWN = 60
 
-FullTextOption = Annotated[
-    bool, typer.Option("--full-text", help="Do not shorten texts of digests.")
-]
+FullTextOption = Annotated[bool, typer.Option("--full-text", help="Show digest texts in full.")]
 GroupOption = Annotated[
     list[str] | None,
     typer.Option(
         "--group",
         metavar="COLUMN,...",
-        help="Put together by digest, hostgroup, schemaname, username, client_address."
-        " Default: digest.",
+        help="Group by digest, hostgroup, schemaname, username, client_address. Default: digest.",
     ),
 ]
 

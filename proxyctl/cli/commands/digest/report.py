@@ -33,13 +33,16 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="SNAPSHOT",
-            help="Files of digest snapshot. With several, what was counted between them.",
+            help="Files of digest snapshot. With several, the report shows"
+            " what was counted between them.",
             show_default=False,
         ),
     ] = None,
     limit: Annotated[
         int,
-        typer.Option(min=1, max=500, metavar="N", help="List the first N by each of four orders."),
+        typer.Option(
+            min=1, max=500, metavar="N", help="List the first N of each of four sort orders."
+        ),
     ] = 250,
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network."""

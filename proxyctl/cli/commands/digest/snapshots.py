@@ -48,8 +48,8 @@ def snapshot(
             "--out",
             "-o",
             metavar="FILE",
-            help="Where to, a new file. Default: digests-NAME-TIME.jsonl.gz."
-            " Plain where it ends in .jsonl.",
+            help="A new file to write to; uncompressed if its name ends in"
+            " .jsonl. Default: digests-NAME-TIME.jsonl.gz.",
         ),
     ] = None,
 ) -> int:
@@ -110,21 +110,23 @@ def diff(
     connection: ConnectionOptions,
     snapshots: Annotated[
         list[str] | None,
-        typer.Argument(metavar="BEFORE [AFTER]", help="Snapshots. Without AFTER: the instance."),
+        typer.Argument(
+            metavar="BEFORE [AFTER]", help="Two snapshots. Default for AFTER: the instance."
+        ),
     ] = None,
     before: Annotated[str | None, typer.Option(metavar="FILE", help="The snapshot BEFORE.")] = None,
     after: Annotated[str | None, typer.Option(metavar="FILE", help="The snapshot AFTER.")] = None,
     sort: Annotated[
-        DiffSort, typer.Option(help="What comes first; change is that of the load.")
+        DiffSort, typer.Option(help="Sort key; `change` is the change of the load.")
     ] = DiffSort.CHANGE,
     group: GroupOption = None,
     limit: Annotated[
-        int, typer.Option(min=0, max=MOST_LISTED, metavar="N", help="List N at most.")
+        int, typer.Option(min=0, max=MOST_LISTED, metavar="N", help="List at most N.")
     ] = 20,
     full_text: FullTextOption = False,
     format: Annotated[DiffFormat, FORMAT] = DiffFormat.TEXT,
 ) -> int:
-    """Compare digests before and after: rates, times, hostgroups, new and vanished ones."""
+    """Compare digests before and after: rates, times, hostgroups, new and missing digests."""
     from proxyctl.stats.counters import tally
     from proxyctl.stats.diff import check_order, compare
     from proxyctl.stats.digest_file import read_digest_file
@@ -191,13 +193,13 @@ def reset(
             "--out",
             "-o",
             metavar="FILE",
-            help="Where the snapshot goes that is taken first, a new file."
-            " Default: digests-NAME-TIME.jsonl.gz.",
+            help="A new file for the snapshot that is taken first. Default:"
+            " digests-NAME-TIME.jsonl.gz.",
         ),
     ] = None,
     auto_approve: AutoApproveOption = False,
 ) -> int:
-    """Clear the digest statistics for everybody, after they were saved to a file."""
+    """Save the digest statistics to a file, then clear them for everybody."""
     from proxyctl.stats.read import clear_digests, read_digest_size, streamed_digests
     from proxyctl.stats.units import size_text
 

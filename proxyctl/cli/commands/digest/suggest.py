@@ -44,8 +44,8 @@ def suggest(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Digests of a snapshot file; the rules are those of the files, or of the instance"
-            " that the command line names.",
+            help="Read digests from a snapshot file; the rules come from the"
+            " files, or from the instance that the command line names.",
         ),
     ] = None,
     only: Annotated[
@@ -53,11 +53,11 @@ def suggest(
         typer.Option(metavar="KIND", help="reads, cache or slow; repeatable. Default: all."),
     ] = None,
     limit: Annotated[
-        int, typer.Option(min=1, max=MOST_LISTED, metavar="N", help="At most N of each kind.")
+        int, typer.Option(min=1, max=MOST_LISTED, metavar="N", help="List at most N of each kind.")
     ] = 5,
     format: Annotated[SuggestFormat, FORMAT] = SuggestFormat.TEXT,
 ) -> int:
-    """Propose what would help, from the digests that the instance has seen."""
+    """Suggest improvements from the digests that the instance has seen."""
     from proxyctl.stats.suggest.found import Kind
     from proxyctl.stats.suggest.run import suggest as suggestions
 

@@ -52,37 +52,42 @@ class FilterOptions:
     """Which rows of the statistics count."""
 
     hostgroup: Annotated[
-        list[int] | None, _filter_option(metavar="N", help="Only this hostgroup; many times.")
+        list[int] | None, _filter_option(metavar="N", help="Only this hostgroup; repeatable.")
     ] = None
     schemaname: Annotated[
-        list[str] | None, _filter_option(metavar="NAME", help="Only this schema; many times.")
+        list[str] | None, _filter_option(metavar="NAME", help="Only this schema; repeatable.")
     ] = None
     username: Annotated[
-        list[str] | None, _filter_option(metavar="NAME", help="Only this user; many times.")
+        list[str] | None, _filter_option(metavar="NAME", help="Only this user; repeatable.")
     ] = None
     client_address: Annotated[
-        list[str] | None, _filter_option(metavar="ADDRESS", help="Only this client; many times.")
+        list[str] | None, _filter_option(metavar="ADDRESS", help="Only this client; repeatable.")
     ] = None
     digest: Annotated[
-        list[str] | None, _filter_option(metavar="0x...", help="Only this digest; many times.")
+        list[str] | None, _filter_option(metavar="0x...", help="Only this digest; repeatable.")
     ] = None
     text: Annotated[
         list[str] | None,
         _filter_option(
             metavar="TEXT",
-            help="Only digests with this in their text; % stands for anything; many times.",
+            help="Only digests whose text contains this; % matches anything; repeatable.",
         ),
     ] = None
     seen_since: Annotated[
         str | None,
         _filter_option(
             metavar="WHEN",
-            help="Only what was seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
+            help="Only digests seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
         ),
     ] = None
-    min_count: Annotated[int, _filter_option(min=0, metavar="N", help="At least N queries.")] = 0
+    min_count: Annotated[
+        int, _filter_option(min=0, metavar="N", help="Only digests with at least N queries.")
+    ] = 0
     min_avg: Annotated[
-        str | None, _filter_option(metavar="TIME", help="At least this average, as 10ms.")
+        str | None,
+        _filter_option(
+            metavar="TIME", help="Only digests with at least this average time, such as 10ms."
+        ),
     ] = None
 
 
@@ -94,24 +99,26 @@ def top(
         Sort,
         typer.Option(
             metavar="KEY",
-            help="What comes first: time (the share of the load), avg, max, count, rows-sent,"
-            " rows-affected, time-per-row.",
+            help="Sort key: time (the share of the load), avg, max, count,"
+            " rows-sent, rows-affected, time-per-row.",
         ),
     ] = Sort.TIME,
     group: GroupOption = None,
     limit: Annotated[
-        int, typer.Option(min=1, max=MOST_LISTED, metavar="N", help="List N at most.")
+        int, typer.Option(min=1, max=MOST_LISTED, metavar="N", help="List at most N.")
     ] = 20,
     rule: Annotated[
-        bool, typer.Option("--rule", help="Say which rule in force catches each digest.")
+        bool, typer.Option("--rule", help="Show which rule in force catches each digest.")
     ] = False,
     full_text: FullTextOption = False,
     format: Annotated[
         TopFormat,
-        typer.Option(metavar="FORMAT", help="How to write: text, json, csv, markdown, prometheus."),
+        typer.Option(
+            metavar="FORMAT", help="Output format: text, json, csv, markdown, prometheus."
+        ),
     ] = TopFormat.TEXT,
 ) -> int:
-    """List the digests that cost most. Sends SELECTs only, and resets nothing."""
+    """List the digests that cost most. Sends only SELECTs."""
     from proxyctl.stats.top.query import read_top
 
     options = _options(filters, sort, group, limit, has_rules=rule)
