@@ -17,7 +17,7 @@ from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.rows import field_place, key_words
 from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
 from proxyctl.state.row import KEEP, DesiredTable, Key, Secret
-from proxyctl.state.runtime import PASTED, client_addr_problem, columns_with_lone_quote
+from proxyctl.state.runtime import PASTED, client_addr_problem, columns_with_quote
 
 _LARGEST = {
     "mysql_servers": ("max_latency_ms", MAX_LATENCY_MS),
@@ -111,8 +111,8 @@ def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
         return
     quote = PASTED[table.layout.name][0]
     for key, row in table.rows.items():
-        for column in columns_with_lone_quote(table.layout, row):
-            message = f"ProxySQL never shows a row with a lone {quote} in its runtime table"
+        for column in columns_with_quote(table.layout, row):
+            message = f"ProxySQL does not show a row with {quote} in its runtime table as it is"
             hint = "move it into the script that is called"
             mistakes.add(*field_place(table, key, column), message, hint)
 

@@ -39,9 +39,7 @@ class Membership:
 
     Shape: `members` sorted by host, with the answer of each. `hostgroups` of the family in the
     files that was compared; none if the files have no such family. `missing`: members that no file
-    names. `gone`: configured nodes that are no members. `silent`: the number of members that do not
-    report an address; a configured node that no member lists may be one of them, and is `unsure`
-    instead of `gone`.
+    names. `gone`: configured nodes that are no members.
     """
 
     cluster: str
@@ -49,13 +47,11 @@ class Membership:
     hostgroups: tuple[Value, ...] = ()
     missing: tuple[Node, ...] = ()
     gone: tuple[Node, ...] = ()
-    silent: int = 0
-    unsure: tuple[Node, ...] = ()
 
     @property
     def agrees(self) -> bool:
         """Whether the files and the cluster list the same nodes."""
-        return not (self.missing or self.gone or self.silent)
+        return not (self.missing or self.gone)
 
 
 def members_in(addresses: str) -> tuple[Node, ...]:
@@ -131,16 +127,11 @@ def _may_be_host(name: str) -> bool:
     return True
 
 
-def silent_text(count: int) -> str:
-    """Return how many members do not say their address."""
-    does = "does not say its" if count == 1 else "do not say their"
-    return f"{counted(count, 'member')} {does} address"
+def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said]]:
+    """Return the name of the cluster, and its members with what each says.
 
-
-def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said], int]:
-    """Return the name of the cluster, its members with what each says, and how many are silent.
-
-    Raises: InstanceError when the seed does not answer, is no node of a cluster, or was left by it.
+    Raises: InstanceError when the seed does not answer, is no node of a cluster, or was left by it;
+    also when members do not report their address.
     """
     account = monitor_account(client)
     said = ask_nodes([first], account)[first]
@@ -158,12 +149,7 @@ def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said
             hint="ask another node",
         )
     nodes, silent = named_by([], said)
-    if not nodes and silent:
-        raise InstanceError(
-            f"{seed}: {silent_text(silent)}, and no other one is known",
-            hint="set wsrep_node_incoming_address there",
-        )
-    if not nodes:
+    if not nodes and not silent:
         raise InstanceError(f"{seed}: wsrep_incoming_addresses names no member of a cluster")
     asked: dict[Node, Said] = {}
     while new := nodes - asked.keys():
@@ -174,8 +160,14 @@ def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said
             )
         asked |= ask_nodes(sorted(new), account)
         nodes, silent = named_by(asked.values(), said)
+    if silent:
+        raise InstanceError(
+            f"{seed}: {counted(silent, 'member')} of the cluster"
+            f" {'does not report its' if silent == 1 else 'do not report their'} address",
+            hint="set wsrep_node_incoming_address there",
+        )
     members = {node: asked[node] for node in sorted(nodes)}
-    return said.variables.get("wsrep_cluster_name", ""), members, silent
+    return said.variables.get("wsrep_cluster_name", ""), members
 
 
 def nodes_by_family(
@@ -217,13 +209,11 @@ def compared(
     members: Mapping[Node, Said],
     configured: Mapping[Family, Collection[Node]],
     addresses_of: Callable[[Collection[str]], Mapping[str, Collection[str]]],
-    *,
-    silent: int = 0,
 ) -> Membership:
     """Compare the cluster with the family that shares a node with it, or with the only family.
 
     `addresses_of` resolves hosts, since the cluster may list nodes by address where the files name
-    hosts. It is called once, with the hosts that only one side has. `silent`: see `silent_in`.
+    hosts. It is called once, with the hosts that only one side has.
     """
     asked: set[str] = set()
     for nodes in configured.values():
@@ -234,17 +224,14 @@ def compared(
     shared = {family: _alike(members, nodes, addresses) for family, nodes in configured.items()}
     family = max(shared, key=lambda one: len(shared[one]), default=None)
     if family is None or (not shared[family] and len(shared) > 1):
-        return Membership(cluster, members, silent=silent)
+        return Membership(cluster, members)
     pairs = shared[family]
-    others = tuple(node for node in configured[family] if node not in pairs.values())
     return Membership(
         cluster,
         members,
         (family.writer, *sorted(family.hostgroups - {family.writer}, key=lambda h: int(h or 0))),
         tuple(member for member in members if member not in pairs),
-        () if silent else others,
-        silent,
-        others if silent else (),
+        tuple(node for node in configured[family] if node not in pairs.values()),
     )
 
 
@@ -273,11 +260,8 @@ def _alike(
 _HOSTGROUPS = {"writer": 10, "backup_writer": 20, "reader": 30, "offline": 40}
 
 
-def pxc_section(cluster: str, nodes: Iterable[Node], *, silent: int = 0) -> str:
-    """Return a file with the cluster; its hostgroups are a proposal.
-
-    `silent`: how many nodes are to be added by hand, since they do not say their address.
-    """
+def pxc_section(cluster: str, nodes: Iterable[Node]) -> str:
+    """Return a file with the cluster; its hostgroups are a proposal."""
     name = re.sub(r"[^0-9A-Za-z_-]", "_", cluster) or "main"
     lines = ["version: 1", "hostgroups:"]
     lines += [f"  {role}: {{id: {number}}}" for role, number in _HOSTGROUPS.items()]
@@ -287,6 +271,4 @@ def pxc_section(cluster: str, nodes: Iterable[Node], *, silent: int = 0) -> str:
     for host, port in nodes:
         named = f", port: {port}" if port != 3306 else ""
         lines.append(f"      - {{hostname: {quoted(str(host))}{named}}}")
-    if silent:
-        lines.append(f"      # and {counted(silent, 'node')} without a known address")
     return "\n".join(lines) + "\n"

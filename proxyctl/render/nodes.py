@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import Value
 from proxyctl.instance.backend import Said
-from proxyctl.nodes.discover import Membership, silent_text
+from proxyctl.nodes.discover import Membership
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
 from proxyctl.nodes.wsrep import reasons, state
 from proxyctl.render.encode import INSTANCE, Shape
@@ -168,8 +168,6 @@ def membership_text(found: Membership, style: Style = PLAIN) -> str:
 def _membership_lines(found: Membership, style: Style) -> Iterator[str]:
     yield style("bold", f"cluster {printable(found.cluster) or '(without a name)'}")
     yield from aligned(_MEMBER_COLUMNS, found.members.items(), indent=2)[1:]
-    if found.silent:
-        yield style("add", silent_text(found.silent))
     if not found.hostgroups:
         yield "the files have no Galera hostgroups with a node of it"
         return
@@ -177,8 +175,6 @@ def _membership_lines(found: Membership, style: Style) -> Iterator[str]:
         yield style("add", f"{_name(node)} is a member, and in no file")
     for node in found.gone:
         yield style("delete", f"{_name(node)} is in the files, and no member")
-    for node in found.unsure:
-        yield f"{_name(node)} is in the files, and may be a member that does not say its address"
     if found.agrees:
         hostgroups = ", ".join(map(str, found.hostgroups))
         yield f"the files name the same nodes, in hostgroups {hostgroups}"
@@ -213,11 +209,10 @@ RESTORED: Shape[Instance] = Shape("nodes restore", f"{INSTANCE} {_NAMED} was_dra
 ANSWER: Shape[Said] = Shape("answer of a node", "unreachable version status variables")
 MEMBERSHIP: Shape[Membership] = Shape(
     "nodes discover",
-    f"{INSTANCE} cluster members hostgroups missing gone silent unsure section",
+    f"{INSTANCE} cluster members hostgroups missing gone section",
     members=lambda one: MEMBER.each(one.members.items()),
     missing=lambda one: NODE.each(one.missing),
     gone=lambda one: NODE.each(one.gone),
-    unsure=lambda one: NODE.each(one.unsure),
 )
 MEMBER: Shape[tuple[Node, Said]] = Shape(
     "member of a Galera cluster",

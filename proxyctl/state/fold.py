@@ -25,7 +25,7 @@ from proxyctl.state.compare import canonical_variable, differing, fold_users
 from proxyctl.state.families import Family, ServerColumns, by_hostgroup, without_shunning
 from proxyctl.state.passwords import hashed_password
 from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, Secret, sorted_keys
-from proxyctl.state.runtime import as_configured, ignored_rows, runtime_image
+from proxyctl.state.runtime import ignored_rows, runtime_image
 from proxyctl.state.sql import is_secret
 
 AnyRow = TypeVar("AnyRow", Row, DesiredRow)
@@ -76,10 +76,10 @@ def from_runtime(
     result: Rows = {}
     for key, row in rows.items():
         explained = key in image and not differing(layout, row, image[key])
-        result[key] = known[key] if explained else as_configured(layout, row)
+        result[key] = known[key] if explained else row
     # Switched off, or passed over by the LOAD: nothing at RUNTIME could tell of them.
     unseen = {key: row for key, row in known.items() if key not in result and key not in image}
-    return result | _without_clashes(layout, unseen, result)
+    return result | unseen
 
 
 def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[Key, str]:
@@ -93,24 +93,6 @@ def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[
     known = fold_users(layout, memory) if "frontend" in layout.index else memory
     live = fold_users(layout, rows) if "frontend" in layout.index else rows
     return {key: text for key, text in ignored_rows(layout, known).items() if key not in live}
-
-
-def _without_clashes(layout: Layout, unseen: Rows, live: Rows) -> Rows:
-    """Return the unseen rows without those that cannot stand beside the live ones.
-
-    Half of a user may be active at RUNTIME while MEMORY has the whole user, inactive.
-    """
-    if not (unseen and layout.table.unique):
-        return unseen
-    held = {value for row in live.values() for value in _unique_values(layout, row)}
-    return {key: row for key, row in unseen.items() if held.isdisjoint(_unique_values(layout, row))}
-
-
-def _unique_values(layout: Layout, row: Row) -> list[tuple[object, ...]]:
-    """Return what no other row of the table may have as well, besides its key."""
-    return [
-        (unique, *(row[layout.index[name]] for name in unique)) for unique in layout.table.unique
-    ]
 
 
 def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]) -> Rows:

@@ -215,44 +215,16 @@ def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:
 
 
 def _pasted(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
-    """Two quotes are shown as one; a row with a lone quote is at work, but never shown."""
-    quote, names = PASTED[layout.name]
-    positions = [layout.index[name] for name in names]
-    for key, row in rows.items():
-        if columns_with_lone_quote(layout, row):
-            continue
-        cells = list(row)
-        for position in positions:
-            cell = cells[position]
-            if isinstance(cell, str):
-                cells[position] = cell.replace(quote * 2, quote)
-        yield key, tuple(cells)
+    """A row with such a quote is at work, and never shown; nor is what two quotes become said."""
+    yield from ((key, row) for key, row in rows.items() if not columns_with_quote(layout, row))
 
 
-def as_configured(layout: Layout, row: tuple[Value, ...]) -> tuple[Value, ...]:
-    """Return the MEMORY row of a row that a runtime table shows: a quote there was a pair."""
-    if layout.name not in PASTED:
-        return row
-    quote, names = PASTED[layout.name]
-    positions = {layout.index[name] for name in names}
-    return tuple(
-        cell.replace(quote, quote * 2) if position in positions and isinstance(cell, str) else cell
-        for position, cell in enumerate(row)
-    )
-
-
-def columns_with_lone_quote(layout: Layout, row: Sequence[object]) -> list[str]:
-    """Return the columns for which ProxySQL never shows the row in its runtime table.
-
-    A quote is lone if it is left when pairs of it are taken out.
-    """
+def columns_with_quote(layout: Layout, row: Sequence[object]) -> list[str]:
+    """Return the columns with a quote for which ProxySQL does not show the row as it is."""
     if layout.name not in PASTED:
         return []
     quote, names = PASTED[layout.name]
-    cells = ((name, row[layout.index[name]]) for name in names)
-    return [
-        n for n, cell in cells if isinstance(cell, str) and quote in cell.replace(quote * 2, "")
-    ]
+    return [name for name in names if quote in str(row[layout.index[name]])]
 
 
 def _hostgroups(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
@@ -271,7 +243,7 @@ def ignored_rows(layout: Layout, rows: Mapping[Key, Sequence[Value]]) -> dict[Ke
     if is_copied(layout) or layout.table.prefix is not None:
         return {}
     if name in PASTED:
-        quotes = ((key, columns_with_lone_quote(layout, row)) for key, row in rows.items())
+        quotes = ((key, columns_with_quote(layout, row)) for key, row in rows.items())
         return {key: _hidden(found[0]) for key, found in quotes if found}
     if "writer_hostgroup" in index:
         writer, taken = index["writer_hostgroup"], clashing_writers(layout, rows.values())
@@ -289,8 +261,8 @@ def ignored_rows(layout: Layout, rows: Mapping[Key, Sequence[Value]]) -> dict[Ke
 
 def _hidden(column: str) -> str:
     return (
-        "no LOAD of it can be verified: ProxySQL never shows it in its runtime table, for the lone"
-        f" quote in {column}"
+        "no LOAD of it can be verified: ProxySQL does not show it in its runtime table as it is,"
+        f" for the quote in {column}"
     )
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from types import NoneType
 from typing import cast
 
-from proxyctl.catalog import Layout, Role, Value
+from proxyctl.catalog import TABLES, Layout, Role, Value
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.state.row import Key, Layer, Row, Secret
 from proxyctl.text import CONTROL
@@ -101,29 +101,13 @@ def table_name(layout: Layout, layer: Layer) -> str:
 _ATTRIBUTES, _SECOND_PASSWORD = "attributes", "additional_password"
 
 
-_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-
-
-_KEYWORDS = frozenset(
-    """
-    add all alter and as autoincrement between case cast check collate commit constraint create
-    current_date current_time current_timestamp default deferrable delete distinct drop else
-    escape except exists foreign from group having in index insert intersect into is isnull join
-    limit not nothing notnull null on or order primary raise references returning select set table
-    then to transaction union unique update using values when where with
-    """.split()  # noqa: SIM905 - a line a word would say no more
-)
-"""Words that are no names without quotes. Source: its keywords, each tried on SQLite 3.40.
-
-No column of today is one of them; those of a ProxySQL to come are not known.
-"""
+_KNOWN_NAMES = frozenset(column.name for table in TABLES.values() for column in table.columns)
+"""Names that SQLite reads without quotes; those of a ProxySQL to come may be keywords."""
 
 
 def quoted_name(name: str) -> str:
     """Return a column name as SQLite reads it, quoted where it has to be."""
-    if _PLAIN_NAME.match(name) and name.lower() not in _KEYWORDS:
-        return name
-    return '"' + name.replace('"', '""') + '"'
+    return name if name in _KNOWN_NAMES else '"' + name.replace('"', '""') + '"'
 
 
 def _shown(layout: Layout, position: int, row: Row) -> str:

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-
 import pytest
 
-from proxyctl.instance.client import AdminClient
-from proxyctl.instance.connect import Login
-from proxyctl.instance.lock import Lock
 from tests.faults.proxy import FaultyProxy
 from tests.journeys.held_lock import drop_lock, hold_dead_lock, hold_lock
 from tests.journeys.killable import Killable
@@ -19,27 +11,6 @@ from tests.journeys.layers import everywhere, in_layers
 from tests.journeys.story import FILES, MANY, applied, apply, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
-
-
-@pytest.fixture
-def unnoticed_death() -> Iterator[int]:
-    """The pid of a process that has ended, for which its parent has not waited yet."""
-    process = subprocess.Popen([sys.executable, "-c", "pass"])
-    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    yield process.pid
-    process.wait()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which process has ended")
-def test_a_dead_owner_is_dead_before_its_parent_noticed(
-    instance: Instance, unnoticed_death: int
-) -> None:
-    hold_lock(instance, host=os.uname().nodename, pid=unnoticed_death, for_s=60)
-    with AdminClient(Login(port=instance.port, password="admin")) as client:
-        lock = Lock(client, "apply")
-        lock.take(timeout_s=0)
-        lock.release()
-    drop_lock(instance)
 
 
 @pytest.mark.parametrize("death", ["expired", "killed here"])

@@ -144,7 +144,7 @@ mysql_firewall_whitelist_sqli_fingerprints: [{fingerprint: def, active: 0}]
     "scheduler": (
         """
 scheduler:
-  - {id: 1, active: 0, interval_ms: 1000, filename: 'a""b', arg1: '', arg2: x}
+  - {id: 1, active: 0, interval_ms: 1000, filename: a'b, arg1: '', arg2: x}
   - {id: 2, active: 0, interval_ms: 1000, filename: /bin/true}
 """,
         """

@@ -142,7 +142,7 @@ _ODD_CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
         "attributes": st.sampled_from(["", '{"a":1.0,"a":true}', "[ ]"]),
     },
     "mysql_query_rules_fast_routing": {"flagIN": st.integers(-1, 1)},
-    "scheduler": {"filename": st.sampled_from(['a"b', 'a""b', "", "a"])},
+    "scheduler": {"filename": st.sampled_from(['a"b', "", "a"])},
 }
 """Cells that ProxySQL takes and our files do not, or not as they are."""
 
@@ -151,7 +151,7 @@ def _row(table: str, cells: dict[str, Value], *, is_odd: bool = False) -> Row:
     """Leave out what ProxySQL refuses, or cannot show at RUNTIME."""
     if table == "scheduler" and not is_odd:
         cells |= {
-            name: str(cells[name]).replace('"', '""')
+            name: str(cells[name]).replace('"', "'")
             for name in ("filename", "arg1", "arg2")
             if cells[name] is not None
         }

@@ -24,14 +24,13 @@ def addresses(hosts: Collection[str]) -> dict[str, frozenset[str]]:
     return {host: frozenset({host, HOSTS.get(host, host)}) for host in hosts}
 
 
-def found(members: list[str], silent: int = 0, **configured: list[str]) -> Membership:
+def found(members: list[str], **configured: list[str]) -> Membership:
     families = {"main": MAIN, "other": OTHER}
     return compared(
         "shop",
         {node(host): Said(version="8.0.36") for host in members},
         {families[name]: [node(host) for host in hosts] for name, hosts in configured.items()},
         addresses,
-        silent=silent,
     )
 
 
@@ -68,25 +67,8 @@ def test_what_either_side_lacks_is_named() -> None:
     )
 
 
-def test_a_node_that_may_be_a_member_without_an_address_is_not_called_none() -> None:
-    one = found(["n1", "n4"], silent=1, main=["n1", "n3"])
-    assert (one.missing, one.gone, one.unsure) == ((node("n4"),), (), (node("n3"),))
-    assert membership_text(one) == (
-        "cluster shop\n"
-        "  n1:3306  8.0.36\n"
-        "  n4:3306  8.0.36\n"
-        "1 member does not say its address\n"
-        "n4:3306 is a member, and in no file\n"
-        "n3:3306 is in the files, and may be a member that does not say its address\n"
-    )
-
-
-def test_members_without_an_address_are_counted_and_nobody_says_that_all_agree() -> None:
+def test_members_without_an_address_are_counted() -> None:
     assert silent_in("10.0.0.1:3306,AUTO,AUTO:3307,,unspecified") == 3
-    one = found(["n1"], silent=2, main=["n1"])
-    assert not one.agrees
-    assert "2 members do not say their address" in membership_text(one)
-    assert "the same nodes" not in membership_text(one)
 
 
 def test_a_name_and_its_address_are_one_node() -> None:
@@ -124,8 +106,3 @@ def test_a_section_starts_files() -> None:
         "      - {hostname: 10.0.0.1}\n"
         "      - {hostname: 10.0.0.2, port: 3307}\n"
     )
-
-
-def test_a_section_says_that_nodes_are_left_to_be_added() -> None:
-    section = pxc_section("shop", [node("10.0.0.1")], silent=2)
-    assert section.endswith("10.0.0.1}\n      # and 2 nodes without a known address\n")

@@ -69,16 +69,6 @@ def test_clear_keeps_every_password(table):
     assert exported_password(table, "secret", "clear") == ("secret", [])
 
 
-def test_an_inactive_user_of_memory_does_not_clash_with_half_of_it_at_runtime():
-    half = {"username": "u", "password": "x", "backend": 0, "default_schema": ""}
-    runtime = build.rows("mysql_users", half)
-    memory = build.rows(
-        "mysql_users", {"username": "u", "active": 0}, {"username": "v", "active": 0}
-    )
-    found = from_runtime(build.layout("mysql_users"), runtime, memory)
-    assert set(found) == {("u", 0), ("v", 1)}
-
-
 def shown(table: str, memory: Rows) -> Rows:
     return dict(runtime_image(build.layout(table), memory))  # type: ignore[arg-type]
 

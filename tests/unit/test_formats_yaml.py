@@ -324,9 +324,9 @@ def tables(draw: st.DrawFn) -> dict[str, list[tuple[Value, ...]]]:
                 case "mysql_hostgroup_attributes":
                     values["hostgroup_id"] = number
                 case "scheduler":
-                    # A lone quote in an argument is refused: RUNTIME would not show the row.
+                    # A quote in an argument is refused: RUNTIME would not show the row as it is.
                     values |= {
-                        name: value.replace('"', '""')
+                        name: value.replace('"', "'")
                         for name, value in values.items()
                         if name.startswith("arg") and isinstance(value, str)
                     }

@@ -99,7 +99,7 @@ def test_client_addr_may_be_any_or_short_text():
             "scheduler",
             [
                 {"id": 1, "interval_ms": 1000, "filename": 'a"b', "active": 0},
-                {"id": 2, "interval_ms": 1000, "filename": 'a""b'},
+                {"id": 2, "interval_ms": 1000, "filename": "a'b"},
             ],
             [(1,)],
         ),

@@ -43,6 +43,8 @@ def test_a_column_of_any_name_is_read(name):
 def test_no_column_that_is_known_needs_quotes():
     names = {column.name for table in TABLES.values() for column in table.columns}
     assert [name for name in names if quoted_name(name) != name] == []
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"CREATE TABLE t ({', '.join(names)})")
 
 
 def test_null_and_numbers_are_written_bare():

@@ -165,10 +165,10 @@ def discover(
         check_new(Path(out))
     target = target_of(files, connection, files_are_optional=not has_files(files))
     with target.connect() as client:
-        cluster, members, silent = read_members(client, first)
+        cluster, members = read_members(client, first)
         configured = configured_nodes(client, target.files)
         instance = _instance_of(client)
-    found = compared(cluster, members, configured, addresses_of_each, silent=silent)
+    found = compared(cluster, members, configured, addresses_of_each)
     is_text = format is TextFormat.TEXT
     if not configured or out is not None:
         _write_section(found, instance, out, is_text=is_text, is_configured=bool(configured))
@@ -184,15 +184,14 @@ def _write_section(
     found: Membership, instance: Instance, out: str | None, *, is_text: bool, is_configured: bool
 ) -> None:
     """Write the section for the files, and notes about the members to stderr."""
-    from proxyctl.nodes.discover import pxc_section, silent_text
+    from proxyctl.nodes.discover import pxc_section
     from proxyctl.render.nodes import MEMBERSHIP, membership_text
 
-    section = pxc_section(found.cluster, found.members, silent=found.silent)
+    section = pxc_section(found.cluster, found.members)
     if is_text and is_configured:
         say(*membership_text(found).rstrip().split("\n"))
     elif is_text:
-        unknown = [silent_text(found.silent)] if found.silent else []
-        say(counted(len(found.members), "member"), *unknown)
+        say(counted(len(found.members), "member"))
     if out is not None:
         write_file(Path(out), section, is_new=True)
     if not is_text:
