@@ -6,9 +6,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl.render.live_servers import SERVERS, Line
-from proxyctl.render.live_table import Arrangement, arranged
-from proxyctl.render.live_tables import DIGESTS
+from proxyctl.render.live import DIGESTS, SERVERS, Arrangement, PoolLine, arranged
 from proxyctl.stats.live.view import HostgroupLine, Meter, ServerLine, hostgroup_lines
 from tests.unit.live_looks import digest_look, entry, look, server
 
@@ -19,15 +17,15 @@ def line(hostgroup: int, name: str, queries_per_s: float | None = 1, **other: An
     )
 
 
-def cells(one: Line) -> dict[str, str]:
+def cells(one: PoolLine) -> dict[str, str]:
     return {column.title: column.text(one) for column in SERVERS.columns}
 
 
-def names(lines: list[Line], order: str, **how: Any) -> list[str]:
+def names(lines: list[PoolLine], order: str, **how: Any) -> list[str]:
     return [cells(one)["server"] for one in arranged(SERVERS, lines, Arrangement(order, **how))]
 
 
-def table(*servers: ServerLine) -> list[Line]:
+def table(*servers: ServerLine) -> list[PoolLine]:
     return [*servers, *hostgroup_lines(servers)]
 
 

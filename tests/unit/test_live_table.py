@@ -6,9 +6,21 @@ from typing import Any
 
 import pytest
 
-from proxyctl.render.live_numbers import bytes_text, duration_text, part_text, rate_text, short_text
-from proxyctl.render.live_table import GAP, Arrangement, LiveTable, arranged, fitted
-from proxyctl.render.live_tables import DIGESTS, SERVERS, TABLES
+from proxyctl.render.live import (
+    DIGESTS,
+    GAP,
+    SERVERS,
+    TABLES,
+    Arrangement,
+    LiveTable,
+    arranged,
+    bytes_text,
+    duration_text,
+    fitted,
+    part_text,
+    rate_text,
+    short_text,
+)
 from proxyctl.stats.live.view import DigestLine, ServerLine
 from tests.unit.live_looks import server
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxyctl.render.live_header import fitting, instance_parts, load_parts, size_parts
+from proxyctl.render.live import fitting, instance_parts, load_parts, size_parts
 from proxyctl.stats.live.look import Look
 from proxyctl.stats.live.read import seconds_between, seconds_between_sizes
 from proxyctl.stats.live.view import Meter, View, notes_of

@@ -21,15 +21,15 @@ from proxyctl.cli.top.details import FOOTER, KEYS, Details, help_lines
 from proxyctl.cli.top.lookout import Failed, Looked, Lookout, Lost
 from proxyctl.cli.top.panel import Panel
 from proxyctl.instance.client import AdminClient
-from proxyctl.render.live_header import (
+from proxyctl.render.live import (
     SEPARATOR,
+    TABLES,
     Part,
     fitting,
     instance_parts,
     load_parts,
     size_parts,
 )
-from proxyctl.render.live_tables import TABLES
 from proxyctl.stats.live.view import Meter, View, notes_of
 from proxyctl.text import printable
 

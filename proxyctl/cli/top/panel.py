@@ -14,7 +14,8 @@ from textual.events import Resize
 from textual.message import Message
 from textual.widgets import DataTable, Static
 
-from proxyctl.render.live_table import GAP, Arrangement, Column, LiveTable, arranged, fitted
+from proxyctl.render.live import GAP, Arrangement, LiveTable, arranged, fitted
+from proxyctl.render.table import Column
 from proxyctl.stats.live.view import View
 
 MOST_LINES = 500

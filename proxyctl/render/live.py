@@ -1,0 +1,415 @@
+"""The live view as data: the lines over its tables, and the tables with their order and filter.
+
+The line of a hostgroup stands before its servers. In another order than by hostgroup, those lines
+come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from proxyctl.errors import counted
+from proxyctl.render.rules import rule_text
+from proxyctl.render.style import seen_hostgroup, shown
+from proxyctl.render.table import Cell, Column
+from proxyctl.stats.live.view import DigestLine, HostgroupLine, ServerLine, View
+from proxyctl.stats.rule_hits import RuleHits
+from proxyctl.stats.units import share_text, size_text, time_text
+from proxyctl.text import printable
+
+Line = TypeVar("Line")
+Part = tuple[str, str]
+"""A label, and what it is the label of. Either can be empty."""
+SEPARATOR = "  "
+GAP = 1
+"""Blanks between columns."""
+_WIDE, _WIDER = 110, 140
+"""From these widths on there is room for more columns."""
+UNKNOWN = "-"
+
+
+# -- Numbers, short enough for the columns.
+
+
+_UNITS = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
+_NEARLY_10, _NEARLY_100 = 9.995, 99.95
+"""From here on a number is rounded to one with a digit more."""
+
+
+def short_text(number: float | None) -> str:
+    """Return a number with five characters at most: `12.3k`, `4.56M`; `-` when it is not known."""
+    if number is None:
+        return UNKNOWN
+    if number == int(number) and number < 1_000:
+        return f"{number:.0f}"
+    unit, one = next((pair for pair in _UNITS if number >= pair[1]), ("", 1.0))
+    scaled = number / one
+    places = 0 if scaled >= _NEARLY_100 else 1 if scaled >= _NEARLY_10 else 2
+    return f"{scaled:.{places}f}{unit}"
+
+
+def rate_text(rate: float | None, *, is_least: bool = False) -> str:
+    """Return a rate; `>` stands before one that may be higher."""
+    return (">" if is_least and rate is not None else "") + short_text(rate)
+
+
+def busy_text(line: DigestLine) -> str:
+    """Return the query time in a second; `>` stands before one that may be higher."""
+    if line.time_per_s is None:
+        return UNKNOWN
+    return (">" if line.is_least else "") + duration_text(line.time_per_s)
+
+
+def duration_text(microseconds: float | None) -> str:
+    """Return a time; `-` when it is not known."""
+    return UNKNOWN if microseconds is None else time_text(microseconds)
+
+
+def part_text(share: float | None) -> str:
+    """Return a part of 1; `-` when it is not known."""
+    return UNKNOWN if share is None else share_text(share)
+
+
+def bytes_text(size: float | None) -> str:
+    """Return a number of bytes; `-` when it is not known."""
+    return UNKNOWN if size is None else size_text(size).replace("bytes", "B")
+
+
+# -- The lines over the tables.
+
+
+def instance_parts(view: View) -> list[Part]:
+    """Return which instance it is, and since when it runs."""
+    name = [("", printable(view.name))] if view.name != view.address else []
+    uptime = view.totals.uptime_s
+    return [
+        *name,
+        ("", printable(view.address)),
+        ("ProxySQL", printable(view.version)),
+        ("up", UNKNOWN if uptime is None else _uptime_text(uptime)),
+    ]
+
+
+def load_parts(view: View) -> list[Part]:
+    """Return how busy it is."""
+    totals = view.totals
+    return [
+        ("queries", f"{rate_text(totals.queries_per_s)}/s"),
+        ("slow", f"{rate_text(totals.slow_per_s)}/s"),
+        ("clients", f"{short_text(totals.clients)}, {short_text(totals.clients_busy)} active"),
+        ("servers", f"{short_text(totals.conn_used)} used, {short_text(totals.conn_free)} free"),
+    ]
+
+
+def size_parts(view: View) -> list[Part]:
+    """Return what flows through it, and what it takes."""
+    totals = view.totals
+    return [
+        ("in", f"{bytes_text(totals.in_per_s)}/s"),
+        ("out", f"{bytes_text(totals.out_per_s)}/s"),
+        ("transactions", short_text(totals.transactions)),
+        ("memory", bytes_text(totals.memory)),
+        ("digests", bytes_text(totals.digest_memory)),
+    ]
+
+
+def fitting(parts: Iterable[Part], width: int) -> list[Part]:
+    """Return the parts for which a line has room, the first ones at any rate."""
+    found: list[Part] = []
+    for label, text in parts:
+        width -= len(f"{label} {text}".strip()) + (len(SEPARATOR) if found else 0)
+        if found and width < 0:
+            break
+        found.append((label, text))
+    return found
+
+
+def _uptime_text(seconds: int) -> str:
+    """Return a time of seconds, minutes, hours or days, with the next smaller unit."""
+    days, rest = divmod(seconds, 86_400)
+    hours, rest = divmod(rest, 3_600)
+    minutes, rest = divmod(rest, 60)
+    if days:
+        return f"{days} d {hours} h"
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+# -- What every table is.
+
+
+@dataclass(frozen=True)
+class LiveTable(Generic[Line]):
+    """A table.
+
+    Shape: `order` is the title of the column that it is sorted by at first. `row_key` tells a line
+    from others from one look to the next. `kind` is how a line is coloured, by the names of Style,
+    '' for not at all. `details` are the fields of a line that has the screen for itself.
+    """
+
+    name: str
+    columns: tuple[Column[Line], ...]
+    order: str
+    lines: Callable[[View], Sequence[Line]]
+    row_key: Callable[[Line], str]
+    kind: Callable[[Line], str]
+    details: Callable[[Line], list[tuple[str, str]]]
+
+    def column(self, title: str) -> Column[Line]:
+        """Return the column of a title."""
+        return next(one for one in self.columns if one.title == title)
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """In which order, and which lines: those with `filter` in one of their texts, in any case."""
+
+    order: str
+    is_reversed: bool = False
+    filter: str = ""
+
+
+def fitted(table: LiveTable[Line], width: int) -> list[tuple[Column[Line], int]]:
+    """Return the columns that a width has room for, with their widths."""
+    columns = [one for one in table.columns if one.from_width <= width]
+    rest = width - sum(one.width + GAP for one in columns)
+    return [(one, one.width or max(rest, len(one.title))) for one in columns]
+
+
+def arranged(table: LiveTable[Line], lines: Iterable[Line], how: Arrangement) -> list[Line]:
+    """Return the lines that pass the filter, in order: of numbers the largest first.
+
+    What is not known comes last.
+    """
+    column = table.column(how.order)
+    kept = [line for line in lines if _passes(table, line, how.filter)]
+    known = [line for line in kept if column.key(line) is not None]
+    unknown = [line for line in kept if column.key(line) is None]
+    # Not None, as they were chosen; a column has keys of one type.
+    known.sort(key=column.key, reverse=column.is_number != how.is_reversed)  # type: ignore[arg-type]
+    return known + unknown
+
+
+def _passes(table: LiveTable[Line], line: Line, wanted: str) -> bool:
+    if not wanted:
+        return True
+    sought = wanted.casefold()
+    texts = [one.text(line) for one in table.columns] + [text for _, text in table.details(line)]
+    return any(sought in text.casefold() for text in texts)
+
+
+# -- Servers.
+
+
+PoolLine = ServerLine | HostgroupLine
+_STATUS = {"SHUNNED_REPLICATION_LAG": "SHUNNED LAG"}
+"""What a narrow column has no room for."""
+
+
+def _hostgroup(number: int, name: str) -> str:
+    return seen_hostgroup(number, {number: name})
+
+
+def _server(line: PoolLine) -> str:
+    if isinstance(line, HostgroupLine):
+        others = f", {counted(line.counters.others, 'other')}" if line.counters.others else ""
+        name = printable(line.hostgroup_name) or "all"
+        return f"{name}: {line.counters.online} online{others}"
+    return f"{printable(line.counters.hostname)}:{line.counters.port}"
+
+
+def _status(line: PoolLine) -> str:
+    if isinstance(line, HostgroupLine):
+        return ""
+    status = line.counters.status
+    return _STATUS.get(status) or printable(status)
+
+
+def _latency(line: PoolLine) -> str:
+    if isinstance(line, HostgroupLine):
+        return ""
+    return duration_text(line.counters.latency_us or None)
+
+
+def _server_kind(line: PoolLine) -> str:
+    if isinstance(line, HostgroupLine):
+        return "bold" if line.counters.online else "refuse"
+    if line.counters.status == "ONLINE":
+        return "refuse" if line.errors_per_s else ""
+    return "refuse" if line.counters.status.startswith("SHUNNED") else "change"
+
+
+def _server_details(line: PoolLine) -> list[tuple[str, str]]:
+    one = line.counters
+    queries, sent, received = "", "", ""
+    server = [("servers", _server(line).rpartition(": ")[2])]
+    latency = []
+    if isinstance(line, ServerLine):
+        server = [("server", _server(line)), ("status", printable(line.counters.status))]
+        latency = [("latency", _latency(line))]
+        queries = f"{line.counters.queries:,}, "
+        sent = f"{bytes_text(line.counters.bytes_sent)}, "
+        received = f"{bytes_text(line.counters.bytes_recv)}, "
+    return [
+        ("hostgroup", _hostgroup(one.hostgroup, line.hostgroup_name)),
+        *server,
+        ("connections", f"{one.conn_used:,} used, {one.conn_free:,} free"),
+        ("connected", f"{one.conn_ok:,} times, and {one.conn_err:,} times in vain"),
+        ("queries", f"{queries}{rate_text(line.queries_per_s)}/s"),
+        ("sent to it", f"{sent}{bytes_text(line.sent_per_s)}/s"),
+        ("received", f"{received}{bytes_text(line.recv_per_s)}/s"),
+        *latency,
+    ]
+
+
+def _of_server(value: Callable[[ServerLine], Cell]) -> Callable[[PoolLine], Cell]:
+    """Return a value that hostgroups do not have: they come last."""
+    return lambda line: value(line) if isinstance(line, ServerLine) else None
+
+
+def _by_hostgroup(line: PoolLine) -> Cell:
+    return -line.counters.hostgroup + (0.5 if isinstance(line, HostgroupLine) else 0)
+
+
+def _connections(title: str, count: Callable[[PoolLine], int]) -> Column[PoolLine]:
+    return Column(title, lambda x: short_text(count(x)), _of_server(count), width=5)
+
+
+SERVERS: LiveTable[PoolLine] = LiveTable(
+    name="servers",
+    columns=(
+        Column("hg", lambda x: str(x.counters.hostgroup), _by_hostgroup, width=4),
+        Column("server", _server, _of_server(_server), is_number=False),
+        Column("status", _status, _of_server(_status), is_number=False, width=12),
+        _connections("used", lambda x: x.counters.conn_used),
+        _connections("free", lambda x: x.counters.conn_free),
+        _connections("ok", lambda x: x.counters.conn_ok),
+        _connections("err", lambda x: x.counters.conn_err),
+        Column(
+            "q/s",
+            lambda x: rate_text(x.queries_per_s),
+            _of_server(lambda x: x.queries_per_s),
+            width=5,
+        ),
+        Column(
+            "sent/s",
+            lambda x: bytes_text(x.sent_per_s),
+            _of_server(lambda x: x.sent_per_s),
+            width=8,
+            from_width=_WIDE,
+        ),
+        Column(
+            "recv/s",
+            lambda x: bytes_text(x.recv_per_s),
+            _of_server(lambda x: x.recv_per_s),
+            width=8,
+            from_width=_WIDE,
+        ),
+        Column("latency", _latency, _of_server(lambda x: x.counters.latency_us or None), width=7),
+    ),
+    order="hg",
+    lines=lambda view: (*view.servers, *view.hostgroups),
+    row_key=lambda x: (
+        repr(x.counters.key) if isinstance(x, ServerLine) else f"all {x.counters.hostgroup}"
+    ),
+    kind=_server_kind,
+    details=_server_details,
+)
+
+
+# -- Digests.
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(shown(name) for name in names)
+
+
+def _calls(line: DigestLine) -> str:
+    return rate_text(line.calls_per_s, is_least=line.is_least)
+
+
+def _digest_details(line: DigestLine) -> list[tuple[str, str]]:
+    return [
+        ("digest", printable(line.digest)),
+        ("hostgroup", _hostgroup(line.hostgroup, line.hostgroup_name)),
+        ("schema", _names(line.schemanames)),
+        ("user", _names(line.usernames)),
+        ("calls", f"{line.count_star:,}, {_calls(line)}/s"),
+        ("query time", f"{duration_text(line.sum_time)}, {busy_text(line)}/s"),
+        ("average", duration_text(line.average)),
+        ("share", part_text(line.share)),
+        ("text", printable(line.text)),
+    ]
+
+
+DIGESTS: LiveTable[DigestLine] = LiveTable(
+    name="digests",
+    columns=(
+        Column("time/s", busy_text, lambda x: x.time_per_s, width=8),
+        Column("share", lambda x: part_text(x.share), lambda x: x.share, width=6),
+        Column("calls/s", _calls, lambda x: x.calls_per_s, width=7),
+        Column("avg", lambda x: duration_text(x.average), lambda x: x.average, width=8),
+        Column("total", lambda x: duration_text(x.sum_time), lambda x: x.sum_time, width=8),
+        Column(
+            "hg",
+            lambda x: "cache" if x.hostgroup == -1 else str(x.hostgroup),
+            lambda x: -x.hostgroup,
+            width=5,
+        ),
+        Column("user", lambda x: _names(x.usernames), is_number=False, width=10, from_width=_WIDE),
+        Column(
+            "schema", lambda x: _names(x.schemanames), is_number=False, width=10, from_width=_WIDE
+        ),
+        Column(
+            "digest", lambda x: printable(x.digest), is_number=False, width=18, from_width=_WIDER
+        ),
+        Column("text", lambda x: printable(x.text), is_number=False),
+    ),
+    order="time/s",
+    lines=lambda view: view.digests.lines,
+    row_key=lambda x: f"{x.digest} {x.hostgroup}",
+    kind=lambda x: "" if x.calls_per_s or x.calls_per_s is None else "dim",
+    details=_digest_details,
+)
+
+
+# -- Rules.
+
+
+def _share_of_hits(line: RuleHits) -> str:
+    return part_text(line.share) if line.hits else UNKNOWN
+
+
+def _rule_details(line: RuleHits) -> list[tuple[str, str]]:
+    return [
+        *(
+            (name, shown(cell, limit=2_000))
+            for name, cell in line.cells.items()
+            if cell is not None
+        ),
+        ("hits", f"{line.hits:,}, {rate_text(line.per_s)}/s"),
+        ("share", _share_of_hits(line)),
+    ]
+
+
+RULES: LiveTable[RuleHits] = LiveTable(
+    name="rules",
+    columns=(
+        Column("rule", lambda x: str(x.rule_id), lambda x: -x.rule_id, width=6),
+        Column("hits/s", lambda x: rate_text(x.per_s), lambda x: x.per_s, width=6),
+        Column("share", _share_of_hits, lambda x: x.share, width=6),
+        Column("hits", lambda x: short_text(x.hits), lambda x: x.hits, width=6),
+        Column("what", lambda x: rule_text(x.cells), is_number=False),
+    ),
+    order="hits/s",
+    lines=lambda view: view.rules.rules,
+    row_key=lambda x: str(x.rule_id),
+    kind=lambda x: "" if x.per_s or x.per_s is None else "dim",
+    details=_rule_details,
+)
+
+TABLES: tuple[LiveTable[Any], ...] = (SERVERS, DIGESTS, RULES)
+"""In the order in which they stand on the screen."""
