@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.markdown import code_span
-from proxyctl.render.style import PLAIN, Style, instance_text, seen_hostgroup, shown, wrapped
+from proxyctl.render.style import (
+    PLAIN,
+    Style,
+    instance_text,
+    moment,
+    seen_hostgroup,
+    shown,
+    wrapped,
+)
 from proxyctl.render.table import Column, aligned, markdown_table
 from proxyctl.stats.diff import (
     LEAST_CALLS,
@@ -63,14 +70,6 @@ def change_text(before: float, after: float) -> str:
     return f"{(after - before) / before:+.1%}" if before else ""
 
 
-def _moment_text(taken_at: int) -> str:
-    """Return unix seconds as a date and a time in UTC."""
-    try:
-        return f"{datetime.fromtimestamp(taken_at, UTC):%Y-%m-%d %H:%M:%S}"
-    except (ValueError, OverflowError, OSError):
-        return str(taken_at)
-
-
 class _Total(NamedTuple):
     """A line of the summary."""
 
@@ -95,7 +94,7 @@ def _totals(diff: Diff) -> list[_Total]:
     has_both = one.total.count_star and other.total.count_star
     change = change_text(one.total.average, other.total.average) if has_both else ""
     return [
-        _Total("until (UTC)", _moment_text(one.taken_at), _moment_text(other.taken_at)),
+        _Total("until", moment(one.taken_at), moment(other.taken_at)),
         _Total("counted for", time_text(one.seconds * 1e6), time_text(other.seconds * 1e6)),
         _Total("queries", rate_text(rate), rate_text(rate_after), change_text(rate, rate_after)),
         _Total(

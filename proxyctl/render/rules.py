@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 
 from proxyctl.catalog import Value
 from proxyctl.render.encode import INSTANCE, Shape
-from proxyctl.render.style import PLAIN, Style, instance_text, shown, wrapped
+from proxyctl.render.style import PLAIN, Style, instance_text, moment, shown, wrapped
 from proxyctl.render.table import Column, aligned
 from proxyctl.stats.rule_hits import RuleHits, RuleReport
 from proxyctl.stats.units import count_text, number_text, share_text
@@ -46,7 +45,7 @@ def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = 100) ->
         return "\n".join([*lines, "No query rules at RUNTIME."]) + "\n"
     since = "since the rules were last loaded"
     if report.loaded_at is not None:
-        since += f", {_moment(report.loaded_at)}"
+        since += f", {moment(report.loaded_at)}"
     hits = count_text(report.total, "hit")
     lines += wrapped(f"{hits} {since}; a query can hit several rules", width)
     if report.was_reloaded:
@@ -98,10 +97,6 @@ def rule_text(cells: Mapping[str, Value]) -> str:
     if cells.get("apply") == 1:
         effects.append("apply")
     return f"{', '.join(criteria) or 'every query'} -> {', '.join(effects) or 'nothing'}"
-
-
-def _moment(unix_s: int) -> str:
-    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 RULES: Shape[RuleReport] = Shape(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from textwrap import wrap
 from typing import Protocol
 
 from proxyctl.catalog import Value
 from proxyctl.stats.model import CACHE
+from proxyctl.stats.units import share_text
 from proxyctl.text import printable
 
 _CODES = {"add": "32", "change": "33", "delete": "31", "bold": "1", "dim": "2", "refuse": "31;1"}
@@ -69,6 +71,19 @@ def hostgroup(value: Value, names: Mapping[int, str]) -> str:
 def seen_hostgroup(number: int, names: Mapping[int, str]) -> str:
     """Return a hostgroup of the statistics, where -1 is ProxySQL's number for the query cache."""
     return "query cache" if number == CACHE else hostgroup(number, names)
+
+
+def percent(part: float, whole: float) -> str:
+    """Return a share of the whole; `-` where there is no whole."""
+    return share_text(part / whole) if whole else "-"
+
+
+def moment(seconds: float) -> str:
+    """Return unix seconds for people; ProxySQL's clock is read as UTC."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S UTC}"
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:.0f} s"
 
 
 def wrapped(text: str, width: int, *, first: str = "", then: str = "") -> list[str]:

@@ -11,8 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from proxyctl.cli.commands.init import starter_names, templates_folder
-from proxyctl.render.digest_report import Origin, digest_page, fitted
-from proxyctl.render.digest_report_page import report_html
+from proxyctl.render.report import Origin, digest_page, fitted, report_html
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.report import Part, Report, first_parts, make_report
 from tests.browser.shop_digests import HOSTILE

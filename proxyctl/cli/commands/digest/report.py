@@ -17,7 +17,7 @@ from proxyctl.stats.model import NOT_COUNTING, is_counting
 from proxyctl.stats.units import count_text
 
 if TYPE_CHECKING:
-    from proxyctl.render.digest_report import Origin
+    from proxyctl.render.report import Origin
     from proxyctl.stats.model import DigestTable
 
 _FOLDER = "report"
@@ -46,7 +46,7 @@ def report(
     ] = 250,
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network."""
-    from proxyctl.render.digest_report_page import report_html
+    from proxyctl.render.report import report_html
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.report import make_report
 
@@ -85,7 +85,7 @@ def _of_instance(files: FileOptions, connection: ConnectionOptions) -> DigestTab
 
 
 def _origin(tables: Sequence[DigestTable], snapshots: int, names: Mapping[int, str]) -> Origin:
-    from proxyctl.render.digest_report import Origin
+    from proxyctl.render.report import Origin
 
     last = max(tables, key=lambda table: table.taken_at)
     length = last.variables.get("mysql-query_digests_max_digest_length", "")

@@ -6,38 +6,29 @@ hostgroup has its own in all charts, and those that are not among the first shar
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from proxyctl.render.digest_report import moment, part_text, percent
-from proxyctl.render.digest_report_svg import classes_of, short, svg_of
-from proxyctl.render.style import seen_hostgroup
+from proxyctl.render.style import moment, percent, seen_hostgroup
+from proxyctl.render.svg import classes_of, short, svg_of
 from proxyctl.stats.model import CACHE
 from proxyctl.stats.report import Interval, Part, Report, ReportDigest, first_parts
 from proxyctl.stats.units import time_text
+from proxyctl.text import printable
 
 COLOURS = 7
-
-
 _TILES = 40
-
-
 _BARS = 7
-
-
 _LABEL = 18
-
-
+_NAME = 64
 _TICKS = 9
-
-
 _ROOM = 1.2
 """By how much the scale of the scatter goes beyond its outermost labels."""
 
@@ -60,31 +51,43 @@ def charts(report: Report, hostgroup_names: Mapping[int, str]) -> list[Chart]:
     """Return the charts of a report. Raises: ProxyctlError when the library is not installed."""
     if not report.time:
         return []
-    pygal = _pygal()
     palette = _Palette(report.hostgroups, hostgroup_names)
     made = []
     if report.intervals:
-        made.append(_load(pygal, report.intervals, palette))
-        made.append(_rate(pygal, report.intervals))
-    made.append(_treemap(pygal, report, palette))
+        made.append(_load(report.intervals, palette))
+        made.append(_rate(report.intervals))
+    made.append(_treemap(report, palette))
     made.extend(
-        _bars(pygal, report, parts, title, palette)
+        _bars(report, parts, title, palette)
         for title, parts in (
             ("By hostgroup", report.hostgroups),
             ("By schema", report.schemas),
             ("By user", report.users),
         )
     )
-    made.append(_scatter(pygal, report.digests, palette))
+    made.append(_scatter(report.digests, palette))
     return made
 
 
+@cache
 def _pygal() -> Any:  # noqa: ANN401
-    """Return pygal, which has no types."""
-    library = importlib.import_module("pygal")
+    """Return the library that draws; it has no types, and is slow to import."""
+    import pygal
+
     # It leaves an import hook of an old kind behind, for maps, at which later imports stumble.
     sys.meta_path[:] = [hook for hook in sys.meta_path if type(hook).__module__ != "pygal"]
-    return library
+    return pygal
+
+
+def name_text(name: str) -> str:
+    """Return a name of a server that is safe to show, and short."""
+    text = printable(name)
+    return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
+
+
+def part_text(part: Part) -> str:
+    """Return the name of a part; there are queries without a schema."""
+    return name_text(part.name) or "(none)"
 
 
 class _Palette:
@@ -116,14 +119,14 @@ class _Palette:
         return text if hostgroup == CACHE else f"hostgroup {text}"
 
 
-def _load(pygal: Any, intervals: Sequence[Interval], palette: _Palette) -> Chart:  # noqa: ANN401
+def _load(intervals: Sequence[Interval], palette: _Palette) -> Chart:
     """Return areas on top of each other. The sum of all is drawn first, the others before it."""
     levels = [[0.0] * len(intervals) for _ in range(COLOURS)]
     for number, interval in enumerate(intervals):
         for hostgroup, time in interval.by_hostgroup.items():
             level = time / 1e6 / (interval.end - interval.start)
             levels[palette.number(hostgroup)][number] += level
-    chart = _over_time(pygal, intervals, fill=True)
+    chart = _over_time(intervals, fill=True)
     used = [number for number in range(COLOURS) if any(levels[number])]
     for place in reversed(range(len(used))):
         sums = [sum(levels[n][i] for n in used[: place + 1]) for i in range(len(intervals))]
@@ -142,9 +145,9 @@ def _load(pygal: Any, intervals: Sequence[Interval], palette: _Palette) -> Chart
     )
 
 
-def _rate(pygal: Any, intervals: Sequence[Interval]) -> Chart:  # noqa: ANN401
+def _rate(intervals: Sequence[Interval]) -> Chart:
     rates = [interval.calls / (interval.end - interval.start) for interval in intervals]
-    chart = _over_time(pygal, intervals, fill=True)
+    chart = _over_time(intervals, fill=True)
     chart.add("", _steps(intervals, rates), show_dots=False)
     classes = ["area plain"]
     legend: tuple[tuple[str, str], ...] = ()
@@ -155,11 +158,11 @@ def _rate(pygal: Any, intervals: Sequence[Interval]) -> Chart:  # noqa: ANN401
     return Chart("Queries a second", "", svg, legend)
 
 
-def _over_time(pygal: Any, intervals: Sequence[Interval], **options: object) -> Any:  # noqa: ANN401
+def _over_time(intervals: Sequence[Interval], **options: object) -> Any:  # noqa: ANN401
     start, end = intervals[0].start, intervals[-1].end
     pattern = "%H:%M:%S" if end - start < 600 else "%H:%M" if end - start < 86400 else "%m-%d %H:%M"
     labels = [{"value": tick, "label": _clock(tick, pattern)} for tick in _ticks(start, end)]
-    chart = pygal.XY(
+    chart = _pygal().XY(
         **_common(1160, 240), xrange=(start, end), include_x_axis=True, max_scale=6, **options
     )
     chart.x_labels = labels
@@ -206,8 +209,8 @@ def _mark_resets(chart: Any, intervals: Sequence[Interval], top: float) -> bool:
     return bool(marks)
 
 
-def _treemap(pygal: Any, report: Report, palette: _Palette) -> Chart:  # noqa: ANN401
-    chart = pygal.Treemap(**_common(1160, 380))
+def _treemap(report: Report, palette: _Palette) -> Chart:
+    chart = _pygal().Treemap(**_common(1160, 380))
     chart.value_formatter = lambda value: f"{percent(value, report.time)}, {time_text(value)}"
     tiles: list[dict[str, object]] = []
     for digest in report.digests[:_TILES]:
@@ -233,7 +236,6 @@ def _tile(time: int, label: str, colour: str) -> dict[str, object]:
 
 
 def _bars(
-    pygal: Any,  # noqa: ANN401
     report: Report,
     parts: Sequence[Part],
     title: str,
@@ -243,14 +245,14 @@ def _bars(
     name_of = palette.label if is_hostgroup else part_text
     shown = first_parts(parts, _BARS)[::-1]
     most = max(part.time for part in shown)
-    chart = pygal.HorizontalBar(
+    chart = _pygal().HorizontalBar(
         **_common(400, 40 + 26 * len(shown)),
         print_values=True,
         print_values_position="top",
         range=(0, most * 1.3),
         show_x_labels=False,
         # Makes room for the labels: as large as the page's style sheet writes them.
-        style=pygal.style.Style(label_font_size=12),
+        style=_pygal().style.Style(label_font_size=12),
         margin_left=16,
         spacing=4,
     )
@@ -274,10 +276,10 @@ def _clipped(name: str) -> str:
     return name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
 
 
-def _scatter(pygal: Any, digests: Sequence[ReportDigest], palette: _Palette) -> Chart:  # noqa: ANN401
+def _scatter(digests: Sequence[ReportDigest], palette: _Palette) -> Chart:
     calls = _decades([digest.calls for digest in digests])
     averages = _decades([digest.average for digest in digests])
-    chart = pygal.XY(
+    chart = _pygal().XY(
         **_common(1160, 420),
         stroke=False,
         logarithmic=True,

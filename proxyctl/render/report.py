@@ -1,22 +1,28 @@
-"""A report on digests as the texts of its page: every number with its unit, every text safe."""
+"""A report on digests as one HTML file that asks nothing of the network.
+
+Every number has its unit, every text of a server is safe.
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from html import escape
+from pathlib import Path
 
-from proxyctl.render.style import seen_hostgroup
-from proxyctl.stats.report import Part, Report, ReportDigest
-from proxyctl.stats.units import count_text, share_text, time_text
+from proxyctl.render.charts import charts, name_text
+from proxyctl.render.style import moment, percent, seen_hostgroup
+from proxyctl.render.table import Column
+from proxyctl.stats.report import Report, ReportDigest
+from proxyctl.stats.units import count_text, time_text
 from proxyctl.text import printable
 
 _TEXTS = 2_000_000
 """Bytes that all query texts may take in the page."""
 _LONGEST = 16_384
 _SHORTEST = 250
-_NAME = 64
 _NAMES = 2
 
 
@@ -39,29 +45,18 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """What a cell shows, and the number it is sorted by."""
-
-    shown: str
-    number: float
-
-
-@dataclass(frozen=True)
 class Line:
-    """A digest in the table; `cells` are in the order of `COLUMNS`."""
+    """A digest in the table: its texts beside those of the columns."""
 
     rank: int
+    counted: ReportDigest
     digest: str
     text: str
     left_out: int
     is_cut: bool
-    cells: tuple[Cell, ...]
     hostgroups: str
     schemas: str
     users: str
-
-
-COLUMNS = ("Share", "Total time", "Calls", "Average", "Maximum", "Rows a call")
 
 
 @dataclass(frozen=True)
@@ -72,7 +67,7 @@ class Page:
     period: str
     facts: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
-    columns: tuple[str, ...]
+    columns: tuple[Column[ReportDigest], ...]
     lines: tuple[Line, ...]
     listed: str
     is_difference: bool
@@ -95,7 +90,7 @@ def digest_page(report: Report, origin: Origin) -> Page:
         period=_period(report, origin),
         facts=tuple(facts),
         notes=tuple(map(printable, (*_notes(report), *origin.notes))),
-        columns=COLUMNS,
+        columns=_columns(report),
         lines=tuple(_lines(report, origin)),
         listed=_listed(report),
         is_difference=bool(report.intervals),
@@ -146,11 +141,11 @@ def _lines(report: Report, origin: Origin) -> Iterable[Line]:
         size = len(digest.text.encode("utf-8", "replace"))
         yield Line(
             rank=rank,
+            counted=digest,
             digest=name_text(digest.digest),
             text=text,
             left_out=left_out,
             is_cut=bool(origin.max_length) and size >= (origin.max_length or 0),
-            cells=_cells(digest, report),
             hostgroups=_names(
                 (seen_hostgroup(number, origin.hostgroup_names) for number in digest.hostgroups),
                 len(digest.hostgroups),
@@ -160,16 +155,20 @@ def _lines(report: Report, origin: Origin) -> Iterable[Line]:
         )
 
 
-def _cells(digest: ReportDigest, report: Report) -> tuple[Cell, ...]:
-    rows = digest.rows / digest.calls
+def _columns(report: Report) -> tuple[Column[ReportDigest], ...]:
+    """Return the columns of numbers; the page is sorted by their values."""
     return (
-        Cell(percent(digest.time, report.time), digest.time),
-        Cell(time_text(digest.time), digest.time),
-        Cell(f"{digest.calls:,}", digest.calls),
-        Cell(time_text(digest.average), digest.average),
-        Cell(time_text(digest.max_time), digest.max_time),
-        Cell(f"{rows:,.1f}", rows),
+        Column("Share", lambda one: percent(one.time, report.time), lambda one: one.time),
+        Column("Total time", lambda one: time_text(one.time), lambda one: one.time),
+        Column("Calls", lambda one: f"{one.calls:,}", lambda one: one.calls),
+        Column("Average", lambda one: time_text(one.average), lambda one: one.average),
+        Column("Maximum", lambda one: time_text(one.max_time), lambda one: one.max_time),
+        Column("Rows a call", lambda one: f"{_rows(one):,.1f}", _rows),
     )
+
+
+def _rows(digest: ReportDigest) -> float:
+    return digest.rows / digest.calls
 
 
 def fitted(texts: Sequence[str]) -> list[tuple[str, int]]:
@@ -188,31 +187,40 @@ def _size(text: str) -> int:
     return len(escape(text).encode())
 
 
-def name_text(name: str) -> str:
-    """Return a name of a server that is safe to show, and short."""
-    text = printable(name)
-    return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
-
-
-def part_text(part: Part) -> str:
-    """Return the name of a part; there are queries without a schema."""
-    return name_text(part.name) or "(none)"
-
-
 def _names(names: Iterable[str], count: int) -> str:
     shown = [name_text(name) or "(none)" for name, _ in zip(names, range(_NAMES), strict=False)]
     more = f" +{count - _NAMES}" if count > _NAMES else ""
     return ", ".join(shown) + more
 
 
-def percent(part: float, whole: float) -> str:
-    """Return a share of the whole."""
-    return share_text(part / whole) if whole else "-"
+def report_html(report: Report, origin: Origin, templates: Path) -> str:
+    """Return the page, made with the templates of the folder `templates`.
+
+    Only the page's own script and style run: a Content-Security-Policy names them by their hashes,
+    so that nothing in a query, a name or a chart can.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    script = (templates / "report.js").read_text(encoding="utf-8")
+    style = (templates / "report.css").read_text(encoding="utf-8")
+    environment = Environment(
+        loader=FileSystemLoader(templates),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html").render(
+        page=digest_page(report, origin),
+        # What the library wrote is escaped; no text of a server stands in these two files.
+        charts=[(chart, Markup(chart.svg)) for chart in charts(report, origin.hostgroup_names)],  # noqa: S704
+        script=Markup(script),  # noqa: S704
+        style=Markup(style),  # noqa: S704
+        script_hash=_hash(script),
+        style_hash=_hash(style),
+    )
 
 
-def moment(seconds: float) -> str:
-    """Return a moment for people; ProxySQL's clock is read as UTC."""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (ValueError, OverflowError, OSError):
-        return f"{seconds:.0f} s"
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
