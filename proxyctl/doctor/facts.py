@@ -14,9 +14,9 @@ from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
 from proxyctl.instance.backend import Account, Said, ask_nodes
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.cluster import read_own_checksums, read_peer_checksums, read_peers
+from proxyctl.instance.cluster import read_membership
 from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
-from proxyctl.instance.members import Checksum, PeerChecksum
+from proxyctl.instance.members import Membership
 from proxyctl.instance.read import TableRows, query_whole, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.state.families import FAMILY_TABLES, Family, Node, families_in, takes_queries
@@ -105,7 +105,7 @@ class Facts:
     `pgsql` has nothing before ProxySQL 3.0. `users_with_tls`: the frontend users with use_ssl 1.
     `diffs`: each table in its three layers, by catalogue name. `answers`: what the servers that
     were asked say; `versions` of servers, from the answers or else from pooled connections.
-    `own`: this instance's checksums by name; `peers`: the members of its cluster, itself included.
+    `membership`: the ProxySQL Cluster as the instance sees it.
     Units: `now` unix seconds of the instance's clock; `resident_bytes` None where the history does
     not tell, `digest_bytes` None where nobody asked.
     """
@@ -126,9 +126,7 @@ class Facts:
     diffs: Mapping[str, TableDiff]
     answers: Mapping[Node, Said]
     versions: Mapping[Node, str]
-    peers: tuple[Node, ...]
-    own: Mapping[str, Checksum]
-    peer_checksums: tuple[PeerChecksum, ...]
+    membership: Membership
     resident_bytes: int | None
     digest_bytes: int | None
 
@@ -180,7 +178,6 @@ def read_facts(
     versions = {node: said.version for node, said in answers.items() if said.version}
     if len(versions) < len(nodes):
         versions = _pooled_versions(client, nodes) | versions
-    peers = read_peers(client)
     return Facts(
         name=client.login.name or client.address,
         address=client.address,
@@ -198,9 +195,7 @@ def read_facts(
         diffs=diffs,
         answers=answers,
         versions=dict(sorted(versions.items(), key=str)),
-        peers=peers,
-        own=read_own_checksums(client) if peers else {},
-        peer_checksums=read_peer_checksums(client) if peers else (),
+        membership=read_membership(client),
         resident_bytes=_resident(client),
         digest_bytes=read_digest_size(client).memory if memory else None,
     )

@@ -18,7 +18,6 @@ from proxyctl.instance.members import (
     Checksum,
     Member,
     Membership,
-    PeerChecksum,
 )
 from proxyctl.instance.read import refuse_lethal_numbers
 from proxyctl.state.families import Node
@@ -43,33 +42,6 @@ def read_peers(client: AdminClient) -> tuple[Node, ...]:
     return tuple((str(host), client.number(port)) for host, port in rows)
 
 
-def read_own_checksums(client: AdminClient) -> dict[str, Checksum]:
-    """Return the checksums of this instance, by name. Raises: InstanceError."""
-    rows = client.query("SELECT name, version, epoch, checksum FROM runtime_checksums_values")
-    return {
-        str(name): Checksum(client.number(version), client.number(epoch), str(checksum))
-        for name, version, epoch, checksum in rows
-    }
-
-
-def read_peer_checksums(client: AdminClient) -> tuple[PeerChecksum, ...]:
-    """Return what was last seen of each module at each member. Raises: InstanceError."""
-    number = client.number
-    rows = client.query(
-        "SELECT hostname, port, name, version, epoch, checksum, updated_at"
-        " FROM stats_proxysql_servers_checksums ORDER BY hostname, port, name",
-    )
-    return tuple(
-        PeerChecksum(
-            (str(host), number(port)),
-            str(name),
-            Checksum(number(version), client.number(epoch), checksum or ""),
-            number(seen_at),
-        )
-        for host, port, name, version, epoch, checksum, seen_at in rows
-    )
-
-
 def read_membership(client: AdminClient) -> Membership:
     """Return the instance and the members that it lists, as it has seen them.
 
@@ -78,14 +50,20 @@ def read_membership(client: AdminClient) -> Membership:
     listed = read_peers(client)
     if not listed:
         return Membership()
+    number = client.number
     checksums: dict[Node, dict[str, Checksum]] = {node: {} for node in listed}
-    for one in read_peer_checksums(client):
-        if one.peer in checksums:
-            checksums[one.peer][one.name] = one.seen
+    for host, port, name, version, epoch, checksum in client.query(
+        "SELECT hostname, port, name, version, epoch, checksum"
+        " FROM stats_proxysql_servers_checksums",
+    ):
+        found = checksums.get((str(host), number(port)))
+        if found is not None:
+            found[str(name)] = Checksum(number(version), number(epoch), checksum or "")
+    own = client.query("SELECT name, version, epoch, checksum FROM runtime_checksums_values")
     silent_s = _silences(client)
     return Membership(
         tuple(Member(node, checksums[node], silent_s.get(node)) for node in listed),
-        read_own_checksums(client),
+        {str(name): Checksum(number(v), number(e), str(text)) for name, v, e, text in own},
         read_variables(client, "admin-cluster_%", "admin-checksum_%"),
         _read_clock(client),
     )
@@ -150,8 +128,8 @@ def wait_for_members(
             return []
         behind: dict[str, list[str]] = {one.name: [] for one in here.listed}
         for name in names:
-            for member, why in here.not_following(name, _silence_s(here)):
-                behind[member.name].append(f"{MODULES[name]}: {why}")
+            for member, reason, fix in here.not_following(name, _silence_s(here)):
+                behind[member.name].append(f"{MODULES[name]}: {reason}; {fix}")
         if not any(behind.values()) or time.monotonic() >= end:
             return [PeerResult(name, tuple(reasons)) for name, reasons in behind.items()]
         if not announced:

@@ -38,18 +38,6 @@ class Checksum(NamedTuple):
         return self.version > 0 and bool(self.checksum)
 
 
-class PeerChecksum(NamedTuple):
-    """What this instance last saw of one module at one peer. `name` as `mysql_query_rules`.
-
-    Units: `seen_at` unix seconds, 0 for never.
-    """
-
-    peer: Node
-    name: str
-    seen: Checksum
-    seen_at: int = 0
-
-
 def configured(names: Collection[str]) -> dict[str, str]:
     """Return the admin modules that travel, and the name of the checksum that stands for each.
 
@@ -102,6 +90,14 @@ class Member:
         """Host and port."""
         return node_text(self.node)
 
+    def silence(self, longest_s: float) -> str:
+        """Return that it does not answer; empty where it did within `longest_s` seconds."""
+        if not any(seen.is_known for seen in self.checksums.values()):
+            return "it never answered this member"
+        if self.silent_s is not None and self.silent_s > longest_s:
+            return f"it has not answered for {self.silent_s:.0f} s"
+        return ""
+
 
 @dataclass(frozen=True)
 class Membership:
@@ -149,39 +145,42 @@ class Membership:
             and is_source(seen, own)
         ]
 
-    def not_following(self, name: str, silence_s: float) -> Iterator[tuple[Member, str]]:
-        """Yield the members that do not hold what this checksum stands for, and why.
+    def not_following(self, name: str, silence_s: float) -> Iterator[tuple[Member, str, str]]:
+        """Yield the members that do not hold what this checksum stands for, the reason and the fix.
 
         `silence_s`: a member that did not answer for so long is down.
         """
         own = self.own[name]
         for one in self.listed:
             seen = one.checksums.get(name)
-            if seen is not None and seen.is_known and seen.checksum == own.checksum:
-                continue
-            yield one, _why(name, own, seen, one.silent_s, silence_s)
+            if seen is None or not seen.is_known or seen.checksum != own.checksum:
+                yield one, *_why(name, own, one, silence_s)
 
 
-def _why(
-    name: str, own: Checksum, seen: Checksum | None, silent_s: float | None, silence_s: float
-) -> str:
+def _why(name: str, own: Checksum, member: Member, silence_s: float) -> tuple[str, str]:
+    """Return the reason why a member does not follow, and the fix."""
+    seen = member.checksums.get(name)
+    silence = member.silence(silence_s)
     if seen is None or not seen.is_known:
         return (
-            "it never answered this member; look at its address in proxysql_servers, and at its"
-            " admin-cluster_username"
+            "it never answered this member",
+            "look at its address in proxysql_servers, and at its admin-cluster_username",
         )
-    if silent_s is not None and silent_s > silence_s:
-        return f"it has not answered for {silent_s:.0f} s; it follows when it answers again"
+    if silence:
+        return silence, "it follows when it answers again"
+    load = f"LOAD {MODULES[name]} once more at the member that is right"
     if seen.version > 1 and seen.epoch == own.epoch:
+        return "it was loaded in the same second with other content", load
+    if is_source(seen, own):
         return (
-            "it was loaded in the same second with other content; LOAD once more at the member that"
-            " is right"
+            "it was loaded later with other content",
+            "this member takes it over within seconds, or its log says why not; run plan again",
         )
-    if seen.version > 1 and seen.epoch > own.epoch:
-        return "it was loaded later with other content; run plan again"
+    if own.version <= 1:
+        return "neither member was loaded since it started", load
     return (
-        f"it answers, and has not taken it over; look at {switch(name)} there, at its"
-        " proxysql_servers and at its log"
+        "it answers, and has not taken it over",
+        f"look at {switch(name)} there, at its proxysql_servers and at its log",
     )
 
 

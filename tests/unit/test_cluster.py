@@ -48,9 +48,9 @@ def test_why_a_member_does_not_follow(
     if why is None:
         assert found == []
     else:
-        [(member, text)] = found
+        [(member, reason, fix)] = found
         assert member.name == "px2:6032"
-        assert text.startswith(why)
+        assert f"{reason}; {fix}".startswith(why)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from proxyctl.doctor.finding import (
     listed,
 )
 from proxyctl.instance.backend import Said
-from proxyctl.instance.members import Checksum, PeerChecksum
+from proxyctl.instance.members import Checksum, Member, Membership
 from proxyctl.render.doctor import doctor_text
 from proxyctl.state.families import Family
 from tests.docs.pages import ROOT
@@ -60,9 +60,7 @@ HEALTHY = Facts(
     diffs={},
     answers={node: Said(version="8.0.36-28.1", offers_tls=True) for node in (DB1, DB2)},
     versions=dict.fromkeys((DB1, DB2), "8.0.36-28.1"),
-    peers=(),
-    own={},
-    peer_checksums=(),
+    membership=Membership(),
     resident_bytes=None,
     digest_bytes=None,
 )
@@ -99,17 +97,14 @@ def with_versions(told: str, **versions: str) -> Facts:
     return replace(with_variables(mysql__server_version=told), answers={}, versions=known)
 
 
-def clustered(own: Checksum, seen: Checksum, seen_ago_s: int = 1, **variables: str) -> Facts:
+def clustered(own: Checksum, seen: Checksum, silent_s: float = 1.0, **variables: str) -> Facts:
     """A member with this checksum of MYSQL USERS, and what it last saw at its peer."""
-    return replace(
-        with_variables(**variables),
-        peers=(PX1, PX2),
-        own={"mysql_users": own},
-        peer_checksums=(
-            PeerChecksum(PX1, "mysql_users", own, NOW - 1),
-            PeerChecksum(PX2, "mysql_users", seen, NOW - seen_ago_s if seen.version else 0),
-        ),
+    listed = (
+        Member(PX1, {"mysql_users": own}, 0.5),
+        Member(PX2, {"mysql_users": seen}, silent_s if seen.version else None),
     )
+    membership = Membership(listed, {"mysql_users": own})
+    return replace(with_variables(**variables), membership=membership)
 
 
 def text_of(one: Examination) -> str:
@@ -250,10 +245,26 @@ def test_digests_and_memory() -> None:
 @pytest.mark.parametrize(
     ("own", "seen", "words"),
     [
-        (Checksum(3, NOW - 90, "A"), Checksum(2, NOW - 900, "B"), "it does not take over"),
-        (Checksum(3, NOW - 900, "A"), Checksum(2, NOW - 90, "B"), "this instance does not take"),
-        (Checksum(2, NOW - 900, "A"), Checksum(3, NOW - 900, "B"), "loaded in the same second"),
-        (Checksum(1, NOW - 900, "A"), Checksum(1, NOW - 800, "B"), "neither was loaded since"),
+        (
+            Checksum(3, NOW - 90, "A"),
+            Checksum(2, NOW - 900, "B"),
+            "it answers, and has not",
+        ),
+        (
+            Checksum(3, NOW - 900, "A"),
+            Checksum(2, NOW - 90, "B"),
+            "it was loaded later",
+        ),
+        (
+            Checksum(2, NOW - 900, "A"),
+            Checksum(3, NOW - 900, "B"),
+            "it was loaded in the same",
+        ),
+        (
+            Checksum(1, NOW - 900, "A"),
+            Checksum(1, NOW - 800, "B"),
+            "neither member was",
+        ),
     ],
 )
 def test_a_peer_that_differs(own: Checksum, seen: Checksum, words: str) -> None:
@@ -276,21 +287,17 @@ def test_a_module_that_is_not_synchronised() -> None:
 def test_a_peer_that_does_not_answer() -> None:
     own = Checksum(2, NOW - 900, "A")
     silent = clustered(own, Checksum(0, 0, ""))
-    assert only(silent) == ("peer-silent", "peer px2:6032", "has not answered this instance yet")
-    lost = clustered(own, Checksum(2, NOW - 900, "B"), seen_ago_s=240)
-    assert only(lost) == ("peer-silent", "peer px2:6032", "has not answered for 4 min")
+    assert only(silent) == ("peer-silent", "peer px2:6032", "it never answered this member")
+    lost = clustered(own, Checksum(2, NOW - 900, "B"), silent_s=240)
+    assert only(lost) == ("peer-silent", "peer px2:6032", "it has not answered for 240 s")
     assert only(clustered(own, own, admin__cluster_username=""))[0] == "cluster-no-account"
 
 
 def test_nodes_that_each_monitor_places_do_not_differ() -> None:
-    placed = replace(
-        clustered(Checksum(2, NOW - 90, "A"), Checksum(2, NOW - 90, "A")),
-        own={"mysql_servers": Checksum(5, 1, "A"), "mysql_servers_v2": Checksum(2, 1, "C")},
-        peer_checksums=(
-            PeerChecksum(PX1, "mysql_servers", Checksum(5, 1, "A"), NOW),
-            PeerChecksum(PX2, "mysql_servers", Checksum(9, 1, "B"), NOW),
-        ),
-    )
+    own = {"mysql_servers": Checksum(5, 1, "A"), "mysql_servers_v2": Checksum(2, 1, "C")}
+    seen = {**own, "mysql_servers": Checksum(9, 1, "B")}
+    listed = (Member(PX1, own, 0.5), Member(PX2, seen, 1.0))
+    placed = replace(HEALTHY, membership=Membership(listed, own))
     assert found(placed) == []
 
 
