@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import pattern_of
@@ -16,55 +16,41 @@ from proxyctl.text import printable
 LONGEST_TEXT = 200
 """Characters of a digest text in a label."""
 
-
-_OF_A_ROW: tuple[tuple[str, str, str, Callable[[TopRow], float]], ...] = (
-    (
-        "queries_total",
-        "counter",
-        "Queries of this group, by ProxySQL's digest statistics.",
-        lambda row: row.count_star,
-    ),
-    (
-        "query_time_seconds_total",
-        "counter",
-        "Time of these queries.",
-        lambda row: row.sum_time / 1e6,
-    ),
-    (
-        "query_time_max_seconds",
-        "gauge",
-        "The longest of these queries.",
-        lambda row: row.max_time / 1e6,
-    ),
-    (
-        "rows_sent_total",
-        "counter",
-        "Rows that these queries sent.",
-        lambda row: row.sum_rows_sent,
-    ),
-    (
-        "rows_affected_total",
-        "counter",
-        "Rows that these queries affected.",
-        lambda row: row.sum_rows_affected,
-    ),
-)
-"""Name, kind, what it says, and the value of a row."""
+Sample = tuple[Mapping[str, str], float]
+"""Labels and a value."""
 
 
 @dataclass(frozen=True)
-class Family:
-    """A metric: its name, `counter` or `gauge`, what it says, and its samples by labels."""
+class Metric:
+    """A metric with its samples. One whose name ends in `_total` is a counter, else a gauge."""
 
     name: str
-    kind: str
     help: str
-    samples: tuple[tuple[Mapping[str, str], float], ...]
+    samples: Sequence[Sample]
 
 
-def exposition(families: Iterable[Family]) -> str:
-    """Return families as text. A family without samples is left out."""
-    return "".join(f"{line}\n" for family in families for line in _lines(family))
+def exposition(metrics: Iterable[Metric]) -> str:
+    """Return metrics as text. One without samples is left out."""
+    return "".join(f"{line}\n" for metric in metrics for line in _lines(metric))
+
+
+def _lines(metric: Metric) -> Iterator[str]:
+    if not metric.samples:
+        return
+    yield f"# HELP {metric.name} {metric.help}"
+    yield f"# TYPE {metric.name} {'counter' if metric.name.endswith('_total') else 'gauge'}"
+    for labels, value in metric.samples:
+        named = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
+        number = str(value) if isinstance(value, int) else repr(value)
+        yield f"{metric.name}{{{named}}} {number}"
+
+
+def _escaped(text: str) -> str:
+    """Return the value of a label. Bytes that are not UTF-8 would make the whole file invalid."""
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+# -- digest top.
 
 
 def digest_top_prometheus(top: Top) -> str:
@@ -72,55 +58,65 @@ def digest_top_prometheus(top: Top) -> str:
 
     A digest that leaves the list takes its series along.
     """
-    base = {"address": top.address}
+    base, total = {"address": top.address}, top.total
     rows = [
-        ({**base, **{group.value: str(value) for group, value in row.group.items()}}, row)
-        for row in top.rows
+        ({**base, **{g.value: str(value) for g, value in r.group.items()}}, r) for r in top.rows
     ]
-    families = [
-        Family(
-            f"proxyctl_digest_{name}",
-            kind,
-            text,
-            tuple((labels, value(row)) for labels, row in rows),
-        )
-        for name, kind, text, value in _OF_A_ROW
+    texts = {
+        labels["digest"]: row.digest_text for labels, row in rows if row.digest_text is not None
+    }
+    infos = [
+        ({**base, "digest": digest, "digest_text": text[:LONGEST_TEXT]}, 1)
+        for digest, text in texts.items()
     ]
-    texts = tuple(
-        ({**base, "digest": labels["digest"], "digest_text": row.digest_text[:LONGEST_TEXT]}, 1)
-        for labels, row in rows
-        if row.digest_text is not None
+
+    def of_rows(name: str, text: str, value: Callable[[TopRow], float]) -> Metric:
+        return Metric(f"proxyctl_digest_{name}", text, [(at, value(row)) for at, row in rows])
+
+    def of_all(name: str, text: str, value: float) -> Metric:
+        return Metric(f"proxyctl_digests_{name}", text, [(base, value)])
+
+    return exposition(
+        [
+            of_rows(
+                "queries_total",
+                "Queries of this group, by ProxySQL's digest statistics.",
+                lambda row: row.count_star,
+            ),
+            of_rows(
+                "query_time_seconds_total", "Time of these queries.", lambda row: row.sum_time / 1e6
+            ),
+            of_rows(
+                "query_time_max_seconds",
+                "The longest of these queries.",
+                lambda row: row.max_time / 1e6,
+            ),
+            of_rows(
+                "rows_sent_total", "Rows that these queries sent.", lambda row: row.sum_rows_sent
+            ),
+            of_rows(
+                "rows_affected_total",
+                "Rows that these queries affected.",
+                lambda row: row.sum_rows_affected,
+            ),
+            Metric("proxyctl_digest_info", "The text of a digest.", infos),
+            of_all("entries", "Entries of stats_mysql_query_digest.", total.entries),
+            of_all("queries_total", "Queries of all digests.", total.count_star),
+            of_all(
+                "query_time_seconds_total",
+                "Time of the queries of all digests.",
+                total.sum_time / 1e6,
+            ),
+            of_all(
+                "enabled",
+                "Whether mysql-query_digests is true.",
+                int(is_counting(top.variables)),
+            ),
+        ]
     )
-    by_digest = {labels["digest"]: (labels, one) for labels, one in texts}
-    total = top.total
-    families += [
-        Family("proxyctl_digest_info", "gauge", "The text of a digest.", tuple(by_digest.values())),
-        Family(
-            "proxyctl_digests_entries",
-            "gauge",
-            "Entries of stats_mysql_query_digest.",
-            ((base, total.entries),),
-        ),
-        Family(
-            "proxyctl_digests_queries_total",
-            "counter",
-            "Queries of all digests.",
-            ((base, total.count_star),),
-        ),
-        Family(
-            "proxyctl_digests_query_time_seconds_total",
-            "counter",
-            "Time of the queries of all digests.",
-            ((base, total.sum_time / 1e6),),
-        ),
-        Family(
-            "proxyctl_digests_enabled",
-            "gauge",
-            "Whether mysql-query_digests is true.",
-            ((base, int(is_counting(top.variables))),),
-        ),
-    ]
-    return exposition(families)
+
+
+# -- drift.
 
 
 def drift_prometheus(fleet: Fleet, *, is_all: bool) -> str:
@@ -128,83 +124,65 @@ def drift_prometheus(fleet: Fleet, *, is_all: bool) -> str:
 
     `is_all`: of a fleet, with those of which nothing is known.
     """
-    merged: dict[str, Family] = {}
-    for planned in fleet.planned:
-        for one in _drift_families(planned.own_plan):
-            known = merged.get(one.name, replace(one, samples=()))
-            merged[one.name] = replace(known, samples=known.samples + one.samples)
-    families = [*merged.values()]
+
+    def of_plans(name: str, text: str, samples: Callable[[Plan], Iterable[Sample]]) -> Metric:
+        found = [
+            ({"name": one.name, "address": one.address, **labels}, value)
+            for one in fleet.planned
+            for labels, value in samples(one.plan)
+        ]
+        return Metric(f"proxyctl_drift_{name}", text, found)
+
+    metrics = [
+        of_plans(
+            "in_sync",
+            "Whether the instance holds what the files say, in every layer.",
+            lambda plan: [({}, int(plan.is_in_sync))],
+        ),
+        of_plans(
+            "differences",
+            "Rows and variables that differ from the files.",
+            lambda plan: [({}, sum(len(module.changes) for module in plan.modules))],
+        ),
+        of_plans(
+            "changes",
+            "The same by what an apply would do; nothing where there is nothing to do.",
+            _changes,
+        ),
+        of_plans(
+            "patterns", "The same by the layers that differ; nothing where none does.", _patterns
+        ),
+        of_plans(
+            "servers_taken_out",
+            "Servers that are drained, or that an operator took out; the files do not say so.",
+            lambda plan: [({}, len(plan.taken_out))],
+        ),
+        of_plans(
+            "refusals",
+            "Reasons for which an apply would refuse to act.",
+            lambda plan: [({}, len(plan.refusals))],
+        ),
+    ]
     if is_all:
-        samples = tuple(({"name": one.name, "address": one.address}, 1) for one in fleet.failed)
+        unread = [({"name": one.name, "address": one.address}, 1) for one in fleet.failed]
         text = "Instances of which nothing is known, since they could not be read."
-        families.append(Family("proxyctl_drift_unknown", "gauge", text, samples))
-    return exposition(families)
+        metrics.append(Metric("proxyctl_drift_unknown", text, unread))
+    return exposition(metrics)
 
 
-def _drift_families(plan: Plan) -> list[Family]:
-    base = {"name": plan.name, "address": plan.address}
-    patterns = Counter(
-        pattern_of(change).name for module in plan.modules for change in module.changes
-    )
-    changes = Counter(
+def _changes(plan: Plan) -> Iterator[Sample]:
+    counts = Counter(
         (module.name, change.table, change.action)
         for module in plan.modules
         for change in module.changes
     )
-    return [
-        Family(
-            "proxyctl_drift_in_sync",
-            "gauge",
-            "Whether the instance holds what the files say, in every layer.",
-            ((base, int(plan.is_in_sync)),),
-        ),
-        Family(
-            "proxyctl_drift_differences",
-            "gauge",
-            "Rows and variables that differ from the files.",
-            ((base, sum(changes.values())),),
-        ),
-        Family(
-            "proxyctl_drift_changes",
-            "gauge",
-            "The same by what an apply would do; nothing where there is nothing to do.",
-            tuple(
-                ({**base, "module": module, "table": table, "action": action}, count)
-                for (module, table, action), count in sorted(changes.items())
-            ),
-        ),
-        Family(
-            "proxyctl_drift_patterns",
-            "gauge",
-            "The same by the layers that differ; nothing where none does.",
-            tuple(({**base, "pattern": one}, count) for one, count in sorted(patterns.items())),
-        ),
-        Family(
-            "proxyctl_drift_servers_taken_out",
-            "gauge",
-            "Servers that are drained, or that an operator took out; the files do not say so.",
-            ((base, len(plan.taken_out)),),
-        ),
-        Family(
-            "proxyctl_drift_refusals",
-            "gauge",
-            "Reasons for which an apply would refuse to act.",
-            ((base, len(plan.refusals)),),
-        ),
-    ]
+    for (module, table, action), count in sorted(counts.items()):
+        yield {"module": module, "table": table, "action": action}, count
 
 
-def _lines(family: Family) -> Iterator[str]:
-    if not family.samples:
-        return
-    yield f"# HELP {family.name} {family.help}"
-    yield f"# TYPE {family.name} {family.kind}"
-    for labels, value in family.samples:
-        named = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
-        number = str(value) if isinstance(value, int) else repr(value)
-        yield f"{family.name}{{{named}}} {number}"
-
-
-def _escaped(text: str) -> str:
-    """Return the value of a label. Bytes that are not UTF-8 would make the whole file invalid."""
-    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
+def _patterns(plan: Plan) -> Iterator[Sample]:
+    counts = Counter(
+        pattern_of(change).name for module in plan.modules for change in module.changes
+    )
+    for pattern, count in sorted(counts.items()):
+        yield {"pattern": pattern}, count

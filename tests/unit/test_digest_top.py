@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from proxyctl.render.prometheus import Family, exposition
+from proxyctl.render.prometheus import Metric, exposition
 from proxyctl.stats.model import Group
 from proxyctl.stats.read import DigestSize
 from proxyctl.stats.top.listing import SeenSince, Sort, TopOptions
@@ -111,8 +111,8 @@ def test_a_size_is_judged_by_memory_alone() -> None:
 
 
 def test_metrics_are_text_that_prometheus_reads() -> None:
-    family = Family("a_total", "counter", "What.", (({"x": 'q"\\\n\x1b\udcff'}, 1), ({}, 0.25)))
-    assert exposition([family, Family("none", "gauge", "Nothing.", ())]) == (
+    metric = Metric("a_total", "What.", (({"x": 'q"\\\n\x1b\udcff'}, 1), ({}, 0.25)))
+    assert exposition([metric, Metric("none", "Nothing.", ())]) == (
         "# HELP a_total What.\n# TYPE a_total counter\n"
         'a_total{x="q\\"\\\\\\\\n\\\\x1b\\\\xff"} 1\na_total{} 0.25\n'
     )
