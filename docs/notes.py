@@ -47,8 +47,8 @@ SECTIONS = {
     " below, and one row of [`mysql_servers`](#mysql_servers) a node.",
     "sharding": "Tables spread over hostgroups, as query rules; or schemas, as fast routing. See"
     " [how to shard](../how-to/sharding.md).",
-    "routing_tests": "Queries, and where they have to go. The files are checked; nothing runs the"
-    " tests yet.",
+    "routing_tests": "Queries, and where they have to go. [`proxyctl"
+    " test`](../how-to/query-rules.md#write-down-what-must-hold) runs them.",
     "manage": """\
 Which part of a table these files own. A mapping of table names to key columns, each with a value,
 a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `ignore` maps table
@@ -68,8 +68,8 @@ TABLE_SECTIONS = """\
 Each section below is a table of ProxySQL, as a list of rows. It may also be `{csv: FILE}` (the
 first line names the columns; an empty field is absent, `\\N` is NULL) or `{jsonl: FILE}` (a JSON
 object a line), relative to the YAML file: see [tables from CSV or JSON
-lines](../how-to/large-tables.md). A section that is there makes the whole table managed: a row that
-is in no file is deleted."""
+lines](../how-to/files.md#tables-from-csv-or-json-lines). A section that is there makes the whole
+table managed: a row that is in no file is deleted."""
 
 MODELS = {
     "Expectation": "expect",

@@ -11,10 +11,10 @@ from proxyctl.state.families import Node
 from tests.containers.conftest import PASSWORDS
 from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.proxysql import ProxySQLContainer
-from tests.docs.pages import is_run_in_containers, page_id, pages
+from tests.docs.pages import has_commands, page_id, pages
 from tests.docs.runner import check_page, rewrite, run_page
 
-PAGES = [page for page in pages() if is_run_in_containers(page)]
+PAGES = [page for page in pages() if has_commands(page, in_containers=True)]
 
 
 def addresses(cluster: GaleraCluster) -> list[str]:
@@ -52,8 +52,9 @@ def test_commands_do_what_the_page_says(
             "PROXYCTL_PASSWORD": instance.password,
         },
         called={**dict(names), "6033": str(proxysql.traffic_port)},
+        in_containers=True,
     )
     is_recording = request.config.getoption("--update-golden", default=False)
     if is_recording:
         rewrite(page, ran)
-    check_page(page, ran, is_recording=is_recording)
+    check_page(page, ran, in_containers=True, is_recording=is_recording)

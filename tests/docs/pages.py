@@ -7,8 +7,9 @@
 
 A comment on the line before a block says more: `<!-- exit: 2 -->` for its last command,
 `<!-- file: NAME -->` writes the block into the folder the page runs in, `<!-- not run: WHY -->`.
-A page that has `<!-- page: no sandbox -->` starts its own; one with `<!-- page: containers -->`
-needs a cluster, and is run by tests/containers.
+A page that has `<!-- page: no sandbox -->` starts its own. A block with `<!-- run: in containers
+-->`, and every block of a page with `<!-- page: containers -->`, needs a cluster: tests/containers
+runs it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 NO_SANDBOX = "<!-- page: no sandbox -->"
 IN_CONTAINERS = "<!-- page: containers -->"
 
-_COMMENT = re.compile(r"<!-- (exit|file|not run): (.+?) -->")
+_COMMENT = re.compile(r"<!-- (exit|file|run|not run): (.+?) -->")
 _PROMPT = "$ "
 
 
@@ -31,11 +32,6 @@ def pages() -> list[Path]:
     folders = (ROOT / "docs", ROOT / "examples", ROOT / "templates")
     found = [page for folder in folders for page in sorted(folder.rglob("*.md"))]
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *found]
-
-
-def is_run_in_containers(page: Path) -> bool:
-    """Return whether the commands of a page need a cluster."""
-    return IN_CONTAINERS in page.read_text(encoding="utf-8")
 
 
 def page_id(page: Path) -> str:
@@ -67,6 +63,11 @@ class Block:
         """The block as it stands."""
         return "\n".join(self.lines) + "\n"
 
+    @property
+    def needs_containers(self) -> bool:
+        """Whether the commands of the block need a cluster."""
+        return "run" in self.says
+
     def commands(self) -> list[Command]:
         """Return the commands of the block, with the exit code each has to end with."""
         if "not run" in self.says or self.language not in ("shell", "console"):
@@ -91,7 +92,22 @@ class Block:
 
 def blocks(page: Path) -> list[Block]:
     """Return the fenced blocks of a page."""
-    return list(_blocks(page.read_text(encoding="utf-8").split("\n")))
+    text = page.read_text(encoding="utf-8")
+    found = list(_blocks(text.split("\n")))
+    if IN_CONTAINERS in text:
+        for block in found:
+            block.says["run"] = "in containers"
+    return found
+
+
+def blocks_to_run(page: Path, *, in_containers: bool) -> list[Block]:
+    """Return the blocks of a page that run here, and those that only write a file."""
+    return [b for b in blocks(page) if b.needs_containers == in_containers or not b.commands()]
+
+
+def has_commands(page: Path, *, in_containers: bool) -> bool:
+    """Return whether a page has commands that run here."""
+    return any(block.commands() for block in blocks_to_run(page, in_containers=in_containers))
 
 
 def _blocks(lines: list[str]) -> Iterator[Block]:

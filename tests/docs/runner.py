@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from proxyctl.sandbox import Sandbox
-from tests.docs.pages import NO_SANDBOX, ROOT, Block, Command, blocks, page_id
+from tests.docs.pages import NO_SANDBOX, ROOT, Block, Command, blocks_to_run, page_id
 from tests.support.servers import Instance, ProxySQL, free_port
 
 _BASH = shutil.which("bash") or "bash"
@@ -93,15 +93,16 @@ def run_page(
     proxyctl: Sequence[str] = _COLD,
     given: Mapping[str, str] = MappingProxyType({}),
     called: Mapping[str, str] = MappingProxyType({}),
+    in_containers: bool = False,
 ) -> list[Ran]:
-    """Run every command of a page in a new folder; return them in order.
+    """Run the commands of a page in a new folder, those of a cluster or the others, in order.
 
     `server` is a real ProxySQL to run them on; without one the page has a sandbox. `proxyctl` is
     the command line that the page's `proxyctl` stands for. `given` are variables of the
     environment. `called`: what the page calls something, and what it is here.
     """
     called = _free_ports(page) | dict(called)
-    found = blocks(page)
+    found = blocks_to_run(page, in_containers=in_containers)
     if not any(block.commands() for block in found):
         return []
     work, home = folder / "work", folder / "home"
@@ -215,12 +216,15 @@ def _matches(expected: list[str], found: list[str]) -> bool:
     return re.fullmatch(pattern, "\n".join(found) + "\n") is not None
 
 
-def check_page(page: Path, ran: list[Ran], *, is_recording: bool = False) -> None:
+def check_page(
+    page: Path, ran: list[Ran], *, in_containers: bool = False, is_recording: bool = False
+) -> None:
     """Assert that every command ended and wrote as the page says.
 
     `is_recording`: only how it ended. Raises: AssertionError.
     """
-    assert len(ran) == sum(len(block.commands()) for block in blocks(page))
+    found = blocks_to_run(page, in_containers=in_containers)
+    assert len(ran) == sum(len(block.commands()) for block in found)
     for one in ran:
         is_right = one.exit_code == one.command.exit_code and (is_recording or one.is_as_written())
         assert is_right, (

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from proxyctl.sandbox import Sandbox
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, blocks
 from tests.docs.test_workflow import parse
 
 FILE = """\
@@ -119,3 +119,37 @@ def test_the_hooks_for_pre_commit_are_commands(workflow: Workflow) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
+
+
+def examples(key: str) -> list[Any]:
+    """Return the lists with this key in the examples of the page about pipelines."""
+    page = ROOT / "docs" / "how-to" / "ci-pipeline.md"
+    texts = [block.text for block in blocks(page) if block.language == "yaml"]
+    return [found for text in texts for found in _values(yaml.safe_load(text), key)]
+
+
+def _values(node: Any, key: str) -> Iterator[Any]:
+    children = node.items() if isinstance(node, dict) else enumerate(node)
+    for name, child in children:
+        if name == key:
+            yield child
+        if isinstance(child, dict | list):
+            yield from _values(child, key)
+
+
+def test_the_page_gives_the_action_what_it_takes() -> None:
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    (found,) = examples("steps")
+    given = [step["with"] for step in found if "/proxyctl@" in step["uses"]]
+    assert given
+    for one in given:
+        assert set(one) <= set(inputs)
+        assert one["command"] in inputs["command"]["description"]
+
+
+def test_the_page_names_the_hooks() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    (found,) = examples("hooks")
+    assert [hook["id"] for hook in found] == [hook["id"] for hook in hooks]
+    for hook in found:
+        parse([hook["id"].removeprefix("proxyctl-"), *hook["args"]])

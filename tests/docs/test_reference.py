@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from docs.generate import FOLDER, pages
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.cli.app import build, commands_of
+from proxyctl.config.context import SPECIAL
+from tests.docs.pages import blocks
 
 PAGES = pages()
 
@@ -31,3 +34,9 @@ def test_every_column_and_variable_is_there() -> None:
             assert f"## {table.name}\n" in PAGES["keys.md"]
             assert all(f"| `{column.name}` |" in PAGES["keys.md"] for column in table.columns)
     assert all(f"| `{name}` |" in PAGES["variables.md"] for name in VARIABLES)
+
+
+def test_the_annotated_files_have_every_section() -> None:
+    texts = [b.text for b in blocks(FOLDER / "annotated-file.md") if b.language == "yaml"]
+    sections = {name for text in texts for name in yaml.safe_load(text)}
+    assert sections == {*SPECIAL, *(name for name, table in TABLES.items() if not table.prefix)}

@@ -90,7 +90,7 @@ def demo() -> int:
         tour.say("The running configuration as our files:")
         tour.run("export", expect=ExitCode.DONE)
         _show_statistics(Path(folder))
-    write("Done. Next: docs/tutorial.md, and for statistics docs/how-to/sample-shop.md\n")
+    write("Done. Next: docs/tutorial.md, and for statistics docs/how-to/sandbox.md\n")
     return ExitCode.DONE
 
 

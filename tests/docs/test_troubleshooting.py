@@ -1,0 +1,52 @@
+"""The page about messages quotes the program: each message on it can still be printed.
+
+It is a text of the program, or it stands in output of another page, which a test compares.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import pytest
+
+from tests.docs.pages import ROOT, blocks, pages
+
+PAGE = ROOT / "docs" / "how-to" / "troubleshooting.md"
+ROWS = [
+    line.split(" | ")[0]
+    for line in PAGE.read_text(encoding="utf-8").splitlines()
+    if line.startswith("| `")
+]
+MESSAGES = [message for row in ROWS for message in re.findall(r"`([^`]+)`", row)]
+
+
+def texts() -> str:
+    """Return every text of the program, a line each, with `{}` where something is put in."""
+    found = [b.text for page in pages() if page != PAGE for b in blocks(page) if b.commands()]
+    for path in (ROOT / "proxyctl").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr | ast.Constant):
+                found.append(_text(node).replace("\n", " "))
+    return "\n".join(found)
+
+
+def _text(node: ast.expr) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(map(_text, values))
+    return "{}"
+
+
+@pytest.fixture(scope="module")
+def program() -> str:
+    return texts()
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_the_program_has_the_message(message: str, program: str) -> None:
+    parts = [part.strip() for part in message.split("...")]
+    pattern = ".*".join(map(re.escape, filter(None, parts)))
+    assert re.search(pattern, program, re.IGNORECASE), f"{PAGE.name}: no text is like: {message}"
