@@ -205,31 +205,7 @@ def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
         _to_stderr(f"{begin}{printable(line)}\n")
         begin = ""
     if as_json:
+        from proxyctl.render.error import ERROR
+
         with suppress(ProxyctlError):  # stderr has the error already
-            write(json.dumps({**error.beside, "error": error_object(error)}, indent=2) + "\n")
-
-
-def error_object(error: ProxyctlError) -> dict[str, object]:
-    """Return an error as plain data."""
-    result: dict[str, object] = {
-        "type": type(error).__name__,
-        "message": str(error),
-        "hint": error.hint,
-        "exit_code": int(error.exit_code),
-    }
-    if isinstance(error, ConfigError):
-        result["mistakes"] = [
-            {
-                "path": m.path,
-                "line": m.line,
-                "column": m.column,
-                "key": m.key,
-                "message": m.message,
-                "hint": m.hint,
-            }
-            for m in error.mistakes
-        ]
-    for name in ("reasons", "layers"):
-        if hasattr(error, name):
-            result[name] = getattr(error, name)
-    return result
+            write(json.dumps({**error.beside, "error": ERROR.encode(error)}, indent=2) + "\n")

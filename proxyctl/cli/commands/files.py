@@ -85,12 +85,12 @@ def validate(
 ) -> int:
     """Check the files without a server. Lists every mistake with its place."""
     from proxyctl.config.project import load_project
+    from proxyctl.render.encode import document
 
     project = load_project(files.sources(), version=chosen_version(proxysql_version))
     counts = {name: len(table.rows) for name, table in project.desired.tables.items()}
     if format is TextFormat.JSON:
-        document = {"format": 1, "valid": True, "tables": counts}
-        write(json.dumps(document, indent=2) + "\n")
+        write(document({"valid": True, "tables": counts}))
     else:
         rows = counted(sum(counts.values()), "row")
         write(f"The files are valid: {rows} in {counted(len(counts), 'table')}.\n")
