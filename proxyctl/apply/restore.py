@@ -206,17 +206,17 @@ class Restore:
         if self.run.reconnect.is_gone:
             for result in results.values():
                 result.memory = result.runtime = UNKNOWN
-        said = error_texts(error)
-        if self.run.reconnect.was_restarted and said != [RESTARTED]:
+        texts = error_texts(error)
+        if self.run.reconnect.was_restarted and texts != [RESTARTED]:
             what = [RESTARTED, *what]
         found_hint = getattr(error, "hint", None)
         if self.run.lost is not None:
-            said = [*error_texts(self.run.lost), *_after("after reconnecting", error)]
+            texts = [*error_texts(self.run.lost), *_after("after reconnecting", error)]
             if isinstance(error, ReadBackError):
                 found_hint = None  # the statement may never have arrived: nothing was refused
         return kind(
-            said[0],
-            then=[*said[1:], *what],
+            texts[0],
+            then=[*texts[1:], *what],
             hint=hint or found_hint or RUN_AGAIN,
             layers=[result.text() for result in results.values()],
         )

@@ -120,9 +120,9 @@ class ApplyRun:
         parsed = self.read_back.runtime(layouts, loaded, families)
         if "mysql_servers" in parsed:
             servers = module.diffs["mysql_servers"]
-            self._look_again(servers, parsed["mysql_servers"], loaded["mysql_servers"])
+            self._reread_shunned(servers, parsed["mysql_servers"], loaded["mysql_servers"])
 
-    def _look_again(self, diff: TableDiff, runtime: Rows, loaded: Rows) -> None:
+    def _reread_shunned(self, diff: TableDiff, runtime: Rows, loaded: Rows) -> None:
         """Report servers that stay SHUNNED at RUNTIME although they were loaded ONLINE."""
         status = diff.layout.index["status"]
 
@@ -154,7 +154,7 @@ class ApplyRun:
         Returns the rows that were loaded.
         """
         self.options.before_load(module.module)
-        families = self._placed_by_now(module)
+        families = self._families_placed_now(module)
         if families:
             diff, loaded = module.diffs["mysql_servers"], image["mysql_servers"]
             runtime = self.read(module, "mysql_servers", Layer.RUNTIME)
@@ -167,7 +167,7 @@ class ApplyRun:
         self._loaded.add(module.name)
         return image
 
-    def _placed_by_now(self, module: ModulePlan) -> Collection[Family]:
+    def _families_placed_now(self, module: ModulePlan) -> Collection[Family]:
         """Return the families of a module whose nodes the monitor may have moved before its LOAD.
 
         Once the first LOAD is done, the families of the files are those that it places.

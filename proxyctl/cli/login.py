@@ -137,9 +137,9 @@ def _warn_if_exposed(path: str) -> None:
     """Warn about a password file that every user of this machine can read."""
     from proxyctl.config.files import exposure
 
-    said = exposure(path)
-    if said:
-        say(f"warning: {said}")
+    warning = exposure(path)
+    if warning:
+        say(f"warning: {warning}")
 
 
 def password_from(path: str, option: str) -> str:

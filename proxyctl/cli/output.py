@@ -126,9 +126,9 @@ def confirm(verb: str, *questions: str, hint: str, refusal: str) -> None:
             raise RefusedError(f"{refusal}: the answer was not 'yes'")
 
 
-def ask_password(whose: str) -> str:
+def ask_password(account: str) -> str:
     """Ask for a password on the terminal, without showing it."""
-    return getpass.getpass(f"Password for {whose}: ", stream=sys.stderr)
+    return getpass.getpass(f"Password for {account}: ", stream=sys.stderr)
 
 
 @contextmanager

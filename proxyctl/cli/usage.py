@@ -43,8 +43,8 @@ def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: AN
     match type(error).__name__:
         case "UsageError" | "NoSuchCommand" if hasattr(context and context.command, "commands"):
             # A group of commands has its own name before the one that is not there.
-            said = words[1:] if context.parent is not None else words
-            return _no_such_command(said[0] if said else "", context.command.commands)
+            typed = words[1:] if context.parent is not None else words
+            return _no_such_command(typed[0] if typed else "", context.command.commands)
         case "UsageError" if extra := _EXTRA.search(error.message):
             if "--file" in _options(context):
                 see = f"files are named with -f: {path} -f {extra[1].replace(' ', ' -f ')}"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
-from proxyctl.instance.backend import Account, Said, ask_nodes
+from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import read_membership
 from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
@@ -124,7 +124,7 @@ class Facts:
     users_with_tls: tuple[str, ...]
     monitor_logs: tuple[MonitorLog, ...]
     diffs: Mapping[str, TableDiff]
-    answers: Mapping[Node, Said]
+    answers: Mapping[Node, NodeAnswer]
     versions: Mapping[Node, str]
     membership: Membership
     resident_bytes: int | None
@@ -175,7 +175,7 @@ def read_facts(
         variables.get("mysql-monitor_username", ""), variables.get("mysql-monitor_password", "")
     )
     answers = ask_nodes(nodes, account) if asks else {}
-    versions = {node: said.version for node, said in answers.items() if said.version}
+    versions = {node: answer.version for node, answer in answers.items() if answer.version}
     if len(versions) < len(nodes):
         versions = _pooled_versions(client, nodes) | versions
     return Facts(

@@ -151,9 +151,9 @@ _LISTED = 4
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
-def listed(things: Iterable[object]) -> str:
+def listed(values: Iterable[object]) -> str:
     """Return the first few, and how many more there are."""
-    found = [str(one) for one in things]
+    found = [str(one) for one in values]
     if len(found) <= _LISTED + 1:
         return ", ".join(found)
     return f"{', '.join(found[:_LISTED])} and {len(found) - _LISTED} more"

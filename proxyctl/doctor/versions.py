@@ -14,29 +14,29 @@ _NAME = "mysql-server_version"
 
 def find(facts: Facts) -> Iterator[Finding]:
     """Yield whether clients are told a version that does not fit the servers."""
-    told = facts.variables.get(_NAME, "")
-    numbers = version_numbers(told)
-    if told and numbers is None:
+    announced = facts.variables.get(_NAME, "")
+    numbers = version_numbers(announced)
+    if announced and numbers is None:
         yield Finding(
             "server-version-unreadable",
             _NAME,
-            f"clients are told {told}, which is no version number: some fail to log in",
+            f"clients are told {announced}, which is no version number: some fail to log in",
             _fix(facts),
         )
-    elif numbers is not None and (reason := _difference(facts, told, numbers)):
+    elif numbers is not None and (reason := _difference(facts, announced, numbers)):
         servers = "; ".join(
             f"{text} ({listed(map(node_text, nodes))})" for text, nodes in _by_version(facts)
         )
         yield Finding(
             "server-version-differs",
             _NAME,
-            f"clients are told {told}, {reason}; the servers are {servers}",
+            f"clients are told {announced}, {reason}; the servers are {servers}",
             _fix(facts),
         )
     yield from _unknown(facts)
 
 
-def _difference(facts: Facts, told: str, numbers: tuple[int, int, int]) -> str:
+def _difference(facts: Facts, announced: str, numbers: tuple[int, int, int]) -> str:
     """Return how the version differs from the servers'; empty where it fits.
 
     A lower patch level of the lowest server's series fits.
@@ -44,7 +44,7 @@ def _difference(facts: Facts, told: str, numbers: tuple[int, int, int]) -> str:
     found = [one for text in facts.versions.values() if (one := version_numbers(text))]
     if not found:
         return ""
-    if any(is_mariadb(text) is not is_mariadb(told) for text in facts.versions.values()):
+    if any(is_mariadb(text) is not is_mariadb(announced) for text in facts.versions.values()):
         return "but a server is another product: drivers choose their SQL by it"
     if numbers > min(found):
         return "which is above a server: they may send what it does not know"
@@ -76,9 +76,9 @@ def _unknown(facts: Facts) -> Iterator[Finding]:
     """Yield the servers that did not answer, but for those that the monitor does not reach."""
     down = {log.node for log in facts.monitor_logs if log.error}
     reasons: dict[str, list[str]] = {}
-    for node, said in facts.answers.items():
+    for node, answer in facts.answers.items():
         if node not in facts.versions and node not in down:
-            reasons.setdefault(said.unreachable or "no answer", []).append(node_text(node))
+            reasons.setdefault(answer.unreachable or "no answer", []).append(node_text(node))
     for reason, names in reasons.items():
         yield Finding(
             "server-version-unknown",

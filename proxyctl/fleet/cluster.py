@@ -90,11 +90,11 @@ def _first_of(members: Sequence[Planned]) -> Planned:
     Otherwise it is the first member that is not behind its peers.
     """
 
-    def merit(one: Planned) -> tuple[bool, bool]:
+    def preference(one: Planned) -> tuple[bool, bool]:
         diffs = (diff for module in one.plan.modules for diff in module.diffs.values())
         return any(diff.drained for diff in diffs), not one.is_behind
 
-    return max(members, key=merit)
+    return max(members, key=preference)
 
 
 def _as_follower(plan: Plan, first: str) -> Plan:
@@ -105,9 +105,9 @@ def _as_follower(plan: Plan, first: str) -> Plan:
     behind = [one for one in plan.refusals if one.code == STALE_MEMBER]
     if not behind:
         return plan
-    said = [f"{one.message}; {first} is changed first, and this one follows" for one in behind]
+    notes = [f"{one.message}; {first} is changed first, and this one follows" for one in behind]
     others = [one for one in plan.refusals if one not in behind]
-    return replace(plan, refusals=others, warnings=[*plan.warnings, *said])
+    return replace(plan, refusals=others, warnings=[*plan.warnings, *notes])
 
 
 def is_covered(found: Plan, approved: Plan) -> bool:
@@ -116,11 +116,11 @@ def is_covered(found: Plan, approved: Plan) -> bool:
     The plan may lack changes that the member has taken over meanwhile. It may write more to MEMORY
     and DISK: rows that a member drops when it takes over others.
     """
-    wanted = {_wish(one) for module in approved.modules for one in module.changes}
+    wanted = {_intent(one) for module in approved.modules for one in module.changes}
     changes = (one for module in found.modules for one in module.changes)
-    return all(_wish(one) in wanted for one in changes if Layer.RUNTIME in one.layers)
+    return all(_intent(one) in wanted for one in changes if Layer.RUNTIME in one.layers)
 
 
-def _wish(change: Change) -> tuple[str, Key, DesiredRow | None]:
+def _intent(change: Change) -> tuple[str, Key, DesiredRow | None]:
     """Return the table, the key and the desired row of a change; no row for a deletion."""
     return change.table, change.key, change.shown.desired

@@ -160,7 +160,7 @@ class _Rollout:
                 continue
             self._found[target] = one
             if one.error is not None:
-                self._note_what_may_have_followed(unit)
+                self._note_followers(unit)
                 return
 
     def _applied(self, target: Target, unit: list[Target], is_watched: bool) -> Rolled:
@@ -214,7 +214,7 @@ class _Rollout:
         ours = {f"{one.login.host}:{one.login.port}" for one in self._targets}
         return [peer for peer in result.not_following if peer.name not in ours]
 
-    def _note_what_may_have_followed(self, unit: list[Target]) -> None:
+    def _note_followers(self, unit: list[Target]) -> None:
         """Add a note to the other members of a cluster: the change may have reached them."""
         found = [self._found[one] for one in unit if one in self._found]
         if not any(one.result or isinstance(one.error, ApplyError) for one in found):

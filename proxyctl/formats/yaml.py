@@ -321,15 +321,15 @@ def _ignored(
 ) -> Iterator[str]:
     ignored = {name: table.keep_on_update for name, table in owned.items() if table.keep_on_update}
     for name, (layout, rows) in tables.items():
-        if unsaid := _unsaid(layout, rows):
-            ignored[name] = ignored.get(name, frozenset()) | unsaid
+        if unset := _unset_columns(layout, rows):
+            ignored[name] = ignored.get(name, frozenset()) | unset
     if ignored:
         yield "  ignore:"
     for name, columns in ignored.items():
         yield f"    {name}: [{', '.join(sorted(columns))}]"
 
 
-def _unsaid(layout: Layout, rows: Sequence[DesiredRow]) -> frozenset[str]:
+def _unset_columns(layout: Layout, rows: Sequence[DesiredRow]) -> frozenset[str]:
     """Return the columns that a row does not say, and that are not left alone for that."""
     columns = [(n, c.name) for n, c in enumerate(layout.columns) if not c.kept]
     return frozenset(

@@ -181,7 +181,7 @@ _VARIABLES = (
 )
 
 
-def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, Said]:
+def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, NodeAnswer]:
     """Return what every node says of itself; one that cannot be reached says why."""
     if not nodes:
         return {}
@@ -189,15 +189,15 @@ def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, Said]:
         return dict(zip(nodes, pool.map(lambda node: _ask(node, account), nodes), strict=True))
 
 
-def _ask(node: Node, account: Account) -> Said:
+def _ask(node: Node, account: Account) -> NodeAnswer:
     try:
         with backend(node, account) as connection:
             status = _by_name(connection.query(_show("STATUS", _STATUS)))
             variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES)))
             offers_tls = connection.offers_tls
     except BackendError as error:
-        return Said(unreachable=error.message.removeprefix(f"{node[0]}:{node[1]}: "))
-    return Said(
+        return NodeAnswer(unreachable=error.message.removeprefix(f"{node[0]}:{node[1]}: "))
+    return NodeAnswer(
         version=variables.get("version", ""),
         offers_tls=offers_tls,
         status=status,
@@ -228,7 +228,7 @@ def _addresses(host: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Said:
+class NodeAnswer:
     """What a node says when it is asked directly; `unreachable` is why it could not be.
 
     `status` and `variables` hold wsrep_* and a few others, by lower-case name. `offers_tls` None:

@@ -79,12 +79,12 @@ class AdminClient:
         self._why_closed = ""
         self.tell(protection(getattr(self._connection, "_sock", None), self.login))
         try:
-            self._look_who_answers()
+            self._check_server()
         except BaseException:
             self.close()
             raise
 
-    def _look_who_answers(self) -> None:
+    def _check_server(self) -> None:
         try:
             rows = self.query("SELECT @@version")
         except StatementError as error:

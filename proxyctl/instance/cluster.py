@@ -29,7 +29,7 @@ _COARSE_S = 0.1
 _POLL_S = 0.5
 
 
-_SAID_FROM_S = 2.0
+_REPORTED_FROM_S = 2.0
 """Waiting for longer is said."""
 
 
@@ -91,18 +91,18 @@ def wait_for_a_later_second(client: AdminClient, module: str, say: Callable[[str
 
     Raises: InstanceError, also where that takes too long.
     """
-    here = read_membership(client)
-    if here.name_of(module) is None or not here.has_peers:
+    membership = read_membership(client)
+    if membership.name_of(module) is None or not membership.has_peers:
         return
     # What was loaded at a member since its last look is not seen here yet.
-    time.sleep(_interval_s(here))
-    here = read_membership(client)
-    wait_s = here.newest_epoch(module) + 1 + _COARSE_S - here.now
+    time.sleep(_interval_s(membership))
+    membership = read_membership(client)
+    wait_s = membership.newest_epoch(module) + 1 + _COARSE_S - membership.now
     if wait_s <= 0:
         return
     if wait_s > MOST_AHEAD_S:
         raise InstanceError(f"{module}: its last LOAD at a member lies ahead of this one's clock")
-    if wait_s > _SAID_FROM_S:
+    if wait_s > _REPORTED_FROM_S:
         say(f"{module}: waiting {wait_s:.0f} s, so that its LOAD is the newest of the cluster")
     time.sleep(wait_s)
 
@@ -122,13 +122,13 @@ def wait_for_members(
     """
     end, announced = time.monotonic() + timeout_s, False
     while True:
-        here = read_membership(client)
-        names = [name for module in modules if (name := here.name_of(module)) is not None]
-        if not names or not here.has_peers:
+        membership = read_membership(client)
+        names = [name for module in modules if (name := membership.name_of(module)) is not None]
+        if not names or not membership.has_peers:
             return []
-        behind: dict[str, list[str]] = {one.name: [] for one in here.listed}
+        behind: dict[str, list[str]] = {one.name: [] for one in membership.listed}
         for name in names:
-            for member, reason, fix in here.not_following(name, _silence_s(here)):
+            for member, reason, fix in membership.not_following(name, _silence_s(membership)):
                 behind[member.name].append(f"{MODULES[name]}: {reason}; {fix}")
         if not any(behind.values()) or time.monotonic() >= end:
             return [PeerResult(name, tuple(reasons)) for name, reasons in behind.items()]
@@ -140,15 +140,15 @@ def wait_for_members(
         time.sleep(_POLL_S)
 
 
-def _silence_s(here: Membership) -> float:
+def _silence_s(membership: Membership) -> float:
     """Return after how many seconds a member that did not answer is down."""
-    checks = here.variables.get("admin-cluster_check_status_frequency", "10")
-    return 2 + 2 * _interval_s(here) * max(int(checks), 1)
+    checks = membership.variables.get("admin-cluster_check_status_frequency", "10")
+    return 2 + 2 * _interval_s(membership) * max(int(checks), 1)
 
 
-def _interval_s(here: Membership) -> float:
+def _interval_s(membership: Membership) -> float:
     """Return how often a member looks at the others."""
-    return int(here.variables.get("admin-cluster_check_interval_ms", "1000")) / 1000
+    return int(membership.variables.get("admin-cluster_check_interval_ms", "1000")) / 1000
 
 
 @dataclass(frozen=True)

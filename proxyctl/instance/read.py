@@ -328,13 +328,13 @@ LETHAL: Mapping[str, tuple[str, ...]] = {
 """Columns that have such a CHECK, by table."""
 
 
-_WAYS_OUT = {
+_FIXES = {
     "PROXYSQL SERVERS": "correct the row in MEMORY, SAVE {module} TO DISK and restart ProxySQL: a"
     " LOAD would end it too"
 }
 
 
-_WAY_OUT = "correct the row in MEMORY, then LOAD {module} TO RUNTIME"
+_FIX = "correct the row in MEMORY, then LOAD {module} TO RUNTIME"
 
 
 def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
@@ -357,7 +357,7 @@ def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
         raise InstanceError(
             f"{client.address}: {name} {key} has a number that ProxySQL takes for a negative one."
             " If it is at RUNTIME, ProxySQL ends as soon as that is read",
-            hint=_WAYS_OUT.get(module, _WAY_OUT).format(module=module),
+            hint=_FIXES.get(module, _FIX).format(module=module),
         )
 
 

@@ -41,7 +41,7 @@ class Verdicts:
     overwritten: list[tuple[Rule, Rule]] = field(default_factory=list)
 
     @property
-    def without_say(self) -> frozenset[int]:
+    def without_effect(self) -> frozenset[int]:
         """The rules whose destination never counts, or counts as an earlier one's does."""
         found = {rule.rule_id for rule, _ in (*self.shadowed, *self.overwritten)}
         return frozenset(found | self.duplicates.keys())
@@ -96,8 +96,8 @@ def _shadowed(
     index = _Index(judge)
 
     def takes_all(wide: Rule, rule: Rule) -> bool:
-        return between.nobody_comes(wide, rule) and (
-            wide.match_pattern is None or between.nobody_rewrites(wide, rule)
+        return between.has_no_entry(wide, rule) and (
+            wide.match_pattern is None or between.keeps_text(wide, rule)
         )
 
     for rule in lane:
@@ -115,9 +115,9 @@ def _overwritten(
     index = _Index(judge)
 
     def overwrites(wide: Rule, rule: Rule) -> bool:
-        if wide.destination == rule.destination or not between.all_go_on(rule, wide):
+        if wide.destination == rule.destination or not between.has_no_exit(rule, wide):
             return False
-        sees_the_same = rule.replacement is None and between.nobody_rewrites(rule, wide)
+        sees_the_same = rule.replacement is None and between.keeps_text(rule, wide)
         return wide.match_pattern is None or sees_the_same
 
     for rule in reversed(lane):
@@ -182,7 +182,7 @@ def _serves(wide: Rule, narrow: Rule) -> bool:
     return given is not None and asked.endswith("%") and given.startswith(asked[:-1])
 
 
-_Who = tuple[str | int | None, ...]
+_Caller = tuple[str | int | None, ...]
 
 
 class _Index:
@@ -190,17 +190,17 @@ class _Index:
 
     def __init__(self, judge: _Judge) -> None:
         self._judge = judge
-        self._rules: dict[tuple[_Who, object], list[Rule]] = defaultdict(list)
+        self._rules: dict[tuple[_Caller, object], list[Rule]] = defaultdict(list)
 
     def add(self, rule: Rule) -> None:
         """Take a rule that may cover those that are asked for later. Changes: self."""
-        self._rules[_who(rule), self._mark(rule)].append(rule)
+        self._rules[_caller(rule), self._mark(rule)].append(rule)
 
     def covering(self, narrow: Rule) -> Iterator[Rule]:
         """Yield rules that cover this one; not all of them where many might."""
         marks = self._marks_covering(narrow)
-        whos = product(*((part,) if part is None else (part, None) for part in _who(narrow)))
-        keys = [(who, mark) for who in whos for mark in marks]
+        callers = product(*((part,) if part is None else (part, None) for part in _caller(narrow)))
+        keys = [(caller, mark) for caller in callers for mark in marks]
         candidates = (rule for key in keys for rule in self._rules.get(key, ()))
         for rule in islice(candidates, _MOST_TRIED):
             if self._judge.covers(rule, narrow):
@@ -234,7 +234,7 @@ class _Index:
         return list(dict.fromkeys(marks))
 
 
-def _who(rule: Rule) -> _Who:
+def _caller(rule: Rule) -> _Caller:
     return rule.username, rule.schemaname, rule.proxy_port
 
 
@@ -253,15 +253,15 @@ class _Between:
             if jumps(rule) or (rule.apply and rule.destination is None):
                 self._ending[rule.flag_in].append(rule.position)
 
-    def nobody_comes(self, first: Rule, last: Rule) -> bool:
+    def has_no_entry(self, first: Rule, last: Rule) -> bool:
         """Return whether each query that gets to `last` has been at `first`."""
         return not _has(self._coming.get(last.flag_in, ()), first, last)
 
-    def nobody_rewrites(self, first: Rule, last: Rule) -> bool:
+    def keeps_text(self, first: Rule, last: Rule) -> bool:
         """Return whether both rules see the same text. What `first` rewrites is not counted."""
         return not _has(self._rewriting, first, last)
 
-    def all_go_on(self, first: Rule, last: Rule) -> bool:
+    def has_no_exit(self, first: Rule, last: Rule) -> bool:
         """Return whether a query goes from one to the other, or to a rule that sends it away."""
         return not _has(self._ending.get(first.flag_in, ()), first, last)
 

@@ -56,10 +56,10 @@ class Literals:
             return False
         if self.is_anchored and not other.is_anchored:
             return False
-        mine, its = self.first, other.first
+        mine, theirs = self.first, other.first
         if self.is_caseless:
-            mine, its = mine.lower(), its.lower()
-        return its.startswith(mine)
+            mine, theirs = mine.lower(), theirs.lower()
+        return theirs.startswith(mine)
 
 
 def literals_of(pattern: str, *, is_caseless: bool) -> Literals:

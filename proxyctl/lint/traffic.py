@@ -46,13 +46,13 @@ class Culprit(NamedTuple):
 class Sent:
     """What a row sends to a reader, of one kind.
 
-    Shape: `query` is the first of them, `whats` name them all in the order of the probes.
+    Shape: `query` is the first of them, `probe_names` name them all in the order of the probes.
     """
 
     hostgroup: int
     session: Session
     query: str
-    whats: list[str] = field(default_factory=list)
+    probe_names: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -75,8 +75,8 @@ class Observations:
         """Remember that the probe goes to a reader. Changes: sent."""
         sent = Sent(route.destination_hostgroup or 0, session, probe.query)
         found = self.sent.setdefault((culprit, probe.kind), sent)
-        if probe.what not in found.whats:
-            found.whats.append(probe.what)
+        if probe.what not in found.probe_names:
+            found.probe_names.append(probe.what)
 
 
 def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sent]]:
@@ -90,11 +90,13 @@ def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sen
         if of_kind is kind:
             alike: object = culprit
             if culprit.table == RULES:
-                alike = (culprit.column, texts.get(culprit.key), sent.query, *sent.whats)
+                alike = (culprit.column, texts.get(culprit.key), sent.query, *sent.probe_names)
             found.setdefault(alike, (culprit, sent, []))[2].append(culprit.key)
     for culprit, sent, (key, *also) in found.values():
         hostgroup = subject.called(sent.hostgroup)
-        message = f"sends `{shown(sent.query)}`{sent.session} to {hostgroup}{more(sent.whats)}"
+        message = (
+            f"sends `{shown(sent.query)}`{sent.session} to {hostgroup}{more(sent.probe_names)}"
+        )
         yield Finding(culprit.table, key, message, culprit.column, also=tuple(also)), sent
 
 
@@ -103,9 +105,9 @@ def shown(query: str) -> str:
     return query.replace("\n", r"\n")
 
 
-def more(whats: list[str]) -> str:
+def more(probe_names: list[str]) -> str:
     """Return the words for the queries of a list behind the first."""
-    others = whats[1:]
+    others = probe_names[1:]
     if not others:
         return ""
     rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
@@ -158,15 +160,15 @@ def _observe(subject: Subject, session: Session, found: Observations) -> None:
     routes = {probe: subject.reach.route(session, probe.query) for probe in BASIC}
     readers = subject.readers | _seeming_readers(subject, routes)
     found.readers |= readers
-    there = [probe for probe in BASIC if _goes_to(routes[probe], readers)]
+    there = [probe for probe in BASIC if _routes_to(routes[probe], readers)]
     if len(there) == len(BASIC):
         found.whole_sessions.add(session)
         return
-    elsewhere = {probe for probe in _WRITES if _goes_elsewhere(routes[probe], readers)}
+    elsewhere = {probe for probe in _WRITES if _routes_elsewhere(routes[probe], readers)}
     found.begins_elsewhere |= BEGIN in elsewhere
     for probe in PROBES if there else ():
         route = routes.get(probe) or subject.reach.route(session, probe.query)
-        culprit = culprit_of(subject, route, session) if _goes_to(route, readers) else None
+        culprit = culprit_of(subject, route, session) if _routes_to(route, readers) else None
         if culprit is None or probe.kind is Kind.READ:
             continue
         if culprit.table == RULES and culprit.key[0] not in subject.once(_takes_whole_sessions):
@@ -191,11 +193,11 @@ def _seeming_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[int
     return set() if reader in roles else {reader}
 
 
-def _goes_to(route: Route, hostgroups: Set[int]) -> bool:
+def _routes_to(route: Route, hostgroups: Set[int]) -> bool:
     return route.destination_hostgroup in hostgroups and not route.is_answered
 
 
-def _goes_elsewhere(route: Route, readers: Set[int]) -> bool:
+def _routes_elsewhere(route: Route, readers: Set[int]) -> bool:
     hostgroup = route.destination_hostgroup
     return hostgroup is not None and hostgroup not in readers and not route.is_answered
 

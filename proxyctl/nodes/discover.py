@@ -11,7 +11,7 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import InstanceError, UsageError, counted
 from proxyctl.formats.yaml import quoted
-from proxyctl.instance.backend import Said, ask_nodes, monitor_account
+from proxyctl.instance.backend import NodeAnswer, ask_nodes, monitor_account
 from proxyctl.instance.client import AdminClient
 from proxyctl.state.families import Family, Node, ServerColumns, families_in
 from proxyctl.state.row import DesiredRow, Key
@@ -43,7 +43,7 @@ class Membership:
     """
 
     cluster: str
-    members: Mapping[Node, Said]
+    members: Mapping[Node, NodeAnswer]
     hostgroups: tuple[Value, ...] = ()
     missing: tuple[Node, ...] = ()
     gone: tuple[Node, ...] = ()
@@ -67,14 +67,14 @@ def silent_in(addresses: str) -> int:
     return sum(host in _NO_ADDRESS for host, _ in _nodes_in(addresses))
 
 
-def named_by(said: Iterable[Said], seed: Said) -> tuple[frozenset[Node], int]:
+def named_by(answers: Iterable[NodeAnswer], seed: NodeAnswer) -> tuple[frozenset[Node], int]:
     """Return the members that these nodes list, and the number of further members.
 
     Only nodes in the primary component of the seed's cluster count. A node may permanently list
     fewer members than it counts; garbds are counted and not listed. Source: seen on the second
     node of a three-node MariaDB cluster.
     """
-    ours = [one for one in (seed, *said) if _cluster_of(one) == _cluster_of(seed)]
+    ours = [one for one in (seed, *answers) if _cluster_of(one) == _cluster_of(seed)]
     lists = [one.status.get("wsrep_incoming_addresses", "") for one in ours]
     nodes = frozenset(node for one in lists for node in members_in(one))
     garbds = max(_garbds_in(one) for one in lists)
@@ -86,9 +86,9 @@ def _garbds_in(addresses: str) -> int:
     return sum(not one.strip() for one in addresses.split(",")) if addresses else 0
 
 
-def _cluster_of(said: Said) -> tuple[str, str]:
-    status = said.status.get("wsrep_cluster_status", PRIMARY)
-    return said.variables.get("wsrep_cluster_name", ""), status
+def _cluster_of(answer: NodeAnswer) -> tuple[str, str]:
+    status = answer.status.get("wsrep_cluster_status", PRIMARY)
+    return answer.variables.get("wsrep_cluster_name", ""), status
 
 
 def _count(text: str) -> int:
@@ -127,31 +127,31 @@ def _may_be_host(name: str) -> bool:
     return True
 
 
-def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said]]:
+def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, NodeAnswer]]:
     """Return the name of the cluster, and its members with what each says.
 
     Raises: InstanceError when the seed does not answer, is no node of a cluster, or was left by it;
     also when members do not report their address.
     """
     account = monitor_account(client)
-    said = ask_nodes([first], account)[first]
+    answer = ask_nodes([first], account)[first]
     seed = f"{first[0]}:{first[1]}"
-    if said.unreachable is not None:
+    if answer.unreachable is not None:
         raise InstanceError(
-            f"{seed}: {said.unreachable}",
+            f"{seed}: {answer.unreachable}",
             hint="it is asked with the account of ProxySQL's monitor, from this machine",
         )
-    component = said.status.get("wsrep_cluster_status", PRIMARY)
+    component = answer.status.get("wsrep_cluster_status", PRIMARY)
     if component != PRIMARY:
         # It names only those on its side, be it nobody else, while the others go on without it.
         raise InstanceError(
             f"{seed}: it is not in the primary component ({component}), and does not know who is",
             hint="ask another node",
         )
-    nodes, silent = named_by([], said)
+    nodes, silent = named_by([], answer)
     if not nodes and not silent:
         raise InstanceError(f"{seed}: wsrep_incoming_addresses names no member of a cluster")
-    asked: dict[Node, Said] = {}
+    asked: dict[Node, NodeAnswer] = {}
     while new := nodes - asked.keys():
         if len(nodes) > _MOST_MEMBERS:
             raise InstanceError(
@@ -159,7 +159,7 @@ def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said
                 " cluster has"
             )
         asked |= ask_nodes(sorted(new), account)
-        nodes, silent = named_by(asked.values(), said)
+        nodes, silent = named_by(asked.values(), answer)
     if silent:
         raise InstanceError(
             f"{seed}: {counted(silent, 'member')} of the cluster"
@@ -167,7 +167,7 @@ def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Said
             hint="set wsrep_node_incoming_address there",
         )
     members = {node: asked[node] for node in sorted(nodes)}
-    return said.variables.get("wsrep_cluster_name", ""), members
+    return answer.variables.get("wsrep_cluster_name", ""), members
 
 
 def nodes_by_family(
@@ -206,7 +206,7 @@ def configured_nodes(client: AdminClient, parsed: ParsedFiles) -> dict[Family, t
 
 def compared(
     cluster: str,
-    members: Mapping[Node, Said],
+    members: Mapping[Node, NodeAnswer],
     configured: Mapping[Family, Collection[Node]],
     addresses_of: Callable[[Collection[str]], Mapping[str, Collection[str]]],
 ) -> Membership:

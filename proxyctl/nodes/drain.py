@@ -97,7 +97,7 @@ def drain(client: AdminClient, request: DrainRequest) -> Done:
                 f"{name}: not drained",
                 reasons=[f"{reason}   allow with --force" for reason in reasons],
             )
-        with servers.said_if_cut_off(node):
+        with servers.explain_disconnect(node):
             servers.load(image)
             if node not in servers.read().drained:
                 raise ApplyError(f"{name} does not show as drained after the LOAD")
@@ -115,7 +115,7 @@ def restore(client: AdminClient, request: DrainRequest) -> Done:
         if node not in standing.drained:
             _check_configured(standing, node)
             return Done(node, is_changed=False)
-        with servers.said_if_cut_off(node):
+        with servers.explain_disconnect(node):
             servers.load(restored_image(standing, node))
             if node in servers.read().drained:
                 raise ApplyError(f"{node_text(node)} still shows as drained after the LOAD")
@@ -256,7 +256,7 @@ class _Servers:
         return read_rows(self.client, layout, Layer.MEMORY)
 
     @contextmanager
-    def said_if_cut_off(self, node: Node) -> Iterator[None]:
+    def explain_disconnect(self, node: Node) -> Iterator[None]:
         """Add the state of the node to the error of an interrupt or a lost connection.
 
         Raises: InterruptedApplyError; ApplyError for a connection that was lost.

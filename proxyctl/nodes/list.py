@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.instance.backend import Said
+from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts, read_pool
 from proxyctl.instance.read import query_whole, read_layouts, read_rows
@@ -116,8 +116,8 @@ def _with(client: AdminClient, check: Check, table: str, row: dict[str, str | No
         case "mysql_server_galera_log":
             if failed is not None:
                 return found  # ProxySQL writes the worst of every state into such a line
-            said = {name: cell for name, cell in row.items() if cell is not None}
-            return replace(found, wsrep=said, read_only=said.get("read_only") == "YES")
+            answers = {name: cell for name, cell in row.items() if cell is not None}
+            return replace(found, wsrep=answers, read_only=answers.get("read_only") == "YES")
         case "mysql_server_read_only_log":
             return replace(found, read_only=row["read_only"] == "1")
         case "mysql_server_replication_lag_log":
@@ -170,12 +170,14 @@ def node_groups(
     )
 
 
-def with_answers(groups: Iterable[NodeGroup], said: Mapping[Node, Said]) -> tuple[NodeGroup, ...]:
+def with_answers(
+    groups: Iterable[NodeGroup], answers: Mapping[Node, NodeAnswer]
+) -> tuple[NodeGroup, ...]:
     """Return the groups with the answers of the nodes."""
     return tuple(
         replace(
             group,
-            nodes=tuple(replace(view, said=said.get(view.node)) for view in group.nodes),
+            nodes=tuple(replace(view, answer=answers.get(view.node)) for view in group.nodes),
         )
         for group in groups
     )

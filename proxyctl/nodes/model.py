@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from proxyctl.catalog import Value
-from proxyctl.instance.backend import Said
+from proxyctl.instance.backend import NodeAnswer
 from proxyctl.state.families import Family, Node, takes_queries
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -77,14 +77,14 @@ class Check:
 class NodeView:
     """One node of a family or hostgroup, with everything known about it.
 
-    `said`: the answer of the node, None if it was not asked.
+    `answer`: the answer of the node, None if it was not asked.
     """
 
     node: Node
     configured: tuple[Place, ...] = ()
     runtime: tuple[Place, ...] = ()
     check: Check = Check()
-    said: Said | None = None
+    answer: NodeAnswer | None = None
 
     @property
     def connections(self) -> Connections:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 _STATES = {"0": "Initialized", "1": "Joining", "2": "Donor/Desynced", "3": "Joined", "4": "Synced"}
-_SAYS = {
+_PROBLEMS = {
     "primary_partition": ("NO", "not in the primary component"),
     "wsrep_desync": ("YES", "desynced"),
     "wsrep_reject_queries": ("YES", "rejects queries"),
@@ -22,6 +22,6 @@ def state(wsrep: Mapping[str, str]) -> str:
 
 def reasons(wsrep: Mapping[str, str]) -> Iterator[str]:
     """Yield why the monitor keeps a node out of service."""
-    for column, (value, text) in _SAYS.items():
+    for column, (value, text) in _PROBLEMS.items():
         if wsrep.get(column) == value:
             yield text

@@ -255,8 +255,8 @@ def _field(layout: Layout, position: int, current: Row | None, desired: DesiredR
 def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
     """Yield the fields of a new row that differ from the default of a file."""
     for position, (column, cell) in enumerate(zip(layout.columns, desired, strict=True)):
-        is_said = cell is not KEEP and (column.is_required or cell != column.file_default)
-        if is_said and position not in layout.key_index:
+        is_given = cell is not KEEP and (column.is_required or cell != column.file_default)
+        if is_given and position not in layout.key_index:
             yield _field(layout, position, None, desired)
 
 

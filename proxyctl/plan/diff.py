@@ -238,7 +238,7 @@ def _diff_servers(
     at_runtime = ServersVerdict([], [])
     if desired is not None:
         image = dict(runtime_image(layout, dict(desired.rows)))
-        for key in taken_off(layout, target, runtime, place):
+        for key in switched_off(layout, target, runtime, place):
             image.pop(key, None)
         at_runtime = _by_family(desired, runtime, image, around, drained=drained)
     published = compare_servers(
@@ -351,7 +351,7 @@ def _wanted_image(desired: DesiredTable, target: Rows) -> Mapping[Key, DesiredRo
     return dict(still_secret(ours, wanted))
 
 
-def taken_off(
+def switched_off(
     layout: Layout, target: Rows, runtime: Rows, place: Callable[[Key], Key] | None
 ) -> set[Key]:
     """Return the servers that will be OFFLINE_HARD in MEMORY and that RUNTIME no longer has."""

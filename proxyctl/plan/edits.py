@@ -174,7 +174,7 @@ def refusals(
         details = (
             *_listed(others),
             f"publish:    {_publishing(module, others)}",
-            *_taking_back(module, others),
+            *_undo_statements(module, others),
         )
         yield Refusal("pending_unmanaged", message, None, details)
 
@@ -191,7 +191,7 @@ def _publishing(module: ModulePlan, edits: Iterable[Pending]) -> str:
     return " ".join([*load, f"{module.module.save};"])
 
 
-def _taking_back(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[str]:
+def _undo_statements(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[str]:
     """Yield the statements that remove exactly these edits from MEMORY."""
     by_table: dict[str, list[Pending]] = {name: [] for name in module.diffs}
     for edit in edits:

@@ -85,8 +85,10 @@ def planned(client: AdminClient, desired: Desired, current: Current, options: Pl
     if client.is_traced:
         for module in plan.modules:
             steps = [f"{module.loads} LOAD"] * bool(module.images) + ["SAVE"] * module.save
-            does = ", ".join(steps) or "no LOAD, no SAVE"
-            client.tell(f"decided: {module.name}: {counted(len(module.changes), 'change')}; {does}")
+            steps_text = ", ".join(steps) or "no LOAD, no SAVE"
+            client.tell(
+                f"decided: {module.name}: {counted(len(module.changes), 'change')}; {steps_text}"
+            )
         for refusal in plan.refusals:
             client.tell(
                 f"decided: refused: {refusal.code}; allowed by {refusal.allow or 'nothing'}"

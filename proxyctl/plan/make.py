@@ -55,7 +55,7 @@ def make(desired: Desired, current: Current, options: PlanOptions = DEFAULT_OPTI
     if found:
         raise ConfigError(found)
     in_use = judge.hostgroups_in_use(diffs, current)
-    modules = with_images(modules, around, in_use.at_some_time)
+    modules = with_images(modules, around, in_use.at_any_time)
     situation = judge.situation_of(modules, diffs, current, in_use, around, desired.hostgroup_names)
     dangers = [*judge.dangers(modules, situation, limits)]
     moves = _shard_moves(modules, tables, current, desired.hostgroup_names)

@@ -120,16 +120,16 @@ def warnings(
         yield (
             "the admin interface is read-only (admin-read_only): an apply needs PROXYSQL READWRITE"
         )
-    yield from fought_over(families)
+    yield from shared_families(families)
     for module in modules:
         if module.name == "MYSQL SERVERS" and module.load:
             yield from unshunned(module, families)
             yield from cut_connections(leaving_servers(module), current.connections)
     if current.membership.has_peers:
-        yield from what_stays(modules, current.membership)
+        yield from not_travelling(modules, current.membership)
 
 
-def fought_over(families: Iterable[Family]) -> Iterator[str]:
+def shared_families(families: Iterable[Family]) -> Iterator[str]:
     """Yield the families whose nodes several monitors place."""
     for family in families:
         if family.also:
@@ -210,7 +210,7 @@ _ACTIVE_ONLY = {"mysql_query_rules": "rule", "mysql_users": "user"}
 """Tables of which members take the active rows only, and what a row is."""
 
 
-def what_stays(modules: Sequence[ModulePlan], membership: Membership) -> Iterator[str]:
+def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Iterator[str]:
     """Yield what these plans change that the other members do not take over."""
     changed = [module for module in modules if module.does_something]
     staying = [module.name for module in changed if membership.name_of(module.name) is None]

@@ -224,13 +224,13 @@ class Plan:
 
         Secrets enter it as in the fingerprint.
         """
-        said = [
+        written = [
             *(self.left_alone, self.taken_out, self.warnings, self.restart_required),
             [module.loads for module in self.modules],
             self.members,
         ]
         names = sorted(self.hostgroup_names.items())
-        return _hash([self.version, self.saves, names, said, list(self._content())])
+        return _hash([self.version, self.saves, names, written, list(self._content())])
 
     def _content(self) -> Iterator[object]:
         for module in self.modules:

@@ -91,13 +91,13 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
             word = style(change.action, f"{_WORDS[change.action]:<8}")
             beside = "" if is_variable(change) else detail(change, names)
             yield f"    {word} {subject(change, names)}{f'  {beside}' if beside else ''}"
-            yield from (f"             {text}" for text in _told(change, names))
+            yield from (f"             {text}" for text in _layer_lines(change, names))
         if len(changes) > MOST_LISTED:
             more = counted(len(changes) - MOST_LISTED, "more row")
             yield f"    ... and {more} (--format json lists all)"
 
 
-def _told(change: Change, names: Mapping[int, str]) -> Iterator[str]:
+def _layer_lines(change: Change, names: Mapping[int, str]) -> Iterator[str]:
     """Yield what is there and what the files say, by layer where layers do not hold the same."""
     elsewhere = change.elsewhere
     if not elsewhere:

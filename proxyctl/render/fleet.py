@@ -55,8 +55,8 @@ def cluster_lines(fleet: Fleet) -> Iterator[str]:
     for members in clusters(fleet):
         first = members[0]
         listed = names([one for one in fleet.planned if one in members])
-        goes_first = "" if first.is_in_sync else f"; {printable(first.name)} is changed first"
-        yield f"One ProxySQL Cluster: {listed}{goes_first}."
+        order_text = "" if first.is_in_sync else f"; {printable(first.name)} is changed first"
+        yield f"One ProxySQL Cluster: {listed}{order_text}."
 
 
 def in_sync_lines(fleet: Fleet) -> Iterator[str]:

@@ -28,7 +28,7 @@ def _lines(kept: Kept, style: Style, width: int) -> Iterator[str]:
         yield f"{number}  {printable(kept.name)}  {_size(kept.size)}"
         yield f"{indent}{style('refuse', 'cannot be used')}: {printable(kept.problem)}"
         return
-    yield f"{number}  {taken_when(kept.header)}"
+    yield f"{number}  {snapshot_time(kept.header)}"
     changes = "; ".join(
         f"{printable(module)} {_counts(counts)}" for module, counts in kept.header.changes.items()
     )
@@ -36,7 +36,7 @@ def _lines(kept: Kept, style: Style, width: int) -> Iterator[str]:
     yield indent + "  ".join(part for part in parts if part)
 
 
-def taken_when(header: Header) -> str:
+def snapshot_time(header: Header) -> str:
     """Return when it was taken, by whom and before what."""
     at, by = printable(header.taken_at.replace("+00:00", "Z")), printable(header.by)
     if header.before == BY_HAND:

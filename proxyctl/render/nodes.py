@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxyctl.catalog import Value
-from proxyctl.instance.backend import Said
+from proxyctl.instance.backend import NodeAnswer
 from proxyctl.nodes.discover import Membership
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
 from proxyctl.nodes.wsrep import reasons, state
@@ -54,7 +54,9 @@ def _table(group: NodeGroup, style: Style, width: int | None) -> Iterator[str]:
         lines = aligned(_COLUMNS[:-1], group.nodes, indent=2)
     yield style("dim", lines[0])
     for view, line in zip(group.nodes, lines[1:], strict=True):
-        below = wrapped(_says(view), width or 0, first=_BELOW, then=_BELOW) if is_narrow else []
+        below = (
+            wrapped(_report_text(view), width or 0, first=_BELOW, then=_BELOW) if is_narrow else []
+        )
         serves = any(place.serves for place in view.runtime)
         yield from (one if serves else style("change", one) for one in (line, *below))
 
@@ -74,7 +76,7 @@ def _places_text(places: Sequence[Place]) -> str:
     return ", ".join(f"{printable(status)} {' '.join(by_status[status])}" for status in statuses)
 
 
-def _says(view: NodeView) -> str:
+def _report_text(view: NodeView) -> str:
     return ", ".join(_remarks(view))
 
 
@@ -85,7 +87,7 @@ _COLUMNS: tuple[Column[NodeView], ...] = (
     Column("limit", lambda one: _each(one, "max_connections")),
     Column("used", lambda one: str(one.connections.used)),
     Column("free", lambda one: str(one.connections.free)),
-    Column("says", _says, is_number=False),
+    Column("says", _report_text, is_number=False),
 )
 
 
@@ -95,23 +97,23 @@ def _remarks(view: NodeView) -> Iterator[str]:
         yield "in no configuration"
     if view.is_drained:
         yield "drained"
-    said, check = view.said, view.check
-    if said is not None:
-        yield from _answer_texts(said)
+    answer, check = view.answer, view.check
+    if answer is not None:
+        yield from _answer_texts(answer)
     if check.error:
         yield f"monitor: {printable(check.error)}"
-    elif (said is None or said.unreachable) and check.wsrep:
+    elif (answer is None or answer.unreachable) and check.wsrep:
         yield from _seen_by_monitor(check.wsrep)
     if check.lag_s:
         yield f"lag {check.lag_s} s"
 
 
-def _answer_texts(said: Said) -> Iterator[str]:
+def _answer_texts(answer: NodeAnswer) -> Iterator[str]:
     """Yield what a node that was asked says of itself, or why it did not answer."""
-    if said.unreachable is not None:
-        yield f"not reached from here: {printable(said.unreachable)}"
+    if answer.unreachable is not None:
+        yield f"not reached from here: {printable(answer.unreachable)}"
         return
-    variables, status = said.variables, said.status
+    variables, status = answer.variables, answer.status
     if comment := status.get("wsrep_local_state_comment"):
         yield printable(comment)
     cluster = status.get("wsrep_cluster_status", "Primary")
@@ -128,8 +130,8 @@ def _answer_texts(said: Said) -> Iterator[str]:
     segment = _SEGMENT.search(variables.get("wsrep_provider_options", ""))
     if segment and segment[1] != "0":
         yield f"segment {segment[1]}"
-    if said.version:
-        yield printable(said.version)
+    if answer.version:
+        yield printable(answer.version)
 
 
 def _seen_by_monitor(wsrep: Mapping[str, str]) -> Iterator[str]:
@@ -184,7 +186,7 @@ def _name(node: Node) -> str:
     return printable(node_text(node))
 
 
-_MEMBER_COLUMNS: tuple[Column[tuple[Node, Said]], ...] = (
+_MEMBER_COLUMNS: tuple[Column[tuple[Node, NodeAnswer]], ...] = (
     Column("", lambda one: _name(one[0]), is_number=False),
     Column("", lambda one: ", ".join(_answer_texts(one[1])), is_number=False),
 )
@@ -206,7 +208,7 @@ _NAMED = "hostname port"
 NODE: Shape[Node] = Shape("node", _NAMED, hostname=lambda one: one[0], port=lambda one: one[1])
 DRAINED: Shape[Instance] = Shape("nodes drain", f"{INSTANCE} {_NAMED} was_before unused")
 RESTORED: Shape[Instance] = Shape("nodes restore", f"{INSTANCE} {_NAMED} was_drained")
-ANSWER: Shape[Said] = Shape("answer of a node", "unreachable version status variables")
+ANSWER: Shape[NodeAnswer] = Shape("answer of a node", "unreachable version status variables")
 MEMBERSHIP: Shape[Membership] = Shape(
     "nodes discover",
     f"{INSTANCE} cluster members hostgroups missing gone section",
@@ -214,7 +216,7 @@ MEMBERSHIP: Shape[Membership] = Shape(
     missing=lambda one: NODE.each(one.missing),
     gone=lambda one: NODE.each(one.gone),
 )
-MEMBER: Shape[tuple[Node, Said]] = Shape(
+MEMBER: Shape[tuple[Node, NodeAnswer]] = Shape(
     "member of a Galera cluster",
     f"{_NAMED} said",
     hostname=lambda one: one[0][0],
@@ -249,7 +251,7 @@ VIEW: Shape[NodeView] = Shape(
     configured=lambda one: PLACE.each(one.configured),
     runtime=lambda one: PLACE_AT_RUNTIME.each(one.runtime),
     monitor=lambda one: CHECK.encode(one.check),
-    said=lambda one: ANSWER.maybe(one.said),
+    said=lambda one: ANSWER.maybe(one.answer),
 )
 PLACE: Shape[Place] = Shape(
     "row of a node",

@@ -192,9 +192,9 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
 
 def cluster_line(plan: Plan) -> str:
     """Return that an instance is in a ProxySQL Cluster, and what that means for a LOAD."""
-    does = "; what is loaded here travels to the others" if travelling([plan]) else ""
+    travel_text = "; what is loaded here travels to the others" if travelling([plan]) else ""
     members = counted(len(plan.members), "member")
-    return f"{members} of a ProxySQL Cluster: {listed_names(plan.members)}{does}"
+    return f"{members} of a ProxySQL Cluster: {listed_names(plan.members)}{travel_text}"
 
 
 # -- JSON.

@@ -147,7 +147,7 @@ def _list_lines(report: Replay, style: Style) -> Iterator[str]:
             " in force send them: the rules are newer, or it was a hint in a comment, a"
             " transaction, or a mirror."
         )
-        for entry in report.astray:
+        for entry in report.recorded_elsewhere:
             expected = sorted(entry.verdict.expected or ())
             wanted = " or ".join(hostgroup(one, names) for one in expected)
             seen = hostgroup(entry.seen.hostgroup, names)
@@ -282,7 +282,9 @@ REPLAYED: Shape[Replay] = Shape(
         *(_entry(one, entry, "changed") for entry in one.moved),
         *(_entry(one, entry, "undecided") for entry in one.open),
     ],
-    elsewhere_digests=lambda one: [_entry(one, entry, "elsewhere") for entry in one.astray],
+    elsewhere_digests=lambda one: [
+        _entry(one, entry, "elsewhere") for entry in one.recorded_elsewhere
+    ],
 )
 PART: Shape[Part] = Shape(
     "part of a replay",

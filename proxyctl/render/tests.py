@@ -45,10 +45,10 @@ def routing_tests_text(results: Sequence[Result], *, is_verbose: bool, style: St
 
 def _unverified(results: Iterable[Result]) -> Iterator[str]:
     """Yield the rules with unusual syntax that tests met: for them proxyctl is not vouched for."""
-    met: Counter[tuple[int, tuple[str, ...]]] = Counter()
+    unusual: Counter[tuple[int, tuple[str, ...]]] = Counter()
     for result in results:
-        met.update(result.answer.unverified.items())
-    for (rule_id, columns), count in sorted(met.items()):
+        unusual.update(result.answer.unverified.items())
+    for (rule_id, columns), count in sorted(unusual.items()):
         tests = f"{counted(count, 'test')} {'is' if count == 1 else 'are'} not verified"
         yield f"caution      rule {rule_id}: unusual syntax in {' and '.join(columns)}: {tests}"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _BY_POSITION = attrgetter("position")
 
-Who = tuple[str | None, str | None]
+Caller = tuple[str | None, str | None]
 """username and schemaname that a rule asks for."""
 
 
@@ -29,7 +29,7 @@ class Lane:
 
     def __init__(self, rules: Sequence[Rule], engine: Engine, *, with_digests: bool) -> None:
         self._by_digest: dict[int, list[Rule]] = {}
-        self._by_who: dict[Who, list[Rule]] = {}
+        self._by_caller: dict[Caller, list[Rule]] = {}
         by_digest_text: dict[Compiled, list[Rule]] = {}
         by_query: dict[Compiled, list[Rule]] = {}
         for rule in rules:
@@ -44,10 +44,10 @@ class Lane:
                 self._always(rule)
         self._digest_texts = _Finder(by_digest_text, engine, self)
         self._queries = _Finder(by_query, engine, self)
-        self._asks_everybody = set(self._by_who) <= {(None, None)}
+        self._asks_everybody = set(self._by_caller) <= {(None, None)}
 
     def _always(self, rule: Rule) -> None:
-        self._by_who.setdefault((rule.username, rule.schemaname), []).append(rule)
+        self._by_caller.setdefault((rule.username, rule.schemaname), []).append(rule)
 
     def add_unfound(self, rules: Iterable[Rule]) -> None:
         """Take rules whose pattern RE2 cannot look for."""
@@ -57,8 +57,8 @@ class Lane:
     def candidates(self, walk: Walk) -> list[Rule]:
         """Return the rules behind the walk's position that may match, in order."""
         found: list[Rule] = []
-        for who in self._whos(walk):
-            found += self._by_who.get(who, ())
+        for caller in self._callers(walk):
+            found += self._by_caller.get(caller, ())
         if walk.digest is not None:
             found += self._by_digest.get(walk.digest.number, ())
             self._digest_texts.find(walk.digest.text, found)
@@ -70,7 +70,7 @@ class Lane:
             found.sort(key=_BY_POSITION)
         return found
 
-    def _whos(self, walk: Walk) -> Iterable[Who]:
+    def _callers(self, walk: Walk) -> Iterable[Caller]:
         if self._asks_everybody:
             return ((None, None),)
         username, schemaname = walk.request.username, walk.schemaname

@@ -2,7 +2,7 @@
 
 A digest has no literals, no comments and no port. One evaluation takes one answer for each question
 that is left open. The same question gets the same answer wherever it is asked, also in the other
-router of a comparison. `every_way` evaluates until all answers were taken, or there are too many.
+router of a comparison. `every_outcome` evaluates until all answers were taken or are too many.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Way:
         return self.answers.setdefault(question, Answer(0, choices)).value
 
 
-def every_way(
+def every_outcome(
     run: Callable[[Way], Result], *, limit: int
 ) -> tuple[list[Result], dict[Question, set[int]]] | None:
     """Return what comes of every combination of answers, and which rules asked what.

@@ -183,8 +183,8 @@ class Reach:
         user = self._router.user(session.username)
         schemaname = self._router.schema_of(session.request(""))
         name = session.username
-        whos = {(name, None), (None, schemaname), (name, schemaname)} - {(None, None)}
-        found = [rule for who in whos for rule in self._named.get(who, ())]
+        callers = {(name, None), (None, schemaname), (name, schemaname)} - {(None, None)}
+        found = [rule for caller in callers for rule in self._named.get(caller, ())]
         own = tuple(sorted(found, key=lambda rule: rule.position))
         kind = (
             session[2:],

@@ -201,7 +201,7 @@ class Router:
         if walk.digest is not None and walk.digest.comment:
             walk.take_hints(hints(walk.digest.comment))
         if walk.destination is None or walk.destination < 0:
-            walk.go_home(self.user(walk.request.username))
+            walk.use_default_hostgroup(self.user(walk.request.username))
         rewritten = None if walk.text == walk.request.query else walk.text
         final = walk.digest
         if rewritten is not None and final is not None:
@@ -210,7 +210,7 @@ class Router:
         if special is USE:
             rewritten, final = None, walk.digest
         elif special is SET_AT_HOME:
-            walk.go_home(self.user(walk.request.username))
+            walk.use_default_hostgroup(self.user(walk.request.username))
         elif special is LAST_INSERT_ID and _ANSWERS.isdisjoint(walk.sets):
             walk.sets.pop("cache_ttl", None)  # ProxySQL forgets it on the way to a backend
         return walk.route(rewritten, final, special)

@@ -125,9 +125,9 @@ def role_in_name(name: str) -> tuple[NamedRole | None, str]:
     """Return the role that a name says, and the name without it: a pair has the same rest."""
     words = set(re.findall(r"[a-z]+", name.lower()))
     role = next((role for role, known in _ROLE_WORDS.items() if words & known), None)
-    told = set().union(*_ROLE_WORDS.values())
+    known_words = set().union(*_ROLE_WORDS.values())
     parts = re.findall(r"[a-z]+|[0-9]+", name.lower())
-    return role, " ".join(part for part in parts if part not in told)
+    return role, " ".join(part for part in parts if part not in known_words)
 
 
 def _backends(configuration: Configuration) -> dict[object, tuple[Backend, ...]]:

@@ -45,7 +45,7 @@ def sides_of(
             continue
         layout = layouts[name]
         before = _folded(layout, runtime(layout))
-        after = held_afterwards(layout, before, desired.get(name))
+        after = rows_after(layout, before, desired.get(name))
         for side, rows in enumerate((before, after)):
             if layout.table.prefix is not None:
                 variables[side].update(variables_of(rows.values()))
@@ -62,7 +62,7 @@ def _folded(layout: Layout, rows: Rows) -> Rows:
     return fold_users(layout, rows) if layout.name == "mysql_users" else rows
 
 
-def held_afterwards(layout: Layout, before: Rows, desired: DesiredTable | None) -> Rows:
+def rows_after(layout: Layout, before: Rows, desired: DesiredTable | None) -> Rows:
     """Return the rows of RUNTIME after an apply; the same object where they stay.
 
     `before`: RUNTIME now, users folded. A column that the files leave alone keeps what it has.

@@ -93,7 +93,7 @@ def _run(test: RoutingTest, explainer: Explainer) -> Result:
         failures = tuple(
             Failure(key, expected, found[key])
             for key, expected in test.expect.items()
-            if not _is_met(key, expected, found[key])
+            if not _is_fulfilled(key, expected, found[key])
         )
         if failures:
             return Result(test, taken, matched, failures, way.probability)
@@ -116,7 +116,7 @@ def found_by(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _is_met(key: str, expected: Any, found: Any) -> bool:  # noqa: ANN401 - as the file has it
+def _is_fulfilled(key: str, expected: Any, found: Any) -> bool:  # noqa: ANN401 - as the file has it
     if key == "digest" and expected is not None and found is not None:
         return normal_digest(expected) == normal_digest(found)
     if key == "matched_rules":

@@ -247,7 +247,7 @@ class Walk:
             if not isinstance(value, int) or value >= 0
         }
 
-    def go_home(self, user: Frontend | None) -> None:
+    def use_default_hostgroup(self, user: Frontend | None) -> None:
         """Go to the default_hostgroup of the user."""
         self.destination = None if user is None else user.default_hostgroup
         self.source = Source.NOTHING if user is None else Source.DEFAULT_HOSTGROUP

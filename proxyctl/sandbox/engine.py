@@ -188,7 +188,7 @@ def start_engine(
     Raises: sqlite3.DatabaseError for a file that cannot be DISK.
     """
     if path is not None or disk:
-        return _start_anew(version, product, overrides, additions, path, disk, clock)
+        return _start_fresh(version, product, overrides, additions, path, disk, clock)
     first = _first_start(version, product, tuple(overrides.items()), additions)
     database = Database.of(first.database)
     return Engine(first.layers.copy(database, clock), database, clock)
@@ -206,12 +206,12 @@ def _first_start(
     version: Version, product: str, overrides: tuple[tuple[str, str], ...], additions: Additions
 ) -> _FirstStart:
     """Start with an empty DISK, once: a copy takes a tenth of the time."""
-    engine = _start_anew(version, product, dict(overrides), additions, None, b"", time.time)
+    engine = _start_fresh(version, product, dict(overrides), additions, None, b"", time.time)
     with closing(engine):
         return _FirstStart(engine.layers, engine.image())
 
 
-def _start_anew(
+def _start_fresh(
     version: Version,
     product: str,
     overrides: Mapping[str, str],

@@ -133,14 +133,14 @@ TRAFFIC = (
 class Node(NamedTuple):
     """A server in one hostgroup, and what its connections are like.
 
-    `share` is its part of what its hostgroup answered so far, `share_now` of what comes since.
+    `share` is its part of what its hostgroup answered so far, `share_since` of what comes since.
     Units: `latency_us` is that of the last ping, `errors_per_s` attempts in vain from now on.
     """
 
     hostgroup: int
     hostname: str
     share: float
-    share_now: float
+    share_since: float
     used: int
     free: int
     opened: int

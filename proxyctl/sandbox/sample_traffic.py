@@ -127,7 +127,7 @@ def _part(one: Traffic, node: Node, elapsed_s: float) -> int:
     """Return how often a node answered a query. The first one of a hostgroup takes the rest."""
     new = one.calls(elapsed_s) - one.times
     others = [n for n in NODES if n.hostgroup == node.hostgroup][1:]
-    parts = {n: int(one.times * n.share) + int(new * n.share_now) for n in others}
+    parts = {n: int(one.times * n.share) + int(new * n.share_since) for n in others}
     return parts[node] if node in parts else one.calls(elapsed_s) - sum(parts.values())
 
 

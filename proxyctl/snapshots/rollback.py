@@ -169,13 +169,13 @@ def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Fa
     runtime = undrained(layout, runtime, memory, layers[Layer.DISK], families)
     rows = from_runtime(layout, runtime, memory, families)
     discovering = [family for family in families if family.discovers]
-    found_again = frozenset().union(*(family.hostgroups for family in discovering))
+    rediscovered = frozenset().union(*(family.hostgroups for family in discovering))
     place = place_of(discovering)
     configured = set(map(place, memory))
     return {
         key: row
         for key, row in rows.items()
-        if key[0] not in found_again or place(key) in configured
+        if key[0] not in rediscovered or place(key) in configured
     }
 
 

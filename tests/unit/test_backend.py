@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.instance.backend import Account, Said, ask_nodes, backend
+from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes, backend
 from proxyctl.state.families import Node
 from tests.support.answering_server import Answer, AnsweringServer, error, packets, result
 from tests.support.hostile_server import HostileServer
@@ -16,11 +16,11 @@ DONE = packets([OK])
 _SWITCH = b"\xfe%b\0abcdefghijklmnopqrst\0"
 
 
-def said(node: Node, account: Account = ACCOUNT) -> Said:
+def said(node: Node, account: Account = ACCOUNT) -> NodeAnswer:
     return ask_nodes([node], account)[node]
 
 
-def said_with(variables: Answer, account: Account = ACCOUNT) -> Said:
+def said_with(variables: Answer, account: Account = ACCOUNT) -> NodeAnswer:
     """Return what a server says that answers SHOW VARIABLES with this."""
     with AnsweringServer(lambda sql: variables if b"VARIABLES" in sql else DONE) as server:
         return said(("127.0.0.1", server.port), account)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pytest
 
-from proxyctl.instance.backend import Said
+from proxyctl.instance.backend import NodeAnswer
 from proxyctl.nodes.discover import Membership, compared, members_in, pxc_section, silent_in
 from proxyctl.render.nodes import membership_text
 from proxyctl.state.families import Family, Node
@@ -28,7 +28,7 @@ def found(members: list[str], **configured: list[str]) -> Membership:
     families = {"main": MAIN, "other": OTHER}
     return compared(
         "shop",
-        {node(host): Said(version="8.0.36") for host in members},
+        {node(host): NodeAnswer(version="8.0.36") for host in members},
         {families[name]: [node(host) for host in hosts] for name, hosts in configured.items()},
         addresses,
     )

@@ -17,7 +17,7 @@ from proxyctl.doctor.finding import (
     duration,
     listed,
 )
-from proxyctl.instance.backend import Said
+from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.members import Checksum, Member, Membership
 from proxyctl.render.doctor import doctor_text
 from proxyctl.state.families import Family
@@ -58,7 +58,7 @@ HEALTHY = Facts(
         MonitorLog(log, node, NOW - 5) for log in ("connect", "ping") for node in (DB1, DB2)
     ),
     diffs={},
-    answers={node: Said(version="8.0.36-28.1", offers_tls=True) for node in (DB1, DB2)},
+    answers={node: NodeAnswer(version="8.0.36-28.1", offers_tls=True) for node in (DB1, DB2)},
     versions=dict.fromkeys((DB1, DB2), "8.0.36-28.1"),
     membership=Membership(),
     resident_bytes=None,
@@ -193,7 +193,7 @@ def test_a_hostgroup_without_a_usable_server(server: Server, why: str) -> None:
 def test_a_server_without_tls_that_should_have_it() -> None:
     facts = replace(
         with_servers(Server(10, "db1", 3306, use_ssl=True), Server(20, "db2", 3306)),
-        answers={DB1: Said(version="8.0.36", offers_tls=False)},
+        answers={DB1: NodeAnswer(version="8.0.36", offers_tls=False)},
     )
     assert only(facts)[:2] == ("backend-without-tls", "db1:3306")
     assert found(replace(facts, answers={})) == []
@@ -226,7 +226,7 @@ def test_the_proposed_version_is_the_lowest_one() -> None:
 
 def test_a_server_that_was_asked_and_did_not_answer() -> None:
     refused = replace(
-        HEALTHY, answers={DB1: Said(unreachable="timed out")}, versions={DB2: "8.0.36"}
+        HEALTHY, answers={DB1: NodeAnswer(unreachable="timed out")}, versions={DB2: "8.0.36"}
     )
     assert only(refused)[:2] == ("server-version-unknown", "db1:3306")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.instance.backend import Said
+from proxyctl.instance.backend import NodeAnswer
 from proxyctl.nodes.list import node_groups, with_answers
 from proxyctl.nodes.model import Check, Connections, NodeReport
 from proxyctl.render.nodes import NODES, nodes_text
@@ -29,7 +29,7 @@ def server(hostgroup: int, host: str, **cells: str | int) -> dict[str, str | int
     return {"hostgroup_id": hostgroup, "hostname": host, "port": 3306, **cells}
 
 
-def report(memory: Rows, runtime: Rows, **said: Said) -> NodeReport:
+def report(memory: Rows, runtime: Rows, **said: NodeAnswer) -> NodeReport:
     groups = node_groups(
         SERVERS,
         memory,
@@ -64,9 +64,9 @@ def test_a_removed_server_is_gone_once_nothing_uses_it() -> None:
 def test_a_node_that_rejects_queries_says_so() -> None:
     """The monitor keeps such a node out of service, though it is Synced."""
     here = rows(server(10, "n1"))
-    told = Said(variables={"wsrep_reject_queries": "ALL"})
+    told = NodeAnswer(variables={"wsrep_reject_queries": "ALL"})
     assert "  rejects queries\n" in nodes_text(report(here, here, n1=told))
-    told = Said(variables={"wsrep_reject_queries": "NONE"})
+    told = NodeAnswer(variables={"wsrep_reject_queries": "NONE"})
     assert "rejects queries" not in nodes_text(report(here, here, n1=told))
 
 
@@ -79,12 +79,12 @@ def test_what_stands_out_is_said() -> None:
             server(20, "n2", weight=0, max_connections=0),
             server(30, "n4"),
         ),
-        n2=Said(
+        n2=NodeAnswer(
             version="8.0.36",
             status={"wsrep_local_state_comment": "Synced", "wsrep_cluster_status": "non-Primary"},
             variables={"read_only": "ON", "wsrep_provider_options": "gmcast.segment = 2;"},
         ),
-        n3=Said(unreachable="Can't connect \x1b[2J"),
+        n3=NodeAnswer(unreachable="Can't connect \x1b[2J"),
     )
     assert nodes_text(found) == (
         "px1  10.0.0.1:6032  ProxySQL 2.7.1\n"
@@ -115,7 +115,9 @@ def test_what_a_node_says_stands_below_where_the_terminal_is_narrow() -> None:
     found = report(
         rows(server(10, "n1"), server(10, "/run/mysqld.sock", port=0)),
         rows(server(10, "n1"), server(10, "/run/mysqld.sock", port=0)),
-        n1=Said(unreachable="Can't connect to MySQL server on 'n1' (Name or service not known)"),
+        n1=NodeAnswer(
+            unreachable="Can't connect to MySQL server on 'n1' (Name or service not known)"
+        ),
     )
     lines = nodes_text(found, width=70).splitlines()[3:]
     assert lines == [

@@ -95,5 +95,5 @@ def test_a_new_node_of_a_placed_cluster_enters_through_the_offline_hostgroup():
 
 def test_hostgroups_of_two_monitors_are_named():
     both = Family("galera", 10, frozenset({30, 10}), also=("replication",))
-    (text,) = notes.fought_over([GALERA, both])
+    (text,) = notes.shared_families([GALERA, both])
     assert text.startswith("hostgroups 10, 30 belong to rows of several monitors (galera, replic")

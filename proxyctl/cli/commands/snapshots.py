@@ -53,7 +53,7 @@ def rollback(
     from proxyctl.apply.apply import ApplyRequest, applied, apply_planned
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.render.apply import apply_json, apply_text
-    from proxyctl.render.history import taken_when
+    from proxyctl.render.history import snapshot_time
     from proxyctl.snapshots import folder
     from proxyctl.snapshots.rollback import check_fit, rollback_plan
     from proxyctl.snapshots.snapshot import ROLLBACK
@@ -63,7 +63,7 @@ def rollback(
     with target_of(files, connection, files_are_optional=True).connect() as client:
         back_to = folder.read(folder.find(client.address, which))
         check_fit(client, back_to)
-        say(f"back to {back_to.name}, {taken_when(back_to.header)}")
+        say(f"back to {back_to.name}, {snapshot_time(back_to.header)}")
         shown = None
         if dry_run or not auto_approve:
             shown, _ = rollback_plan(client, back_to, options)

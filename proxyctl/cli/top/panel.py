@@ -77,7 +77,7 @@ class Panel(Vertical):
     def put_in_order(self, arrangement: Arrangement) -> None:
         """Show the same lines in another order, or others of them."""
         self.arrangement = arrangement
-        self._draw(is_anew=True)
+        self._draw(is_new=True)
 
     def move_order(self, step: int) -> None:
         """Sort by the column to the right or to the left."""
@@ -95,7 +95,7 @@ class Panel(Vertical):
         columns = fitted(self.table, event.size.width)
         if columns != self._columns:
             self._columns = columns
-            self._draw(is_anew=True)
+            self._draw(is_new=True)
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
         """Show a line in full."""
@@ -104,7 +104,7 @@ class Panel(Vertical):
             line = self._lines[event.cursor_row]
             self.post_message(self.Chosen(self.table.name, self.table.details(line)))
 
-    def _draw(self, *, is_anew: bool = False) -> None:
+    def _draw(self, *, is_new: bool = False) -> None:
         if not self._columns:
             return
         grid = self.grid
@@ -114,13 +114,13 @@ class Panel(Vertical):
         found = arranged(self.table, self._all, self.arrangement)
         self._lines = found[:MOST_LINES]
         self._draw_title(len(found))
-        if is_anew:
+        if is_new:
             self._draw_columns(grid)
         self._draw_rows(grid)
         if kept is not None:
             keys = [self.table.row_key(line) for line in self._lines]
             if kept in keys and keys.index(kept) != grid.cursor_row:
-                grid.move_cursor(row=keys.index(kept), scroll=is_anew)
+                grid.move_cursor(row=keys.index(kept), scroll=is_new)
 
     def _draw_title(self, count: int) -> None:
         how = self.arrangement

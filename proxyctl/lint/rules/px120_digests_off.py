@@ -33,10 +33,10 @@ def digests_off(subject: Subject) -> Iterable[Finding]:
       - {rule_id: 10, match_digest: '^SELECT ', destination_hostgroup: 2, apply: 1}
     ```
     """
-    return () if subject.variables.query_digests else grouped(_asking(subject))
+    return () if subject.variables.query_digests else grouped(_digest_rules(subject))
 
 
-def _asking(subject: Subject) -> Iterator[Finding]:
+def _digest_rules(subject: Subject) -> Iterator[Finding]:
     for rule in subject.rules:
         key = (rule.rule_id,)
         if rule.match_digest is not None:

@@ -62,4 +62,4 @@ def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
 def _begins_with_select(sent: Sent) -> bool:
     """Return whether `^SELECT` matches the digests of all these queries."""
     is_read = sent.query.lstrip().lower().startswith(("select", "/*"))
-    return is_read and not _NO_SELECT.intersection(sent.whats)
+    return is_read and not _NO_SELECT.intersection(sent.probe_names)

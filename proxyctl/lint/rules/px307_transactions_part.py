@@ -46,14 +46,14 @@ def transactions_part(subject: Subject) -> Iterable[Finding]:
 def _parted(subject: Subject) -> Iterator[Finding]:
     loose = {key for key, cells in subject.cells(USERS) if cells["transaction_persistent"] == 0}
     sending = _sending(subject) if loose else {}
-    said: dict[str | None, str | None] = {}
+    messages: dict[str | None, str | None] = {}
     for name, stands_for in subject.reach.classes.items():
         key = subject.login_keys.get(name or "")
         if key not in loose or key is None:
             continue
-        if stands_for not in said:
-            said[stands_for] = _split(subject, stands_for, sending)
-        message = said[stands_for]
+        if stands_for not in messages:
+            messages[stands_for] = _split(subject, stands_for, sending)
+        message = messages[stands_for]
         if message is not None:
             hint = "leave transaction_persistent at 1"
             yield Finding(USERS, key, message, "transaction_persistent", hint)
@@ -76,9 +76,9 @@ def _split(
     """Return how rules send a part of the user's queries elsewhere than the rest."""
     if subject.logins[username or ""].fast_forward:
         return None
-    without_say = verdicts(subject).without_say
+    without_effect = verdicts(subject).without_effect
     for rule in (*sending.get(None, ()), *sending.get(username, ())):
-        for probe in () if rule.rule_id in without_say else (INSERT, READ):
+        for probe in () if rule.rule_id in without_effect else (INSERT, READ):
             route = subject.reach.route(session_for(rule, username), probe.query)
             hostgroup = route.destination_hostgroup
             if hostgroup not in (None, rule.destination) and not route.is_answered:

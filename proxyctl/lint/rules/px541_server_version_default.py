@@ -39,12 +39,12 @@ def server_version_default(subject: Subject) -> Iterator[Finding]:
     default = VARIABLES[_NAME].default_in(subject.configuration.version)
     message = f"not set: ProxySQL tells clients {default}, whatever the backends are"
     if _NAME in variables:
-        told = str(variables[_NAME])
+        announced = str(variables[_NAME])
         behind = [version_numbers(one) for one in subject.backend_versions]
-        if told not in (*_DEFAULTS, default) or version_numbers(told) in behind:
+        if announced not in (*_DEFAULTS, default) or version_numbers(announced) in behind:
             return
-        whose = "ProxySQL's default" if told == default else "an older ProxySQL's default"
-        message = f"{told} is {whose}, whatever the backends are"
+        origin = "ProxySQL's default" if announced == default else "an older ProxySQL's default"
+        message = f"{announced} is {origin}, whatever the backends are"
     if any(name.startswith("mysql-") for name in variables):
         hint = "set it to the lowest version of the backends"
         yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)

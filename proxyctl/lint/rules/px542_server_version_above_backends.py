@@ -32,14 +32,14 @@ def server_version_above_backends(subject: Subject) -> Iterator[Finding]:
     variables: {mysql-server_version: "8.0.30"}
     ```
     """
-    told = subject.configuration.variable(_NAME) or ""
+    announced = subject.configuration.variable(_NAME) or ""
     backends = subject.backend_versions
-    numbers = version_numbers(told)
+    numbers = version_numbers(announced)
     known = [(found, text) for text in backends if (found := version_numbers(text)) is not None]
     if numbers is None or not known:
         return
     lowest, text = min(known)
-    others = [one for one in backends if is_mariadb(one) is not is_mariadb(told)]
+    others = [one for one in backends if is_mariadb(one) is not is_mariadb(announced)]
     hint = f"set it to {text}"
     if others:
         what = f"a backend is {others[0]}"
@@ -48,5 +48,5 @@ def server_version_above_backends(subject: Subject) -> Iterator[Finding]:
         what = f"the lowest backend is {text}"
     else:
         return
-    message = f"ProxySQL tells clients {quoted(told)}, and {what}"
+    message = f"ProxySQL tells clients {quoted(announced)}, and {what}"
     yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)

@@ -31,8 +31,8 @@ def server_version_unreadable(subject: Subject) -> Iterator[Finding]:
     variables: {mysql-server_version: "10.6.12-MariaDB"}
     ```
     """
-    told = subject.configuration.variables.get(_NAME)
-    if told is not None and version_numbers(told) is None:
-        message = f"{quoted(told)} does not begin with a number: clients fail to log in"
+    announced = subject.configuration.variables.get(_NAME)
+    if announced is not None and version_numbers(announced) is None:
+        message = f"{quoted(announced)} does not begin with a number: clients fail to log in"
         hint = "put the number first, as in 10.6.12-MariaDB"
         yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)

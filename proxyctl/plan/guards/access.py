@@ -25,9 +25,9 @@ def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
     """Yield what would lock us out. `changes`: those of admin_variables at RUNTIME."""
     before, after = _sides(changes)
     for name, message in (
-        ("admin-admin_credentials", _login_gone),
+        ("admin-admin_credentials", _removed_login),
         ("admin-stats_credentials", _only_statistics),
-        ("admin-mysql_ifaces", _interface_gone),
+        ("admin-mysql_ifaces", _removed_interface),
     ):
         if name in after:
             text = message(before.get(name, ""), after[name], access)
@@ -59,7 +59,7 @@ def logins(text: str) -> list[tuple[str, str]]:
     return [(name, password) for name, _, password in entries]
 
 
-def _login_gone(before: str, after: str, access: Access) -> str | None:
+def _removed_login(before: str, after: str, access: Access) -> str | None:
     found = logins(after)
     if access.user not in dict(logins(before)) or (access.user, access.password) in found:
         return None
@@ -77,7 +77,7 @@ def _only_statistics(before: str, after: str, access: Access) -> str | None:
     return f"admin-stats_credentials: {access.user}, the login in use, could only read statistics"
 
 
-def _interface_gone(before: str, after: str, access: Access) -> str | None:
+def _removed_interface(before: str, after: str, access: Access) -> str | None:
     """Return that the address in use goes. It may be none of them: an address of a proxy's."""
     if not _is_listened_to(before, access) or _is_listened_to(after, access):
         return None

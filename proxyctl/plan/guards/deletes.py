@@ -92,13 +92,13 @@ def _gone(module: ModulePlan, diff: TableDiff) -> int:
     added = {_node(layout, change.key) for change in changes if change.action == ADD}
     # A row that is switched off leaves RUNTIME, but nothing is lost.
     wanted = diff.desired.rows if diff.desired else ()
-    still_there = {place(key) for keys in (wanted, diff.target) for key in keys}
+    remaining = {place(key) for keys in (wanted, diff.target) for key in keys}
     gone = {
         place(change.key)
         for change in changes
         if change.action == DELETE and _node(layout, change.key) not in added
     }
-    return len(gone - still_there)
+    return len(gone - remaining)
 
 
 def _itself(key: Key) -> Key:

@@ -162,7 +162,7 @@ class _Wording(NamedTuple):
 
     guard: str
     noun: str
-    would: str
+    consequence: str
     named_by: tuple[str, ...]
 
 
@@ -199,7 +199,7 @@ def strays(
     for hostgroup, names in sorted(stray.items(), key=repr):
         yield Danger(
             wording.guard,
-            f"hostgroup {needs.shown(hostgroup)} {wording.would}"
+            f"hostgroup {needs.shown(hostgroup)} {wording.consequence}"
             f" {counted(len(names), wording.noun)} ({_some(names)})"
             " and has no server that takes queries",
         )

@@ -37,7 +37,7 @@ class HostgroupsInUse:
     after: Mapping[str, frozenset[Value]] = field(default_factory=dict)
 
     @property
-    def at_some_time(self) -> frozenset[Value]:
+    def at_any_time(self) -> frozenset[Value]:
         """Those of both sides, whatever the table."""
         return frozenset().union(*self.before.values(), *self.after.values())
 

@@ -101,9 +101,9 @@ def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> 
 
 def warnings(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[str]:
     """Yield what is to be said of moves that do not stop an apply."""
-    is_said = allowed or desired.guards.action(CODE) is GuardAction.WARN
-    said = (move for move in moves if is_said or move.how == JOINS)
-    return move_texts(said, desired.hostgroup_names)
+    is_shown = allowed or desired.guards.action(CODE) is GuardAction.WARN
+    shown = (move for move in moves if is_shown or move.how == JOINS)
+    return move_texts(shown, desired.hostgroup_names)
 
 
 MOST_TEXTS = 12

@@ -103,7 +103,7 @@ class Reader(Draft):
     def read(self) -> None:
         """Read on until the query or the room ends."""
         if self.is_open:
-            self._go_on_with_number()
+            self._continue_number()
         search = self._places.search
         while self.at < self.length and self.end < self.room:
             if self._unlike:
@@ -205,9 +205,9 @@ class Reader(Draft):
     def _number_start(self) -> None:
         self.number = self.end
         self._number_from = self.at
-        self._go_on_with_number()
+        self._continue_number()
 
-    def _go_on_with_number(self) -> None:
+    def _continue_number(self) -> None:
         """Copy what looks like a number; when its end is seen, say whether it was one.
 
         Habit: the last byte of the query is looked at before it is copied. After digits it is lost,

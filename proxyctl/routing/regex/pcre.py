@@ -60,7 +60,7 @@ _Match = Any
 """A match of the binding, which has no types."""
 
 
-class _NotTold(Exception):  # noqa: N818 - an answer, as BadPattern is
+class _NoAnswer(Exception):  # noqa: N818 - an answer, as BadPattern is
     """A match takes more steps than are tried here."""
 
 
@@ -96,14 +96,14 @@ class PcrePattern:
         """Return whether it matches somewhere in the subject; None: too many steps to tell."""
         try:
             return self._first(subject.partition(b"\0")[0]) is not None
-        except _NotTold:
+        except _NoAnswer:
             return None
 
     def search(self, subject: bytes) -> Spans | None:
         """Return where the first match and its groups are; None without one that can be told."""
         try:
             found = self._first(subject.partition(b"\0")[0])
-        except _NotTold:
+        except _NoAnswer:
             return None
         return None if found is None else self._spans(found)
 
@@ -124,7 +124,7 @@ class PcrePattern:
                     return subject
                 out += [subject[at:start], text]
                 at = end
-        except _NotTold:
+        except _NoAnswer:
             return None
         return b"".join(out) + subject[at:]
 
@@ -156,7 +156,7 @@ class PcrePattern:
         try:
             yield from self._quick(len(subject)).finditer(subject)
         except pcre2.LibraryError:
-            raise _NotTold from None
+            raise _NoAnswer from None
 
     def _quick(self, size: int) -> Any:  # noqa: ANN401 - the binding has no types
         for steps in reversed(_STEPS):
@@ -180,12 +180,12 @@ class PcrePattern:
             for steps in _STEPS:
                 spent += steps
                 if spent > _BUDGET:
-                    raise _NotTold
+                    raise _NoAnswer
                 try:
                     found = self._limited(steps).match(subject, place)
                 except pcre2.LibraryError:
                     if steps == _MOST_STEPS:
-                        raise _NotTold from None
+                        raise _NoAnswer from None
                     continue
                 if found is not None:
                     return found

@@ -47,11 +47,11 @@ class Re2Pattern:
         self._caseless = caseless
         self._caseful: Any = None
         if b"(?<" in pattern:
-            _refuse_what_is_lacking(pattern)
+            _refuse_unsupported(pattern)
         try:
             self._compiled: Any = _compile(pattern, caseless=caseless)
         except re2.error as error:
-            _refuse_what_is_lacking(pattern)
+            _refuse_unsupported(pattern)
             reason = error.args[0]
             if isinstance(reason, bytes):
                 reason = reason.decode("utf-8", "replace")
@@ -127,7 +127,7 @@ def _compile(pattern: bytes, *, caseless: bool) -> Any:  # noqa: ANN401 - the bi
     return re2.compile(pattern, options)
 
 
-def _refuse_what_is_lacking(pattern: bytes) -> None:
+def _refuse_unsupported(pattern: bytes) -> None:
     """Say what ProxySQL's RE2 does not know, if the pattern has it. Raises: BadPattern."""
     for found in _TOKENS.finditer(pattern):
         if found[1]:

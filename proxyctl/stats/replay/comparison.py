@@ -15,7 +15,7 @@ from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing import Request, Router
 from proxyctl.routing.digest import Digester, DigestOptions
-from proxyctl.routing.open_questions import Way, every_way
+from proxyctl.routing.open_questions import Way, every_outcome
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.sides import Sides
@@ -140,7 +140,7 @@ class Comparison:
                 return before, before
             return before, outcome_of(*self._routers[1].evaluate_digest(request, way), special)
 
-        found = every_way(both, limit=MOST_WAYS)
+        found = every_outcome(both, limit=MOST_WAYS)
         if found is None:
             notes = (*notes, TOO_MANY) if is_concerned else notes
             return Verdict(notes=notes, is_unknown=is_concerned)

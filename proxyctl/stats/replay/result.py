@@ -73,7 +73,7 @@ class Replay:
     hostgroup_names: Mapping[int, str]
     moved: Biggest
     open: Biggest
-    astray: Biggest
+    recorded_elsewhere: Biggest
     total: Load = field(default_factory=Load)
     unchanged: Load = field(default_factory=Load)
     changed: Load = field(default_factory=Load)
@@ -158,7 +158,7 @@ def _count(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:
         report.not_compared.add(seen)
     elif seen.hostgroup not in verdict.expected:
         report.elsewhere.add(seen)
-        report.astray.add(Entry(seen, verdict))
+        report.recorded_elsewhere.add(Entry(seen, verdict))
 
 
 def _count_flow(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:

@@ -122,7 +122,7 @@ def _candidates(context: Context, readers: Readers) -> list[_Reads]:
         if context.statistics.asks_temporary_table(seen.digest_text):
             continue
         # Where the rules say another hostgroup it was a transaction, or something like it.
-        if _goes(context.outcomes(seen)) != {seen.hostgroup}:
+        if _hostgroups(context.outcomes(seen)) != {seen.hostgroup}:
             continue
         key = (seen.digest, seen.hostgroup)
         reads = found.setdefault(key, _Reads(seen.digest, seen.digest_text, seen.hostgroup))
@@ -174,12 +174,12 @@ def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
     """Return a rule that moves these reads, and no other query of the digest. Changes: places."""
 
     def is_right(_seen: SeenDigest, verdict: Verdict) -> bool:
-        if _goes(verdict.before) != {reads.writer}:
+        if _hostgroups(verdict.before) != {reads.writer}:
             return not verdict.is_changed and not verdict.is_open
         # Where a rule may answer it by its text, it does so before and after.
         is_sure = bool(verdict.certain) or any(one.answer for one in verdict.before)
         kinds = verdict.certain | verdict.possible
-        return is_sure and kinds == {Change.HOSTGROUP} and _goes(verdict.after) == {reader}
+        return is_sure and kinds == {Change.HOSTGROUP} and _hostgroups(verdict.after) == {reader}
 
     found = place_rule(
         context.configuration,
@@ -197,24 +197,28 @@ def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
     return found
 
 
-def _goes(outcomes: Iterable[Outcome]) -> set[int | None]:
+def _hostgroups(outcomes: Iterable[Outcome]) -> set[int | None]:
     """Return the hostgroups where a query may go, if no rule answers it."""
     return {one.hostgroup for one in outcomes if one.answer is None}
 
 
 def _criteria(reads: _Reads, reader: int) -> Iterator[Cells]:
     """Yield rules, the widest first: the same digest may run elsewhere, too."""
-    does: Cells = {"destination_hostgroup": reader, "apply": 1, "comment": "digest suggest: read"}
-    yield {"digest": reads.digest, **does}
+    route_cells: Cells = {
+        "destination_hostgroup": reader,
+        "apply": 1,
+        "comment": "digest suggest: read",
+    }
+    yield {"digest": reads.digest, **route_cells}
     users = {seen.username for seen in reads.rows}
     schemas = {seen.schemaname for seen in reads.rows}
     narrow: dict[str, str] = {}
     if len(schemas) == 1 and "" not in schemas:
         narrow["schemaname"] = next(iter(schemas))
-        yield {"digest": reads.digest, **narrow, **does}
+        yield {"digest": reads.digest, **narrow, **route_cells}
     if len(users) == 1:
         narrow["username"] = next(iter(users))
-        yield {"digest": reads.digest, **narrow, **does}
+        yield {"digest": reads.digest, **narrow, **route_cells}
 
 
 def _places(context: Context, reads: _Reads) -> Sequence[int]:
