@@ -285,12 +285,7 @@ DIFF: Shape[Diff] = Shape(
     counts=lambda one: _counts_of(one),
     digests=lambda one: [_entry(one, entry) for entry in one.entries],
 )
-REMARK: Shape[tuple[Remark, str]] = Shape(
-    "remark on a comparison",
-    "code message",
-    code=lambda one: one[0],
-    message=lambda one: one[1],
-)
+REMARK: Shape[tuple[Remark, str]] = Shape.of_tuples("remark on a comparison", "code message")
 SIDE: Shape[Side] = Shape(
     "side of a comparison",
     f"{INSTANCE} taken_at uptime entries seconds",
@@ -304,19 +299,11 @@ ENTRY: Shape[Entry] = Shape(
     moved=lambda one: one.is_moved,
     reset=lambda one: one.is_reset,
 )
-FIGURES: Shape[tuple[Load, int]] = Shape(
+FIGURES: Shape[Load] = Shape(
     "figures of a side",
     "count_star sum_time average max_time sum_rows_sent sum_rows_affected calls_per_second"
     " time_per_second hostgroups",
-    count_star=lambda one: one[0].count_star,
-    sum_time=lambda one: one[0].sum_time,
-    average=lambda one: round(one[0].average, 3),
-    max_time=lambda one: one[0].max_time,
-    sum_rows_sent=lambda one: one[0].sum_rows_sent,
-    sum_rows_affected=lambda one: one[0].sum_rows_affected,
-    calls_per_second=lambda one: round(one[0].count_star / one[1], 6),
-    time_per_second=lambda one: round(one[0].sum_time / one[1], 3),
-    hostgroups=lambda _: ABSENT,
+    average=lambda one: round(one.average, 3),
 )
 
 
@@ -326,18 +313,22 @@ def _counts_of(diff: Diff) -> dict[str, int]:
 
 
 def _side(side: Side) -> dict[str, object]:
-    return {**SIDE.encode(side), **FIGURES.encode((side.total, side.seconds))}
+    return {**SIDE.encode(side), **_figures_of(side.total, side, ABSENT)}
+
+
+def _figures_of(load: Load, side: Side, hostgroups: object) -> dict[str, object]:
+    return FIGURES.encode(
+        load,
+        calls_per_second=round(load.count_star / side.seconds, 6),
+        time_per_second=round(load.sum_time / side.seconds, 3),
+        hostgroups=hostgroups,
+    )
 
 
 def _entry(diff: Diff, entry: Entry) -> dict[str, object]:
     columns: dict[str, object] = dict(zip(diff.by, entry.key, strict=True))
     if Group.DIGEST in diff.by:
         columns["digest_text"] = entry.text
-    before = (entry.before, diff.before.seconds)
-    after = (entry.after, diff.after.seconds)
-    return ENTRY.encode(
-        entry,
-        **columns,
-        before=FIGURES.encode(before, hostgroups=entry.hostgroups_before),
-        after=FIGURES.encode(after, hostgroups=entry.hostgroups_after),
-    )
+    before = _figures_of(entry.before, diff.before, entry.hostgroups_before)
+    after = _figures_of(entry.after, diff.after, entry.hostgroups_after)
+    return ENTRY.encode(entry, **columns, before=before, after=after)

@@ -165,9 +165,6 @@ SUGGESTION: Shape[Suggestion] = Shape(
     ],
     proof=lambda one: one.proof or None,
 )
-UNKNOWN: Shape[tuple[Kind, tuple[str, ...]]] = Shape(
-    "what digests do not tell",
-    "kind says",
-    kind=lambda one: one[0],
-    says=lambda one: one[1],
+UNKNOWN: Shape[tuple[Kind, tuple[str, ...]]] = Shape.of_tuples(
+    "what digests do not tell", "kind says"
 )

@@ -241,14 +241,10 @@ ROW: Shape[TopRow] = Shape(
     share=lambda one: round(one.share, 6),
     cumulative_share=lambda one: round(one.cumulative_share, 6),
     time_per_row=lambda one: None if one.time_per_row is None else round(one.time_per_row, 3),
-    rules=lambda one: CAUGHT.each(one.caught) if one.caught else ABSENT,
+    rules=lambda one: (
+        [CAUGHT.encode(caught.load, fates=FATE.each(caught.fates)) for caught in one.caught]
+        or ABSENT
+    ),
 )
-CAUGHT: Shape[Caught] = Shape(
-    "what rules catch",
-    "entries count_star sum_time fates",
-    entries=lambda one: one.load.entries,
-    count_star=lambda one: one.load.count_star,
-    sum_time=lambda one: one.load.sum_time,
-    fates=lambda one: FATE.each(one.fates),
-)
+CAUGHT: Shape[Load] = LOAD.extended("load that rules catch", "fates")
 FATE: Shape[Fate] = Shape("fate", " ".join(Fate._fields))

@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from operator import itemgetter
 from pathlib import PurePath
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, Self, TypeVar
 
 from proxyctl.errors import InternalError
 
@@ -34,6 +35,14 @@ class Shape(Generic[Thing]):
         self.name = name
         self.keys = keys.split()
         self._computed = computed
+
+    @classmethod
+    def of_tuples(cls, name: str, keys: str, /) -> Self:
+        """Return the shape of a tuple that has no names: a key for each of its places."""
+        places: dict[str, Callable[[Any], object]] = {
+            key: itemgetter(place) for place, key in enumerate(keys.split())
+        }
+        return cls(name, keys, **places)
 
     def encode(self, thing: Thing, **given: object) -> dict[str, object]:
         """Return a result as plain data. `given`: values that the result itself does not have."""

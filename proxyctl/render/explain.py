@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from proxyctl.errors import counted
-from proxyctl.render.encode import Shape
+from proxyctl.render.encode import Shape, document
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import (
     FastRoutingUse,
@@ -282,6 +282,16 @@ SOURCES = {
 """What chose a hostgroup, in JSON."""
 
 
+def explain_json(answer: Answer) -> str:
+    """Return all that is known of one query."""
+    return document(_explained(answer))
+
+
+def _explained(answer: Answer) -> dict[str, object]:
+    whole = (REQUEST.encode(answer.request), BATCH.encode(answer), EXPLAINED.encode(answer))
+    return {key: value for part in whole for key, value in part.items()}
+
+
 def batch_line(answer: Answer) -> str:
     """Return one line of `--format jsonl`."""
     return json.dumps(BATCH.encode(answer))
@@ -299,20 +309,17 @@ BATCH: Shape[Answer] = Shape(
     match_digest_text=lambda one: text_of(one.route.digest.text) if one.route.digest else None,
 )
 QUERIES: Shape[Iterable[Answer]] = Shape(
-    "explain --queries", "queries", queries=lambda answers: EXPLAINED.each(answers)
+    "explain --queries", "queries", queries=lambda answers: [*map(_explained, answers)]
 )
-EXPLAINED: Shape[Answer] = BATCH.extended(
+REQUEST: Shape[Request] = Shape(
+    "query with its session",
+    "query username schemaname client_addr proxy_addr proxy_port flagIN",
+    query=lambda one: text_of(one.query),
+)
+EXPLAINED: Shape[Answer] = Shape(
     "explain",
-    "query username schemaname client_addr proxy_addr proxy_port flagIN digest_certain"
-    " hostgroup_name decided_by rule_id settings final_flagIN fast_routing fast_routing_key hints"
-    " special servers placed_by_monitor undecided loop outcomes rules",
-    query=lambda one: text_of(one.request.query),
-    username=lambda one: one.request.username,
-    schemaname=lambda one: one.request.schemaname,
-    client_addr=lambda one: one.request.client_addr,
-    proxy_addr=lambda one: one.request.proxy_addr,
-    proxy_port=lambda one: one.request.proxy_port,
-    flagIN=lambda one: one.request.flagIN,
+    "digest_certain hostgroup_name decided_by rule_id settings final_flagIN fast_routing"
+    " fast_routing_key hints special servers placed_by_monitor undecided loop outcomes rules",
     digest_certain=lambda one: one.route.digest is None or one.route.digest.certain,
     hostgroup_name=lambda one: _name_of(one.route.destination_hostgroup, one.explainer.names),
     decided_by=lambda one: SOURCES[one.route.source],

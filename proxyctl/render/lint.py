@@ -87,23 +87,24 @@ def check_text(check: Check) -> str:
 LINT: Shape[Report] = Shape(
     "lint",
     "name findings counts ignored",
-    findings=lambda one: FINDING.each(one.findings),
+    findings=lambda one: [*map(_placed, one.findings)],
     counts=lambda one: {severity: one.counts[severity] for severity in Severity},
 )
-FINDING: Shape[Placed] = Shape(
-    "finding of lint",
-    "code check severity table key also column message hint where origin",
-    code=lambda one: one.finding.code,
-    check=lambda one: one.check.name,
-    table=lambda one: one.finding.table,
-    key=lambda one: one.finding.key,
-    also=lambda one: one.finding.also,
-    column=lambda one: one.finding.column,
-    message=lambda one: one.finding.message,
-    hint=lambda one: one.finding.hint,
-    where=lambda one: one.where and str(one.where),
-    origin=lambda one: (one.where and one.where.origin) or None,
+FINDING: Shape[Finding] = Shape(
+    "finding of lint", "code check severity table key also column message hint where origin"
 )
+
+
+def _placed(one: Placed) -> dict[str, object]:
+    return FINDING.encode(
+        one.finding,
+        check=one.check.name,
+        severity=one.severity,
+        where=one.where and str(one.where),
+        origin=(one.where and one.where.origin) or None,
+    )
+
+
 CHECKS: Shape[Iterable[Check]] = Shape(
     "lint --list", "checks", checks=lambda checks: CHECK.each(checks)
 )

@@ -205,7 +205,7 @@ class Instance:
 
 
 _NAMED = "hostname port"
-NODE: Shape[Node] = Shape("node", _NAMED, hostname=lambda one: one[0], port=lambda one: one[1])
+NODE: Shape[Node] = Shape.of_tuples("node", _NAMED)
 DRAINED: Shape[Instance] = Shape("nodes drain", f"{INSTANCE} {_NAMED} was_before unused")
 RESTORED: Shape[Instance] = Shape("nodes restore", f"{INSTANCE} {_NAMED} was_drained")
 ANSWER: Shape[NodeAnswer] = Shape("answer of a node", "unreachable version status variables")

@@ -260,22 +260,23 @@ def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
     return document({**head, **REPLAYED.encode(report)})
 
 
-Part = tuple[Replay, Load]
-"""A part of a replay."""
-
 REPLAY: Shape[Replay] = Shape("replay", f"{INSTANCE} taken_at shard_moves")
 REPLAYED: Shape[Replay] = Shape(
     "result of a replay",
     "total unchanged changed undecided elsewhere not_compared texts next_query_flagIN flows digests"
     " elsewhere_digests",
-    total=lambda one: PART.encode((one, one.total)),
-    unchanged=lambda one: PART.encode((one, one.unchanged)),
-    changed=lambda one: CHANGED.encode((one, one.changed), kinds=_kinds(one, one.certain)),
-    undecided=lambda one: UNDECIDED.encode(
-        (one, one.undecided), kinds=_kinds(one, one.possible), rules=_open_rules_of(one)
+    total=lambda one: _part(one, one.total),
+    unchanged=lambda one: _part(one, one.unchanged),
+    changed=lambda one: _part(one, one.changed, CHANGED, kinds=_kinds(one, one.certain)),
+    undecided=lambda one: _part(
+        one,
+        one.undecided,
+        UNDECIDED,
+        kinds=_kinds(one, one.possible),
+        rules=_open_rules_of(one),
     ),
-    elsewhere=lambda one: PART.encode((one, one.elsewhere)),
-    not_compared=lambda one: PART.encode((one, one.not_compared)),
+    elsewhere=lambda one: _part(one, one.elsewhere),
+    not_compared=lambda one: _part(one, one.not_compared),
     next_query_flagIN=lambda one: one.flag_rules,
     flows=lambda one: [_flow(one, flow, load) for flow, load in _by_time(one.flows)],
     digests=lambda one: [
@@ -286,23 +287,15 @@ REPLAYED: Shape[Replay] = Shape(
         _entry(one, entry, "elsewhere") for entry in one.recorded_elsewhere
     ],
 )
-PART: Shape[Part] = Shape(
-    "part of a replay",
-    "digests count_star sum_time share",
-    digests=lambda one: one[1].entries,
-    count_star=lambda one: one[1].count_star,
-    sum_time=lambda one: one[1].sum_time,
-    share=lambda one: round(one[0].share(one[1]), 6),
+PART: Shape[Load] = Shape(
+    "part of a replay", "digests count_star sum_time share", digests=lambda one: one.entries
 )
-CHANGED: Shape[Part] = PART.extended("part that changes", "kinds")
-UNDECIDED: Shape[Part] = PART.extended("part that cannot be told", "kinds rules")
-OPEN_RULE: Shape[Part] = PART.extended("rule that cannot be told", "rule_id column")
-FLOW: Shape[Part] = PART.extended("way of digests", "current desired")
-SIDE: Shape[tuple[int | None, int | None]] = Shape(
-    "one side of a way",
-    "hostgroup rule_id",
-    hostgroup=lambda one: one[0],
-    rule_id=lambda one: one[1],
+CHANGED: Shape[Load] = PART.extended("part that changes", "kinds")
+UNDECIDED: Shape[Load] = PART.extended("part that cannot be told", "kinds rules")
+OPEN_RULE: Shape[Load] = PART.extended("rule that cannot be told", "rule_id column")
+FLOW: Shape[Load] = PART.extended("way of digests", "current desired")
+SIDE: Shape[tuple[int | None, int | None]] = Shape.of_tuples(
+    "one side of a way", "hostgroup rule_id"
 )
 SEEN: Shape[SeenDigest] = Shape(
     "digest of a replay, from stats_mysql_query_digest", " ".join(SeenDigest._fields)
@@ -314,18 +307,13 @@ ENTRY: Shape[Entry] = Shape(
     possible_kinds=lambda one: sorted(one.verdict.possible),
     current=lambda one: OUTCOME.each(one.verdict.before),
     desired=lambda one: OUTCOME.each(one.verdict.after),
-    undecided=lambda one: UNTOLD.each(one.verdict.undecided),
+    undecided=lambda one: UNDECIDED_RULE.each(one.verdict.undecided),
     expected_hostgroups=lambda one: (
         None if one.verdict.expected is None else sorted(one.verdict.expected)
     ),
     notes=lambda one: one.verdict.notes,
 )
-UNTOLD: Shape[tuple[int, str]] = Shape(
-    "undecided of a digest",
-    "rule_id column",
-    rule_id=lambda one: one[0],
-    column=lambda one: one[1],
-)
+UNDECIDED_RULE: Shape[tuple[int, str]] = Shape.of_tuples("undecided of a digest", "rule_id column")
 OUTCOME: Shape[Outcome] = Shape(
     "what can become of a digest",
     "hostgroup by rule_id cache_ttl rewritten OK_msg error_msg answered_by_proxysql settings",
@@ -338,13 +326,19 @@ OUTCOME: Shape[Outcome] = Shape(
 )
 
 
+def _part(
+    report: Replay, load: Load, shape: Shape[Load] = PART, **given: object
+) -> dict[str, object]:
+    return shape.encode(load, share=round(report.share(load), 6), **given)
+
+
 def _kinds(report: Replay, loads: Mapping[Kind, Load]) -> dict[str, object]:
-    return {kind: PART.encode((report, loads.get(kind, Load()))) for kind in Kind}
+    return {kind: _part(report, loads.get(kind, Load())) for kind in Kind}
 
 
 def _open_rules_of(report: Replay) -> list[dict[str, object]]:
     return [
-        OPEN_RULE.encode((report, load), rule_id=rule_id, column=column)
+        _part(report, load, OPEN_RULE, rule_id=rule_id, column=column)
         for (rule_id, column), load in sorted(report.open_rules.items())
     ]
 
@@ -352,7 +346,7 @@ def _open_rules_of(report: Replay) -> list[dict[str, object]]:
 def _flow(report: Replay, flow: Flow, load: Load) -> dict[str, object]:
     current = SIDE.encode((flow.before, flow.rule_before))
     desired = SIDE.encode((flow.after, flow.rule_after))
-    return FLOW.encode((report, load), current=current, desired=desired)
+    return _part(report, load, FLOW, current=current, desired=desired)
 
 
 def _entry(report: Replay, entry: Entry, status: str) -> dict[str, object]:

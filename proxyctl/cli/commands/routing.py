@@ -185,10 +185,10 @@ def _write_lines(explainer: Explainer, requests: Iterable[Request]) -> None:
 
 
 def _write_json(explainer: Explainer, requests: Iterable[Request], *, is_batch: bool) -> None:
-    from proxyctl.render.explain import EXPLAINED, QUERIES
+    from proxyctl.render.explain import QUERIES, explain_json
 
     answers = [explainer.answer(one) for one in requests]
-    write(QUERIES.document(answers) if is_batch else EXPLAINED.document(answers[0]))
+    write(QUERIES.document(answers) if is_batch else explain_json(answers[0]))
 
 
 def _write_texts(explainer: Explainer, requests: Iterable[Request], *, lists_all: bool) -> None:
