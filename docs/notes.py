@@ -185,11 +185,8 @@ that is not named in the files is left alone. One that the ProxySQL at hand does
 error: ProxySQL itself would silently drop it. So is a value that ProxySQL would refuse, round
 or change. Secret values are never shown.
 
-Some variables bring another one with them, since ProxySQL changes it at the LOAD. It is managed
-then, as if the files named it, and a file that sets it to something else is an error:
-
-- `mysql-default_collation_connection` its character set, `mysql-default_charset` on its own the
-  default collation of that character set."""
+`mysql-default_charset` and `mysql-default_collation_connection` are named together: ProxySQL lets
+the collation change the character set."""
 
 LINT = """\
 What `proxyctl lint` finds. An **error** does harm, or the row has no effect at all; a **warning**

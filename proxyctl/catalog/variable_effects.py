@@ -8,15 +8,8 @@ Source: ProxySQL 2.7.1, run.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from proxyctl.catalog.charsets import charset_of, default_collation, fits
-from proxyctl.catalog.variable_rules import (
-    CAPABILITIES,
-    CHARSET,
-    COLLATION,
-    atoi,
-)
+from proxyctl.catalog.variable_rules import CAPABILITIES, atoi
 
 DIFFS_BY_CHECKSUM: Mapping[str, str] = {
     f"admin-checksum_{module}": f"admin-cluster_{module}_diffs_before_sync"
@@ -57,38 +50,3 @@ def pasted(name: str, text: str) -> str | None:
     if not name.startswith("admin-"):
         return text
     return None if '"' in text.replace('""', "") else text.replace('""', '"')
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What a variable becomes because of another one, `source`."""
-
-    text: str
-    source: str
-
-
-def decided(values: Mapping[str, str]) -> dict[str, Decision]:
-    """Return the variables that these values decide, among them or beside them.
-
-    Shape: canonical texts by name, of variables in `values` only where they come out otherwise.
-    Nothing is decided by a character set or collation that is not known.
-    The character set and the collation have to fit: where only the character set is given, the
-    collation becomes its default, else the collation wins.
-    """
-    found: dict[str, Decision] = {}
-    charset, collation = values.get(CHARSET), values.get(COLLATION)
-    source = COLLATION
-    if charset is not None and collation is None:
-        source = CHARSET
-        collation = default_collation(charset)
-        if collation is not None:
-            found[COLLATION] = Decision(collation, CHARSET)
-    owner = None if collation is None else charset_of(collation)
-    if collation is not None and owner is not None and not fits(charset or "", collation):
-        found[CHARSET] = Decision(owner, source)
-    return found
-
-
-def go_together(values: Mapping[str, str]) -> bool:
-    """Return whether ProxySQL leaves this character set and this collation as they are."""
-    return fits(values[CHARSET], values[COLLATION])

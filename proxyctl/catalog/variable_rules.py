@@ -25,6 +25,7 @@ from proxyctl.catalog.variables import (
 
 CHARSET = "mysql-default_charset"
 COLLATION = "mysql-default_collation_connection"
+CHARSET_PAIR = (CHARSET, COLLATION)
 CAPABILITIES = "mysql-server_capabilities"
 NETWORKS = "mysql-proxy_protocol_networks"
 KEYLOG = "admin-ssl_keylog_file"

@@ -10,8 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxyctl.catalog import TABLES, VARIABLE_TABLES, Version, layout_of, parse_version
-from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM, decided
+from proxyctl.catalog.charsets import charset_of, default_collation, fits
+from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variable_rules import (
+    CHARSET,
+    CHARSET_PAIR,
+    COLLATION,
     bounds,
     canonical,
     complaint,
@@ -46,8 +50,7 @@ class _Found:
 def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredTable]:
     """Return a table for each prefix that the files use, owning just the named variables.
 
-    A variable that ProxySQL derives from a named one is named with it: a collation from its
-    character set, a character set from its collation. Changes: context.
+    Changes: context.
     """
     found: dict[str, _Found] = {}
     for part in parts:
@@ -71,7 +74,7 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
             elif text is not None:
                 collected.rows[(name,)] = (name, text)
     for collected in found.values():
-        _add_decided(collected, context)
+        _check_charset(collected, context)
     return {
         table: _desired(table, collected, context.version)
         for table, collected in found.items()
@@ -91,23 +94,28 @@ def _desired(table: str, found: _Found, version: Version) -> DesiredTable:
     )
 
 
-def _add_decided(found: _Found, context: Context) -> None:
-    """Add the variables that ProxySQL decides by the named ones, or note where the files disagree.
+def _check_charset(found: _Found, context: Context) -> None:
+    """Note a character set and a collation that do not fit, or one without the other.
 
-    Changes: found, context.
+    Of the two, ProxySQL takes the collation, and lets it change the character set. Changes:
+    context.
     """
-    values = {str(key[0]): str(row[1]) for key, row in found.rows.items()}
-    for name, decision in decided(values).items():
-        text, source = decision.text, decision.source
-        origin = found.where[(source,)]
-        if name in values:
-            where = found.where[(name,)]
-            message = f"{source} ({origin}) makes ProxySQL change this to {text!r}"
-            hint = "write a character set and one of its collations, or the collation alone"
-            context.mistakes.add(where, _label(name), message, hint)
-        elif VARIABLES[name].exists_in(context.version):
-            found.rows[(name,)] = (name, text)
-            found.where[(name,)] = origin._replace(origin=source)
+    charset, collation = (str(found.rows.get((name,), ("", ""))[1]) for name in CHARSET_PAIR)
+    where = found.where.get((CHARSET,)) or found.where.get((COLLATION,))
+    if where is None or not VARIABLES[COLLATION].exists_in(context.version):
+        return
+    owner = charset_of(collation)
+    if not collation and (CHARSET,) in found.rows and (COLLATION,) not in found.where:
+        hint = f"add {COLLATION}: {default_collation(charset)}"
+        message = "ProxySQL takes a character set only together with one of its collations"
+        context.mistakes.add(where, _label(CHARSET), message, hint)
+    elif not charset and (COLLATION,) in found.rows and (CHARSET,) not in found.where:
+        hint = f"add {CHARSET}: {owner or 'its character set'}"
+        message = "ProxySQL changes the character set to that of the collation"
+        context.mistakes.add(where, _label(COLLATION), message, hint)
+    elif charset and owner is not None and not fits(charset, collation):
+        message = f"{COLLATION} ({found.where[COLLATION,]}) makes ProxySQL change this to {owner!r}"
+        context.mistakes.add(where, _label(CHARSET), message, "write one of its collations")
 
 
 def _label(name: str) -> str:

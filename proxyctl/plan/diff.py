@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from proxyctl.catalog import Layout, Role
-from proxyctl.catalog.variable_effects import go_together
-from proxyctl.catalog.variable_rules import CHARSET, COLLATION, is_out_of_reach
+from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.plan.secrets import Place, covered, hide_references, replaced_secrets
 from proxyctl.state.compare import Difference, differences, fold_users, value_of
@@ -22,7 +21,7 @@ from proxyctl.state.families import (
     monitored,
     place_of,
 )
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows, Scope
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
 from proxyctl.state.runtime import is_copied, runtime_image, still_secret
 from proxyctl.state.servers import ServersVerdict, compare_servers
 
@@ -131,8 +130,6 @@ def diff_table(
         rows = {
             layer: hide_references(layout, held, desired.references) for layer, held in rows.items()
         }
-    if desired is not None and layout.name == "mysql_variables":
-        desired = without_guess(desired, rows)
     if layout.table.role is Role.SERVERS:
         found = _diff_servers(layout, desired, rows, around)
     else:
@@ -420,37 +417,3 @@ def _remove(result: Rows, key: Key, memory: Rows, folded: Rows, *, is_users: boo
     result.pop(key, None)
     if is_users and key[1] == 1 and (key[0], 0) in memory and (key[0], 0) not in folded:
         result.pop((key[0], 0), None)
-
-
-def without_guess(desired: DesiredTable, rows: Mapping[Layer, Rows]) -> DesiredTable:
-    """Drop a default charset or collation that the instance does not need.
-
-    Files that set only a character set, or only a collation, are compiled with the default of the
-    other. If every layer has a value that fits the one in the files, the default is dropped. If
-    only RUNTIME's value fits, all layers get that value; otherwise they get the default.
-    """
-    for guessed, named in ((COLLATION, CHARSET), (CHARSET, COLLATION)):
-        key = (guessed,)
-        where = desired.where.get(key)
-        if where is None or where.origin != named:
-            continue
-        text = str(desired.rows[(named,)][1])
-        held = {layer: _text(rows[layer], key) for layer in Layer}
-        fits = {layer: go_together({named: text, guessed: held[layer]}) for layer in Layer}
-        if all(fits.values()):
-            return _without(desired, key)
-        if fits[Layer.RUNTIME]:
-            found = {**desired.rows, key: (guessed, held[Layer.RUNTIME])}
-            return replace(desired, rows=found)
-    return desired
-
-
-def _text(rows: Rows, key: Key) -> str:
-    return str(rows[key][1]) if key in rows else ""
-
-
-def _without(desired: DesiredTable, key: Key) -> DesiredTable:
-    rows = {other: row for other, row in desired.rows.items() if other != key}
-    text = desired.scope.text if desired.scope else ""
-    scope = Scope(lambda other: other != key and desired.owns(other), text)
-    return replace(desired, rows=rows, scope=scope)

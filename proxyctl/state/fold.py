@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from proxyctl.catalog import NO_ADDITIONS, Additions, Layout, Role, Value, Version
-from proxyctl.catalog.variable_rules import is_out_of_reach
+from proxyctl.catalog.variable_rules import CHARSET_PAIR, is_out_of_reach
 from proxyctl.catalog.variables import (
     READ_ONLY,
     RESTART_ONLY,
@@ -223,10 +223,14 @@ def export_variables(
     `keeps_defaults`: also write what equals the default (a file says so). `keeps_local`: also write
     what is local to an instance, or takes effect at a restart only. Changes: exported.
     """
-    for name_cell, value_cell in sorted(rows, key=lambda row: str(row[0])):
-        name, value = str(name_cell), canonical_variable(str(name_cell), value_cell)
-        known = VARIABLES.get(name)
-        default = known.default_in(exported.version) if known else None
+    held = sorted(rows, key=lambda row: str(row[0]))
+    texts = {str(name): canonical_variable(str(name), value) for name, value in held}
+    defaults = {name: VARIABLES[name].default_in(exported.version) for name in VARIABLES}
+    # Files have to name both or neither.
+    is_pair_default = all(texts.get(name) in (None, defaults[name]) for name in CHARSET_PAIR)
+    for name_cell, value_cell in held:
+        name = str(name_cell)
+        value, default = texts[name], defaults.get(name)
         if name in READ_ONLY or value_cell == "(null)":
             continue
         if is_out_of_reach(name, value, exported.version):
@@ -237,6 +241,7 @@ def export_variables(
             not keeps_defaults
             and default is not None
             and value == canonical_variable(name, default)
+            and (is_pair_default or name not in CHARSET_PAIR)
         ):
             continue
         elif (

@@ -103,6 +103,7 @@ variables:
   mysql-max_connections: 4096
   mysql-server_version: "8.0.36"
   mysql-default_charset: latin1
+  mysql-default_collation_connection: latin1_bin
   mysql-monitor_password: {env: APP_PASSWORD}
   mysql-threads: 3
   mysql-query_processor_regex: 2
@@ -112,6 +113,7 @@ variables:
   mysql-max_connections: 2048
   mysql-server_version: "8.4.0"
   mysql-default_charset: utf8mb4
+  mysql-default_collation_connection: utf8mb4_bin
   mysql-monitor_password: {env: OTHER_PASSWORD}
   mysql-threads: 5
   mysql-query_processor_regex: 1

@@ -119,8 +119,6 @@ def test_every_variable_becomes_what_the_file_says(
 @pytest.mark.parametrize(
     "values",
     [
-        {CHARSET: "utf8mb4"},
-        {COLLATION: "utf8mb4_unicode_ci"},
         {CHARSET: "latin1", COLLATION: "latin1_bin"},
         {"mysql-default_session_track_gtids": "own_gtid"},
         {"mysql-have_ssl": False, "mysql-have_compress": False},

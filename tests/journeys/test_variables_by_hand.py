@@ -44,83 +44,23 @@ UTF8MB4_BIN = {CHARSET: "utf8mb4", COLLATION: "utf8mb4_bin"}
 
 
 @pytest.mark.parametrize(
-    ("edit", "steps", "named", "becomes"),
+    ("edit", "named"),
     [
-        ({}, (), {CHARSET: "utf8mb4"}, ("utf8mb4", "utf8mb4_general_ci")),
-        (UTF8MB4_BIN, (LOAD, SAVE), {CHARSET: "utf8mb4"}, ("utf8mb4", "utf8mb4_bin")),
-        (UTF8MB4_BIN, (LOAD,), {CHARSET: "utf8mb4"}, ("utf8mb4", "utf8mb4_bin")),
-        (UTF8MB4_BIN, (LOAD, SAVE), {CHARSET: "latin1"}, ("latin1", "latin1_swedish_ci")),
-        (
-            UTF8MB4_BIN,
-            (LOAD, SAVE),
-            {COLLATION: "utf8mb4_unicode_ci"},
-            ("utf8mb4", "utf8mb4_unicode_ci"),
-        ),
-        (UTF8MB4_BIN, (LOAD, SAVE), {COLLATION: "latin1_bin"}, ("latin1", "latin1_bin")),
-        ({CHARSET: "utf8mb3"}, (LOAD, SAVE), {COLLATION: "utf8_bin"}, ("utf8mb3", "utf8_bin")),
-        (
-            UTF8MB4_BIN,
-            (LOAD, SAVE),
-            {CHARSET: "utf8mb4", COLLATION: "utf8mb4_unicode_ci"},
-            ("utf8mb4", "utf8mb4_unicode_ci"),
-        ),
-        (
-            {COLLATION: "latin1_bin"},
-            (LOAD, SAVE),
-            {CHARSET: "utf8mb4"},
-            ("utf8mb4", "utf8mb4_general_ci"),
-        ),
+        ({}, ("utf8mb4", "utf8mb4_general_ci")),
+        (UTF8MB4_BIN, ("latin1", "latin1_swedish_ci")),
+        ({CHARSET: "utf8mb3"}, ("utf8mb3", "utf8_bin")),
+        ({COLLATION: "latin1_bin"}, ("utf8mb4", "utf8mb4_general_ci")),
     ],
 )
-def test_a_collation_that_somebody_chose_stays_where_it_fits(
-    project: Project,
-    instance: Instance,
-    edit: dict[str, str],
-    steps: tuple[str, ...],
-    named: dict[str, str],
-    becomes: tuple[str, str],
+def test_a_character_set_and_its_collation_replace_others(
+    project: Project, instance: Instance, edit: dict[str, str], named: tuple[str, str]
 ) -> None:
-    by_hand(instance, edit, *steps)
-    write(project, named)
-    is_right = held(instance, CHARSET, COLLATION) == everywhere(*becomes)
-    assert plan().code == (0 if is_right else 2)
+    by_hand(instance, edit, LOAD, SAVE)
+    write(project, dict(zip((CHARSET, COLLATION), named, strict=True)))
     done = apply()
     assert done.code == 0, done.text
-    assert held(instance, CHARSET, COLLATION) == everywhere(*becomes)
+    assert held(instance, CHARSET, COLLATION) == everywhere(*named)
     assert plan().code == 0
-
-
-def test_an_edit_of_a_collation_that_nobody_loaded_is_pending(
-    project: Project, instance: Instance
-) -> None:
-    by_hand(instance, {CHARSET: "utf8mb4"}, LOAD, SAVE)
-    by_hand(instance, {COLLATION: "utf8mb4_bin"})
-    write(project, {CHARSET: "utf8mb4", "mysql-max_connections": 77})
-    refused = apply()
-    assert refused.code == 3
-    assert f"{COLLATION}: variable_value edited in MEMORY" in refused.text
-
-
-def test_a_collation_that_fits_only_at_runtime_comes_from_there(
-    project: Project, instance: Instance
-) -> None:
-    by_hand(instance, UTF8MB4_BIN, LOAD, SAVE)
-    by_hand(instance, {COLLATION: "latin1_bin"})
-    write(project, {CHARSET: "utf8mb4"})
-    assert apply().code == 3
-    done = apply("--discard-pending")
-    assert done.code == 0, done.text
-    assert held(instance, CHARSET, COLLATION) == everywhere("utf8mb4", "utf8mb4_bin")
-
-
-def test_a_collation_that_came_along_without_a_save_is_saved_by_the_next_apply(
-    project: Project, instance: Instance
-) -> None:
-    write(project, {CHARSET: "utf8mb4"})
-    assert apply("--no-save").code == 0
-    done = apply()
-    assert done.code == 0, done.text
-    assert held(instance, CHARSET, COLLATION) == everywhere("utf8mb4", "utf8mb4_general_ci")
 
 
 CHECKSUM = "admin-checksum_mysql_users"

@@ -1,6 +1,7 @@
 import pytest
 
 from proxyctl.catalog import REFERENCE, Version
+from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION
 from proxyctl.catalog.variables import CHOICES, NEVER_EMPTY, STEPS, VARIABLES, VariableKind
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes
@@ -48,13 +49,11 @@ def test_every_default_is_accepted(tmp_path, name):
         (found,) = mistakes(tmp_path, f"variables: {{{name}: ''}}")
         assert "never makes this empty" in found
         return
-    value = f'"{variable.default}"'
-    if variable.kind is not VariableKind.TEXT:
-        value = variable.default
-    assert (
-        texts(tmp_path, f"variables: {{{name}: {value}}}").items()
-        >= {name: variable.default}.items()
-    )
+    names = CHARSET_PAIR if name in CHARSET_PAIR else (name,)
+    given = {one: VARIABLES[one].default for one in names}
+    quote = '"' if variable.kind is VariableKind.TEXT else ""
+    listed = ", ".join(f"{one}: {quote}{value}{quote}" for one, value in given.items())
+    assert texts(tmp_path, f"variables: {{{listed}}}") == given
 
 
 def test_the_tables_of_this_module_name_variables_that_exist():
@@ -69,7 +68,18 @@ def test_the_tables_of_this_module_name_variables_that_exist():
             "expected an integer from 0 to 10485760, got text '64M'",
         ),
         ("mysql-server_version: 8.10", "expected text, got the decimal number 8.10"),
-        ("mysql-default_charset: utf16le", "makes ProxySQL change this to 'utf16'"),
+        (
+            "mysql-default_charset: latin1",
+            "ProxySQL takes a character set only together with one of its collations",
+        ),
+        (
+            "mysql-default_collation_connection: latin1_bin",
+            "ProxySQL changes the character set to that of the collation",
+        ),
+        (
+            "mysql-default_charset: utf16le, mysql-default_collation_connection: utf16_bin",
+            "makes ProxySQL change this to 'utf16'",
+        ),
         ("mysql-thread: 8", "ProxySQL has no such variable, and would silently drop it"),
         ("pgsql-threads: 8", "has no table pgsql_variables; it came with 3.0.0"),
     ],
@@ -91,43 +101,22 @@ def test_variables_of_postgresql(tmp_path):
     assert found == {"pgsql-threads": "8"}
 
 
-@pytest.mark.parametrize(
-    ("given", "added"),
-    [
-        ("mysql-default_charset: UTF8MB4", ("utf8mb4", "utf8mb4_general_ci")),
-        ("mysql-default_charset: utf8mb3", ("utf8mb3", "utf8_general_ci")),
-        ("mysql-default_collation_connection: latin1_BIN", ("latin1", "latin1_bin")),
-        (
-            "mysql-default_charset: utf8mb3, mysql-default_collation_connection: utf8_bin",
-            ("utf8mb3", "utf8_bin"),
-        ),
-    ],
-)
-def test_character_set_and_collation_come_together(tmp_path, given, added):
-    names = ("mysql-default_charset", "mysql-default_collation_connection")
-    found = texts(tmp_path, f"variables: {{{given}}}")
-    assert found == dict(zip(names, added, strict=True))
+def test_character_set_and_collation_are_named_together(tmp_path):
+    given = {"mysql-default_charset": "utf8mb3", "mysql-default_collation_connection": "utf8_BIN"}
+    listed = ", ".join(f"{name}: {text}" for name, text in given.items())
+    assert texts(tmp_path, f"variables: {{{listed}}}") == {**given, COLLATION: "utf8_bin"}
 
 
-def test_a_variable_that_comes_along_says_why(tmp_path):
-    table = load(tmp_path, "variables: {mysql-default_charset: utf8}").desired.tables[
-        "mysql_variables"
-    ]
-    key = ("mysql-default_collation_connection",)
-    assert table.owns(key)
-    assert table.where[key].origin == "mysql-default_charset"
-
-
-def test_before_there_was_a_collation_none_comes_along(tmp_path):
+def test_before_there_was_a_collation_the_character_set_stands_alone(tmp_path):
     text = "variables: {mysql-default_charset: utf8}"
     assert texts(tmp_path, text, version=Version(2, 0, 5)) == {"mysql-default_charset": "utf8"}
 
 
 def test_a_newer_proxysql_may_know_more_collations(tmp_path):
-    text = "variables: {mysql-default_collation_connection: utf8mb4_new_ci}"
+    text = f"variables: {{{CHARSET}: utf8mb4, {COLLATION}: utf8mb4_new_ci}}"
     project = load(tmp_path, text, version=Version(2, 9, 0))
     rows = project.desired.tables["mysql_variables"].rows
-    assert [row[1] for row in rows.values()] == ["utf8mb4_new_ci"]
+    assert [row[1] for row in rows.values()] == ["utf8mb4", "utf8mb4_new_ci"]
     assert "may know more" in project.desired.warnings[0]
 
 

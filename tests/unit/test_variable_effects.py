@@ -4,11 +4,8 @@ from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.catalog.variable_effects import (
     CAPABILITY_BITS,
     DIFFS_BY_CHECKSUM,
-    Decision,
-    decided,
     pasted,
 )
-from proxyctl.catalog.variable_rules import CHARSET, COLLATION
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.state.runtime import runtime_image
 
@@ -16,25 +13,6 @@ from proxyctl.state.runtime import runtime_image
 def test_effects_are_of_variables_that_exist():
     named = {*CAPABILITY_BITS, *DIFFS_BY_CHECKSUM, *DIFFS_BY_CHECKSUM.values()}
     assert named <= set(VARIABLES)
-
-
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        ({CHARSET: "utf8mb4"}, {COLLATION: ("utf8mb4_general_ci", CHARSET)}),
-        ({COLLATION: "latin1_bin"}, {CHARSET: ("latin1", COLLATION)}),
-        ({CHARSET: "UTF8MB4", COLLATION: "utf8mb4_BIN"}, {}),
-        ({CHARSET: "utf8", COLLATION: "utf8mb4_bin"}, {CHARSET: ("utf8mb4", COLLATION)}),
-        (
-            {CHARSET: "utf16le"},
-            {COLLATION: ("utf16_general_ci", CHARSET), CHARSET: ("utf16", CHARSET)},
-        ),
-        ({CHARSET: "nope"}, {}),
-    ],
-    ids=str,
-)
-def test_what_variables_decide_about_others(given, found):
-    assert decided(given) == {name: Decision(*decision) for name, decision in found.items()}
 
 
 @pytest.mark.parametrize(
