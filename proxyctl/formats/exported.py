@@ -210,31 +210,23 @@ _MOST_CHECKED = 20_000
 
 
 def _leave_out_refused(exported: Exported, tables: Tables, check: Check) -> None:
-    """Leave out the rows and variables that the check refuses; warn of what it then still refuses.
+    """Leave out the rows and variables that the check refuses.
 
-    Changes: exported.left_out, exported.refused, exported.warnings.
+    Changes: exported.left_out, exported.refused.
     """
     small = {name: found for name, found in tables.items() if len(found[1]) <= _MOST_CHECKED}
-
-    def document() -> tuple[str, Tables]:
-        sections = _written(exported, small)
-        variables = {n: v for n, v in exported.variables.items() if n not in exported.refused}
-        return write_document(sections, variables), sections
-
-    text, sections = document()
-    mistakes = check(text)
+    sections = _written(exported, small)
+    text = write_document(sections, exported.variables)
     places = places_in(text)
-    for mistake in mistakes:
+    for mistake in check(text):
         section, item = places.get(mistake.line, ("", 0))
         if isinstance(item, str):
             exported.refused.setdefault(item, _reason(mistake))
         elif section:
             layout, rows = sections[section]
             exported.leave_out(section, {_key(layout, rows[item]): _reason(mistake)})
-    # The lines are those of a document that nobody sees: the key says which row it is.
-    for mistake in check(document()[0]) if mistakes else ():
-        start = f"{mistake.key}: " if mistake.key else ""
-        exported.warnings.append(f"the file will be refused: {start}{mistake.message}")
+        else:
+            exported.warnings.append(f"the file will be refused: {_reason(mistake)}")
 
 
 def _reason(mistake: Mistake) -> str:

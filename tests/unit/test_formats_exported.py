@@ -130,18 +130,10 @@ def test_json_that_is_not_utf8_is_left_out():
     assert "JSON in a file is UTF-8" in exported.warnings[0]
 
 
-def test_what_is_refused_still_is_said():
-    """The check refuses another thing each time, as it may where one mistake hides another."""
-    exported = exported_rows(RULES, {"rule_id": 1}, {"rule_id": 2})
-    answers = iter(
-        [
-            [Mistake("", 4, 3, "mysql_query_rules[0].apply", "wrong")],
-            [Mistake("", 4, 3, "mysql_query_rules[0].log", "wrong too")],
-        ]
-    )
-    text = exported_text(exported, "yaml", "clear", check=lambda _: next(answers))
-    assert "# left out: apply: wrong\n#   - {rule_id: 1}\n" in text
-    assert exported.warnings[0] == "the file will be refused: mysql_query_rules[0].log: wrong too"
+def test_a_mistake_of_the_whole_file_is_a_warning():
+    exported = exported_rows(RULES, {"rule_id": 1})
+    exported_text(exported, "yaml", "clear", check=lambda _: [Mistake("", 1, 1, "", "odd")])
+    assert exported.warnings == ["the file will be refused: odd"]
 
 
 def test_a_large_table_is_left_to_validate():
