@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import typer
 
 from proxyctl import version_text
-from proxyctl.cli.command import add_command
 from proxyctl.cli.options import DebugOption
 from proxyctl.cli.output import report_error, say
+from proxyctl.cli.register import add_command
 from proxyctl.cli.usage import WrongCommandLine, refuse_one_dash, usage_error
 from proxyctl.errors import ExitCode, ProxyctlError, traceback_lines, unexpected
 

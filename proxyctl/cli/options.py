@@ -1,6 +1,6 @@
 """Options that several commands share.
 
-A dataclass is a group of options: `command` turns each of its fields into one.
+A dataclass is a group of options: `register` turns each of its fields into one.
 """
 
 from __future__ import annotations
