@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from proxyctl.catalog.pgsql_tables import SINCE
-from proxyctl.catalog.variable import INT, TEXT, Variable
+from proxyctl.catalog.variable_model import INT, TEXT, Variable
 
 _WITHOUT = frozenset(
     {

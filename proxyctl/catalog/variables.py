@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from proxyctl.catalog.pgsql_variables import pgsql_variables
 from proxyctl.catalog.secret_names import names_a_secret
-from proxyctl.catalog.variable import BOOL, INT, TEXT, Variable, VariableKind
+from proxyctl.catalog.variable_model import BOOL, INT, TEXT, Variable, VariableKind
 
 __all__ = [
     "CHOICES",
