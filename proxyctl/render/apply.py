@@ -13,7 +13,7 @@ from proxyctl.plan.plan import Plan
 from proxyctl.render.encode import Shape
 from proxyctl.render.fleet import FAILED, names
 from proxyctl.render.plan import PLAN
-from proxyctl.render.style import PLAIN, Style, listed_names, place_text
+from proxyctl.render.style import PLAIN, Style, listed_names, named_address
 from proxyctl.text import printable
 
 
@@ -56,10 +56,10 @@ def rollout_text(rollout: Rollout, style: Style = PLAIN) -> str:
 
 def _rolled_lines(one: Rolled, style: Style) -> Iterator[str]:
     if not one.is_well:
-        yield f"{place_text(one)}: {style('refuse', one.state)}"
+        yield f"{named_address(one.name, one.address)}: {style('refuse', one.state)}"
         yield from (f"  {line}" for line in _problems(one))
     elif one.notes:
-        yield f"{place_text(one)}: {one.state}"
+        yield f"{named_address(one.name, one.address)}: {one.state}"
     yield from (f"  note: {printable(note)}" for note in one.notes)
     if not one.is_well and one.snapshot:
         yield f"  the state before is kept in {printable(one.snapshot)}"

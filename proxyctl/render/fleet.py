@@ -8,7 +8,7 @@ from proxyctl.errors import counted
 from proxyctl.fleet.cluster import clusters
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.render.encode import Shape
-from proxyctl.render.style import Style, listed_names, place_text
+from proxyctl.render.style import Style, listed_names, named_address
 from proxyctl.text import printable
 
 FAILED: Shape[Failed] = Shape(
@@ -34,7 +34,7 @@ def failures(listed: Sequence[Failed], style: Style) -> Iterator[str]:
     """Yield the lines about instances that could not be read."""
     for failed in listed:
         first, *rest = failed.error.lines()
-        yield place_text(failed)
+        yield named_address(failed.name, failed.address)
         yield f"{style('refuse', 'error:')} {printable(first)}"
         yield from map(printable, rest)
         yield ""

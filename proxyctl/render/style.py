@@ -33,23 +33,16 @@ PLAIN = Style()
 
 
 class OfInstance(Protocol):
-    """A result that says which instance it is about. `name` is the address without a name."""
+    """A result that says which instance it is about: its name, else its address."""
 
     @property
-    def name(self) -> str:
-        """The instance's name in the files."""
+    def name(self) -> str: ...  # noqa: D102
 
     @property
-    def address(self) -> str:
-        """Its `host:port`, or the path of its socket."""
-
-
-class OfVersion(OfInstance, Protocol):
-    """A result that also says which ProxySQL it is."""
+    def address(self) -> str: ...  # noqa: D102
 
     @property
-    def version(self) -> str:
-        """The version, as the instance spells it."""
+    def version(self) -> str: ...  # noqa: D102
 
 
 def shown(value: Value, *, limit: int = 160) -> str:
@@ -101,14 +94,14 @@ def wrapped(text: str, width: int, *, first: str = "", then: str = "") -> list[s
     )
 
 
-def place_text(one: OfInstance) -> str:
+def named_address(name: str, address: str) -> str:
     """Return an instance as `px1  10.0.0.1:6032`; the address alone where it has no name."""
-    return printable(one.address if one.name == one.address else f"{one.name}  {one.address}")
+    return printable(address if name == address else f"{name}  {address}")
 
 
-def instance_text(one: OfVersion) -> str:
+def instance_text(one: OfInstance) -> str:
     """Return an instance as `px1  10.0.0.1:6032  ProxySQL 2.7.1`."""
-    return f"{place_text(one)}  ProxySQL {printable(one.version)}"
+    return f"{named_address(one.name, one.address)}  ProxySQL {printable(one.version)}"
 
 
 def listed_names(names: Sequence[str]) -> str:
