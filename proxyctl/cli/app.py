@@ -132,7 +132,7 @@ def _failed(error: ProxyctlError, arguments: Sequence[str]) -> int:
 
 
 def build(arguments: Sequence[str] = ()) -> Any:  # noqa: ANN401  # Typer's type moved
-    """Return the command line, ready to be called with a list of arguments, many times.
+    """Return the command line, ready to be called repeatedly with a list of arguments.
 
     Where `arguments` begin with a command, only its module is imported: all of them take longer
     than many a command. Help, completion and a word that is no command need every one.

@@ -281,22 +281,22 @@ def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetO
     return found
 
 
-# What to look at ---------------------------------------------------------------------------------
+# The configuration to examine --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A configuration to look at. `name`: the instance it was read from; empty for files."""
+    """A configuration to examine. `name`: the instance it was read from; empty for files."""
 
     configuration: Configuration
     name: str = ""
 
 
 def asks_instance(files: FileOptions, connection: ConnectionOptions) -> bool:
-    """Return whether to look at what an instance runs with, instead of the files.
+    """Return whether to examine an instance instead of the files.
 
-    That is when the command line names an instance, or when there are no files and the environment
-    names one.
+    That is so if the command line names an instance, or if there are no files and the environment
+    names an instance.
     """
     if connection.typed & ADDRESS:
         return True

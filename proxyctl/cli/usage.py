@@ -122,7 +122,7 @@ def _place(parameter: Any, context: Any) -> str:  # noqa: ANN401 - as above
 
 
 def _lowered(message: str) -> str:
-    """Return a message in the form of ours, without what pydantic says before and after.
+    """Return a message in our form, without pydantic's words before and after it.
 
     It may repeat a value of any length, and stays one that is read.
     """

@@ -15,10 +15,10 @@ from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
 from proxyctl.state.row import Secret, Where
 
 Keys = tuple[str | int, ...]
-"""What leads to a value in a section."""
+"""The path to a value in a section."""
 
 UNKNOWN_SECRET = Secret("unknown:unknown")
-"""Stands for a secret where nothing depends on it. It is a password and a list of logins alike."""
+"""Stands for an unavailable secret; it reads as a password and as a list of logins."""
 
 
 @dataclass
@@ -27,9 +27,8 @@ class Context:
 
     Shape: `hostgroups` from name to number, filled by the `hostgroups` section; the names whose
     number is wrong are `broken_hostgroups`. `layouts` of the tables that the version has, by name.
-    `needs_secrets`, `takes_dead_rules`: as `ParsedFiles.project` has them; without the first, a
-    secret that is not at hand is UNKNOWN_SECRET. `additions`: what the
-    instance that the files are for has beyond its version.
+    `needs_secrets`, `takes_dead_rules`, `additions`: see `ParsedFiles.project`; without the first,
+    an unavailable secret is UNKNOWN_SECRET.
     """
 
     version: Version
@@ -57,15 +56,15 @@ class Context:
         where = part.where(*keys, of_key=of_key)
         self.mistakes.add(where, key_text((part.name, *keys)), message, hint)
 
-    def take_name(
-        self, taken: dict[str, Where], name: str, part: Part, keys: Keys, *, of_key: bool = False
+    def claim_name(
+        self, known: dict[str, Where], name: str, part: Part, keys: Keys, *, of_key: bool = False
     ) -> bool:
-        """Return whether a name is new, and note a second one. Changes: taken, self.mistakes.
+        """Return whether a name is new, and note a duplicate. Changes: known, self.mistakes.
 
         Shape: `keys` begin with the item that has the name.
         """
         place = part.where(*keys[:1], of_key=of_key)
-        first = taken.setdefault(name, place)
+        first = known.setdefault(name, place)
         if first is not place:
             self.note(part, keys, f"duplicate name (first defined at {first})", of_key=of_key)
         return first is place
@@ -152,7 +151,7 @@ def split(documents: Iterable[Document], mistakes: Mistakes) -> dict[str, list[P
         if root is None or isinstance(root, Unusable):
             continue
         if not isinstance(root, YamlMap):
-            # What stands there instead may be anything, also what a template read elsewhere.
+            # The value may be anything, even a secret that a template has read.
             message = f"expected a mapping of sections, got {described(root, is_secret=True)}"
             mistakes.add(document.where(()), "", message)
             continue

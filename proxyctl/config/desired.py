@@ -235,7 +235,7 @@ def _add_shards(
 def _check_tables(
     tables: Mapping[str, DesiredTable], variables: Mapping[str, DesiredTable], context: Context
 ) -> None:
-    """Note what ProxySQL would refuse, cut, drop or ignore. Changes: context."""
+    """Note rows that ProxySQL would refuse, cut, drop or ignore. Changes: context."""
     for name, table in tables.items():
         check_numbers(table, context.mistakes)
         check_quotes(table, context.mistakes)
@@ -278,7 +278,7 @@ def _guards(sections: Sections, context: Context) -> GuardLimits:
 
 
 def _single(sections: Sections, name: str, default: Any, context: Context) -> Any:  # noqa: ANN401
-    """Return the value of a section that may stand once only. Changes: context.mistakes."""
+    """Return the value of a section that may occur only once. Changes: context.mistakes."""
     value = default
     parts = sections.get(name, [])
     for part in parts:

@@ -37,11 +37,11 @@ _PASSWORDS = {
 
 @dataclass(frozen=True)
 class Sources:
-    """Which files are meant, and what their templates are given.
+    """The files to read, and the variables for their templates.
 
-    `variables` are those of `--var`; `instance_vars` those that an instance brings along.
-    `restrict_paths` keeps `{file:}`, `{csv:}`, `{jsonl:}` and template includes inside the folders
-    of `paths`, and lets no named file lead out of its folder. `warn` takes warnings.
+    `variables`: those of `--var`. `instance_vars`: those of an instance. `restrict_paths` keeps
+    `{file:}`, `{csv:}`, `{jsonl:}` and template includes inside the folders of `paths`, also
+    through links. `warn` receives warnings.
     """
 
     paths: tuple[str, ...] = ("./proxyctl.yaml",)
@@ -77,9 +77,9 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Fence:
-    """The folders that files named inside the files must stand in; None means anywhere.
+    """The folders in which files must be that other files name; None means anywhere.
 
-    `warn` takes warnings about files with a password that every user of the machine can read.
+    `warn` receives warnings about files with a password that every user of the machine can read.
     """
 
     folders: tuple[Path, ...] | None = None
@@ -283,7 +283,7 @@ def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
         if not path.endswith(".j2"):
             texts.append(Text(path, source, source))
             continue
-        from proxyctl.config.templates import render  # Jinja2 takes its time to import
+        from proxyctl.config.templates import render  # Jinja2 is slow to import
 
         rendered = render(
             source, path=path, variables=variables, fence=fence, mistakes=mistakes, used=used
@@ -296,7 +296,7 @@ def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
 
 
 def _check_used(sources: Sources, used: NamesUsed, mistakes: Mistakes) -> None:
-    """Note a --var that no template names: most likely its name is mistyped. Changes: mistakes."""
+    """Note a --var that no template uses, most likely a typo. Changes: mistakes."""
     for name in sources.variables:
         if name not in used.names:
             near = did_you_mean(name, used.names - sources.variables.keys())

@@ -48,9 +48,9 @@ class Mistakes:
         return found
 
     def did_you_mean(self, word: str, *known: Collection[str]) -> str | None:
-        """Return `did you mean "weight"?`, or None when nothing known is near.
+        """Return `did you mean "weight"?`, or None when no known word is near.
 
-        Nor where so many words are wrong that looking for what is near would take long.
+        Also None after so many wrong words that the search would take long.
         """
         return _asked(self._nearest.of(word, *known))
 

@@ -41,7 +41,7 @@ class ParsedFiles:
         self._guard = threading.Lock()
 
     def with_vars(self, variables: Mapping[str, object]) -> ParsedFiles:
-        """Return the files as an instance with these `vars` has them; read once for each."""
+        """Return the files as rendered with the `vars` of an instance; read once for each."""
         with _READING:
             key = _key(variables)
             if key not in self._by_vars:
@@ -58,14 +58,13 @@ class ParsedFiles:
 
     @property
     def sections(self) -> frozenset[str]:
-        """The top-level sections that stand in the files."""
+        """The names of the top-level sections."""
         return frozenset(self._sections)
 
     def instances(self) -> tuple[Instance, ...]:
-        """Return the `instances` of the files, before anything else of them is looked at.
+        """Return the `instances` of the files. Compiles nothing else.
 
-        Their `vars` feed the templates, so a template that cannot be rendered without them is left
-        out here.
+        Their `vars` feed the templates, so a template that needs them is ignored here.
 
         Raises: ConfigError with the mistakes of the section.
         """
@@ -82,14 +81,14 @@ class ParsedFiles:
     def raise_if_misread(self) -> None:
         """Raise what hides a part of the files: a file that is not there, YAML, a template.
 
-        An instance may stand in that part, so nobody should connect before this was asked.
+        An instance may be defined in that part, so call this before a connection is opened.
 
         Raises: ConfigError.
         """
         self._mistakes.copy().raise_if_any()
 
     def ignores(self) -> tuple[Ignore, ...]:
-        """Return what the `lint` section of the files ignores; nothing else of them is looked at.
+        """Return what the `lint` section of the files ignores. Compiles nothing else.
 
         Raises: ConfigError with the mistakes of the section.
         """
@@ -101,7 +100,7 @@ class ParsedFiles:
     def hostgroup_names(self) -> Mapping[int, str]:
         """Return the names of hostgroups by number, for commands that only show them.
 
-        Nothing else of the files is looked at, and a mistake leaves a name out.
+        Compiles nothing else; a name with a mistake is left out.
         """
         return compile_hostgroups(self._sections.get("hostgroups", []), Context(REFERENCE)).names
 
@@ -115,10 +114,10 @@ class ParsedFiles:
     ) -> Project:
         """Return what the files say, in the layouts of `version`; compiled once.
 
-        `takes_dead_rules`: a rule that ProxySQL takes, but that cannot do what it says, is no
-        mistake: a pattern that does not compile, a client_addr or a digest that it cannot read.
-        `needs_secrets` False: nor is a secret that is not at hand, as where a pull request is
-        looked at. `additions`: what the instance has that the files may use besides.
+        `takes_dead_rules`: accept rules that ProxySQL accepts and that never work: a pattern that
+        does not compile, an unreadable client_addr or digest. `needs_secrets` False: accept secrets
+        that are not available, as in a pull request. `additions`: what the instance has beyond its
+        version.
 
         Raises: ConfigError with all mistakes.
         """

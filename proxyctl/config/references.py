@@ -28,7 +28,7 @@ def reference_hint(value: object) -> str:
 
 
 class UnresolvedError(Exception):
-    """A reference leads nowhere. `instead`: the name that is not there, and those that are."""
+    """A reference cannot be resolved. `instead`: the missing name, and the names that exist."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class UnresolvedError(Exception):
         self._instead = instead
 
     def hint(self, near: Callable[[str, Sequence[str]], str | None]) -> str | None:
-        """Return the way out. `near` finds what may have been meant."""
+        """Return the fix. `near` finds the name that was meant."""
         return near(*self._instead) if self._instead else self._hint
 
 

@@ -50,7 +50,7 @@ _SHAPES = {"integer": "an integer", "text": "text", "mapping": "a mapping", "lis
 
 @dataclass(frozen=True)
 class Subject:
-    """What is validated, and how to speak about it.
+    """The value to validate, and how messages name its parts.
 
     `kind` is the type that the value has to have. `place` answers for keys below the value;
     `columns` gives the words for keys that are columns. `unknown` may explain an unknown key, as

@@ -77,7 +77,7 @@ class YamlList(list[Any]):
 
 
 class Unusable(str):
-    """Stands where a value was refused. Its mistake is noted already: no second one is due."""
+    """Stands for a refused value. Its mistake is noted already: note no second one."""
 
     __slots__ = ()
 
@@ -141,7 +141,7 @@ def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
 
 
 def _syntax_hint(problem: str, text: str, mark: Mark) -> str | None:
-    """Return the way out of the mistakes that people make most."""
+    """Return the fix for the most frequent mistakes."""
     if problem == "mapping values are not allowed in this context":
         return "quote a text that holds a colon and a blank"
     if problem != "found character that cannot start any token":

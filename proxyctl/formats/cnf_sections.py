@@ -1,7 +1,7 @@
 """What ProxySQL does with each section of a proxysql.cnf: the facts that reader and writer share.
 
 Every entry becomes one INSERT OR REPLACE. Text is pasted into it between quotes, mostly without
-doubling a quote inside: such an entry is lost without a word.
+doubling a quote inside: such an entry is lost silently.
 Source: ProxySQL 2.7.1, run with each section; lib/ProxySQL_Config.cpp of it and of 3.0.
 """
 

@@ -123,7 +123,7 @@ class Engine:
     def _run(self, statement: str) -> Result:
         result = self._database.run(statement, readonly=self.layers.is_read_only)
         if not result.columns and "runtime_" in statement.lower():
-            # A client wrote into a twin: the next look at it shows RUNTIME again.
+            # A client wrote into a runtime_ table: the next SELECT shows RUNTIME again.
             self.layers.rows.stale.update(self.layers.layouts)
         return result
 

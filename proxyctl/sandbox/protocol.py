@@ -58,7 +58,7 @@ _OFFERED = (
 
 
 class MalformedPacketError(Exception):
-    """The client does not speak the protocol; ProxySQL closes the connection without a word."""
+    """The client does not speak the protocol; ProxySQL closes the connection silently."""
 
 
 class Wire:

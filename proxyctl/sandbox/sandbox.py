@@ -123,7 +123,7 @@ class Sandbox:
     def serve_forever(
         self, host: str = "127.0.0.1", port: int = 6032, ready: Callable[[int], None] | None = None
     ) -> None:
-        """Serve until interrupted or stopped from another thread; `ready` is told the port."""
+        """Serve until interrupted or stopped from another thread; `ready` receives the port."""
         try:
             found = self.start(host, port)
             if ready is not None:

@@ -33,7 +33,7 @@ class Hostgroups:
 def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
     """Return the names and attributes of all files. Changes: context, the numbers and mistakes."""
     result = Hostgroups()
-    taken: dict[str, Where] = {}
+    known: dict[str, Where] = {}
     table = TABLES[ATTRIBUTES]
     columns = {column.name: column for column in table.columns}
     for part in parts:
@@ -42,7 +42,7 @@ def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
         _, wrong = check(part, context, columns=columns, unknown=unknown)
         bad = {keys[0] for keys in wrong}
         for name in part.value:
-            if not context.take_name(taken, name, part, (name,), of_key=True):
+            if not context.claim_name(known, name, part, (name,), of_key=True):
                 continue
             result.first[name] = part
             if name in bad:

@@ -104,11 +104,11 @@ def _address(instance: Instance) -> object:
 def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ...]:
     """Return the instances of all files. Changes: context.mistakes."""
     instances: list[Instance] = []
-    taken: dict[str, Where] = {}
+    known: dict[str, Where] = {}
     for part in parts:
         for position, model in check_items(part, context).items():
             instance = _instance(part, position, model, context)
-            if context.take_name(taken, instance.name, part, (position, "name")):
+            if context.claim_name(known, instance.name, part, (position, "name")):
                 instances.append(instance)
     return tuple(instances)
 

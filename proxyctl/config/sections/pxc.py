@@ -64,7 +64,7 @@ class Clusters:
 def compile_clusters(parts: list[Part], context: Context) -> Clusters:
     """Return the rows of all clusters in all files. Changes: context.mistakes."""
     result = Clusters()
-    taken: dict[str, Where] = {}
+    known: dict[str, Where] = {}
     columns = {c.name: c for name in (SERVERS, GALERA) for c in context.layouts[name].columns}
     instead = {"hostgroup_id": "a node has hostgroup, where it does not start in writer_hostgroup"}
     unknown = other_versions(TABLES[SERVERS], context.version, instead)
@@ -73,7 +73,7 @@ def compile_clusters(parts: list[Part], context: Context) -> Clusters:
         bad = {keys[0] for keys in wrong}
         for position, cluster in enumerate(part.value):
             if position not in bad:
-                context.take_name(taken, cluster["name"], part, (position, "name"))
+                context.claim_name(known, cluster["name"], part, (position, "name"))
                 _add(result, part, position, context)
     return result
 

@@ -66,10 +66,10 @@ class Shards:
 def compile_shards(parts: list[Part], context: Context) -> Shards:
     """Return the rows of all schemes in all files. Changes: context.mistakes."""
     result = Shards()
-    taken: dict[str, Where] = {}
+    known: dict[str, Where] = {}
     for part in parts:
         for position, model in check_items(part, context).items():
-            context.take_name(taken, model.name, part, (position, "name"))
+            context.claim_name(known, model.name, part, (position, "name"))
             _Scheme(part, position, context).compile(model, result)
     return result
 
