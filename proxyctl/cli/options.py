@@ -70,6 +70,14 @@ VersionOption = Annotated[
         "--proxysql-version", metavar="X.Y.Z", help="Use this version's tables (default 2.7.1)."
     ),
 ]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Only this admin module (MYSQL USERS) or table (mysql_users); repeatable.",
+        autocompletion=table_names,
+    ),
+]
 DebugOption = Annotated[
     bool,
     typer.Option(
@@ -267,14 +275,7 @@ class ConnectionOptions(FromCommandLine):
 class Allowances:
     """Options of plan and apply that allow a change, or limit the plan."""
 
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this admin module (MYSQL USERS) or table (mysql_users); repeatable.",
-            autocompletion=table_names,
-        ),
-    ] = None
+    only: OnlyOption = None
     force: Annotated[bool, typer.Option("--force", help="Ignore the refusals of guards.")] = False
     discard_pending: Annotated[
         bool,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.completion import table_names
 from proxyctl.cli.connect import planned_fleet, targets_of
 from proxyctl.cli.options import (
     FORMAT,
@@ -17,6 +16,7 @@ from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
     FleetOptions,
+    OnlyOption,
     TextFormat,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
@@ -134,14 +134,7 @@ def drift(
     files: FileOptions,
     connection: ConnectionOptions,
     fleet: FleetOptions,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only this admin module (MYSQL USERS) or table (mysql_users); repeatable.",
-            autocompletion=table_names,
-        ),
-    ] = None,
+    only: OnlyOption = None,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Print nothing if nothing differs.")
     ] = False,
