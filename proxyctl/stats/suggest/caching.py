@@ -131,17 +131,15 @@ def _rule(context: Context, query: Query, rows: Sequence[SeenDigest]) -> Cells |
     def is_right(_seen: SeenDigest, verdict: Verdict) -> bool:
         return verdict.certain == {Change.CACHED} and not verdict.possible
 
-    places = context.places
-    deciding = context.deciding_rules(rows)
+    ids, reads = context.rule_ids, context.read_rules.get(query.digest)
     # Without apply: a rule behind it still decides, also the one that is proposed for its reads.
-    reads = context.read_rules.get(query.digest)
-    if reads is not None:
-        deciding.add(reads)
-    where = [*(places.before(min(deciding)) if deciding else ()), *places.first(), *places.last()]
-    where = [rule_id for rule_id in where if reads is None or rule_id < reads]
+    deciding = context.deciding_rules(rows) | ({reads} if reads is not None else set())
+    where = [ids.before(min(deciding)) if deciding else None, ids.first()]
+    if reads is None:
+        where.append(ids.last())
     found = place_rule(
         context.configuration, context.statistics.table.variables, rows, [(cells, where)], is_right
     )
     if found is not None:
-        places.take(int(found["rule_id"] or 0))
+        ids.take(int(found["rule_id"] or 0))
     return found

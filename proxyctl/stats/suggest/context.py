@@ -16,7 +16,7 @@ from proxyctl.stats.replay.comparison import CUT, OTHER_OPTIONS, Comparison
 from proxyctl.stats.replay.outcome import Outcome
 from proxyctl.stats.replay.result import Replay, replay
 from proxyctl.stats.suggest.found import Kind, Thresholds
-from proxyctl.stats.suggest.rules import Places, any_rule_id
+from proxyctl.stats.suggest.rules import RuleIds, any_rule_id
 from proxyctl.stats.suggest.texts import begins_transaction, makes_temporary_table, tables_in
 
 T = TypeVar("T")
@@ -172,9 +172,9 @@ class Context:
     left_out: dict[Kind, int] = field(default_factory=dict)
 
     @cached_property
-    def places(self) -> Places:
+    def rule_ids(self) -> RuleIds:
         """The rule_ids that are free."""
-        return Places(self.configuration, self.may_use)
+        return RuleIds(self.configuration, self.may_use)
 
     @cached_property
     def now(self) -> Comparison:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from proxyctl.catalog import Value
@@ -171,7 +171,7 @@ def _suggestion(
 
 
 def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
-    """Return a rule that moves these reads, and no other query of the digest. Changes: places."""
+    """Return a rule that moves these reads, and no other query of the digest. Changes: rule_ids."""
 
     def is_right(_seen: SeenDigest, verdict: Verdict) -> bool:
         if _hostgroups(verdict.before) != {reads.writer}:
@@ -190,7 +190,7 @@ def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
     )
     if found is not None:
         rule_id = int(found["rule_id"] or 0)
-        context.places.take(rule_id)
+        context.rule_ids.take(rule_id)
         context.read_rules[reads.digest] = min(
             rule_id, context.read_rules.get(reads.digest, rule_id)
         )
@@ -221,12 +221,12 @@ def _criteria(reads: _Reads, reader: int) -> Iterator[Cells]:
         yield {"digest": reads.digest, **narrow, **route_cells}
 
 
-def _places(context: Context, reads: _Reads) -> Sequence[int]:
+def _places(context: Context, reads: _Reads) -> list[int | None]:
     """Return where a rule may stand: right before the rule that decides now, else behind all."""
-    deciding = context.deciding_rules(reads.rows)
-    if deciding:
-        return list(context.places.before(min(deciding)))
+    ids = context.rule_ids
+    if deciding := context.deciding_rules(reads.rows):
+        return [ids.before(min(deciding))]
     if any(True for _ in context.configuration.rows(_FAST)):
         # A last rule with apply ends fast routing for everybody.
-        return list(context.places.first())
-    return [*context.places.last(), *context.places.first()]
+        return [ids.first()]
+    return [ids.last(), ids.first()]

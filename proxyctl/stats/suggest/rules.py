@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from proxyctl.catalog import TABLES, Layout, Value, layout_of
@@ -13,9 +13,9 @@ from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, Verdict
 
 RULES = "mysql_query_rules"
-_STEP = 10
-_MOST_TRIED = 3
-"""The number of rule_ids that are tried for one rule."""
+_FIRST, _STEP = 100, 10
+_MOST = 1_000
+"""So far away from a rule a free rule_id is looked for."""
 
 Cells = Mapping[str, Value]
 
@@ -48,70 +48,54 @@ def any_rule_id(_rule_id: int) -> bool:
     return True
 
 
-class Places:
+class RuleIds:
     """Free rule_ids. `may_use` says which the files may use; a rule_id is given out once."""
 
     def __init__(
         self, configuration: Configuration, may_use: Callable[[int], bool] = any_rule_id
     ) -> None:
         held = configuration.tables.get(RULES)
-        self._taken = sorted(int(value or 0) for value in (held.column("rule_id") if held else ()))
-        self._given: set[int] = set()
+        self._rules = [int(value or 0) for value in (held.column("rule_id") if held else ())]
+        self._taken = set(self._rules)
         self._may_use = may_use
 
     def take(self, rule_id: int) -> None:
         """Give out a rule_id. Changes: self."""
-        self._given.add(rule_id)
+        self._taken.add(rule_id)
 
-    def before(self, rule_id: int) -> Iterator[int]:
-        """Yield free rule_ids before a rule, the nearest place first: one of each gap."""
-        above = rule_id
-        for taken in [*(one for one in reversed(self._taken) if one < rule_id), 0]:
-            free = self._in_gap(taken, above)
-            if free is not None:
-                yield free
-            above = taken
+    def before(self, rule_id: int) -> int | None:
+        """Return the nearest free one before a rule."""
+        return self._free(range(rule_id - 1, max(0, rule_id - _MOST), -1))
 
-    def first(self) -> Iterator[int]:
-        """Yield free rule_ids before all rules, else before the others."""
-        yield from self.before(self._taken[0] if self._taken else 10 * _STEP)
+    def first(self) -> int | None:
+        """Return a free one before all rules, or before the others."""
+        return self.before(min(self._rules, default=_FIRST))
 
-    def last(self) -> Iterator[int]:
-        """Yield a free rule_id behind all rules."""
-        rule_id = (self._taken[-1] if self._taken else 10 * _STEP) + _STEP
-        while rule_id in self._given:
-            rule_id += _STEP
-        if self._may_use(rule_id):
-            yield rule_id
+    def last(self) -> int | None:
+        """Return a free one behind all rules."""
+        last = max(self._rules, default=_FIRST)
+        return self._free(range(last + _STEP, last + _MOST))
 
-    def _in_gap(self, low: int, high: int) -> int | None:
-        """Return a free rule_id between two, near the upper one, with room left where there is."""
-        reach = high - low
-        for below in (_STEP // 2, 1):
-            first = high - below
-            if first <= low:
-                continue
-            for rule_id in range(first, max(low, first - min(reach, 1_000)), -below):
-                if rule_id not in self._given and self._may_use(rule_id):
-                    return rule_id
-        return None
+    def _free(self, wanted: range) -> int | None:
+        free = (one for one in wanted if one not in self._taken and self._may_use(one))
+        return next(free, None)
 
 
 def place_rule(
     configuration: Configuration,
     recorded: Mapping[str, str],
     rows: Sequence[SeenDigest],
-    attempts: Iterable[tuple[Cells, Iterable[int]]],
+    attempts: Iterable[tuple[Cells, Iterable[int | None]]],
     is_right: Callable[[SeenDigest, Verdict], bool],
 ) -> Cells | None:
     """Return the first rule whose replay `is_right` accepts for all rows; None if there is none.
 
-    `attempts`: cells of a rule, and the rule_ids that it may have.
+    `attempts`: cells of a rule, and the rule_ids that it may have; None is none.
     """
     for cells, places in attempts:
-        for number, rule_id in enumerate(places):
-            if number == _MOST_TRIED:
-                break
+        for rule_id in dict.fromkeys(places):
+            if rule_id is None:
+                continue
             rule = {"rule_id": rule_id, **cells}
             sides = Sides(configuration, with_rules(configuration, [rule]))
             comparison = Comparison(sides, recorded)

@@ -7,10 +7,11 @@ the median absolute deviation, which a few extreme peers do not move.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import log10
 from statistics import median
+from typing import NamedTuple
 
 from proxyctl.stats.suggest.context import Context, Query
 from proxyctl.stats.suggest.found import Kind, Suggestion
@@ -23,15 +24,25 @@ _LEAST = 0.1
 """The least deviation of logarithms that is believed: peers that are all alike have none."""
 
 
-@dataclass(frozen=True)
-class _Measure:
-    """How far a query is from its peers. Units: microseconds."""
+class _Peers(NamedTuple):
+    """Digests that are measured by one another, their outliers among them: the median bears them.
 
-    peers: str
-    count: int
-    middle: float
+    Shape: `center` and `deviation` are of the logarithms of their averages.
+    """
+
+    name: str
+    number: int
+    center: float
     deviation: float
-    score: float
+
+    def score(self, query: Query) -> float:
+        """Return the modified z-score of a query."""
+        return _NORMAL * (_log(query) - self.center) / max(self.deviation, _LEAST)
+
+    @property
+    def median_us(self) -> float:
+        """The median of their averages, in microseconds."""
+        return float(10**self.center)
 
 
 def find_slow(context: Context) -> Iterator[Suggestion]:
@@ -40,71 +51,52 @@ def find_slow(context: Context) -> Iterator[Suggestion]:
     measured = [
         one for one in context.statistics.queries.values() if one.calls >= limits.slow_calls
     ]
-    by_table: dict[str, list[Query]] = {}
-    by_hostgroup: dict[int | None, list[Query]] = {}
+    logs: dict[str, list[float]] = defaultdict(list)
     for query in measured:
-        for table in tables_in(query.text)[:1]:
-            by_table.setdefault(table, []).append(query)
-        by_hostgroup.setdefault(query.hostgroup, []).append(query)
-    found: list[tuple[int, Query, _Measure]] = []
-    of_groups: dict[int, tuple[float, float]] = {}
+        for name in _groups(context, query):
+            logs[name].append(_log(query))
+    every = {name: _peers(name, of) for name, of in logs.items() if len(of) > limits.slow_peers}
+    found: list[tuple[int, Query, _Peers]] = []
     for query in measured:
-        if query.average < limits.slow_average:
+        peers = next((every[one] for one in _groups(context, query) if one in every), None)
+        if peers is None or query.average < limits.slow_average:
             continue
-        table = next(iter(tables_in(query.text)), "")
-        peers, name = by_table.get(table, []), f"digests on {table}"
-        if len(peers) - 1 < limits.slow_peers:
-            peers = by_hostgroup[query.hostgroup]
-            name = f"digests of {context.called(query.hostgroup)}"
-        if len(peers) - 1 < limits.slow_peers:
-            continue
-        measure = _measure(query, peers, name, of_groups)
-        if (
-            measure.score >= limits.slow_score
-            and query.average >= limits.slow_factor * measure.middle
-        ):
-            above = round((query.average - measure.middle) * query.calls)
-            found.append((above, query, measure))
+        least = limits.slow_factor * peers.median_us
+        if query.average >= least and peers.score(query) >= limits.slow_score:
+            above_us = round((query.average - peers.median_us) * query.calls)
+            found.append((above_us, query, peers))
     found.sort(key=lambda one: (-one[0], one[1].digest))
-    for above, query, measure in context.listed(Kind.SLOW, found):
-        yield _suggestion(context, query, measure, above)
+    for above_us, query, peers in context.listed(Kind.SLOW, found):
+        yield _suggestion(context, query, peers, above_us)
 
 
-def _measure(
-    query: Query, peers: Sequence[Query], name: str, known: dict[int, tuple[float, float]]
-) -> _Measure:
-    # A group is measured once, its own outliers among it: the median bears them.
-    if id(peers) not in known:
-        logs = [_log(peer) for peer in peers]
-        center = median(logs)
-        known[id(peers)] = center, median(abs(one - center) for one in logs)
-    center, deviation = known[id(peers)]
-    score = _NORMAL * (_log(query) - center) / max(deviation, _LEAST)
-    return _Measure(name, len(peers) - 1, 10**center, deviation, score)
+def _groups(context: Context, query: Query) -> list[str]:
+    """Return the groups that a query is in, the one that says most of it first."""
+    tables = [f"digests on {table}" for table in tables_in(query.text)[:1]]
+    return [*tables, f"digests of {context.called(query.hostgroup)}"]
+
+
+def _peers(name: str, logs: Sequence[float]) -> _Peers:
+    center = median(logs)
+    return _Peers(name, len(logs) - 1, center, median(abs(one - center) for one in logs))
 
 
 def _log(query: Query) -> float:
     return log10(max(1.0, query.average))
 
 
-def _suggestion(context: Context, query: Query, measure: _Measure, above: int) -> Suggestion:
-    factor = query.average / measure.middle
-    per_row = query.sum_time / query.rows_sent if query.rows_sent else None
+def _suggestion(context: Context, query: Query, peers: _Peers, above_us: int) -> Suggestion:
+    factor = query.average / peers.median_us
     says = [
         f"{time_text(query.average)} on average, {factor:,.0f} times the median"
-        f" of {measure.count:,} {measure.peers}, {time_text(measure.middle)}; the longest call took"
+        f" of {peers.number:,} {peers.name}, {time_text(peers.median_us)}; the longest call took"
         f" {time_text(query.max_time)}."
     ]
-    if query.rows_per_call > context.thresholds.cache_rows:
-        says.append(
-            f"It returns {rows_text(query.rows_per_call)} a call: a LIMIT, or fewer columns,"
-            " may help more than an index."
-        )
-    elif query.rows_sent:
-        says.append(
-            f"It returns {rows_text(query.rows_per_call)} a call: if EXPLAIN shows many more rows"
-            " read, an index is missing."
-        )
+    if query.rows_sent:
+        may_help = "if EXPLAIN shows many more rows read, an index is missing."
+        if query.rows_per_call > context.thresholds.cache_rows:
+            may_help = "a LIMIT, or fewer columns, may help more than an index."
+        says.append(f"It returns {rows_text(query.rows_per_call)} a call: {may_help}")
     return Suggestion(
         Kind.SLOW,
         f"{factor:,.0f} times as slow as its peers",
@@ -114,17 +106,17 @@ def _suggestion(context: Context, query: Query, measure: _Measure, above: int) -
             "max_time_us": query.max_time,
             "sum_time_us": query.sum_time,
             "share": context.share(query.sum_time),
-            "peers": measure.count,
-            "peers_are": measure.peers,
-            "median_of_peers_us": round(measure.middle),
-            "mad_of_log10": round(measure.deviation, 4),
-            "score": round(measure.score, 2),
+            "peers": peers.number,
+            "peers_are": peers.name,
+            "median_of_peers_us": round(peers.median_us),
+            "mad_of_log10": round(peers.deviation, 4),
+            "score": round(peers.score(query), 2),
             "rows_per_call": round(query.rows_per_call, 3),
-            "time_per_row_us": None if per_row is None else round(per_row),
-            "time_above_median_us": above,
+            "time_per_row_us": round(query.sum_time / query.rows_sent) if query.rows_sent else None,
+            "time_above_median_us": above_us,
         },
         tuple(says),
-        above,
+        above_us,
         query.digest,
         query.text,
     )
