@@ -57,7 +57,8 @@ def skeleton(text: str) -> list[str]:
     text = re.sub(r"ProxySQL 2\.\S+", "<ProxySQL>", text)
     text = re.sub(r"(, )?\d+ (new|vanished|same|slower|faster|few calls)\b", "<verdicts>", text)
     text = re.sub(r"(<verdicts>)+", "<verdicts>", text)
-    text = re.sub(r"\s+(hostgroup \d+)$", r" \1", text, flags=re.MULTILINE)  # where there is room
+    # A hostgroup stands on the line before where there is room.
+    text = re.sub(r"\s+(hostgroup \d+(?: \(\w+\))?)$", r" \1", text, flags=re.MULTILINE)
     text = _VERDICT.sub("<verdict>", text)
     return sorted(re.sub(r"\s+", " ", _NUMBER.sub("#", line)) for line in text.splitlines())
 
