@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.doctor.finding import Examination, ExaminedFleet, Finding, Severity
 from proxyctl.errors import counted
 from proxyctl.render.encode import INSTANCE, Shape
-from proxyctl.render.fleet import FAILED, failures, fleet_of
+from proxyctl.render.fleet import FAILED, alike_text, failures, fleet_of
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
 from proxyctl.text import printable
 
@@ -29,9 +29,7 @@ def doctor_text(fleet: ExaminedFleet, style: Style = PLAIN, *, is_all: bool) -> 
     for found in alike.values():
         head = instance_text(found[0])
         if len(found) > 1:
-            names = listed_names([one.name for one in found])
-            version = printable(found[0].version)
-            head = f"{names}  {len(found)} instances alike, ProxySQL {version}"
+            head = alike_text([one.name for one in found], found[0].version)
         pages.append(_page(head, found[0], style))
     return "\n".join([*pages, *failures(fleet.failed, style), _fleet_summary(fleet) + "\n"])
 

@@ -24,6 +24,11 @@ def names(listed: Sequence[Planned | Failed]) -> str:
     return listed_names([one.name for one in listed])
 
 
+def alike_text(listed: Sequence[str], version: str) -> str:
+    """Return the heading of what several instances have in common."""
+    return f"{listed_names(listed)}  {len(listed)} instances alike, ProxySQL {printable(version)}"
+
+
 def fleet_of(read: int, parts: Sequence[str], failed: Sequence[Failed]) -> str:
     """Return the line that counts: these parts of those that were read, and who was not."""
     unread = [f"{len(failed)} not read: {names(failed)}"] if failed else []

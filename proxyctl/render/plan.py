@@ -16,7 +16,14 @@ from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.notes import entering_servers, travelling
 from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
-from proxyctl.render.fleet import FAILED, cluster_lines, failures, in_sync_lines, names, summary
+from proxyctl.render.fleet import (
+    FAILED,
+    alike_text,
+    cluster_lines,
+    failures,
+    in_sync_lines,
+    summary,
+)
 from proxyctl.render.rows import (
     MARKS,
     field_text,
@@ -57,9 +64,8 @@ def _shared_text(alike: list[Planned], style: Style) -> str:
     first, *others = alike
     if not others:
         return plan_text(first.own_plan, style)
-    version = printable(first.plan.version)
-    many = f"{names(alike)}  {counted(len(alike), 'instance')} alike, ProxySQL {version}"
-    return plan_text(first.plan, style, heading=many)
+    heading = alike_text([one.name for one in alike], first.plan.version)
+    return plan_text(first.plan, style, heading=heading)
 
 
 def plan_text(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import pattern_of
 from proxyctl.plan.plan import Plan
-from proxyctl.stats.model import is_counting
+from proxyctl.stats.model import Group, is_counting
 from proxyctl.stats.top.listing import Top, TopRow
 from proxyctl.text import printable
 
@@ -62,13 +62,6 @@ def digest_top_prometheus(top: Top) -> str:
     rows = [
         ({**base, **{g.value: str(value) for g, value in r.group.items()}}, r) for r in top.rows
     ]
-    texts = {
-        labels["digest"]: row.digest_text for labels, row in rows if row.digest_text is not None
-    }
-    infos = [
-        ({**base, "digest": digest, "digest_text": text[:LONGEST_TEXT]}, 1)
-        for digest, text in texts.items()
-    ]
 
     def of_rows(name: str, text: str, value: Callable[[TopRow], float]) -> Metric:
         return Metric(f"proxyctl_digest_{name}", text, [(at, value(row)) for at, row in rows])
@@ -99,7 +92,7 @@ def digest_top_prometheus(top: Top) -> str:
                 "Rows that these queries affected.",
                 lambda row: row.sum_rows_affected,
             ),
-            Metric("proxyctl_digest_info", "The text of a digest.", infos),
+            Metric("proxyctl_digest_info", "The text of a digest.", _texts(top)),
             of_all("entries", "Entries of stats_mysql_query_digest.", total.entries),
             of_all("queries_total", "Queries of all digests.", total.count_star),
             of_all(
@@ -114,6 +107,19 @@ def digest_top_prometheus(top: Top) -> str:
             ),
         ]
     )
+
+
+def _texts(top: Top) -> list[Sample]:
+    """Return a sample for each digest of the list: it stands in several rows with other groups."""
+    texts = {
+        row.group[Group.DIGEST]: row.digest_text[:LONGEST_TEXT]
+        for row in top.rows
+        if row.digest_text is not None
+    }
+    return [
+        ({"address": top.address, "digest": str(digest), "digest_text": text}, 1)
+        for digest, text in texts.items()
+    ]
 
 
 # -- drift.

@@ -63,17 +63,12 @@ def _with_title(element: Xml.Element) -> None:
     notes = [child for child in element if child.tag == "desc"]
     if not notes:
         return
-    by_kind: Mapping[str, str] = {first(classes_of(note)): note.text or "" for note in notes}
+    by_kind = {next(iter(classes_of(note)), ""): note.text or "" for note in notes}
     for note in notes:
         element.remove(note)
     title = Xml.Element("title")
     title.text = "\n".join(by_kind[kind] for kind in ("label", "value") if by_kind.get(kind))
     element.insert(0, title)
-
-
-def first(names: Sequence[str]) -> str:
-    """Return the first of some names, '' where there is none."""
-    return names[0] if names else ""
 
 
 def _coloured(element: Xml.Element, colours: Mapping[str, str]) -> None:
