@@ -82,8 +82,8 @@ PANELS = {
 COMMANDS = {words: one for commands in PANELS.values() for words, one in commands.items()}
 
 GROUPS = {
-    "digest": "Which queries are slow, and what would help.",
-    "nodes": "The servers behind ProxySQL, and what they say.",
+    "digest": "Find slow queries and ways to improve them.",
+    "nodes": "List, drain, restore and discover the servers behind ProxySQL.",
 }
 _HELP = ["-h", "--help"]
 

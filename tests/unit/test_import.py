@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from proxyctl.catalog import REFERENCE
+from proxyctl.formats.imported import leave_out_administrators
+from proxyctl.state.fold import Exported
+from tests.support.build import layout, row
 from tests.support.cli import Project, proxyctl
 
 ODD = r"""
@@ -75,6 +79,14 @@ def test_a_user_named_like_an_administrator_is_a_comment(project: Project, secre
         commented = [line for line in lines if line.startswith("#   - {username: ")]
         assert len(commented) == found.err.count("an administrator has this name too")
         assert re.findall(r"username: (\w+)", " ".join(commented)) == names.split("|")
+
+
+def test_so_is_an_account_of_a_server_with_the_name_of_an_administrator() -> None:
+    users = layout("mysql_users")
+    exported = Exported(REFERENCE, {users.name: users})
+    exported.tables[users.name] = [row(users.name, username=name) for name in ("admin", "app")]
+    leave_out_administrators(exported, {})
+    assert list(exported.left_out[users.name]) == [("admin", 1)]
 
 
 SECRETS = """datadir="/d"
