@@ -40,7 +40,6 @@ MENU = {
     "Begin": [
         "docs/how-to/take-over",
         "docs/how-to/coming-from",
-        "docs/how-to/pxc-bootstrap",
         "docs/how-to/connect",
         "docs/how-to/files",
         "docs/how-to/sandbox",
@@ -62,7 +61,6 @@ MENU = {
         "docs/how-to/ci-pipeline",
         "docs/how-to/several-teams",
         "docs/how-to/fleet",
-        "docs/how-to/cluster",
     ],
     "Slow queries": [
         "docs/how-to/slow-query",
