@@ -18,6 +18,14 @@ MAX_SECRET = 1024 * 1024
 """Largest file that `{file:}` reads. Units: bytes."""
 
 
+def is_reference(value: object) -> bool:
+    """Return whether a value is a whole reference: one known key, with a text."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return False
+    ((kind, argument),) = value.items()
+    return kind in REFERENCES and isinstance(argument, str) and (argument != "" or kind == "hex")
+
+
 def reference_hint(value: object) -> str:
     """Return how text is written, for a value that is neither text nor a reference."""
     near = None

@@ -15,8 +15,9 @@ from typing import Any, NamedTuple, Protocol
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes, key_text
+from proxyctl.config.references import is_reference
 from proxyctl.config.yaml import Document, Unusable
-from proxyctl.state.row import KEEP, REFERENCES, DesiredRow, DesiredTable, Key, Where
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Where
 from proxyctl.state.sql import NUL
 
 # Places ------------------------------------------------------------------------------------------
@@ -230,7 +231,7 @@ class _Cells:
 
     def _json(self, name: str, value: Any) -> str:  # noqa: ANN401 - anything that JSON has
         if not isinstance(value, str):
-            if isinstance(value, dict) and value.keys() <= REFERENCES and len(value) == 1:
+            if is_reference(value):
                 self._add(name, "a JSON column takes no reference", "write the JSON itself")
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
         self.is_wrong |= isinstance(value, Unusable)

@@ -32,7 +32,7 @@ from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import described
 from proxyctl.config.validation import missing_table
 from proxyctl.config.yaml import Unusable
-from proxyctl.state.row import REFERENCES, DesiredRow, DesiredTable, Key, Scope, Secret, Where
+from proxyctl.state.row import DesiredRow, DesiredTable, Key, Scope, Secret, Where
 from proxyctl.state.sql import NUL
 
 _HINTS = {"mysql-server_capabilities": "write a sum of capability bits; the default is 569867"}
@@ -248,11 +248,9 @@ class _Compiler:
         return self._checked(value)
 
     def _reference(self, value: dict[str, Any]) -> str | None:
-        from proxyctl.config.references import reference_hint
+        from proxyctl.config.references import is_reference, reference_hint
 
-        kind, argument = next(iter(value.items()), ("", ""))
-        is_named = isinstance(argument, str) and (argument != "" or kind == "hex")
-        if len(value) != 1 or kind not in REFERENCES or not is_named:
+        if not is_reference(value):
             self._expected("text", value, reference_hint(value))
             return None
         is_secret = is_secret_variable(self._name)
