@@ -90,15 +90,9 @@ def test_variables() -> None:
 
 
 def test_texts_that_proxysql_refuses_or_rewrites() -> None:
-    found = read_cnf(
-        """mysql_variables = {
-            server_version = "5.1.73"
-            default_session_track_gtids = "own_gtid"
-            default_charset = "nope"
-            proxy_protocol_networks = "abc"
-            server_capabilities = 5
-        }""",
-        "p.cnf",
+    texts = 'server_version="5.1.73" default_session_track_gtids="own_gtid" default_charset="nope"'
+    found = read(
+        f'mysql_variables = {{ {texts} proxy_protocol_networks="abc" server_capabilities=5 }}'
     )
     assert found.variables == {
         "mysql-server_version": "5.1.73",

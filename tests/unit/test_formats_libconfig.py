@@ -132,17 +132,19 @@ def test_mistakes(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("entry", "secret"),
     [
-        'users = ( { password = "x" } "secret1" )',
-        "users = ( { password = secret1 } )",
-        "users = ( { password = true secret1 } )",
-        "users = ( { password = 12 secret1 } )",
-        "users = ( { password = secret1; secret1 = x } )",
+        ('{ password = "x" } "secret1"', "secret"),
+        ("{ password = secret1 }", "secret"),
+        ("{ password = true secret1 }", "secret"),
+        ("{ password = 12 secret1 }", "secret"),
+        ("{ password = secret1; secret1 = x }", "secret"),
+        *((f"{{ password = {text} }}", "99887") for text in ("099887", "12.99887.5", "5 99887")),
+        ("{ password = 1 0x99887 }", "99887"),
     ],
 )
-def test_what_may_be_a_password_is_never_repeated(text: str) -> None:
-    assert "secret" not in mistake(text)
+def test_what_may_be_a_password_is_never_repeated(entry: str, secret: str) -> None:
+    assert secret not in mistake(f"users = ( {entry} )")
 
 
 @pytest.mark.parametrize("character", "$!%&~^?\\<>|`§é@'")
@@ -152,11 +154,6 @@ def test_nor_is_a_character_of_it(character: str) -> None:
     assert "p.cnf:1:26: a character that stands for nothing outside of double quotes" in said
     assert character not in said
     assert f"{ord(character):04X}" not in said
-
-
-@pytest.mark.parametrize("number", ["0998877", "12.998877.5", "5 998877", "1 0x998877"])
-def test_a_password_that_is_a_number_is_never_repeated(number: str) -> None:
-    assert "998877" not in mistake(f"users = ( {{ password = {number} }} )")
 
 
 def test_text_without_quotes_is_told_what_it_lacks() -> None:
