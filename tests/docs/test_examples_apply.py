@@ -22,9 +22,9 @@ FOLDERS = sorted({file.parent for file in FILES})
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=page_id)
 def test_an_example_can_be_applied(
-    folder: Path, instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, instance: Instance, offline: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Project(tmp_path, monkeypatch).connect(instance)
+    offline.connect(instance)
     for file in (f for f in folder.iterdir() if f.is_file()):
         for name in re.findall(r"\{env: (\w+)\}", file.read_text(encoding="utf-8")):
             monkeypatch.setenv(name, f"secret of {name}")

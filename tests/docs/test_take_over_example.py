@@ -25,12 +25,14 @@ _LOCAL = {
 """The example with the folder and the ports of a test, and without looking for its servers."""
 
 
-def test_a_plan_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plan_shows_nothing(
+    tmp_path: Path, offline: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = (EXAMPLE / "proxysql.cnf").read_text(encoding="utf-8")
     for old, new in _LOCAL.items():
         text = text.replace(old, new)
     with ProxySQL(needed_binary(), tmp_path / "proxysql", config=text) as started:
-        Project(tmp_path, monkeypatch).connect(started.instance)
+        offline.connect(started.instance)
         monkeypatch.setenv("APP_PASSWORD", "app-example")
         monkeypatch.setenv("MONITOR_PASSWORD", "monitor-example")
         found = proxyctl("plan", "-f", str(EXAMPLE), "--detailed-exitcode")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -47,11 +46,10 @@ def served() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: Sandbox) -> Project:
-    made = Project(tmp_path, monkeypatch)
+def project(offline: Project, monkeypatch: pytest.MonkeyPatch, served: Sandbox) -> Project:
     monkeypatch.setenv("PROXYCTL_PORT", str(served.port))
     monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
-    return made
+    return offline
 
 
 def text_of(state: State) -> str:

@@ -56,14 +56,13 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
 
 
 @pytest.fixture
-def project(servers: Servers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(servers: Servers, offline: Project) -> Project:
     """A folder connected to the ProxySQL, whose statistics begin at nothing."""
     proxysql, mariadb = servers
-    found = Project(tmp_path, monkeypatch)
-    found.connect(proxysql.instance)
-    put(found, mariadb, *BY_TABLE, SELECTS)
+    offline.connect(proxysql.instance)
+    put(offline, mariadb, *BY_TABLE, SELECTS)
     proxysql.instance.execute("TRUNCATE TABLE stats_mysql_query_digest")
-    return found
+    return offline
 
 
 def put(project: Project, mariadb: MariaDB, *rules: str) -> None:

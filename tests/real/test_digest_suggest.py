@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from proxyctl.routing.digest import digest
@@ -35,15 +33,14 @@ APP = Client("app")
 
 
 @pytest.fixture
-def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(rig: Rig, offline: Project) -> Project:
     """A folder connected to the rig's ProxySQL, which runs with FILES."""
     rig.observe(Case([], []))
-    found = Project(tmp_path, monkeypatch)
-    found.connect(rig.server.instance)
-    found.write(FILES)
+    offline.connect(rig.server.instance)
+    offline.write(FILES)
     applied = proxyctl("apply", "--auto-approve")
     assert applied.code == 0, applied.text
-    return found
+    return offline
 
 
 def test_a_proposed_rule_sends_the_read_to_the_reader_and_nothing_else(

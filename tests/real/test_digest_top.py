@@ -34,16 +34,15 @@ SORTS = {
 
 
 @pytest.fixture
-def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(rig: Rig, offline: Project) -> Project:
     """A folder connected to a ProxySQL with RULES, some thousand random digests and our traffic."""
     rig.observe(Case(RULES, []))
     rig.forget_digests()
     rig.server.instance.execute("PROXYSQLTEST 1 3")
     for client in (Client("app"), Client("web", "shop")):
         rig.send(client, *QUERIES)
-    found = Project(tmp_path, monkeypatch)
-    found.connect(rig.server.instance)
-    return found
+    offline.connect(rig.server.instance)
+    return offline
 
 
 def listed(*arguments: str) -> list[dict[str, Any]]:

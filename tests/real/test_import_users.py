@@ -41,11 +41,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDB]:
         yield running
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    return Project(tmp_path, monkeypatch)
-
-
 def imported(server: MariaDB, *arguments: str) -> Outcome:
     return proxyctl("import", "--users-from", f"127.0.0.1:{server.port}", *arguments)
 
@@ -56,7 +51,7 @@ def as_boss(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_users_come_with_their_hashes_and_others_are_named(
-    server: MariaDB, project: Project, monkeypatch: pytest.MonkeyPatch
+    server: MariaDB, offline: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_boss(monkeypatch)
     done = imported(server, "--default-hostgroup", "10", "-o", "users.yaml")
@@ -83,7 +78,7 @@ def test_users_come_with_their_hashes_and_others_are_named(
 
 
 def test_omitted_secrets_are_not_written(
-    server: MariaDB, project: Project, monkeypatch: pytest.MonkeyPatch
+    server: MariaDB, offline: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     as_boss(monkeypatch)
     done = imported(server, "--secrets", "omit")
@@ -92,7 +87,7 @@ def test_omitted_secrets_are_not_written(
 
 
 def test_who_may_not_read_accounts_is_told(
-    server: MariaDB, project: Project, monkeypatch: pytest.MonkeyPatch
+    server: MariaDB, offline: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROXYCTL_BACKEND_USER", "app")
     monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "app-password")
@@ -103,11 +98,3 @@ def test_who_may_not_read_accounts_is_told(
     wrong = imported(server)
     assert wrong.code == 1
     assert "Access denied for user 'app'" in wrong.text
-
-
-def test_an_account_is_needed_and_one_source(project: Project) -> None:
-    nobody = proxyctl("import", "--users-from", "db1")
-    assert nobody.code == 64
-    assert "--backend-user" in nobody.text
-    assert proxyctl("import").code == 64
-    assert proxyctl("import", "proxysql.cnf", "--users-from", "db1").code == 64

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -49,14 +48,13 @@ APP = Client("app")
 
 
 @pytest.fixture
-def project(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+def project(rig: Rig, offline: Project) -> Project:
     """A folder connected to the rig's ProxySQL, which runs with FILES."""
     rig.observe(Case([], []))
-    found = Project(tmp_path, monkeypatch)
-    found.connect(rig.server.instance)
-    found.write(FILES)
+    offline.connect(rig.server.instance)
+    offline.write(FILES)
     assert proxyctl("apply", "--auto-approve", "--allow-shard-moves").code == 0
-    return found
+    return offline
 
 
 def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None:

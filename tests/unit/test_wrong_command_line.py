@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.cli import proxyctl
+from tests.support.cli import Project, proxyctl
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,37 @@ def test_a_wrong_value_is_named_with_its_option(line: str, start: str) -> None:
     assert (done.code, done.out) == (64, "")
     assert done.err.startswith(f"error: {start}")
     assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("apply --strategy rolling", "--strategy needs --all"),
+        ("apply --max-unavailable 2", "--max-unavailable needs --all"),
+        ("apply --skip-unreachable", "--skip-unreachable needs --all"),
+        ("apply --parallel 3", "--parallel needs --all"),
+        ("plan --parallel 3", "--parallel needs --all"),
+        ("drift --parallel 3", "--parallel needs --all"),
+        ("doctor --parallel 3", "--parallel needs --all"),
+        (
+            "apply --all --strategy canary --max-unavailable 2",
+            "--max-unavailable goes with --strategy rolling",
+        ),
+        (
+            "import --users-from db1",
+            "--users-from needs --backend-user: an account that reads mysql.user",
+        ),
+        ("import --users-from db1 --backend-user=", "--backend-user: the name is empty"),
+        ("import proxysql.cnf --users-from db1", "import takes a FILE.cnf, or --users-from HOST"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused_before_any_connection(
+    offline: Project, line: str, message: str
+) -> None:
+    offline.write("version: 1\ninstances: [{name: px1, host: 127.0.0.1, port: 1}]\n")
+    done = proxyctl(*line.split())
+    assert (done.code, done.out) == (64, "")
+    assert done.err.splitlines()[0] == f"error: {message}"
 
 
 def test_a_wrong_value_of_the_environment_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
