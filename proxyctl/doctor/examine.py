@@ -1,4 +1,4 @@
-"""Runs all subjects over the facts of one instance, and over every instance of the files."""
+"""Examines one instance, or every instance of the files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 
 SUBJECTS = (monitor, hostgroups, tls, layers, cluster, versions, memory, known_defects)
-"""In this order within a severity: first what stops traffic."""
+"""The order of findings within a severity: first those that stop traffic."""
 
 
 def examine(facts: Facts, ignored: Collection[str] = ()) -> Examination:
-    """Return what is wrong; findings with an ignored code are only counted."""
+    """Return the findings; those with an ignored code are only counted."""
     found = [finding for subject in SUBJECTS for finding in subject.find(facts)]
     kept = [finding for finding in found if finding.code not in ignored]
     kept.sort(key=lambda finding: list(Severity).index(finding.severity))
@@ -41,10 +41,9 @@ def examine_fleet(
     workers: int,
     done: Callable[[int], None],
 ) -> ExaminedFleet:
-    """Return what is wrong with every instance.
+    """Return the findings for every instance.
 
-    `look` examines one, and is given the files as they are for it; `done` is told how many are
-    finished.
+    `look` examines one instance with its files; `done` receives the number of finished ones.
     """
 
     def work(target: Target) -> Examination:

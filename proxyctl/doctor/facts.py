@@ -1,6 +1,6 @@
-"""All that the doctor reads of one instance: `read_facts` makes the one frozen value of it.
+"""Reads everything that the doctor needs of one instance into one frozen value.
 
-It sends SELECTs to the instance, and asks the servers behind it with the monitor's account.
+`read_facts` sends SELECTs to the instance, and connects to its servers with the monitor's account.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Server(NamedTuple):
 
     @property
     def is_out_of_service(self) -> bool:
-        """Whether somebody decided that it takes no new connections."""
+        """Whether the row is configured to take no new connections."""
         return self.status == "OFFLINE_SOFT" or self.max_connections == 0
 
     @property
     def is_usable(self) -> bool:
-        """Whether ProxySQL sends new queries to it."""
+        """Whether ProxySQL sends new queries to the server."""
         return takes_queries(self.status, self.weight, self.max_connections)
 
 
@@ -63,7 +63,7 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True)
 class Use:
-    """What sends queries to a hostgroup: `count` rows of one kind.
+    """Rows of one kind that send queries to a hostgroup.
 
     `kind`: `rule`, `fast-routing row` or `user`. `first`: the lowest rule_id or user name.
     """
@@ -75,7 +75,7 @@ class Use:
 
 
 class MonitorLog(NamedTuple):
-    """The newest line that a log of the monitor has of a server.
+    """The newest line about a server in a log of the monitor.
 
     `log`: `connect`, `ping`, `read_only`, `replication_lag`, `galera` or `group_replication`.
     `error` None: the check went well. Units: unix seconds; `failing_since` is the first error after
@@ -90,7 +90,7 @@ class MonitorLog(NamedTuple):
 
 
 class Protocol(NamedTuple):
-    """The servers of one protocol, `mysql` or `pgsql`, and what sends queries to hostgroups."""
+    """The servers of one protocol, `mysql` or `pgsql`, and the uses of their hostgroups."""
 
     name: str
     servers: tuple[Server, ...] = ()
@@ -161,7 +161,7 @@ def read_facts(
     """
     variables = read_variables(client)
     layouts = read_layouts(client)
-    # First of all what is at RUNTIME: numbers that would end ProxySQL are refused before.
+    # First the tables: numbers that would end ProxySQL are refused before RUNTIME is read.
     tables = read_tables(client, layouts.values())
     families = _families(tables, variables)
     surroundings = Surroundings(memory_families=families)
@@ -216,7 +216,7 @@ def _families(tables: Mapping[str, TableRows], variables: Mapping[str, str]) -> 
 
 
 def _cells(tables: Mapping[str, TableRows], name: str, *columns: str) -> Iterator[Any]:
-    """Yield these columns of each row of a table at RUNTIME; nothing where there is no such table.
+    """Yield these columns of each row of a table at RUNTIME, if the table exists.
 
     Shape: a tuple a row, in the order of the keys.
     """
@@ -229,9 +229,9 @@ def _cells(tables: Mapping[str, TableRows], name: str, *columns: str) -> Iterato
 
 
 def _protocol(tables: Mapping[str, TableRows], name: str) -> Protocol:
-    """Return the servers of `mysql` or `pgsql`, whose tables have the same columns, and their uses.
+    """Return the servers of `mysql` or `pgsql`, and the uses of their hostgroups.
 
-    A rule that answers by itself sends nothing anywhere.
+    A rule with error_msg or OK_msg uses none.
     """
     of_servers = (
         "hostgroup_id",
@@ -270,7 +270,7 @@ def _protocol(tables: Mapping[str, TableRows], name: str) -> Protocol:
 
 
 def _uses(kind: str, found: Iterable[tuple[int, str]]) -> Iterator[Use]:
-    """Yield what sends queries to each hostgroup; the first row comes first."""
+    """Yield the use of each hostgroup, with the first row."""
     senders: dict[int, list[str]] = {}
     for hostgroup, name in found:
         senders.setdefault(hostgroup, []).append(name)
@@ -341,9 +341,9 @@ _MOST_CONNECTIONS = 5_000
 
 
 def _pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[Node, str]:
-    """Return the versions that unused connections to these servers were told.
+    """Return the server versions of unused connections to these servers.
 
-    Nothing where there are very many connections: ProxySQL describes each of them.
+    Empty if there are too many connections: ProxySQL describes each of them.
     """
     if client.version < _POOL_DESCRIBED_SINCE:
         return {}
@@ -358,7 +358,7 @@ def _pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[Node,
 
 
 def _resident(client: AdminClient) -> int | None:
-    """Return the memory that the history has last; None where it is not kept. Units: bytes."""
+    """Return the last memory size in the history; None if it has none. Units: bytes."""
     newest = "SELECT resident FROM stats_history.system_memory ORDER BY timestamp DESC LIMIT 1"
     rows = query_whole(client, newest, width=1)
     return client.number(rows[0][0]) if rows and rows[0][0] is not None else None

@@ -1,4 +1,4 @@
-"""Findings: their codes as data, and what holds those of one instance or of all. Pure."""
+"""Findings: their codes as data, and the results for one instance and for all. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from proxyctl.fleet.outcome import Failed, worst
 
 
 class Severity(StrEnum):
-    """An error does harm now. A warning may do harm later, or be intended. An info is news."""
+    """How bad a finding is: harm now, possible harm, or information."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -81,9 +81,9 @@ CODES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong.
+    """One finding.
 
-    `where`: what it is about; `fix`: a command, a statement, YAML, or what to check.
+    `where`: its subject; `fix`: a command, a statement, YAML, or what to check.
     """
 
     code: str
@@ -93,16 +93,16 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
-        """How bad it is."""
+        """The severity of its code."""
         return CODES[self.code].severity
 
 
 @dataclass(frozen=True)
 class Examination:
-    """What is wrong with one instance.
+    """The findings for one instance.
 
-    Shape: `findings` with errors first. `version` as the instance spells it; `ignored` counts the
-    findings that the user left out.
+    Shape: `findings` with errors first. `version`: as the instance spells it. `ignored`: the number
+    of findings that the user excluded.
     """
 
     name: str
@@ -113,12 +113,12 @@ class Examination:
 
     @property
     def counts(self) -> Counter[Severity]:
-        """How many findings there are of each severity."""
+        """The number of findings by severity."""
         return Counter(one.severity for one in self.findings)
 
     @property
     def worst(self) -> Severity | None:
-        """The worst severity; None where nothing is wrong."""
+        """The worst severity; None without findings."""
         return self.findings[0].severity if self.findings else None
 
     def exit_code(self, *, strict: bool) -> ExitCode:
@@ -152,7 +152,7 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def listed(values: Iterable[object]) -> str:
-    """Return the first few, and how many more there are."""
+    """Return the first few things and the number of others, as text."""
     found = [str(one) for one in values]
     if len(found) <= _LISTED + 1:
         return ", ".join(found)

@@ -1,7 +1,6 @@
 """Hostgroups that rules, fast routing and users send queries to, and that have no usable server.
 
-What is in use is read from the tables, and nothing is proven: a rule or a default hostgroup that no
-query reaches counts as well.
+A rule or a default hostgroup counts as a use even if no query reaches it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Known defects of this version of ProxySQL that touch this configuration.
 
-Only what was seen on a running ProxySQL or read in its source, and only what a configuration can
-avoid.
+Each was seen on a running ProxySQL or read in its source, and a configuration can avoid it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ _STALLS_UNTIL = Version(2, 5, 1)
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """Yield the defects, each where this version has it and this configuration meets it."""
+    """Yield the defects that this version has and this configuration meets."""
     for defect in (
         _fast_routing_skipped,
         _re2_replaces_by_case,

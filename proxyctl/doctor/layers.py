@@ -1,4 +1,4 @@
-"""Layers of this instance that are out of step, and what waits for a restart."""
+"""Layers that differ, and variables that wait for a restart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def find(facts: Facts) -> Iterator[Finding]:
 
 
 def _publish(module: str) -> str:
-    """Return what publishes MEMORY. A LOAD of servers by hand moves nodes of monitored families."""
+    """Return the command that publishes MEMORY. A plain LOAD of servers moves monitored nodes."""
     if module == "MYSQL SERVERS":
         return "`proxyctl apply`, which moves no node of a monitored family,"
     return f"LOAD {module} TO RUNTIME"

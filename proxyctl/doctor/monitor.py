@@ -1,4 +1,4 @@
-"""Whether ProxySQL's monitor gets through to every server, and which servers are out of service."""
+"""Findings of the monitor: servers that it cannot check, and servers out of service."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INTERVALS = {
     "galera": "mysql-monitor_galera_healthcheck_interval",
     "group_replication": "mysql-monitor_groupreplication_healthcheck_interval",
 }
-"""Checks that are made of some servers only, and the variables that say how often."""
+"""Checks of some servers only, and the variables with their intervals."""
 _OUTDATED_S = 30
 _DENIED = (
     "access denied",
@@ -25,18 +25,18 @@ _DENIED = (
     "insecure transport",
     "password has expired",
 )
-"""Words of a server that answers, and refuses this account."""
+"""Words in the answer of a server that refuses the account."""
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """Yield what the monitor cannot do, and the servers that take no queries."""
+    """Yield the failures of the monitor, and the servers that take no queries."""
     if not facts.is_on("mysql-monitor_enabled"):
         if facts.mysql.servers:
             yield Finding(
                 "monitor-off",
                 "mysql-monitor_enabled",
-                "the monitor is off: a failed server is noticed by failing queries only, and no"
-                " node of a cluster is moved",
+                "the monitor is off: only failing queries show a failed server, and no node of a"
+                " cluster is moved",
                 "variables: {mysql-monitor_enabled: true}",
             )
         yield from _out_of_service(facts, failing=set())
@@ -86,7 +86,7 @@ def _failed_checks(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding
 
 
 def _out_of_service(facts: Facts, failing: set[Node]) -> Iterator[Finding]:
-    """Yield the servers that take no queries though the monitor gets through to them."""
+    """Yield the servers that take no queries although the monitor reaches them."""
     for node, rows in facts.rows_by_node.items():
         hostgroups = ", ".join(str(row.hostgroup) for row in rows)
         statuses = {row.status for row in rows}
@@ -109,11 +109,11 @@ def _out_of_service(facts: Facts, failing: set[Node]) -> Iterator[Finding]:
 
 
 def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
-    """Return the newest errors of these logs, one a server that is in service.
+    """Return the newest errors of these logs, one for each server in service.
 
-    A failed connection is outdated once a later ping went well, unless the account was refused: a
-    ping uses a connection that was opened before. A failed check is outdated where the next line
-    would be there by now: its server left the family, and its line stays for two hours.
+    A failed connection is outdated after a later successful ping, unless the account was refused: a
+    ping uses an older connection. A failed check is outdated if the next line is overdue: the
+    server has left the family, and its line stays for two hours.
     """
     wanted = [log for log in facts.monitor_logs if log.log in names]
     in_service = {one.node for one in facts.mysql.servers if not one.is_out_of_service}

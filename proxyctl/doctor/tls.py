@@ -1,4 +1,4 @@
-"""Encryption that is asked for and cannot be had."""
+"""Requested encryption that is not available."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from proxyctl.state.families import node_text
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """Yield servers and users whose connections should be encrypted and cannot be.
+    """Yield the servers and users whose connections cannot be encrypted as requested.
 
     Source: ProxySQL 2.7.1 with MariaDB 10.11, run: to a server without TLS, Ssl_cipher is empty
     whatever use_ssl says, and nothing is logged.

@@ -1,4 +1,4 @@
-"""`mysql-server_version`, which clients are told, compared with the versions of the servers."""
+"""Compares `mysql-server_version`, which clients see, with the versions of the servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NAME = "mysql-server_version"
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """Yield whether clients are told a version that does not fit the servers."""
+    """Yield a version for clients that does not fit the servers."""
     announced = facts.variables.get(_NAME, "")
     numbers = version_numbers(announced)
     if announced and numbers is None:
@@ -37,7 +37,7 @@ def find(facts: Facts) -> Iterator[Finding]:
 
 
 def _difference(facts: Facts, announced: str, numbers: tuple[int, int, int]) -> str:
-    """Return how the version differs from the servers'; empty where it fits.
+    """Return how the version differs from the servers; empty if it fits.
 
     A lower patch level of the lowest server's series fits.
     """
@@ -61,7 +61,7 @@ def _by_version(facts: Facts) -> list[tuple[str, list[Node]]]:
 
 
 def _fix(facts: Facts) -> str:
-    """Return the YAML that tells clients the lowest version behind ProxySQL."""
+    """Return the YAML that sets the lowest version of the servers."""
     found = [
         (one, text)
         for text in facts.versions.values()
@@ -73,7 +73,7 @@ def _fix(facts: Facts) -> str:
 
 
 def _unknown(facts: Facts) -> Iterator[Finding]:
-    """Yield the servers that did not answer, but for those that the monitor does not reach."""
+    """Yield the servers that did not answer, except those that the monitor does not reach."""
     down = {log.node for log in facts.monitor_logs if log.error}
     reasons: dict[str, list[str]] = {}
     for node, answer in facts.answers.items():

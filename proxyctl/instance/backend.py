@@ -1,4 +1,4 @@
-"""The servers behind ProxySQL: a connection to one, and what each says when it is asked."""
+"""The servers behind ProxySQL: a connection to one, and the answers of all."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NO_MONITOR_USER = "there is no monitor user to log in as: mysql-monitor_usernam
 
 @dataclass(frozen=True)
 class Account:
-    """Who asks; with an empty `user` nobody does. `password` never appears in a repr."""
+    """A login at the servers; an empty `user` is none. `password` never appears in a repr."""
 
     user: str
     password: str
@@ -37,7 +37,7 @@ class Account:
 
 
 def monitor_account(client: AdminClient) -> Account:
-    """Return the account that ProxySQL's monitor uses, if it has one. Raises: InstanceError."""
+    """Return the account of ProxySQL's monitor, if it has one. Raises: InstanceError."""
     values = read_variables(client, "mysql-monitor_username", "mysql-monitor_password")
     return Account(
         values.get("mysql-monitor_username", ""), values.get("mysql-monitor_password", "")
@@ -45,7 +45,7 @@ def monitor_account(client: AdminClient) -> Account:
 
 
 class BackendError(InstanceError):
-    """The server cannot be reached, refuses the login, or answers with an error."""
+    """The server is unreachable, refuses the login, or answers with an error."""
 
 
 class Backend:
@@ -57,7 +57,7 @@ class Backend:
 
     @property
     def offers_tls(self) -> bool:
-        """Whether its greeting offers TLS."""
+        """Whether the greeting of the server offers TLS."""
         from pymysql.constants import CLIENT
 
         # PyMySQL's types do not know what it keeps of the handshake.
@@ -65,7 +65,7 @@ class Backend:
         return bool(capabilities & CLIENT.SSL)
 
     def query(self, sql: str) -> list[tuple[str | None, ...]]:
-        """Return the rows of a statement that holds no value of a user, as text.
+        """Return the rows of a fixed statement, as text.
 
         Bytes that are not UTF-8 are surrogate escapes. Raises: BackendError.
         """
@@ -113,7 +113,7 @@ def _open(host: str, port: int, account: Account) -> Connection[Any]:
                 raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
             return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
 
-    # Whatever a column is said to be, it is text to us.
+    # Every column is read as text, whatever its type.
     without_decoders: Any = encoders
     try:
         return BackendConnection(
@@ -138,9 +138,9 @@ def _open(host: str, port: int, account: Account) -> Connection[Any]:
 
 @cache
 def _tls_where_offered() -> ssl.SSLContext:
-    """Return what encrypts and verifies nobody, as PyMySQL does unasked; one for all servers.
+    """Return a TLS context without verification, as PyMySQL uses by default; one for all servers.
 
-    It would load the machine's certificates for each of them: 30 ms of processor time and more.
+    A default context loads the certificates of the machine, which takes 30 ms each time.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -149,13 +149,13 @@ def _tls_where_offered() -> ssl.SSLContext:
 
 
 def _reason(error: Exception) -> str:
-    """Return why a server could not be asked, on one line that is not empty."""
+    """Return the error as one line that is not empty."""
     _, text = code_and_text(error)
     return next((line for line in text.splitlines() if line.strip()), type(error).__name__)
 
 
 _AT_ONCE = 100
-"""Many that do not answer must not make the others wait. They cost a thread each, which waits."""
+"""Servers that do not answer must not delay the others. Each takes a waiting thread."""
 
 
 _STATUS = (
@@ -182,7 +182,7 @@ _VARIABLES = (
 
 
 def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, NodeAnswer]:
-    """Return what every node says of itself; one that cannot be reached says why."""
+    """Return the answer of every node; of an unreachable one, the error."""
     if not nodes:
         return {}
     with ThreadPoolExecutor(min(_AT_ONCE, len(nodes))) as pool:
@@ -215,12 +215,12 @@ def _show(what: str, names: Collection[str]) -> str:
 
 
 def addresses_of_each(hosts: Collection[str]) -> dict[str, frozenset[str]]:
-    """Return each host with its name and its addresses."""
+    """Return the name and the addresses of each host."""
     return {host: frozenset({host, *_addresses(host)}) for host in hosts}
 
 
 def _addresses(host: str) -> frozenset[str]:
-    """Return the addresses of a host, none where its name is not known here."""
+    """Return the addresses of a host; empty if its name does not resolve here."""
     try:
         return frozenset(str(found[4][0]) for found in socket.getaddrinfo(host, None))
     except (OSError, UnicodeError):
@@ -229,10 +229,10 @@ def _addresses(host: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class NodeAnswer:
-    """What a node says when it is asked directly; `unreachable` is why it could not be.
+    """The answer of a node that was asked directly; `unreachable` is the error instead.
 
     `status` and `variables` hold wsrep_* and a few others, by lower-case name. `offers_tls` None:
-    it is not known.
+    unknown.
     """
 
     unreachable: str | None = None

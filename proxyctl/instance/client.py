@@ -69,7 +69,7 @@ class AdminClient:
         return parse_version(self.version_text)
 
     def connect(self) -> None:
-        """Open the connection, and find out whether it is a ProxySQL that lets us administrate.
+        """Open the connection, and check that it is an admin interface with full rights.
 
         Raises: InstanceError with a way out for every reason that is known.
         """
@@ -107,7 +107,7 @@ class AdminClient:
             )
 
     def close(self) -> None:
-        """Close the connection, quietly if it is broken."""
+        """Close the connection; errors of a broken one are ignored."""
         self._sent = None
         if self._connection is not None:
             connection, self._connection = self._connection, None
@@ -177,7 +177,7 @@ class AdminClient:
         return rows, count
 
     def _take_in(self) -> None:
-        """Receive an answer that nobody has asked for: the next one would be taken for it."""
+        """Receive an outstanding answer, so that it is not taken for the next one."""
         if self._sent is not None:
             self.receive()
 
@@ -187,16 +187,16 @@ class AdminClient:
 
     @property
     def is_traced(self) -> bool:
-        """Whether anybody listens to `tell`."""
+        """Whether `tell` has a listener."""
         return self._trace is not None
 
     def tell(self, text: str) -> None:
-        """Tell --debug what is worth knowing in a ticket. It must hold no secret."""
+        """Write a line for --debug. The text must hold no secret."""
         if self._trace:
             self._trace(text)
 
     def _tell_statement(self, statement: Statement) -> None:
-        """Tell which statement is sent. What may be shown of it is made only if somebody looks."""
+        """Trace a statement; the masked text is made only if there is a listener."""
         if self._trace:
             self._trace(_short(statement.masked, _TRACED))
 
@@ -204,8 +204,8 @@ class AdminClient:
     def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
         """Yield the rows of one statement as they arrive, without holding them.
 
-        Who leaves before the last one has closed the connection: the rest would have to be read
-        first. Raises: as `query`.
+        Leaving before the last row closes the connection: otherwise the rest would have to be read.
+        Raises: as `query`.
         """
         from pymysql.cursors import SSCursor
 
@@ -247,7 +247,7 @@ class AdminClient:
         except (err.Error, OSError, ssl.SSLError) as error:
             raise self._translated(error, statement.masked) from error
         except NOT_UNDERSTOOD as error:
-            self.close()  # where the next answer begins is not known
+            self.close()  # the start of the next answer is unknown
             raise ConnectionLostError(
                 f"{self.address}: its answer is not of the MySQL protocol",
                 then=[_inside(statement.masked)],
@@ -287,7 +287,7 @@ class AdminClient:
         else:
             why = text or type(error).__name__
             self._why_closed = f"{self.address}: the connection was lost ({why})"
-            hint = "did ProxySQL stop? Its log says so; when it is there again, run this again"
+            hint = "ProxySQL may have stopped: read its log; when it runs again, repeat the command"
         return ConnectionLostError(self._why_closed, then=[_inside(masked)], hint=hint)
 
 

@@ -1,6 +1,6 @@
 """Reads what an instance knows of its ProxySQL Cluster, and waits for the other members.
 
-A member polls the others every second, so that no other member has to be asked.
+Each member polls the others every second, so proxyctl connects to one member only.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from proxyctl.instance.read import refuse_lethal_numbers
 from proxyctl.state.families import Node
 
 _COARSE_S = 0.1
-"""The clock that gives an epoch lags some milliseconds behind the one that SQL reads: measured."""
+"""The clock behind an epoch lags some milliseconds behind the clock of SQL. Source: measured."""
 
 
 _POLL_S = 0.5
 
 
 _REPORTED_FROM_S = 2.0
-"""Waiting for longer is said."""
+"""A longer wait is reported."""
 
 
 def read_peers(client: AdminClient) -> tuple[Node, ...]:
@@ -43,7 +43,7 @@ def read_peers(client: AdminClient) -> tuple[Node, ...]:
 
 
 def read_membership(client: AdminClient) -> Membership:
-    """Return the instance and the members that it lists, as it has seen them.
+    """Return the instance and its members, as it last saw them.
 
     Raises: InstanceError.
     """
@@ -70,7 +70,7 @@ def read_membership(client: AdminClient) -> Membership:
 
 
 def _silences(client: AdminClient) -> dict[Node, float]:
-    """Return the seconds since each member answered last."""
+    """Return the seconds since the last answer of each member."""
     rows = client.query("SELECT hostname, port, last_check_ms FROM stats_proxysql_servers_metrics")
     return {
         (str(host), client.number(port)): client.number(checked or "0") / 1000
@@ -85,16 +85,16 @@ def _read_clock(client: AdminClient) -> float:
 
 
 def wait_for_a_later_second(client: AdminClient, module: str, say: Callable[[str], None]) -> None:
-    """Wait until a LOAD of an admin module is newer than the last one at any member.
+    """Wait until a LOAD of an admin module would be newer than the last LOAD at any member.
 
-    Two LOADs within one second, also two here, would leave members apart for ever.
+    After two LOADs within one second members stay different.
 
-    Raises: InstanceError, also where that takes too long.
+    Raises: InstanceError, also if the wait would take too long.
     """
     membership = read_membership(client)
     if membership.name_of(module) is None or not membership.has_peers:
         return
-    # What was loaded at a member since its last look is not seen here yet.
+    # A LOAD since the last poll is not visible here yet.
     time.sleep(_interval_s(membership))
     membership = read_membership(client)
     wait_s = membership.newest_epoch(module) + 1 + _COARSE_S - membership.now
@@ -114,11 +114,11 @@ def wait_for_members(
     say: Callable[[str], None],
     renew: Callable[[], None],
 ) -> list[PeerResult]:
-    """Wait until every member shows the checksums of what was loaded here.
+    """Wait until every member shows the checksums of the loaded modules.
 
-    `modules`: the admin modules that were loaded; those that do not travel are nobody's. `renew`
-    keeps the lock. Returns what became of each listed member, none where nothing travels. Raises:
-    InstanceError where this instance does not answer any more.
+    `modules`: the admin modules that were loaded; those that do not travel are skipped. `renew`
+    keeps the lock. Returns the result of each listed member; empty if no module travels. Raises:
+    InstanceError if this instance no longer answers.
     """
     end, announced = time.monotonic() + timeout_s, False
     while True:
@@ -141,24 +141,24 @@ def wait_for_members(
 
 
 def _silence_s(membership: Membership) -> float:
-    """Return after how many seconds a member that did not answer is down."""
+    """Return the seconds without an answer after which a member counts as down."""
     checks = membership.variables.get("admin-cluster_check_status_frequency", "10")
     return 2 + 2 * _interval_s(membership) * max(int(checks), 1)
 
 
 def _interval_s(membership: Membership) -> float:
-    """Return how often a member looks at the others."""
+    """Return the seconds between two polls of a member."""
     return int(membership.variables.get("admin-cluster_check_interval_ms", "1000")) / 1000
 
 
 @dataclass(frozen=True)
 class PeerResult:
-    """What became of a change at a member of the cluster: it follows where there are no reasons."""
+    """Whether a member follows a change; if not, the reasons."""
 
     name: str
     reasons: tuple[str, ...] = ()
 
     @property
     def follows(self) -> bool:
-        """Whether it holds what was applied."""
+        """Whether the member holds the change."""
         return not self.reasons

@@ -1,4 +1,4 @@
-"""Reads what RUNTIME says beside its rows: variables, destinations, connections to servers."""
+"""Reads variables, destinations and server connections at RUNTIME."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from proxyctl.state.sql import literal
 
 @dataclass(frozen=True)
 class RuntimeFacts:
-    """The variables at RUNTIME that decide how a plan has to read the rest, and who may act."""
+    """Variables at RUNTIME that a plan depends on."""
 
     monitor_enabled: bool
     rds_discovery: bool

@@ -1,7 +1,7 @@
-"""What ends a process, in the middle of an apply: taken as an interrupt, or held back.
+"""Signals during an apply: raised as an interrupt, or held back.
 
-The first signal is taken, and no other one after it: who was interrupted has to put back, to give
-the lock back and to report, and a second signal must not end that.
+Only the first signal interrupts. The command then restores, releases the lock and reports, and
+further signals must not end that.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""A pipeline that is cancelled sends SIGTERM, a terminal that closes SIGHUP."""
+"""A cancelled pipeline sends SIGTERM, a closed terminal SIGHUP."""
 
 
 class _Taker:
-    """The handler of all signals that end a process. `held`: how many blocks hold them back."""
+    """The handler of these signals. `held`: the number of blocks that hold them back."""
 
     def __init__(self) -> None:
         self.is_taken = False
@@ -31,10 +31,10 @@ class _Taker:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let whatever would end the process raise KeyboardInterrupt, once.
+    """Raise KeyboardInterrupt for the first signal that would end the process.
 
-    Inside a block that is uninterrupted it stays so. Changes: once a signal was taken, the process
-    ignores those that come later, also behind the block: all that is left to it is to report.
+    Inside an `uninterrupted` block signals stay held back. Changes: after the first signal the
+    process ignores all later ones, also after the block: only the report is left to do.
     """
     with _taking():
         yield
@@ -42,7 +42,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back interrupts while an instance is put back: half of that helps nobody."""
+    """Hold back signals, so that a restore is not cut off halfway."""
     with _taking() as taker:
         taker.held += 1
         try:

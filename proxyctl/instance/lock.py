@@ -1,8 +1,9 @@
-"""The advisory lock: one apply at a time on an instance, among all proxyctl that may reach it.
+"""The advisory lock: one apply at a time on an instance, among all proxyctl processes.
 
-A row in a TEMP table: all admin sessions share one SQLite handle and so see it, SHOW TABLES does
-not, and it is gone with the process. INSERT takes the lock, an UPDATE by owner and expiry takes
-over that of a dead owner. Nothing stops people who do not ask for it. Source: measured on 2.7.1.
+The lock is a row in a TEMP table. All admin sessions share one SQLite handle, so each sees it; SHOW
+TABLES does not list it, and it ends with the ProxySQL process. INSERT takes the lock; an UPDATE by
+owner and expiry takes over the lock of a dead owner. Other clients can ignore it. Source: measured
+on 2.7.1.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from proxyctl.state.sql import Statement, literal
 from proxyctl.text import printable
 
 LEASE_S = 60
-"""How long a lock is good for unless it is renewed: as long as a statement may take."""
+"""The lease: as long as a statement may take."""
 
 
 RENEW_S = 1.0
-"""After this time the lock is looked at again before the next statement that writes."""
+"""The lock is checked before a statement that writes, unless it was within this time."""
 
 
 POLL_S = 0.5
@@ -37,11 +38,11 @@ _TABLE = "proxyctl_lock"
 
 
 _ABANDONED = "abandoned"
-"""The stage of a row that only keeps the modules which a dead apply left half done."""
+"""The stage of a row without an owner, which keeps the modules that a dead apply staged."""
 
 
 _VALUES = ") VALUES "
-"""Between the columns and the rows of an INSERT; no name of a column has it."""
+"""Between the columns and the rows of an INSERT; no column name contains it."""
 
 
 _CREATE = (
@@ -51,7 +52,7 @@ _CREATE = (
 
 
 _NOW = "CAST(strftime('%s','now') AS INT)"
-"""The instance's clock: those of several operators need not agree."""
+"""The clock of the instance; the clocks of several operators may differ."""
 
 
 _LEASE_ENDS = f"{_NOW}+{LEASE_S}"
@@ -59,10 +60,10 @@ _LEASE_ENDS = f"{_NOW}+{LEASE_S}"
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds the lock. Units: `left_s` seconds until it expires, negative when it has.
+    """The holder of the lock. Units: `left_s` seconds until it expires, negative afterwards.
 
-    `expires` as the row has it, which may be no number: others may write rows, too. `modules`:
-    those that are being written, and whether MEMORY of each was what DISK held before.
+    `expires` is the text of the row; anybody may write one, so it need not be a number. `modules`:
+    the admin modules being written, and whether MEMORY of each equalled DISK before.
     """
 
     owner: str
@@ -75,7 +76,7 @@ class Holder:
     modules: Mapping[str, bool]
 
     def is_dead(self) -> bool:
-        """Return whether it expired, or was taken beside us by a process that is gone."""
+        """Return whether the lock expired, or its process on this machine has ended."""
         if self.left_s <= 0:
             return True
         if self.host != socket.gethostname() or not self.owner.endswith(f"@{process_space()}"):
@@ -91,16 +92,16 @@ class Holder:
         return False
 
     def text(self) -> str:
-        """Return who it is, for people."""
+        """Return a description of the holder."""
         text = f"{self.purpose} by pid {self.pid} on {self.host}, {self.stage or 'starting'}"
         return printable(text)  # a row that anybody may write
 
 
 @cache
 def process_space() -> str:
-    """Return a name for all processes whose numbers mean the same here: a boot, and a namespace.
+    """Return a name for the boot and the pid namespace, in which a pid identifies one process.
 
-    Containers may share a host name and not their processes. Empty where the system does not tell.
+    Containers may share a host name without sharing processes. Empty if the system has no /proc.
     """
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
@@ -114,7 +115,7 @@ class Lock:
     """The lock of one apply on one instance.
 
     `leftovers`: the admin modules that a dead owner had begun to write, and whether MEMORY of each
-    was what DISK held before. They stay on record until an apply has finished them.
+    equalled DISK before. The lock records them until an apply has finished them.
     """
 
     client: AdminClient
@@ -125,13 +126,13 @@ class Lock:
     _is_held: bool = False
     _is_lost: bool = False
     _is_gone: bool = False
-    """Whether the process that kept it has ended, and it was not taken again yet."""
+    """Whether the ProxySQL process that held the row has ended, and no new row was inserted yet."""
 
     @property
     def is_lost(self) -> bool:
-        """Whether it was found to be somebody else's, or nobody's, while it was held.
+        """Whether another owner, or nobody, held the lock while this apply ran.
 
-        Since when is not known, nor who was there in between.
+        Nothing tells since when, or who wrote in between.
         """
         return self._is_lost
 
@@ -176,7 +177,7 @@ class Lock:
 
     def _insert(self) -> bool:
         row = self._row("", {})
-        self._is_held = True  # if the connection breaks now it may be: `release` finds out
+        self._is_held = True  # a connection that breaks here may have inserted; `release` checks
         try:
             self.client.execute(
                 Statement.plain(
@@ -192,7 +193,7 @@ class Lock:
         return True
 
     def _take_over(self, holder: Holder) -> bool:
-        """Take a dead holder's row; its modules stay in it until ours are known."""
+        """Take over a dead holder's row. Its modules stay in the row until `mark`."""
         sets = ",".join(f"{name}={value}" for name, value in self._row("", holder.modules).items())
         self.leftovers, self._is_held = holder.modules, True
         count = self.client.execute(
@@ -208,25 +209,25 @@ class Lock:
         return count == 1
 
     def mark(self, stage: str, modules: Mapping[str, bool]) -> None:
-        """Record what is being done, and renew the lease.
+        """Record the stage and the modules, and renew the lease.
 
-        `modules`: those that are being written, and whether MEMORY of each was what DISK held.
-        Raises: RefusedError when the lock was taken or removed in the meantime.
+        `modules`: the admin modules being written, and whether MEMORY of each equalled DISK.
+        Raises: RefusedError if the lock was taken or removed in the meantime.
         """
         text = json.dumps({**modules, **self.leftovers})
         self._update(f"stage={literal(stage)},modules={literal(text)},expires={_LEASE_ENDS}")
 
     def renew(self, *, at_once: bool = False) -> None:
-        """Renew the lease unless that was done a moment ago; `at_once` always does.
+        """Renew the lease, unless it was renewed a moment ago and `at_once` is False.
 
-        A process that was stopped for longer, by a debugger or a sleeping machine, learns here that
-        another apply has taken over, before it writes MEMORY. Raises: as `mark`.
+        A process that was stopped for a while, by a debugger or a sleeping machine, finds out here
+        that another apply has taken over, before it writes MEMORY. Raises: as `mark`.
         """
         if at_once or time.monotonic() - self._renewed > RENEW_S:
             self._update(f"expires={_LEASE_ENDS}")
 
     def fenced(self, statement: Statement) -> Statement:
-        """Return the statement with a condition: it changes nothing once the lock is not ours.
+        """Return the statement with a condition: without our lock it changes nothing.
 
         Another apply may take over between a check of the lock and the statement that follows.
         Shape: as `state.sql` makes them: an INSERT of VALUES, or one that ends with a WHERE.
@@ -250,22 +251,22 @@ class Lock:
         self._renewed = time.monotonic()
 
     def _lost(self, holder: Holder | None) -> RefusedError:
-        """Return the error for a lock that is not ours any more. Changes: it is not held."""
+        """Return the error for a lock that was lost. Changes: the lock is not held."""
         self._is_held, self._is_lost = False, True
-        what = "the lock was removed, by unlock or by another apply that has ended"
+        what = "the lock was removed by unlock, or by another apply that has ended"
         if holder is not None and holder.stage != _ABANDONED:
             what = f"the lock was taken by somebody else: {holder.text()}"
         return RefusedError(
             f"{self.client.address}: {what}",
-            hint="run plan again: it shows what is there now",
+            hint="run plan again: it shows the present state",
         )
 
     def take_again(self) -> bool:
         """Take the lock again if ProxySQL was restarted; return whether it was.
 
-        Raises: RefusedError when somebody else holds it, or removed it: its table is still there.
+        Raises: RefusedError if somebody else holds the lock, or removed it without a restart.
         """
-        # Once gone it stays so until this returns: the connection may break again in between.
+        # Remembered until this returns: the connection may break again in between.
         self._is_gone = self._is_gone or not _has_table(self.client)
         holder = read_holder(self.client)
         if holder is not None and holder.owner == self.owner:
@@ -281,11 +282,11 @@ class Lock:
         return True
 
     def leave(self, modules: Mapping[str, bool]) -> None:
-        """Keep in the lock that MEMORY of these modules still holds our rows."""
+        """Record that MEMORY of these modules still holds rows of this apply."""
         self.leftovers = {**modules, **self.leftovers}
 
     def finished(self, modules: Iterable[str]) -> None:
-        """Forget what a dead owner left in these modules: it is in order now."""
+        """Forget the leftovers of these modules: MEMORY is in order again."""
         done = {*modules}
         self.leftovers = {name: was for name, was in self.leftovers.items() if name not in done}
 
@@ -298,27 +299,24 @@ class Lock:
                 self.client.connect()
                 self.release()
             except InstanceError as error:
-                say(
-                    f"the lock could not be released ({error.message}); it ends with ProxySQL, or"
-                    " expires by itself"
-                )
+                say(f"the lock could not be released ({error.message}); it expires by itself")
 
     def release(self) -> None:
-        """Release the lock; after a restart of ProxySQL it is gone already."""
+        """Release the lock, unless a restart of ProxySQL has removed it."""
         if self._is_held and read_holder(self.client) is not None:
             _give_up(self.client, f"owner={literal(self.owner)}", self.leftovers)
         self._is_held = False
 
 
 def _has_table(client: AdminClient) -> bool:
-    """Return whether anybody asked for the lock since the process started."""
+    """Return whether the table of the lock exists in this ProxySQL process."""
     tables = client.query(f"SELECT count(*) FROM sqlite_temp_master WHERE name={literal(_TABLE)}")
     return tables != [("0",)]
 
 
 def read_holder(client: AdminClient) -> Holder | None:
     """Return who holds the lock, or None. The table need not exist."""
-    # Asked first: a statement that fails would stand in the instance's error log.
+    # A SELECT from a missing table would leave an error in the log of the instance.
     if not _has_table(client):
         return None
     rows = client.query(
@@ -334,7 +332,7 @@ def read_holder(client: AdminClient) -> Holder | None:
 
 
 def _modules_in(text: str) -> dict[str, bool]:
-    """Return the admin modules of a row; none where somebody else wrote the row."""
+    """Return the admin modules of a row; empty if the text is not ours."""
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -343,13 +341,13 @@ def _modules_in(text: str) -> dict[str, bool]:
 
 
 def read_staged(client: AdminClient) -> Mapping[str, bool]:
-    """Return the admin modules that an apply of ours had begun to write when it died."""
+    """Return the admin modules that a dead command had begun to write."""
     holder = read_holder(client)
     return holder.modules if holder and holder.is_dead() else {}
 
 
 def break_lock(client: AdminClient) -> Holder | None:
-    """Remove the lock whoever holds it, and return the holder."""
+    """Remove the lock, whoever holds it; return the holder."""
     holder = read_holder(client)
     if holder is None or holder.stage == _ABANDONED:
         return None
@@ -358,12 +356,12 @@ def break_lock(client: AdminClient) -> Holder | None:
 
 
 def _give_up(client: AdminClient, where: str, leftovers: Mapping[str, bool]) -> None:
-    """Remove the row of the lock; where the next apply needs its modules, let it expire instead."""
+    """Remove the row of the lock, or let it expire if the next apply needs its modules."""
     if not leftovers:
         client.execute(Statement.plain(f"DELETE FROM {_TABLE} WHERE {where}"))
         return
     names = literal(json.dumps(dict(leftovers)))
-    # Without an owner: a process that still lives must not find its lock again.
+    # Without an owner, so that the process, if it still lives, does not find its lock.
     sets = f"owner='',stage={literal(_ABANDONED)},modules={names},expires=0"
     client.execute(Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE {where}"))
 
@@ -376,7 +374,7 @@ RESTARTED = "ProxySQL was restarted meanwhile: MEMORY and RUNTIME of every modul
 
 @dataclass
 class Reconnect:
-    """The way back to an instance. `is_gone`: it stayed away when we last tried."""
+    """Reconnects to an instance. `is_gone`: the last attempt failed."""
 
     client: AdminClient
     lock: Lock
@@ -386,8 +384,8 @@ class Reconnect:
     def again(self, cause: ConnectionLostError) -> bool:
         """Connect, waiting for a ProxySQL that is starting. Return whether it was restarted.
 
-        Then the lock is taken anew. Raises: `cause` when the instance stays away; RefusedError when
-        somebody else holds the lock now.
+        After a restart the lock is taken anew. Raises: `cause` if the instance does not answer;
+        RefusedError if somebody else holds the lock now.
         """
         end = time.monotonic() + (0 if self.is_gone else RECONNECT_S)
         while True:

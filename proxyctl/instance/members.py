@@ -1,8 +1,8 @@
 """What an instance knows of the members of its ProxySQL Cluster, itself included. Pure.
 
-A member takes over from another one whose version is above 1 and whose epoch is newer, or from any
-such one while it stands at version 1 itself; equal epochs with different checksums stay as they are
-for ever. Source: ProxySQL 2.7.1, run.
+A member takes over from a member whose version is above 1 and whose epoch is newer. A member at
+version 1 takes over from any member above version 1. Members with equal epochs and different
+checksums stay different. Source: ProxySQL 2.7.1, run.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ MODULES = {
     "mysql_variables": "MYSQL VARIABLES",
     "proxysql_servers": "PROXYSQL SERVERS",
 }
-"""The admin module of a checksum; others are of plugins."""
+"""The admin module of each checksum; other checksums belong to plugins."""
 
 
 class Checksum(NamedTuple):
-    """A row of runtime_checksums_values, or what a peer has there. Units: `epoch` unix seconds."""
+    """A checksum of this instance or of a peer. Units: `epoch` unix seconds."""
 
     version: int
     epoch: int
@@ -34,15 +34,15 @@ class Checksum(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether anything was ever seen."""
+        """Whether the checksum was ever read."""
         return self.version > 0 and bool(self.checksum)
 
 
 def configured(names: Collection[str]) -> dict[str, str]:
-    """Return the admin modules that travel, and the name of the checksum that stands for each.
+    """Return the admin modules that travel between members, and the checksum name of each.
 
-    Of servers that is the newer one where there is one: the other one counts what each side's
-    monitor does, too. `names`: the checksums that an instance has.
+    For servers this is mysql_servers_v2 if the version has it: mysql_servers also changes with the
+    placement by each monitor. `names`: the checksums that an instance has.
     """
     found = {MODULES[name]: name for name in sorted(names) if name in MODULES}
     if "mysql_servers_v2" in names:
@@ -51,34 +51,34 @@ def configured(names: Collection[str]) -> dict[str, str]:
 
 
 def switch(name: str) -> str:
-    """Return the variable that decides whether differences of a module are pulled; 0 is off."""
+    """Return the variable that enables pulling differences of a module; 0 is off."""
     return f"admin-cluster_{name.removesuffix('_v2')}_diffs_before_sync"
 
 
 def checksum_switch(name: str) -> str:
-    """Return the variable that, when it is false, holds that of `switch` at 0."""
+    """Return the variable that holds the one of `switch` at 0 while it is false."""
     return f"admin-checksum_{name.removesuffix('_v2')}"
 
 
 def saving(name: str) -> str:
-    """Return the variable that decides whether what was pulled is saved."""
+    """Return the variable that decides whether a pulled module is saved."""
     return f"admin-cluster_{name.removesuffix('_v2')}_save_to_disk"
 
 
 def is_source(one: Checksum, other: Checksum) -> bool:
-    """Return whether `other` takes over from `one`, where they differ."""
+    """Return whether a member with `other` takes over from a member with a different `one`."""
     return one.version > 1 and (other.version <= 1 or one.epoch > other.epoch)
 
 
 MOST_AHEAD_S = 30
-"""A LOAD waits at most so long for a second that comes after the last LOAD of a member."""
+"""The longest wait before a LOAD, so that it is later than the last LOAD of any member."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """A listed member: the checksums that the instance saw last there, by name.
+    """A listed member, with the checksums that the instance read last, by name.
 
-    Units: `silent_s` seconds since it was asked last with success, None where that is not known.
+    Units: `silent_s` seconds since its last answer, None if unknown.
     """
 
     node: Node
@@ -91,7 +91,7 @@ class Member:
         return node_text(self.node)
 
     def silence(self, longest_s: float) -> str:
-        """Return that it does not answer; empty where it did within `longest_s` seconds."""
+        """Return that the member does not answer; empty if it did within `longest_s` seconds."""
         if not any(seen.is_known for seen in self.checksums.values()):
             return "it never answered this member"
         if self.silent_s is not None and self.silent_s > longest_s:
@@ -101,11 +101,11 @@ class Member:
 
 @dataclass(frozen=True)
 class Membership:
-    """An instance in its cluster; nobody is listed where it is in none.
+    """An instance and its cluster; `listed` is empty for an instance without one.
 
-    Shape: `listed` has every member, mostly the instance itself as well, which agrees with itself;
-    `own` are its checksums by name, `variables` those of the cluster at RUNTIME. Units: `now` unix
-    seconds of the instance's clock.
+    Shape: `listed` has every member, usually including the instance itself. `own`: the checksums of
+    the instance by name. `variables`: those of the cluster at RUNTIME. Units: `now` unix seconds of
+    the instance's clock.
     """
 
     listed: tuple[Member, ...] = ()
@@ -119,11 +119,11 @@ class Membership:
         return len(self.listed) > 1
 
     def name_of(self, module: str) -> str | None:
-        """Return the name of the checksum of an admin module; None where it does not travel."""
+        """Return the checksum name of an admin module; None if the module does not travel."""
         return configured(self.own).get(module) if self.listed else None
 
     def newest_epoch(self, module: str) -> int:
-        """Return when a member loaded a module last. Units: unix seconds; 0 for never."""
+        """Return the time of the last LOAD at any member. Units: unix seconds; 0: never."""
         name = self.name_of(module)
         if name is None:
             return 0
@@ -131,7 +131,7 @@ class Membership:
         return max([self.own[name].epoch, *seen])
 
     def ahead(self, module: str) -> list[Member]:
-        """Return the members from which this instance is about to take a module over."""
+        """Return the members from which this instance will take the module over."""
         name = self.name_of(module)
         if name is None or is_off(name, self.variables):
             return []
@@ -146,9 +146,9 @@ class Membership:
         ]
 
     def not_following(self, name: str, silence_s: float) -> Iterator[tuple[Member, str, str]]:
-        """Yield the members that do not hold what this checksum stands for, the reason and the fix.
+        """Yield each member with another checksum than this instance, the reason and the fix.
 
-        `silence_s`: a member that did not answer for so long is down.
+        `silence_s`: a member that has not answered for this long counts as down.
         """
         own = self.own[name]
         for one in self.listed:
@@ -185,5 +185,5 @@ def _why(name: str, own: Checksum, member: Member, silence_s: float) -> tuple[st
 
 
 def is_off(name: str, variables: Mapping[str, str]) -> bool:
-    """Return whether a member with these variables takes over nothing of a module."""
+    """Return whether a member with these variables never takes the module over."""
     return variables.get(switch(name)) == "0" or variables.get(checksum_switch(name)) == "false"

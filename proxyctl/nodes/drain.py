@@ -141,7 +141,7 @@ def _check_configured(standing: Standing, node: Node) -> None:
 
 @contextmanager
 def _held(client: AdminClient, request: DrainRequest, what: str) -> Iterator[_Servers]:
-    """Hold the lock, with MEMORY as it was before a command that died."""
+    """Hold the lock; first put MEMORY back if a command died."""
     lock = Lock(client, f"nodes {what} {request.node}")
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
@@ -166,7 +166,7 @@ class _Servers:
     lock: Lock
     has_peers: bool = False
     before: Rows | None = None
-    """What MEMORY held before it was written; None as long as it was not."""
+    """MEMORY before the first write; None until then."""
 
     def read(self) -> Standing:
         """Return the servers as configured and at RUNTIME.
@@ -186,7 +186,7 @@ class _Servers:
             )
         if families and not facts.monitor_enabled:
             raise RefusedError(
-                f"{self.client.address}: the monitor is off (mysql-monitor_enabled): nobody would"
+                f"{self.client.address}: the monitor is off (mysql-monitor_enabled) and would not"
                 " move the nodes of a family",
                 hint="switch it on, then try again",
             )
@@ -282,7 +282,7 @@ class _Servers:
                 self.give_memory_back()
             is_drained = node in self.read().drained
         except ProxyctlError as second:
-            return f"what became of {name} is not known: {second.message}"
+            return f"whether {name} is drained is not known: {second.message}"
         return f"{name} is {'drained' if is_drained else 'not drained'}"
 
 

@@ -28,12 +28,12 @@ from proxyctl.state.row import Rows
 from proxyctl.text import nearest
 
 _LISTED = 8
-"""So many nodes are named to somebody who named none of them."""
+"""The most nodes that an error lists."""
 _WHO_DECIDES = {
     "group_replication": "make another member the primary, or set super_read_only on this one",
     "aurora": "fail over to another instance first",
 }
-"""How the writer is moved where the servers themselves decide who it is."""
+"""How to move the writer in a family whose servers elect it."""
 
 
 @dataclass(frozen=True)

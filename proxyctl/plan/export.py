@@ -11,7 +11,7 @@ from proxyctl.instance.facts import read_facts
 from proxyctl.instance.read import TableRows, read_additions, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, diff_table, placed_families
 from proxyctl.state.compare import fold_users
-from proxyctl.state.families import Family, undrained
+from proxyctl.state.families import Family, drained_nodes
 from proxyctl.state.fold import (
     Exported,
     export_variables,
@@ -59,8 +59,8 @@ def _export_table(
     memory = layers[Layer.MEMORY]
     rows = layers[layer]
     if layer is Layer.RUNTIME:
-        rows = undrained(layout, rows, memory, layers[Layer.DISK], families)
-        rows = from_runtime(layout, rows, memory, families)
+        drained = drained_nodes(layout, rows, memory, layers[Layer.DISK])
+        rows = from_runtime(layout, rows, memory, families, drained)
     elif "frontend" in layout.index:
         rows = fold_users(layout, rows)
     if layout.table.prefix is not None:

@@ -26,10 +26,10 @@ from proxyctl.state.compare import fold_users
 from proxyctl.state.families import (
     FAMILY_TABLES,
     Family,
+    drained_nodes,
     families_in,
     monitored,
     place_of,
-    undrained,
 )
 from proxyctl.state.fold import from_runtime
 from proxyctl.state.row import (
@@ -166,8 +166,8 @@ def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Fa
     memory, runtime = layers[Layer.MEMORY], layers[Layer.RUNTIME]
     if layout.table.role is not Role.SERVERS:
         return from_runtime(layout, runtime, memory)
-    runtime = undrained(layout, runtime, memory, layers[Layer.DISK], families)
-    rows = from_runtime(layout, runtime, memory, families)
+    drained = drained_nodes(layout, runtime, memory, layers[Layer.DISK])
+    rows = from_runtime(layout, runtime, memory, families, drained)
     discovering = [family for family in families if family.discovers]
     rediscovered = frozenset().union(*(family.hostgroups for family in discovering))
     place = place_of(discovering)

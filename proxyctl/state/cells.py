@@ -1,7 +1,7 @@
-"""What ProxySQL makes of one cell: the value that it works with, whatever text stands there. Pure.
+"""The value that ProxySQL reads from a cell. Pure.
 
-Tables take more than ProxySQL understands: text where a number belongs, words that it does not
-know. Two cells are the same configuration when it reads the same in both.
+Tables accept more than ProxySQL understands, such as text in a numeric column or unknown words. Two
+cells are equal if ProxySQL reads the same value from both.
 Source: ProxySQL 2.7.1, run with each kind of value; lib/Query_Processor.cpp for negative numbers.
 """
 
@@ -24,17 +24,17 @@ _LARGEST = 2**64 - 1
 
 
 _PASTED = frozenset({"mysql_replication_hostgroups", "pgsql_replication_hostgroups"})
-"""Tables whose cells ProxySQL pastes into SQL as they are: it reads no number there."""
+"""Tables whose cells ProxySQL copies into SQL verbatim, without reading a number."""
 
 
 def as_read(table: Table, column: Column, value: Value) -> Value:
-    """Return what ProxySQL works with where the cell holds `value`."""
+    """Return the value that ProxySQL reads from a cell with `value`."""
     if not column.is_listed:
         return value
     if column.is_numeric and table.name not in _PASTED:
         return _as_number(table, column, value)
     if value is None and table.role is Role.USERS and column.name == "default_schema":
-        return ""  # as RUNTIME has it, and as a peer of a cluster writes it to MEMORY
+        return ""  # as RUNTIME shows it, and as a cluster peer writes it to MEMORY
     if table.role is Role.RULES:
         if column.name == "digest":
             return normal_digest(value)
@@ -67,10 +67,10 @@ def number(value: Value) -> int | None:
 
 
 def normal_digest(value: object) -> str | None:
-    """Return how RUNTIME prints a digest, or None where ProxySQL drops the criterion.
+    """Return how RUNTIME prints a digest; None if ProxySQL drops the criterion.
 
-    Source: C's strtoull with automatic base and an optional sign. 0 and the largest number mean
-    that it could not be read.
+    Source: C's strtoull with automatic base and an optional sign. 0 and the largest number stand
+    for an unreadable text.
     """
     found = re.match(r"\s*([+-]?)(0[xX][0-9A-Fa-f]+|0[0-7]*|[1-9][0-9]*)", str(value or ""))
     if found is None:
@@ -84,6 +84,6 @@ def normal_digest(value: object) -> str | None:
 
 
 def normal_modifiers(value: object) -> str:
-    """Return how RUNTIME prints re_modifiers: the words it recognised, in its own order."""
+    """Return how RUNTIME prints re_modifiers: the known words, in its own order."""
     words = [word.upper() for word in str(value).split(",")] if value is not None else []
     return ",".join(name for name in MODIFIERS if any(word.startswith(name) for word in words))

@@ -1,7 +1,7 @@
-"""When two values, and two sets of rows, are the same. Pure: rows in, differences out.
+"""Compares values, and sets of rows. Pure: rows in, differences out.
 
-Values are compared by what they mean to ProxySQL (a JSON column by its content, a password by
-verification, a variable by its kind), never by rewriting either side first.
+Values are compared by their meaning to ProxySQL: a JSON column by its content, a password by
+verification, a variable by its kind. Neither side is rewritten first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from proxyctl.state.row import KEEP, DesiredRow, Key, Row, Rows
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One row in which a layer differs from what it should hold.
+    """One row that a layer holds otherwise than desired.
 
     Shape: `current` None means that the row is missing in the layer, `desired` None that it should
     not be there. `columns` are the positions that differ, for a row present on both sides.
@@ -38,7 +38,7 @@ def differences(
     *,
     ignored: frozenset[str] = frozenset(),
 ) -> Iterator[Difference]:
-    """Yield the desired rows that `current` lacks or holds otherwise; deletions are not found."""
+    """Yield the desired rows that `current` lacks or holds otherwise, but no deletions."""
     skip = frozenset(layout.index[name] for name in ignored if name in layout.index)
     for key, row in desired:
         found = current.get(key)
@@ -53,7 +53,7 @@ def differences(
 
 
 def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, ...]:
-    """Return the positions in which the rows mean different things. KEEP agrees with anything."""
+    """Return the positions in which the rows differ in meaning. KEEP equals anything."""
     if layout.table.prefix is not None:
         return () if same_variable(str(current[0]), current[1], desired[1]) else (1,)
     return tuple(
@@ -64,7 +64,7 @@ def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, .
 
 
 def same_cell(layout: Layout, position: int, one: Value, other: Value) -> bool:
-    """Return whether two values of a column of this table mean the same to ProxySQL."""
+    """Return whether two values of a column mean the same to ProxySQL."""
     column = layout.columns[position]
     if column.secret and column.is_listed and isinstance(one, str) and isinstance(other, str):
         return same_password(layout.name, one, other)
@@ -72,7 +72,7 @@ def same_cell(layout: Layout, position: int, one: Value, other: Value) -> bool:
 
 
 def same(column: Column, one: Value, other: Value) -> bool:
-    """Return whether two values of a column that is no password mean the same to ProxySQL."""
+    """Return whether two values of a column without passwords mean the same to ProxySQL."""
     if one == other and type(one) is type(other):
         return True
     if one is None or other is None:
@@ -109,20 +109,20 @@ def same_variable(name: str, one: Value, other: object) -> bool:
 
 
 def canonical_variable(name: str, value: object) -> str:
-    """Return the text that RUNTIME shows for a variable, as far as its own text decides that.
+    """Return the text that RUNTIME shows for a variable, apart from effects of other variables.
 
-    NULL and `(null)` are ''. Names of character sets and collations come in small letters: RUNTIME
-    shows them as they were written, and their case means nothing.
+    NULL and `(null)` are ''. Names of character sets and collations are lower-cased: RUNTIME shows
+    them as written, and their case has no meaning.
     """
     return canonical(name, "" if value is None else str(value))
 
 
 def fold_users(layout: Layout, rows: Rows) -> Rows:
-    """Return user rows with the two halves of a user joined where they agree elsewhere.
+    """Return user rows with the halves of a user joined, if they agree elsewhere.
 
-    RUNTIME always holds halves, MEMORY after SAVE ... TO MEMORY as well: (u, backend 1, frontend 0)
-    and (u, backend 0, frontend 1) mean what the one row (u, 1, 1) means. Shape: keyed by
-    (username, backend); a joined user stands under (username, 1).
+    RUNTIME always holds halves, as does MEMORY after SAVE ... TO MEMORY: (u, backend 1, frontend 0)
+    and (u, backend 0, frontend 1) mean the same as the row (u, 1, 1). Shape: keyed by (username,
+    backend); a joined user has the key (username, 1).
     """
     backend, frontend = layout.index["backend"], layout.index["frontend"]
     folded: Rows = {}

@@ -23,7 +23,7 @@ Node = tuple[Value, Value]
 
 
 def node_text(node: Node) -> str:
-    """Return `db1:3306`; the path alone for a Unix socket."""
+    """Return `db1:3306`, or the path of a Unix socket."""
     host, port = node
     return f"{host}:{port}" if port else str(host)
 
@@ -40,9 +40,9 @@ FAMILY_TABLES = (
 class Family:
     """One monitored family.
 
-    `discovers` tells whether the monitor adds nodes that nobody configured; `also` are the kinds of
-    other rows that claim hostgroups of it. The last three are those columns of its row; they do not
-    tell one family from another.
+    `discovers`: the monitor adds nodes that nobody configured. `also`: the kinds of other rows that
+    claim its hostgroups. The last three fields are columns of its row, and not part of its
+    identity.
     """
 
     kind: str
@@ -67,8 +67,8 @@ def families_in(
 ) -> list[Family]:
     """Return the families that the rows of these tables define.
 
-    Rows of different tables may name one hostgroup, since ProxySQL checks each table alone. Two
-    monitors place its nodes then, and such rows make one family.
+    ProxySQL checks each table alone, so rows of two tables may name one hostgroup. Two monitors
+    place its nodes then; such rows make one family.
     """
     found: list[Family] = []
     for name in FAMILY_TABLES:
@@ -108,7 +108,7 @@ def _number(row: Row, position: int | None, default: int) -> int:
 
 
 def _without_overlap(families: Iterable[Family]) -> list[Family]:
-    """Join the families that share a hostgroup. The first of them names what they become."""
+    """Join the families that share a hostgroup. The first one names the result."""
     result: list[Family] = []
     for family in families:
         joined = family
@@ -132,7 +132,7 @@ def monitored(desired: Iterable[Family], runtime: Iterable[Family]) -> list[Fami
 
 @dataclass(frozen=True)
 class ServerColumns:
-    """Where the columns that matter here stand in a mysql_servers row."""
+    """The positions of columns in a row of mysql_servers."""
 
     hostgroup: int
     hostname: int
@@ -148,7 +148,7 @@ class ServerColumns:
         return cls(*(layout.index[name] for name in names))
 
     def node(self, row: DesiredRow) -> Node:
-        """Return the node a row is about."""
+        """Return the node of a row."""
         return (row[self.hostname], row[self.port])  # type: ignore[return-value]
 
     def is_off(self, row: DesiredRow) -> bool:
@@ -160,23 +160,23 @@ class ServerColumns:
         return takes_queries(row[self.status], row[self.weight], row[self.max_connections])
 
     def election(self, row: Row) -> tuple[Value, ...]:
-        """Return what the Galera monitor chooses writers by; the highest wins."""
+        """Return the sort key by which the Galera monitor elects writers; the highest wins."""
         return (row[self.weight], row[self.hostname], row[self.port])
 
 
 def takes_queries(status: Value, weight: Value, max_connections: Value) -> bool:
     """Return whether ProxySQL sends new queries to such a server. Source: ProxySQL 2.7.1, run.
 
-    One of weight 0 is never chosen, and one without connections gets none.
+    A server of weight 0 is never chosen; one with max_connections 0 gets no connection.
     """
     return str(status).upper() == "ONLINE" and weight != 0 and max_connections != 0
 
 
 def place_of(families: Iterable[Family]) -> Callable[[Key], Key]:
-    """Return a function from a server's key to what stays the same when the monitor moves it.
+    """Return a function from the key of a server to an identity that a move does not change.
 
-    That is family and node inside a family, where one node may have several rows, and the key
-    itself elsewhere.
+    Inside a family this is family and node: one node may have several rows. Elsewhere it is the
+    key.
     """
     in_family = by_hostgroup(families)
 
@@ -193,16 +193,17 @@ def by_hostgroup(families: Iterable[Family]) -> dict[Value, Family]:
 
 
 def main_hostgroup(family: Family, configured: Iterable[object]) -> Value:
-    """Return the hostgroup whose row counts where the node stands in one that no file names."""
+    """Return the hostgroup whose row holds for a node in a hostgroup that no file names."""
     found = cast("Iterable[int]", configured)
     return min(found, key=lambda hostgroup: (hostgroup != family.writer, hostgroup))
 
 
 def drain_columns(columns: ServerColumns, row: Row) -> frozenset[int]:
-    """Return the columns by which a row lets no new connection to its server; none where it does.
+    """Return the columns by which a row drains its server; empty if it does not.
 
-    A node of a Galera family is drained by its limit, and weighs nothing lest the monitor make it
-    the writer. Any other server is drained by its status, which the Galera monitor would undo.
+    A node of a Galera family is drained by max_connections 0, and has weight 0 so that the monitor
+    does not make it the writer. Any other server is drained by its status, which the Galera monitor
+    would undo.
     """
     found: set[int] = set()
     if str(row[columns.status]).upper() == "OFFLINE_SOFT":
@@ -213,12 +214,17 @@ def drain_columns(columns: ServerColumns, row: Row) -> frozenset[int]:
 
 
 def is_drained_by_limit(columns: ServerColumns, row: DesiredRow) -> bool:
-    """Return whether a row lets no new connection to its server as a node of Galera is drained."""
+    """Return whether a row drains its server in the way of a Galera node."""
     return row[columns.weight] == 0 and row[columns.max_connections] == 0
 
 
 def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> frozenset[Node]:
-    """Return the drained nodes: RUNTIME alone shows them so, on all their rows."""
+    """Return the drained nodes: RUNTIME alone shows them so, on all their rows.
+
+    Of a table other than that of servers: none.
+    """
+    if layout.table.role is not Role.SERVERS:
+        return frozenset()
     columns = ServerColumns.of(layout)
 
     def nodes(rows: Rows, *, open_only: bool) -> set[Node]:
@@ -234,43 +240,10 @@ def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> fr
     return frozenset(shown & nodes(memory, open_only=True) & nodes(disk, open_only=True))
 
 
-def undrained(
-    layout: Layout, runtime: Rows, memory: Rows, disk: Rows, families: Iterable[Family]
-) -> Rows:
-    """Return RUNTIME as it would be without its drained nodes, with MEMORY's help.
-
-    A drain is no configuration: what is exported or restored of RUNTIME must not make it one.
-    """
-    if layout.table.role is not Role.SERVERS:
-        return runtime
-    drained = drained_nodes(layout, runtime, memory, disk)
-    if not drained:
-        return runtime
-    columns, in_family = ServerColumns.of(layout), by_hostgroup(families)
-    # The monitor may have placed a node where no row of MEMORY has it.
-    in_same_family = {
-        (in_family[row[columns.hostgroup]], columns.node(row)): row
-        for row in memory.values()
-        if row[columns.hostgroup] in in_family
-    }
-    result = dict(runtime)
-    for key, row in runtime.items():
-        node = columns.node(row)
-        known = memory.get(key)
-        if known is None and row[columns.hostgroup] in in_family:
-            known = in_same_family.get((in_family[row[columns.hostgroup]], node))
-        if node in drained and known is not None:
-            held = drain_columns(columns, row)
-            result[key] = tuple(
-                known[position] if position in held else cell for position, cell in enumerate(row)
-            )
-    return result
-
-
 def without_shunning(columns: ServerColumns, row: Row, memory: Row | None = None) -> Row:
-    """Return a row of RUNTIME with the status that it is configured with.
+    """Return a row of RUNTIME with its configured status.
 
-    A SHUNNED server is one that is unwell just now, unless `memory`, its row there, says so too.
+    SHUNNED is a passing state, unless `memory`, the row in MEMORY, has it too.
     """
     if not str(row[columns.status]).upper().startswith("SHUNNED"):
         return row

@@ -1,19 +1,19 @@
 """A layer of an instance as configuration rows: what `export` writes. Pure.
 
-RUNTIME is not configuration: users stand in halves, inactive rows are missing, the monitor has
-moved nodes, texts are normalised. Where a MEMORY row explains what RUNTIME shows, or why RUNTIME
-does not show it, that row is exported; what RUNTIME holds otherwise is exported as RUNTIME has it.
-So with three equal layers the export of any of them plans to nothing, and otherwise exactly the
-layers that differ show. Rows that our files cannot say are named in `left_out`.
+RUNTIME is not configuration: users are split into halves, inactive rows are missing, the monitor
+has moved nodes, texts are normalised. If a MEMORY row explains what RUNTIME shows, or why RUNTIME
+does not show it, that row is exported; any other row of RUNTIME is exported as it is. So with three
+equal layers the export of any of them plans to nothing; otherwise exactly the differing layers
+show. `left_out` names the rows that files cannot express.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from proxyctl.catalog import NO_ADDITIONS, Additions, Layout, Role, Value, Version
+from proxyctl.catalog import NO_ADDITIONS, Additions, Layout, Role, Version
 from proxyctl.catalog.variable_rules import CHARSET_PAIR, is_out_of_reach
 from proxyctl.catalog.variables import (
     READ_ONLY,
@@ -22,7 +22,15 @@ from proxyctl.catalog.variables import (
     is_secret_variable,
 )
 from proxyctl.state.compare import canonical_variable, differing, fold_users
-from proxyctl.state.families import Family, ServerColumns, by_hostgroup, without_shunning
+from proxyctl.state.families import (
+    Family,
+    Node,
+    ServerColumns,
+    by_hostgroup,
+    place_of,
+    with_cells,
+    without_shunning,
+)
 from proxyctl.state.passwords import hashed_password
 from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, Secret, sorted_keys
 from proxyctl.state.runtime import ignored_rows, runtime_image
@@ -39,11 +47,10 @@ class Exported:
     """What one export writes.
 
     Shape: `tables` by catalogue name, rows sorted by key, empty tables left out. `variables` are
-    written; `local` ones are comments, and so are `secrets`, without their values. `left_out`:
-    rows of `tables`, by table and key, that stand in our files as comments, with the reason.
-    `refused`: variables that do so. `places`: where a row (by table and key) or a variable (by
-    "variables" and name) stands in the file that was imported. `additions`: what the instance has
-    beyond its version.
+    written; `local` and `secrets` become comments, secrets without their values. `left_out`: rows
+    of `tables`, by table and key, that become comments, with the reason; `refused`: variables that
+    do. `places`: the place of a row (by table and key) or a variable (by "variables" and name) in
+    an imported file. `additions`: what the instance has beyond its version.
     """
 
     version: Version
@@ -59,34 +66,40 @@ class Exported:
     places: dict[tuple[str, Key], str] = field(default_factory=dict)
 
     def leave_out(self, table: str, rows: Mapping[Key, str]) -> None:
-        """Note rows that become comments, with the reasons; the first one holds. Changes: self."""
+        """Note rows that become comments; the first reason counts. Changes: self."""
         self.left_out[table] = {**rows, **self.left_out.get(table, {})}
 
 
 def from_runtime(
-    layout: Layout, runtime: Rows, memory: Rows, families: Iterable[Family] = ()
+    layout: Layout,
+    runtime: Rows,
+    memory: Rows,
+    families: Iterable[Family] = (),
+    drained: Collection[Node] = (),
 ) -> Rows:
-    """Return RUNTIME rows folded back into configuration, with MEMORY's help."""
+    """Return RUNTIME rows folded back into configuration, with MEMORY's help.
+
+    `drained` nodes are exported as MEMORY has them.
+    """
     is_users = "frontend" in layout.index
     rows = fold_users(layout, runtime) if is_users else runtime
     known = fold_users(layout, memory) if is_users else memory
     if layout.name in ("mysql_servers", "pgsql_servers"):
-        return _servers(layout, rows, known, list(families))
+        return _servers(layout, rows, known, list(families), drained)
     image = runtime_image(layout, dict(known))
     result: Rows = {}
     for key, row in rows.items():
         explained = key in image and not differing(layout, row, image[key])
         result[key] = known[key] if explained else row
-    # Switched off, or passed over by the LOAD: nothing at RUNTIME could tell of them.
+    # Inactive, or ignored by the LOAD: RUNTIME does not show them.
     unseen = {key: row for key, row in known.items() if key not in result and key not in image}
     return result | unseen
 
 
 def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[Key, str]:
-    """Return the rows of a layer that ProxySQL does not work with, and why not.
+    """Return the rows of a layer that ProxySQL does not use, with the reason.
 
-    At RUNTIME these are the MEMORY rows that it does not show; one that it still shows from an
-    earlier LOAD is at work.
+    For RUNTIME these are MEMORY rows that RUNTIME does not show.
     """
     if layer is not Layer.RUNTIME:
         return ignored_rows(layout, rows)
@@ -95,55 +108,43 @@ def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[
     return {key: text for key, text in ignored_rows(layout, known).items() if key not in live}
 
 
-def _servers(layout: Layout, runtime: Rows, memory: Rows, families: list[Family]) -> Rows:
-    columns = ServerColumns.of(layout)
+def _servers(
+    layout: Layout, runtime: Rows, memory: Rows, families: list[Family], drained: Collection[Node]
+) -> Rows:
+    """Return the servers without the placement by the monitor, and without drains."""
+    columns, place, in_family = ServerColumns.of(layout), place_of(families), by_hostgroup(families)
+    live = {key: row for key, row in runtime.items() if not columns.is_off(row)}
+    standing = {place(key): row for key, row in reversed(live.items())}
+    configured = set(map(place, memory))
     result: Rows = {}
-    family_of = by_hostgroup(families)
-    standing: dict[tuple[int, Value, Value], Row] = {}
-    for key, row in runtime.items():
-        if columns.is_off(row):
-            continue
-        family = family_of.get(row[columns.hostgroup])
-        if family is None:
+    for key, row in live.items():
+        is_shown = standing[place(key)] is row and place(key) not in configured
+        if key[0] not in in_family or is_shown:
             result[key] = without_shunning(columns, row, memory.get(key))
-        else:
-            standing.setdefault((id(family), *columns.node(row)), row)
-    explained = set()
     for key, row in memory.items():
-        family = family_of.get(row[columns.hostgroup])
-        place = (id(family), *columns.node(row))
-        if family is not None and place in standing:
-            explained.add(place)
-            placed = runtime.get(key, standing[place])
-            cells = list(placed)
-            cells[columns.hostgroup] = row[columns.hostgroup]
-            cells[columns.status] = row[columns.status]
-            if placed[columns.max_connections] == 0:
-                cells[columns.max_connections] = row[columns.max_connections]
-            result[key] = tuple(cells)
-    for place, row in standing.items():
-        if place not in explained:
-            result[layout.key_of(row)] = without_shunning(columns, row)
-    switched_off = {
-        key: row for key, row in memory.items() if key not in result and columns.is_off(row)
-    }
-    return result | switched_off
+        is_drained = columns.node(row) in drained
+        if key[0] in in_family and place(key) in standing:
+            placed = live.get(key, standing[place(key)])
+            kept = {position: row[position] for position in (columns.hostgroup, columns.status)}
+            result[key] = row if is_drained else with_cells(placed, kept)
+        elif (is_drained and key in live) or (key not in result and columns.is_off(row)):
+            result[key] = row
+    return result
 
 
 def sorted_rows(rows: Mapping[Key, AnyRow]) -> list[AnyRow]:
-    """Return the rows by key: numbers before text, so that a file reads and diffs well."""
+    """Return the rows sorted by key, numbers before text."""
     return [rows[key] for key in sorted_keys(rows)]
 
 
 def with_secrets(
     exported: Exported, layout: Layout, rows: Iterable[DesiredRow], secrets: str
 ) -> list[DesiredRow]:
-    """Return rows with their secrets as `hash` or `clear` asks; those without any unchanged.
+    """Return rows with their secrets as hashes, or unchanged for `clear`.
 
-    Clear text becomes a native hash for MySQL, and is left out for PostgreSQL: whether ProxySQL can
-    log in at a backend with a hash depends on how the backend stores it, which nobody knows here.
-    A secret elsewhere, such as a second password in the attributes of a user, is left out as well.
-    Changes: exported.warnings.
+    Clear text becomes a native hash for MySQL, and is left out for PostgreSQL: there a hash works
+    only if the backend stores the same kind. A secret in another column, such as a second password
+    in the attributes of a user, is left out as well. Changes: exported.warnings.
     """
     if secrets != "hash" or not _may_hold_secrets(layout):
         return list(rows)
@@ -151,7 +152,7 @@ def with_secrets(
 
 
 def _with_hashes(exported: Exported, layout: Layout, row: DesiredRow) -> DesiredRow:
-    """Return the row with a hash in the place of its password. Changes: exported.warnings."""
+    """Return the row with a hash instead of its password. Changes: exported.warnings."""
     cells = list(row)
     for position, cell in enumerate(row):
         if not isinstance(cell, str) or not is_secret(layout, position, cast("Row", row)):
@@ -171,7 +172,7 @@ def _with_hashes(exported: Exported, layout: Layout, row: DesiredRow) -> Desired
 
 
 def without_secrets(layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
-    """Return the rows without what is secret, or would be if it were not empty."""
+    """Return the rows without their secret columns."""
     if not _may_hold_secrets(layout):
         return rows
     secret = {n for n, column in enumerate(layout.columns) if column.secret}
@@ -185,14 +186,14 @@ def without_secrets(layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
 
 
 def _may_hold_secrets(layout: Layout) -> bool:
-    """Return whether `is_secret` may hold of a row that came by no reference."""
+    """Return whether rows of this table may hold secrets without a reference."""
     return layout.table.role is Role.USERS or any(column.secret for column in layout.columns)
 
 
 def without_references(
     exported: Exported, layout: Layout, rows: Iterable[DesiredRow]
 ) -> list[DesiredRow]:
-    """Return rows of files without what came by a reference, but for keys and passwords.
+    """Return rows of files without values from references, except keys and passwords.
 
     Changes: exported.warnings.
     """
@@ -218,10 +219,10 @@ def export_variables(
     keeps_defaults: bool = False,
     keeps_local: bool = False,
 ) -> None:
-    """Sort variables into those to write and those to mention as comments.
+    """Sort variables into written ones and comments.
 
-    `keeps_defaults`: also write what equals the default (a file says so). `keeps_local`: also write
-    what is local to an instance, or takes effect at a restart only. Changes: exported.
+    `keeps_defaults`: also write values equal to the default. `keeps_local`: also write variables
+    that are local to an instance or need a restart. Changes: exported.
     """
     held = sorted(rows, key=lambda row: str(row[0]))
     texts = {str(name): canonical_variable(str(name), value) for name, value in held}
@@ -255,5 +256,5 @@ def export_variables(
 
 
 def environment_name(variable: str) -> str:
-    """Return the environment variable that an export proposes for a secret variable."""
+    """Return the name of the environment variable that an export proposes for a secret."""
     return variable.upper().replace("-", "_")

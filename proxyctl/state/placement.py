@@ -1,4 +1,4 @@
-"""Which rows a LOAD of MYSQL SERVERS takes, so that the monitor's placement stays as it is.
+"""The rows that a LOAD of MYSQL SERVERS takes, so that the placement by the monitor stays.
 
 Publishing the configured rows would make every node of a Galera family a writer at once, empty its
 reader hostgroup and cut its connections until the monitor's next check. Pure.
@@ -67,8 +67,9 @@ def with_successors(
 ) -> Rows:
     """Return the placed rows with a new writer for every one of a Galera family that leaves.
 
-    Left alone, the writer hostgroup would have no ONLINE node until the monitor's next check, and
-    then the reader hostgroup none. The node it will choose takes the place of the one that leaves.
+    Otherwise the writer hostgroup would have no ONLINE node until the next check of the monitor,
+    and then the reader hostgroup none. The node that the monitor would elect takes the place at
+    once.
     """
     columns, result = ServerColumns.of(layout), dict(placed)
     for family in families:
@@ -179,13 +180,11 @@ def _place_configured(
 def _galera_status(
     columns: ServerColumns, family: Family, row: Row, staying: Iterable[Row]
 ) -> Value:
-    """Return the status to load; `staying` has the RUNTIME rows of all nodes that stay.
+    """Return the status to load. `staying`: the RUNTIME rows of all nodes that stay.
 
-    SHUNNED is loaded as such only where the monitor mends it.
-
-    That is while the node serves elsewhere, and where it waits to be writer beside another one:
-    between two checks it may stand nowhere else, and ONLINE it would be a second writer. Any other
-    loaded SHUNNED would stay for ever.
+    SHUNNED is loaded only if the monitor will end it: the node serves elsewhere, or waits beside
+    another writer. (Between two checks such a node may have no other row, and ONLINE it would be a
+    second writer.) Any other loaded SHUNNED would stay.
     """
     status = str(row[columns.status]).upper()
     if status != "SHUNNED":

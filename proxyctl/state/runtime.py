@@ -1,9 +1,8 @@
-"""What RUNTIME shows after a LOAD of given MEMORY rows.
+"""The rows that RUNTIME shows after a LOAD of given MEMORY rows.
 
-RUNTIME is not a copy: rows are dropped, split and normalised without a word. Comparing RUNTIME with
-this image, and not with the rows, is what keeps a plan quiet when nothing is wrong.
-Source: ProxySQL 2.7.1, read from its source and checked on a running server; monitored hostgroup
-families are not handled here but in `families`.
+RUNTIME is not a copy: a LOAD drops, splits and normalises rows silently. A plan compares RUNTIME
+with this image instead of the MEMORY rows. Source: ProxySQL 2.7.1, read from its source and checked
+on a running server; monitored hostgroup families are not handled here but in `families`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ MAX_CLIENT_ADDR = 45
 
 
 UNSET_NUMBER = -1
-"""How ProxySQL holds NULL in a number of a rule; other negative numbers stay as they are."""
+"""How ProxySQL stores NULL in a numeric column of a rule."""
 
 
 _UNCHANGED = frozenset(
@@ -50,7 +49,7 @@ PASTED = {
     "scheduler": ('"', ("filename", "arg1", "arg2", "arg3", "arg4", "arg5")),
     "restapi_routes": ("'", ("method", "uri", "script", "comment")),
 }
-"""Columns that ProxySQL pastes between quotes, unescaped, into the SQL of the runtime table."""
+"""Columns that ProxySQL copies between quotes, unescaped, into the SQL of the runtime table."""
 
 
 def is_copied(layout: Layout) -> bool:
@@ -92,7 +91,7 @@ def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
 def still_secret(
     image: Iterable[tuple[Key, DesiredRow]], rows: Mapping[Key, DesiredRow]
 ) -> Iterator[tuple[Key, DesiredRow]]:
-    """Yield the rows of the image; what is secret in `rows` is so in them, whatever became of it.
+    """Yield the rows of the image; a cell that is secret in `rows` stays secret.
 
     Shape: `rows` has every key of the image.
     """
@@ -105,7 +104,7 @@ def still_secret(
 
 
 def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
-    """Yield what RUNTIME shows of variables, where the rows decide it.
+    """Yield the variables that RUNTIME shows, if the rows alone decide it.
 
     They do not where ProxySQL shows no row, nor for a character set that does not fit its
     collation: which of them wins depends on what RUNTIME held before. Shape: the rows are in the
@@ -118,7 +117,7 @@ def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
             shown[name] = canonical_variable(name, visible)
             shown.update(taken_along(name, shown[name], shown))
     for checksum, diffs in DIFFS_BY_CHECKSUM.items():
-        # Also where the count stands behind its checksum: it is refused then.
+        # Also if the count comes after its checksum: ProxySQL refuses it then.
         if shown.get(checksum) == "false":
             shown[diffs] = "0"
     yield from (((name,), (name, shown[name])) for (name,) in rows if name in shown)
@@ -205,7 +204,7 @@ def client_addr_problem(value: object) -> str | None:
 
 
 def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:
-    """Arguments end at the first NULL."""
+    """Return the row of a job: arguments end at the first NULL."""
     positions = [layout.index[f"arg{number}"] for number in range(1, 6)]
     ends = next((n for n, position in enumerate(positions) if row[position] is None), 5)
     cells = list(row)
@@ -215,7 +214,7 @@ def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:
 
 
 def _pasted(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
-    """A row with such a quote is at work, and never shown; nor is what two quotes become said."""
+    """Yield the rows without such a quote. A row with one works, but is not shown as it is."""
     yield from ((key, row) for key, row in rows.items() if not columns_with_quote(layout, row))
 
 
@@ -228,16 +227,16 @@ def columns_with_quote(layout: Layout, row: Sequence[object]) -> list[str]:
 
 
 def _hostgroups(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
-    """Yield the rows of a family table without those that ProxySQL ignores at LOAD."""
+    """Yield the rows of a family table that a LOAD does not ignore."""
     taken = clashing_writers(layout, rows.values())
     writer = layout.index["writer_hostgroup"]
     yield from ((key, row) for key, row in rows.items() if row[writer] not in taken)
 
 
 def ignored_rows(layout: Layout, rows: Mapping[Key, Sequence[Value]]) -> dict[Key, str]:
-    """Return the rows that a LOAD passes over, or that RUNTIME never shows, each with the reason.
+    """Return the rows that a LOAD ignores, or that RUNTIME never shows, each with the reason.
 
-    Rows that are switched off are not among them: that is what their row says.
+    Inactive rows are not among them.
     """
     name, index = layout.name, layout.index
     if is_copied(layout) or layout.table.prefix is not None:
@@ -288,8 +287,8 @@ def _why_no_rule(index: Mapping[str, int], row: Sequence[Value]) -> str | None:
 def clashing_writers(layout: Layout, rows: Iterable[Sequence[object]]) -> set[object]:
     """Return the hostgroups that have another role than writer in any row of a family table.
 
-    A row whose writer hostgroup is one of them is ignored at LOAD, whichever comes first: of (1,2)
-    and (2,1) nothing is left. Other clashes are not looked for.
+    A LOAD ignores a row whose writer hostgroup is one of them, in any order: of (1,2) and (2,1)
+    neither is loaded. ProxySQL checks no other clashes.
     """
     roles = [
         position

@@ -1,7 +1,7 @@
-"""How the servers at RUNTIME compare with those that are wanted. Pure.
+"""Compares the servers at RUNTIME with the desired ones. Pure.
 
-Inside a family the monitor decides where a node stands, so membership and attributes count there;
-elsewhere rows are compared exactly.
+Inside a family the monitor places the nodes, so only membership and attributes count there.
+Elsewhere rows are compared exactly.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 
 
 def _same_status(current: object, desired: object) -> bool:
-    """Return whether a RUNTIME status agrees with a configured one.
+    """Return whether a status at RUNTIME agrees with a configured one.
 
-    ProxySQL itself gives an ONLINE server SHUNNED, and takes it back.
+    ProxySQL itself changes ONLINE to SHUNNED and back.
     """
     one, other = str(current).upper(), str(desired).upper()
     return one == other or (one.startswith("SHUNNED") and other in ("ONLINE", "SHUNNED"))
@@ -36,10 +36,7 @@ def _same_status(current: object, desired: object) -> bool:
 
 @dataclass
 class ServersVerdict:
-    """How RUNTIME servers compare with the desired ones.
-
-    `discovered` are nodes the monitor added, which are left alone.
-    """
+    """The result. `discovered`: nodes that the monitor added, which are left alone."""
 
     differences: list[Difference]
     discovered: list[Node]
@@ -47,7 +44,7 @@ class ServersVerdict:
 
 @dataclass
 class _Servers(Generic[AnyRow]):
-    """Server rows on the two sides of the line: those of families by family and node, and others.
+    """Server rows, those of families apart from all others.
 
     Shape: `outside` by key; `nodes` with every row of a node in its family, and its key.
     """
@@ -71,7 +68,7 @@ def _divided(
 
 @dataclass(frozen=True)
 class _Comparison:
-    """What both ways of comparing have to know. `is_owned` answers for rows of no file."""
+    """The parameters of a comparison. `is_owned` decides about rows in no file."""
 
     layout: Layout
     columns: ServerColumns
@@ -137,7 +134,7 @@ def _outside_families(
     current: Rows,
     wanted: Mapping[Key, DesiredRow],
 ) -> Iterator[Difference]:
-    """Yield every difference of rows that stay where the files put them."""
+    """Yield the differences of rows outside families."""
     for key, row in current.items():
         if key not in wanted and comparison.is_owned(key):
             yield Difference(key, row, None)
@@ -158,7 +155,7 @@ def _compare_node(
     wanted: list[tuple[Key, DesiredRow]],
     verdict: ServersVerdict,
 ) -> None:
-    """Compare one node of a family: it must stand somewhere, with the configured attributes.
+    """Compare one node of a family: it must be present, with the configured attributes.
 
     Changes: verdict.
     """
@@ -184,7 +181,7 @@ def _foreign_node(
     rows: list[tuple[Key, Row]],
     verdict: ServersVerdict,
 ) -> None:
-    """Judge a node that stands in a family and in no file. Changes: verdict."""
+    """Judge a node of a family that is in no file. Changes: verdict."""
     family, node = place
     if family.discovers:
         verdict.discovered.append(node)

@@ -1,8 +1,8 @@
-"""The only place where SQL is made: literals, and the statements for one table.
+"""The only place that makes SQL: literals, and the statements for one table.
 
 ProxySQL's admin interface is SQLite behind the MySQL protocol: a quote is doubled, a backslash is
 an ordinary character, and only the first statement of a text runs. Names come from the catalogue or
-from the instance's own schema; values only through `literal`.
+from the schema of the instance, values only through `literal`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from proxyctl.state.row import Key, Layer, Row, Secret
 from proxyctl.text import CONTROL
 
 MAX_STATEMENT = 1_000_000
-"""Longest statement in characters. Above 16 MB ProxySQL's answer is out of step; 1 MB is plenty."""
+"""The longest statement in characters. Above 16 MB ProxySQL loses the protocol."""
 
 
 BATCH_ROWS = 1000
@@ -36,9 +36,9 @@ NUL = "a NUL character cannot be stored in ProxySQL"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement and, beside it, the text that may be shown: secrets are masked by field.
+    """One statement, and a function that returns it with its secrets masked, field by field.
 
-    `mask` makes that text when somebody wants to see it; most statements are never shown.
+    Most statements are never shown, so the masked text is made on demand.
     """
 
     sql: str
@@ -46,7 +46,7 @@ class Statement:
 
     @property
     def masked(self) -> str:
-        """The statement as it may be shown."""
+        """The statement with its secrets masked."""
         return self.mask()
 
     @classmethod
@@ -75,9 +75,9 @@ _NOT_FOR_CLIENTS = re.compile(rf"[{CONTROL}]+|\\+(?=')")
 
 
 def for_clients(statement: str) -> str:
-    """Return a statement on one line, as it may be shown, and sent by the `mysql` client.
+    """Return a statement on one line that a terminal can show and the `mysql` client can send.
 
-    What that client or a terminal takes otherwise stands in literals only, and becomes `char()`.
+    Characters that either of them would change stand in literals only, and become `char()`.
     """
 
     def spelled(found: re.Match[str]) -> str:
@@ -87,7 +87,7 @@ def for_clients(statement: str) -> str:
 
 
 def table_name(layout: Layout, layer: Layer) -> str:
-    """Return how the table is called in that layer."""
+    """Return the name of the table in a layer."""
     name = layout.table.sql_name
     match layer:
         case Layer.MEMORY:
@@ -115,10 +115,10 @@ def _shown(layout: Layout, position: int, row: Row) -> str:
 
 
 def is_secret(layout: Layout, position: int, row: Row) -> bool:
-    """Return whether the field must never be shown. For variables it depends on the name.
+    """Return whether the field must never be shown. For variables this depends on the name.
 
-    What came by a reference is a secret in every column but those of the key: they name the row.
-    So are the attributes of a user with a second password in them, as ProxySQL 3.0 takes it.
+    A value from a reference is a secret in every column outside the key, which names the row. So
+    are the attributes of a user that hold a second password (ProxySQL 3.0).
     """
     if isinstance(row[position], Secret) and position not in layout.key_index:
         return True
@@ -130,7 +130,7 @@ def is_secret(layout: Layout, position: int, row: Row) -> bool:
 
 
 def _holds_second_password(attributes: str) -> bool:
-    """Return whether the key is in the text, as it is or with escapes of JSON in it."""
+    """Return whether the text has the key, plain or with JSON escapes."""
     if _SECOND_PASSWORD in attributes:
         return True
     try:
@@ -148,7 +148,7 @@ def _condition(layout: Layout, key: Key) -> str:
 
 
 def _chunks(parts: Iterable[str], limit: int) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield runs of parts that stay below `limit` characters, and where each begins and ends."""
+    """Yield runs of parts below `limit` characters, each with its first and last position."""
     run: list[str] = []
     length = start = end = 0
     for part in parts:
@@ -163,7 +163,7 @@ def _chunks(parts: Iterable[str], limit: int) -> Iterator[tuple[int, int, list[s
 
 
 def inserts(layout: Layout, rows: Iterable[Row]) -> Iterator[Statement]:
-    """Yield multi-row INSERTs. Plain INSERT: a REPLACE would delete other rows without a word."""
+    """Yield multi-row INSERTs. No REPLACE: it would delete other rows silently."""
     given = list(rows)
     names = ", ".join(map(quoted_name, layout.names))
     head = f"INSERT INTO {layout.table.sql_name} ({names}) VALUES "
@@ -179,9 +179,9 @@ def inserts(layout: Layout, rows: Iterable[Row]) -> Iterator[Statement]:
 
 
 def _row_literals(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield each row as a parenthesis of literals.
+    """Yield each row as literals in parentheses.
 
-    They are made column by column: rows are many, and the cells of a column mostly of one kind.
+    They are made column by column, which is faster: the cells of a column mostly share one type.
     """
     for start in range(0, len(rows), BATCH_ROWS):
         columns = zip(*rows[start : start + BATCH_ROWS], strict=True)
@@ -193,7 +193,7 @@ def _literals(cells: tuple[Value, ...]) -> Sequence[str]:
     """Return what `literal` returns for each of them. Raises like it."""
     kinds = set(map(type, cells))
     if kinds == {str}:
-        # A NUL cannot stand in a literal, so it may stand between them.
+        # A literal cannot contain NUL, so NUL can separate them.
         text = "\0".join(cast("tuple[str, ...]", cells))
         if text.count("\0") >= len(cells):
             raise ValueError(NUL)
@@ -231,13 +231,13 @@ def _in_chunks(layout: Layout, keys: Iterable[Key]) -> Iterator[str]:
 def updates(
     layout: Layout, keys: Iterable[Key], before: Mapping[Key, Row], after: Mapping[Key, Row]
 ) -> Iterator[Statement]:
-    """Yield UPDATEs of the columns in which the rows differ; one for all rows that change alike."""
+    """Yield UPDATEs of the differing columns; rows that change alike share one."""
     alike: dict[object, tuple[tuple[int, ...], list[Key]]] = {}
     for key in keys:
         cells = enumerate(zip(before[key], after[key], strict=True))
         changed = tuple([position for position, (old, new) in cells if old != new])
         row = after[key]
-        # A secret is shown otherwise than the same text elsewhere.
+        # A secret is masked, unlike the same text elsewhere.
         new = tuple([(row[position], is_secret(layout, position, row)) for position in changed])
         alike.setdefault((changed, new), (changed, []))[1].append(key)
     for changed, members in alike.values():
@@ -299,17 +299,17 @@ def _where(layout: Layout) -> str:
 
 
 def mask_literals(sql: str) -> str:
-    """Return the statement with every text literal masked, also one that was cut before its end."""
+    """Return the statement with every text literal masked, also one that is cut off."""
     return re.sub(r"'(?:[^']|'')*(?:'|\Z)", literal(MASK), sql)
 
 
 def transition(
     layout: Layout, before: dict[Key, Row], after: dict[Key, Row]
 ) -> Iterator[Statement]:
-    """Yield the fewest plain statements that turn one set of rows into the other.
+    """Yield the statements that turn one set of rows into the other.
 
-    Deletes come first, so that an UPDATE or INSERT never meets a row that is about to leave. An
-    update that would meet a row of the same UNIQUE value on the way is made as delete and insert.
+    Deletes come first, so that an UPDATE or INSERT does not collide with a row that leaves. An
+    update that would collide with a UNIQUE value on the way becomes a delete and an insert.
     """
     gone = [key for key in before if key not in after]
     changed = [key for key, row in after.items() if key in before and before[key] != row]
@@ -330,8 +330,8 @@ def _clashing(
 ) -> list[Key]:
     """Return the changed rows that take a UNIQUE value which another row has before the updates.
 
-    Each UNIQUE constraint for itself: a hostgroup may well be the writer of one row and the reader
-    of another. NULL is never equal to NULL there.
+    Each UNIQUE constraint counts alone: a hostgroup may be the writer of one row and the reader of
+    another. NULL does not equal NULL.
     """
     found: dict[Key, None] = {}
     for unique in layout.table.unique:

@@ -22,7 +22,7 @@ _ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - what others listen to
 
 
 def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
-    """Yield what would lock us out. `changes`: those of admin_variables at RUNTIME."""
+    """Yield changes that would lock proxyctl out. `changes`: of admin_variables at RUNTIME."""
     before, after = _sides(changes)
     for name, message in (
         ("admin-admin_credentials", _removed_login),
@@ -43,7 +43,7 @@ def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
 
 
 def _sides(changes: Iterable[Difference]) -> tuple[Mapping[str, str], Mapping[str, str]]:
-    """Return the variables that change at RUNTIME, as they are and as they would be."""
+    """Return the changed variables at RUNTIME, before and after."""
     before: dict[str, str] = {}
     after: dict[str, str] = {}
     for change in changes:
@@ -54,7 +54,7 @@ def _sides(changes: Iterable[Difference]) -> tuple[Mapping[str, str], Mapping[st
 
 
 def logins(text: str) -> list[tuple[str, str]]:
-    """Return user and password of each login in a list of them."""
+    """Return user and password of each login in a list such as `admin:admin;app:x`."""
     entries = (entry.partition(":") for entry in text.split(";") if entry)
     return [(name, password) for name, _, password in entries]
 
@@ -78,7 +78,7 @@ def _only_statistics(before: str, after: str, access: Access) -> str | None:
 
 
 def _removed_interface(before: str, after: str, access: Access) -> str | None:
-    """Return that the address in use goes. It may be none of them: an address of a proxy's."""
+    """Return that the address in use goes. It may be a proxy's address, and not listed."""
     if not _is_listened_to(before, access) or _is_listened_to(after, access):
         return None
     place = access.socket or f"{access.host}:{access.port}"
@@ -98,7 +98,7 @@ def _is_listened_to(interfaces: str, access: Access) -> bool:
 
 
 def _is_reached(address: str, host: str) -> bool:
-    """Return whether a connection to `host` may end at `address`. A name may mean any of them."""
+    """Return whether a connection to `host` may end at `address`; a host name may mean any."""
     if address in _ANYWHERE:
         return True
     if host == "localhost":
@@ -112,10 +112,10 @@ def _is_reached(address: str, host: str) -> bool:
 def replaced_logins(
     users: Collection[str], admins: Collection[str], *, before: Collection[str]
 ) -> Iterator[Danger]:
-    """Yield the users whose name is a login of the admin interface, but for those of before.
+    """Yield the users that would have the name of a login of the admin interface.
 
     `users` can log in and `admins` are the logins, once everything is applied; `before`: names
-    that are both at RUNTIME already.
+    that are both at RUNTIME already, which are no change.
     """
     for name in sorted({*users} & {*admins} - {*before}):
         yield Danger(
@@ -126,9 +126,9 @@ def replaced_logins(
 
 
 def blind_monitor(changes: Iterable[Difference], *, is_on: bool) -> Iterator[Danger]:
-    """Yield that the monitor's account is emptied while it is on.
+    """Yield that the monitor would lose its account while it is on.
 
-    `changes`: those of mysql_variables at RUNTIME. `is_on`: whether the monitor is on now.
+    `changes`: of mysql_variables at RUNTIME. `is_on`: whether the monitor is on now.
     """
     before, after = _sides(changes)
     if not (is_on or after.get(_MONITOR_SWITCH) == "true"):

@@ -1,4 +1,4 @@
-"""A transition that a guard does not let happen unasked. Pure."""
+"""Transitions that guards refuse unless they are allowed. Pure."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ FORCE = "--force"
 
 @dataclass(frozen=True, slots=True)
 class Danger:
-    """A transition that a guard does not let happen unasked.
+    """A transition that a guard refuses unless it is allowed.
 
-    `guard` is its key in the section `guards`. `is_certain`: nothing allows it, since the apply
+    `guard`: the key in the section `guards`. `is_certain`: nothing allows it, because the apply
     could not finish.
     """
 
@@ -25,7 +25,7 @@ class Danger:
 
 
 def refusals(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[Refusal]:
-    """Yield the dangers that stop an apply; all of them, so that one look shows the whole."""
+    """Yield all dangers that stop an apply."""
     for danger in dangers:
         if danger.is_certain:
             yield Refusal(danger.guard, danger.message)
@@ -34,7 +34,7 @@ def refusals(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> 
 
 
 def warnings(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[str]:
-    """Yield the dangers that do not stop an apply, since the files or the command line say so."""
+    """Yield the dangers that the files or the command line allow."""
     for danger in dangers:
         action = limits.action(danger.guard)
         if danger.is_certain or action is GuardAction.OFF:

@@ -1,4 +1,4 @@
-"""Guards: too many rows of a table deleted at once, and tables that nothing is left of."""
+"""Guards: too many rows of a table deleted at once, and emptied tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEVER_EMPTIED = frozenset(
 
 
 def deletions(modules: Iterable[ModulePlan], limits: GuardLimits) -> Iterator[Danger]:
-    """Yield the tables that lose too many rows, or all that are at work."""
+    """Yield the tables that lose too many rows, or all active rows."""
     for module in modules:
         for diff in module.diffs.values():
             if diff.layout.table.prefix:
@@ -56,7 +56,7 @@ def _nothing_at_work(layout: Layout, before: int) -> str:
 
 
 def _at_work(layout: Layout, rows: Rows) -> int:
-    """Return how many rows are active; of users those that may log in."""
+    """Return the number of active rows; of users, those that can log in."""
     needed = [layout.index[n] for n in ("active", "frontend") if n in layout.index]
     return sum(1 for row in rows.values() if all(row[position] == 1 for position in needed))
 
@@ -82,15 +82,15 @@ def _present(diff: TableDiff) -> int:
 
 
 def _gone(module: ModulePlan, diff: TableDiff) -> int:
-    """Return how many rows would be lost: a server that moves and a row switched off are not."""
+    """Return the number of lost rows, without moved servers and deactivated rows."""
     table, layout = diff.layout.name, diff.layout
     changes = module.changes
     if not any(change.shown.desired is None for change in changes):
-        return 0  # a first apply has many rows, and takes none away
+        return 0  # such as a first apply, with many rows
     changes = [one for one in changes if one.table == table]
     place = diff.place or _itself
     added = {_node(layout, change.key) for change in changes if change.action == ADD}
-    # A row that is switched off leaves RUNTIME, but nothing is lost.
+    # A deactivated row leaves RUNTIME, but is not lost.
     wanted = diff.desired.rows if diff.desired else ()
     remaining = {place(key) for keys in (wanted, diff.target) for key in keys}
     gone = {
@@ -106,5 +106,5 @@ def _itself(key: Key) -> Key:
 
 
 def _node(layout: Layout, key: Key) -> Key:
-    """Return what stays the same when a server moves to another hostgroup; else the key."""
+    """Return the identity of a server across hostgroups; for other rows the key."""
     return key[1:] if layout.table.role is Role.SERVERS else key

@@ -1,6 +1,6 @@
-"""Guards: hostgroups that lose their last server while something needs them.
+"""Guards: hostgroups that lose their last server while traffic needs them.
 
-Also users, rules and fast routing that turn from a hostgroup with servers to one without.
+Also users, rules and fast routing that change from a hostgroup with servers to one without.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Needs:
-    """What needs hostgroups once everything is applied.
+    """The hostgroups that are needed once everything is applied.
 
     Shape: `writers` are those of the monitored families; `destinations` the hostgroups that rules,
     fast routing and users send traffic to, by table. `names` by number.
@@ -45,12 +45,12 @@ class Needs:
     names: Mapping[int, str]
 
     def shown(self, hostgroup: Value) -> str:
-        """Return the number, and the name that the files give it."""
+        """Return the number of a hostgroup, with its name in the files."""
         name = self.names.get(hostgroup) if isinstance(hostgroup, int) else None
         return f"{hostgroup} ({name})" if name else str(hostgroup)
 
     def of(self, hostgroup: Value) -> dict[str, str]:
-        """Return the guards that a hostgroup without servers concerns, and why."""
+        """Return the guards for a hostgroup without servers, with the reason."""
         found: dict[str, str] = {}
         if hostgroup in self.writers:
             found[LAST_WRITER] = "a writer hostgroup"
@@ -63,7 +63,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Servers:
-    """The servers of RUNTIME, as they are and as the last LOAD leaves them.
+    """The servers at RUNTIME, now and after the last LOAD.
 
     `families`: those whose nodes the monitor places, now and afterwards.
     """
@@ -80,7 +80,7 @@ class Servers:
 
     @property
     def served_afterwards(self) -> frozenset[Value]:
-        """The hostgroups that keep such a server, or get a new one."""
+        """The hostgroups that keep a server that gets queries, or get a new one."""
         columns = ServerColumns.of(self.layout)
         return self._served(
             {
@@ -93,7 +93,7 @@ class Servers:
     def _served(self, rows: Rows) -> frozenset[Value]:
         """Return the hostgroups of these servers, and those that the monitor fills from them.
 
-        In a replication family it waits until a server says that it is the writer.
+        In a replication family the monitor waits for a server with read_only off.
         """
         columns = ServerColumns.of(self.layout)
         found = frozenset(r[columns.hostgroup] for r in rows.values() if columns.takes_queries(r))
@@ -106,10 +106,10 @@ class Servers:
 
 
 def emptied_hostgroups(servers: Servers, needs: Needs, limits: GuardLimits) -> Iterator[Danger]:
-    """Yield each needed hostgroup that has a server that is used now and would have none.
+    """Yield each needed hostgroup that would lose its last server in use.
 
-    A hostgroup that several guards are about is said once, by the strictest of them, of those by
-    the first.
+    If several guards apply, the strictest reports the hostgroup, or the first of equally strict
+    ones.
     """
     for hostgroup in sorted(servers.served_now - servers.served_afterwards, key=str):
         guards = needs.of(hostgroup)
@@ -130,7 +130,7 @@ def emptied_hostgroups(servers: Servers, needs: Needs, limits: GuardLimits) -> I
 
 
 def _nothing_left(servers: Servers, hostgroup: Value) -> str:
-    """Return what a hostgroup is left with that serves nobody."""
+    """Return what remains in a hostgroup that would serve nobody."""
     columns = ServerColumns.of(servers.layout)
     left = [row for row in servers.loaded.values() if row[columns.hostgroup] == hostgroup]
     if any(str(row[columns.status]).upper() == "ONLINE" for row in left):
@@ -141,7 +141,7 @@ def _nothing_left(servers: Servers, hostgroup: Value) -> str:
 
 
 def _waiting_family(servers: Servers, hostgroup: Value) -> Family | None:
-    """Return the family of a hostgroup where new nodes wait in its offline hostgroup."""
+    """Return the family of a hostgroup, if its new nodes wait in its offline hostgroup."""
     hostgroups = {key[0] for key in servers.loaded if key not in servers.now}
     return next(
         (
@@ -158,7 +158,7 @@ def _listed(parts: list[str]) -> str:
 
 
 class _Wording(NamedTuple):
-    """How a row of a table is called, what it would do, and the columns that name it."""
+    """The words for a row of a table: noun, predicate, and the columns that name it."""
 
     guard: str
     noun: str
@@ -183,10 +183,10 @@ _WORDINGS = {
 def strays(
     layout: Layout, changes: Iterable[Difference], servers: Servers, needs: Needs
 ) -> Iterator[Danger]:
-    """Yield the hostgroups without a server that rows of this table turn to from one with servers.
+    """Yield the hostgroups without a server that rows would use instead of one with servers.
 
-    `layout`: of a table of DESTINATIONS, `changes` are its own at RUNTIME. A row that is new is no
-    transition. What serves now and would not afterwards is said of the hostgroup.
+    `layout`: of a table of DESTINATIONS; `changes`: of that table at RUNTIME. A new row is no
+    transition. A hostgroup that loses its servers is reported by `emptied_hostgroups`.
     """
     wording, position = _WORDINGS[layout.name], layout.index[DESTINATIONS[layout.name]]
     served_now = servers.served_now
@@ -210,7 +210,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def redirected(layout: Layout, changes: Iterable[Difference]) -> Iterator[tuple[Row, Value]]:
-    """Yield the rows at RUNTIME that get another destination, as they are, and that hostgroup."""
+    """Yield the present rows at RUNTIME that get another destination, with the new hostgroup."""
     position = layout.index[DESTINATIONS[layout.name]]
     for change in changes:
         if change.current is not None and change.desired is not None:

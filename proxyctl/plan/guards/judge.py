@@ -38,15 +38,15 @@ class HostgroupsInUse:
 
     @property
     def at_any_time(self) -> frozenset[Value]:
-        """Those of both sides, whatever the table."""
+        """The hostgroups of both sides, over all tables."""
         return frozenset().union(*self.before.values(), *self.after.values())
 
 
 @dataclass(frozen=True)
 class Logins:
-    """Names of users and of logins of the admin interface that are the same.
+    """Users with the name of a login of the admin interface.
 
-    `users` and `admins`: once everything is applied; `before`: those that are both already.
+    `users` and `admins`: once everything is applied; `before`: names that are both already.
     """
 
     users: frozenset[str]
@@ -56,10 +56,10 @@ class Logins:
 
 @dataclass(frozen=True)
 class Situation:
-    """What guards have to know of the instance beside the changes.
+    """The facts that guards need besides the changes.
 
-    `servers` None where nothing changes who serves, or who is sent where; `logins` None where no
-    user has the name of an administrator.
+    `servers` None: no change affects servers or destinations. `logins` None: no user has the name
+    of an administrator.
     """
 
     current: Current
@@ -69,7 +69,7 @@ class Situation:
 
 
 def hostgroups_in_use(diffs: Mapping[str, TableDiff], current: Current) -> HostgroupsInUse:
-    """Return the hostgroups in use; needed only where a hostgroup may lose its servers."""
+    """Return the hostgroups in use; empty if no hostgroup may lose servers."""
     servers = diffs.get("mysql_servers")
     if servers is None or not servers.changes[Layer.RUNTIME]:
         return HostgroupsInUse()
@@ -91,7 +91,7 @@ def situation_of(
     around: Surroundings,
     hostgroup_names: Mapping[int, str],
 ) -> Situation:
-    """Return what guards have to know of the instance."""
+    """Return the facts that guards need."""
     layouts = current.look.layouts
     rows = {
         name: (diffs[name].target if name in diffs else current.rows(name)[Layer.MEMORY]).values()
@@ -110,7 +110,7 @@ def situation_of(
 def _servers_in(
     modules: Iterable[ModulePlan], current: Current, around: Surroundings
 ) -> Servers | None:
-    """Return the servers of both sides, where an apply changes them, or who is sent where."""
+    """Return the servers now and afterwards, if the apply changes them or destinations."""
     look = current.look
     layout = look.layouts["mysql_servers"]
     plans = {name: one for one in modules for name in one.diffs}
@@ -133,7 +133,7 @@ def _servers_in(
 
 
 def _logins_in(diffs: Mapping[str, TableDiff], current: Current) -> Logins | None:
-    """Return the names that are a user and a login of the admin interface."""
+    """Return the names that are both a user and a login of the admin interface."""
     admins = known = current.look.facts.admin_names
     variables = diffs.get("admin_variables")
     if variables is not None:
@@ -150,7 +150,7 @@ def _logins_in(diffs: Mapping[str, TableDiff], current: Current) -> Logins | Non
 
 
 def _names(current: Current, users: Rows, among: Collection[str]) -> frozenset[str]:
-    """Return who of these can log in."""
+    """Return the users with these names that can log in."""
     index = current.look.layouts["mysql_users"].index
     needed = [index[name] for name in ("active", "frontend")]
     return frozenset(
@@ -163,7 +163,7 @@ def _names(current: Current, users: Rows, among: Collection[str]) -> frozenset[s
 def dangers(
     modules: Sequence[ModulePlan], situation: Situation, limits: GuardLimits
 ) -> Iterator[Danger]:
-    """Yield what the guards find in these changes."""
+    """Yield the findings of all guards."""
     changes = {
         name: found for one in modules for name in one.diffs if (found := one.at_runtime(name))
     }

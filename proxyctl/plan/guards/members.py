@@ -1,4 +1,4 @@
-"""A LOAD at a member of a ProxySQL Cluster that is behind the others, or has a drain of another."""
+"""Guards: a LOAD at a cluster member that is behind its peers, or that took over a drain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DRAINED_ELSEWHERE = "drained_elsewhere"
 
 
 def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
-    """Yield what a LOAD of these admin modules would do to newer content of other members."""
+    """Yield the modules whose LOAD would replace newer content of other members, or be ignored."""
     for module in loaded:
         ahead = ", ".join(one.name for one in membership.ahead(module))
         late_s = membership.newest_epoch(module) - membership.now
@@ -37,10 +37,9 @@ def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
 
 
 def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
-    """Yield nodes of families that are drained in all layers, where the files say otherwise.
+    """Yield the nodes of families that are drained in all layers while the files say otherwise.
 
-    A member takes over what another one loads, into MEMORY and DISK: a drain looks configured
-    there.
+    A member takes over RUNTIME of another one into MEMORY and DISK, so a drain looks configured.
     """
     diffs = [one.diffs["mysql_servers"] for one in modules if "mysql_servers" in one.diffs]
     for diff in diffs:

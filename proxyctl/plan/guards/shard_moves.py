@@ -1,7 +1,7 @@
-"""Which tables and schemas change shard: queries on them go to other servers than now. Pure.
+"""Tables and schemas that change shard: their queries go to other servers than now. Pure.
 
-proxyctl moves queries, not data, so the data has to be there before. What is asked is where writes
-on a name go: there its data is. A hostgroup with another number and the same servers is no move.
+proxyctl moves queries, not data, so the data has to move first. The data of a name is where its
+writes go. A hostgroup with another number and the same servers is no move.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ CODE = "shard_moves"
 
 
 JOINS = "joins"
-"""How a name comes into a section that places others already."""
+"""A name that joins a section which already places others."""
 
 
 SERVERS = "servers"
-"""How a name moves that stays in its hostgroup, while the hostgroup gets another one's servers."""
+"""A name that stays in its hostgroup while the hostgroup gets servers of another one."""
 
 
 _ORIGIN = re.compile(r"sharding ([^:;]*)")
-"""What our comments begin with: `sharding NAME: tables`, `sharding NAME; comment`."""
+"""The start of generated comments: `sharding NAME: tables`, `sharding NAME; comment`."""
 
 
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_$]+")
 
 
 class _Shard(NamedTuple):
-    """A name that a sharding section places, and for whom. `schemaname` None: any."""
+    """A name that a sharding section places. `username` or `schemaname` None: any."""
 
     sharding: str
     by_schema: bool
@@ -59,10 +59,10 @@ class _Shard(NamedTuple):
 
 
 def shard_moves(sides: Sides, desired: Mapping[str, DesiredTable]) -> list[ShardMove]:
-    """Return every name whose queries go to other servers afterwards.
+    """Return every name whose queries would go to other servers.
 
-    Shape: `desired` are the managed tables, with the places of their rows. Sorted by section, and
-    within one by the hostgroups; empty where nobody can have sent a query yet.
+    `desired`: the managed tables, with the places of their rows. Shape: sorted by section and
+    hostgroups; empty if no user could have sent a query yet.
     """
     coming = _shards_of_files(desired)
     leaving = [
@@ -89,9 +89,9 @@ def shard_moves(sides: Sides, desired: Mapping[str, DesiredTable]) -> list[Shard
 
 
 def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[Refusal]:
-    """Yield why an apply would be refused: a reason for each pair of hostgroups of a section.
+    """Yield the refusals: one for each pair of hostgroups of a section.
 
-    A name that joins is none: a new tenant has no data yet, and nobody may get used to allowing.
+    A name that joins is not refused: a new tenant has no data yet.
     """
     if desired.guards.action(CODE) is GuardAction.REFUSE and not allowed:
         refused = (move for move in moves if move.how != JOINS)
@@ -100,18 +100,18 @@ def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> 
 
 
 def warnings(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[str]:
-    """Yield what is to be said of moves that do not stop an apply."""
+    """Yield the warnings about moves that do not stop an apply."""
     is_shown = allowed or desired.guards.action(CODE) is GuardAction.WARN
     shown = (move for move in moves if is_shown or move.how == JOINS)
     return move_texts(shown, desired.hostgroup_names)
 
 
 MOST_TEXTS = 12
-"""Of one section; more are counted."""
+"""The most texts for a section; the rest is counted."""
 
 
 def move_texts(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator[str]:
-    """Yield what moves where, a text for each section and pair of hostgroups."""
+    """Yield a text for each section and pair of hostgroups."""
     groups: dict[tuple[str, str], dict[tuple[int, int, str], list[str]]] = {}
     for move in moves:
         by_pair = groups.setdefault((move.sharding, move.kind), {})
@@ -127,7 +127,7 @@ def move_texts(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator
 
 
 def _where(how: str, current: int, desired: int, names: Mapping[int, str]) -> str:
-    """Return from where to where, up to the word `first`."""
+    """Return the predicate of a move, up to the word `first`."""
     if how == SERVERS:
         return (
             f"would stay in {_shown(desired, names)} and meet servers of another hostgroup there;"
@@ -157,7 +157,7 @@ def _shown(hostgroup: int, names: Mapping[int, str]) -> str:
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:
-    """Return a key by which t2 stands before t10."""
+    """Return a sort key that puts t2 before t10."""
     return tuple((int(d or 0), t) for d, t in re.findall(r"([0-9]*)([^0-9]*)", name))
 
 
@@ -168,7 +168,7 @@ _ByName = dict[tuple[str, bool], dict[str, _Shard]]
 def concerns_shards(
     desired: Mapping[str, DesiredTable], rows: Iterable[tuple[Layout, Row]]
 ) -> bool:
-    """Return whether the files have sharding, or one of these rows at RUNTIME comes from it."""
+    """Return whether the files have sharding, or a row at RUNTIME comes from it."""
     return has_sections(desired) or any(section_of(layout, row) is not None for layout, row in rows)
 
 
@@ -229,7 +229,7 @@ def _shards_of_row(layout: Layout, row: Iterable[object], sharding: str) -> Iter
 # Where they go ----------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class _Judge:
-    """Tells where queries on a name go before and after, and whether that is a move."""
+    """Compares where queries on a name go now and afterwards."""
 
     sides: Sides
 
@@ -247,7 +247,7 @@ class _Judge:
 
     @cached_property
     def _users(self) -> list[str]:
-        """The users who can log in now and afterwards; of those that are alike, one."""
+        """The users who can log in now and afterwards, one of each kind that rules tell apart."""
         before, after = (reach.classes for reach in self._reach)
         tables = (side.tables.get(FAST_ROUTING) for side in (self.sides.before, self.sides.after))
         routed = {name for table in tables if table for name in table.column("username")}
@@ -283,9 +283,9 @@ class _Judge:
                 break
 
     def _is_elsewhere(self, current: int, desired: int) -> bool:
-        """Return whether queries would meet a server that was not asked until now.
+        """Return whether queries would go to a server that did not have the data.
 
-        Nothing can be in a hostgroup without servers, and nothing is found in one either.
+        A hostgroup without servers holds no data and answers no query.
         """
         first, second = self._servers
         held = {backend.node for backend in first.of_family(current)}
@@ -294,9 +294,9 @@ class _Judge:
 
     @cache  # noqa: B019 - a judge lives as long as its plan is made
     def _takes_servers_of_others(self, hostgroup: int) -> bool:
-        """Return whether a hostgroup gets servers that stood in another one until now.
+        """Return whether a hostgroup gets servers of another hostgroup.
 
-        A server that was nowhere may be a replacement with the same data; another shard's is not.
+        An unknown server may be a replacement with the same data; another shard's server is not.
         """
         first, second = self._servers
         held = {backend.node for backend in first.of_family(hostgroup)}

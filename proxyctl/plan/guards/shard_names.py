@@ -1,7 +1,7 @@
 """The names that a generated sharding rule stands for, read back from its pattern.
 
-A rule at RUNTIME is all that is left of an earlier `sharding` section. Its pattern is made of few
-means: literal characters, classes, groups of alternatives, and a `?` behind one of these.
+A rule at RUNTIME is all that remains of an earlier `sharding` section. Its pattern has literal
+characters, classes, groups of alternatives, and `?` after one of these.
 """
 
 from __future__ import annotations
