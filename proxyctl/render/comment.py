@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
-from proxyctl.plan.change import ADD, CHANGE, DELETE
+from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.fleet import cluster_lines, in_sync_lines, names, summary
 from proxyctl.render.markdown import fenced, inline
-from proxyctl.render.plan import Shown, cluster_line, counts_text, no_changes, shown_changes
+from proxyctl.render.plan import cluster_line, counts_text, no_changes, with_remarks
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note
 
 LONGEST = 60_000
@@ -142,12 +142,12 @@ def _frame(module: ModulePlan) -> list[str]:
 
 def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
     """Yield the lines of each row as one text."""
-    for one in shown_changes(plan, module):
-        yield "\n".join(fenced(line) for line in _diff_lines(plan, one))
+    for change, text in with_remarks(plan, module):
+        yield "\n".join(fenced(line) for line in _diff_lines(plan, change, text))
 
 
-def _diff_lines(plan: Plan, one: Shown) -> Iterator[str]:
-    change, hostgroups = one.change, plan.hostgroup_names
+def _diff_lines(plan: Plan, change: Change, remark: str) -> Iterator[str]:
+    hostgroups = plan.hostgroup_names
     mark, beside = _MARKS[change.action], note(change, plan.source)
     yield f"{mark} {headline(change, hostgroups)}{f'  ({beside})' if beside else ''}"
     for field in listed_fields(change):
@@ -156,5 +156,5 @@ def _diff_lines(plan: Plan, one: Shown) -> Iterator[str]:
         for field in other.fields:
             text = field_text(other, field, hostgroups)
             yield f"{mark}     {field.column}: {text}  ({layers_only(other)})"
-    if one.remark:
-        yield f"{mark}     {one.remark}"
+    if remark:
+        yield f"{mark}     {remark}"

@@ -15,7 +15,7 @@ from proxyctl.plan.drift import Pattern, pattern_of
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.encode import Shape
 from proxyctl.render.fleet import failures, fleet_of, names
-from proxyctl.render.plan import CHANGED, FIELD, MODULE, PLAN, plans_json, shown_changes
+from proxyctl.render.plan import CHANGED, FIELD, MODULE, PLAN, changes_of, plans_json
 from proxyctl.render.rows import (
     detail,
     field_text,
@@ -144,7 +144,7 @@ def drifts_json(fleet: Fleet, *, is_all: bool) -> str:
 
 def _instance(plan: Plan) -> dict[str, object]:
     modules = [
-        MODULE.encode((plan, module), changes=DRIFTED.each(shown_changes(plan, module)))
+        MODULE.encode((plan, module), changes=changes_of(plan, module, DRIFTED))
         for module in plan.modules
     ]
     return PLAN.encode(plan, modules=modules)
@@ -153,8 +153,8 @@ def _instance(plan: Plan) -> dict[str, object]:
 DRIFTED = CHANGED.extended(
     "change in drift",
     "elsewhere pattern",
-    elsewhere=lambda one: ELSEWHERE.each(one.change.elsewhere),
-    pattern=lambda one: pattern_of(one.change).name,
+    elsewhere=lambda one: ELSEWHERE.each(one.elsewhere),
+    pattern=lambda one: pattern_of(one).name,
 )
 ELSEWHERE: Shape[Change] = Shape(
     "what other layers hold",

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple
 
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
@@ -206,13 +205,6 @@ def cluster_line(plan: Plan) -> str:
 # -- JSON.
 
 
-class Shown(NamedTuple):
-    """A change and the remark beside it, '' for none."""
-
-    change: Change
-    remark: str
-
-
 def plans_json(
     fleet: Fleet,
     *,
@@ -220,30 +212,35 @@ def plans_json(
     instance: Callable[[Plan], dict[str, object]] | None = None,
 ) -> str:
     """Return the plans. `is_all`: of a fleet. `instance` makes an object, by default of a plan."""
-    encode = instance or PLAN.encode
     made: dict[int, dict[str, object]] = {}
+    instances = []
     for one in fleet.planned:
+        # Instances that are alike share a plan, which names one of them: it is encoded once.
         if id(one.plan) not in made:
-            made[id(one.plan)] = encode(one.plan)
-    instances = [
-        # Instances that are alike share a plan: its rows are encoded once.
-        {
-            **made[id(one.plan)],
-            "name": one.name,
-            "address": one.address,
-            "fingerprint": one.fingerprint,
-        }
-        for one in fleet.planned
-    ]
+            made[id(one.plan)] = (instance or PLAN.encode)(one.plan)
+        own: dict[str, object] = {}
+        if (one.name, one.address) != (one.plan.name, one.plan.address):
+            own = {"name": one.name, "address": one.address, "fingerprint": one.fingerprint}
+        instances.append({**made[id(one.plan)], **own})
     failed = FAILED.each(fleet.failed) if is_all else ABSENT
     return PLANS.document(fleet, instances=instances, failed=failed)
 
 
-def shown_changes(plan: Plan, module: ModulePlan) -> Iterator[Shown]:
-    """Yield the changes of a module, with their remarks."""
+def with_remarks(plan: Plan, module: ModulePlan) -> Iterator[tuple[Change, str]]:
+    """Yield the changes of a module, each with the remark beside it, '' for none."""
     entering = entering_servers(module, plan.families)
     for change in module.changes:
-        yield Shown(change, remark(change, entering, plan.hostgroup_names))
+        yield change, remark(change, entering, plan.hostgroup_names)
+
+
+def changes_of(
+    plan: Plan, module: ModulePlan, shape: Shape[Change] | None = None
+) -> list[dict[str, object]]:
+    """Return the changes of a module as plain data, in the shape of a plan or another one."""
+    return [
+        (shape or CHANGED).encode(change, remark=text or None)
+        for change, text in with_remarks(plan, module)
+    ]
 
 
 def fields_of(change: Change) -> dict[str, dict[str, object]]:
@@ -273,19 +270,14 @@ MODULE: Shape[tuple[Plan, ModulePlan]] = Shape(
     module=lambda one: one[1].name,
     load=lambda one: one[1].load,
     save=lambda one: one[1].save,
-    changes=lambda one: CHANGED.each(shown_changes(*one)),
+    changes=lambda one: changes_of(*one),
 )
-CHANGED: Shape[Shown] = Shape(
+CHANGED: Shape[Change] = Shape(
     "change",
     "table key action layers fields where origin remark",
-    table=lambda one: one.change.table,
-    key=lambda one: one.change.key,
-    action=lambda one: one.change.action,
-    layers=lambda one: one.change.layers,
-    fields=lambda one: fields_of(one.change),
-    where=lambda one: one.change.where and str(one.change.where),
-    origin=lambda one: (one.change.where and one.change.where.origin) or None,
-    remark=lambda one: one.remark or None,
+    fields=fields_of,
+    where=lambda one: one.where and str(one.where),
+    origin=lambda one: (one.where and one.where.origin) or None,
 )
 FIELD: Shape[FieldChange] = Shape(
     "field of a change",
