@@ -61,8 +61,8 @@ def test_a_node_is_seen_from_three_sides(proxysql: ProxySQL, cluster: GaleraClus
     assert [place.hostgroup for place in desynced.configured] == [10]
     assert [place.hostgroup for place in desynced.runtime] == [40]
     assert desynced.check.wsrep["wsrep_desync"] == "YES"
-    assert desynced.said is not None
-    assert desynced.said.variables["wsrep_desync"] == "ON"
+    assert desynced.answer is not None
+    assert desynced.answer.variables["wsrep_desync"] == "ON"
     line = next(line for line in text.splitlines() if reader in line)
     assert "Synced, desynced, segment 1, 8.0.36" in line
     assert line.split()[1:3] == ["ONLINE", "40"]
