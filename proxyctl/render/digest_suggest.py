@@ -9,7 +9,7 @@ from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.markdown import code_block, inline
 from proxyctl.render.style import PLAIN, Style, shown, wrapped
 from proxyctl.render.table import Column, markdown_table
-from proxyctl.stats.suggest.found import Kind, Suggestion, Suggestions, threshold_rows
+from proxyctl.stats.suggest.suggestion import Kind, Suggestion, Suggestions, threshold_rows
 from proxyctl.stats.units import count_text, time_text
 from proxyctl.text import printable
 

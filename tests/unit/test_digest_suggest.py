@@ -13,10 +13,10 @@ from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.result import replay
-from proxyctl.stats.suggest.found import Kind, Thresholds, threshold_rows
 from proxyctl.stats.suggest.reads import find_readers
 from proxyctl.stats.suggest.rules import with_rules
 from proxyctl.stats.suggest.run import suggest
+from proxyctl.stats.suggest.suggestion import Kind, Thresholds, threshold_rows
 from tests.support.build import layout, rows
 
 APP = {"username": "app", "default_hostgroup": 10, "frontend": 1, "backend": 1}

@@ -9,9 +9,9 @@ import pytest
 from proxyctl.routing.sides import Sides
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.replay.result import replay
-from proxyctl.stats.suggest.found import Kind
 from proxyctl.stats.suggest.rules import with_rules
 from proxyctl.stats.suggest.run import suggest
+from proxyctl.stats.suggest.suggestion import Kind
 from tests.unit.test_digest_suggest import APP, configuration, digest, rule, table
 
 _QUERIES = [

@@ -9,8 +9,8 @@ from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import Verdict
 from proxyctl.stats.replay.outcome import Kind as Change
 from proxyctl.stats.suggest.context import Context, Query
-from proxyctl.stats.suggest.found import Kind, Suggestion
 from proxyctl.stats.suggest.rules import Cells, place_rule
+from proxyctl.stats.suggest.suggestion import Kind, Suggestion
 from proxyctl.stats.suggest.texts import is_write, not_cacheable, tables_in
 from proxyctl.stats.units import count_text, number_text, rows_text, time_text
 

@@ -15,8 +15,8 @@ from proxyctl.stats.model import CACHE, DigestTable, SeenDigest
 from proxyctl.stats.replay.comparison import CUT, OTHER_OPTIONS, Comparison
 from proxyctl.stats.replay.outcome import Outcome
 from proxyctl.stats.replay.result import Replay, replay
-from proxyctl.stats.suggest.found import Kind, Thresholds
 from proxyctl.stats.suggest.rules import RuleIds, any_rule_id
+from proxyctl.stats.suggest.suggestion import Kind, Thresholds
 from proxyctl.stats.suggest.texts import begins_transaction, makes_temporary_table, tables_in
 
 T = TypeVar("T")

@@ -19,8 +19,8 @@ from proxyctl.stats.replay.comparison import Verdict
 from proxyctl.stats.replay.outcome import Kind as Change
 from proxyctl.stats.replay.outcome import Outcome
 from proxyctl.stats.suggest.context import Context
-from proxyctl.stats.suggest.found import Kind, Suggestion
 from proxyctl.stats.suggest.rules import Cells, place_rule
+from proxyctl.stats.suggest.suggestion import Kind, Suggestion
 from proxyctl.stats.suggest.texts import not_for_a_reader
 from proxyctl.stats.units import count_text
 

@@ -11,10 +11,10 @@ from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
 from proxyctl.stats.replay.result import Replay
 from proxyctl.stats.suggest.caching import find_cacheable
 from proxyctl.stats.suggest.context import Context, add_up
-from proxyctl.stats.suggest.found import Kind, Suggestion, Suggestions, Thresholds
 from proxyctl.stats.suggest.reads import find_readers, find_reads
 from proxyctl.stats.suggest.rules import any_rule_id, rule_layout, with_rules
 from proxyctl.stats.suggest.slow import find_slow
+from proxyctl.stats.suggest.suggestion import Kind, Suggestion, Suggestions, Thresholds
 from proxyctl.stats.units import count_text
 
 

@@ -14,7 +14,7 @@ from statistics import median
 from typing import NamedTuple
 
 from proxyctl.stats.suggest.context import Context, Query
-from proxyctl.stats.suggest.found import Kind, Suggestion
+from proxyctl.stats.suggest.suggestion import Kind, Suggestion
 from proxyctl.stats.suggest.texts import tables_in
 from proxyctl.stats.units import rows_text, time_text
 
