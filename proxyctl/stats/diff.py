@@ -238,17 +238,15 @@ def check_order(before: Tally, after: Tally, *, is_live: bool = False) -> None:
         return
     if is_live:
         raise UsageError(
-            "the snapshot BEFORE is not older than the instance's clock: no time is between them",
-            hint="where it was just taken, try again in a second",
+            "the snapshot BEFORE is no older than the instance's clock: no time lies between",
+            hint="if it was just taken, try again in a second",
         )
     if after.table.taken_at == before.table.taken_at:
         raise UsageError(
-            "both snapshots are of the same second: no time is between them",
-            hint="name two that were taken at different times",
+            "both snapshots were taken in the same second: no time lies between them",
+            hint="name two snapshots taken at different times",
         )
-    raise UsageError(
-        "the snapshot AFTER is older than the snapshot BEFORE", hint="name them the other way"
-    )
+    raise UsageError("the snapshot AFTER is older than the snapshot BEFORE", hint="swap them")
 
 
 def _biggest(
@@ -343,17 +341,17 @@ def _remarks(before: Tally, after: Tally) -> dict[Remark, str]:
     one, other = before.table, after.table
     if one.address != other.address:
         found[Remark.OTHER_INSTANCE] = (
-            f"the snapshots are of two instances, {one.address} and {other.address}:"
-            " their counters do not belong together"
+            f"the snapshots come from two instances, {one.address} and {other.address}:"
+            " comparing their counters means nothing"
         )
     if _is_restarted(before, after):
         found[Remark.RESTARTED] = (
-            "ProxySQL was restarted in between: what it counted from BEFORE to then is lost"
+            "ProxySQL restarted in between: what it counted between BEFORE and the restart is lost"
         )
     elif after.was_cleared_since(before):
         found[Remark.CLEARED] = (
             "the counters were cleared in between (by a read of the _reset table, TRUNCATE or SAVE"
-            " MYSQL DIGEST TO DISK): what they counted from BEFORE to then is lost"
+            " MYSQL DIGEST TO DISK): what they counted between BEFORE and that is lost"
         )
     if one.version != other.version:
         found[Remark.OTHER_VERSION] = (
@@ -366,13 +364,13 @@ def _remarks(before: Tally, after: Tally) -> dict[Remark, str]:
         found[Remark.EMPTY] = "the instance has seen no digests"
     if not is_counting(other.variables):
         found[Remark.SWITCHED_OFF] = NOT_COUNTING + (
-            "; what ran since it was switched off, after BEFORE, may seem to have vanished"
+            "; queries that ran after that may seem to have vanished"
             if is_counting(one.variables)
             else "; the statistics stand still"
         )
     elif not is_counting(one.variables):
         found[Remark.SWITCHED_ON] = (
-            f"{SWITCH} was false at BEFORE: what ran from then until it was switched on is not"
+            f"{SWITCH} was false at BEFORE: queries that ran until it was switched on are not"
             " counted"
         )
     return found

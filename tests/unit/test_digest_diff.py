@@ -162,9 +162,9 @@ def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:
 @pytest.mark.parametrize(
     ("after", "is_live", "says"),
     [
-        (1100, False, "both snapshots are of the same second"),
+        (1100, False, "both snapshots were taken in the same second"),
         (1099, False, "AFTER is older than the snapshot BEFORE"),
-        (1100, True, "is not older than the instance's clock"),
+        (1100, True, "is no older than the instance's clock"),
     ],
 )
 def test_without_time_in_between_nothing_is_compared(after: int, is_live: bool, says: str) -> None:

@@ -162,7 +162,7 @@ def test_a_table_of_the_connection_alone():
 def test_without_a_known_reader_nothing_is_said_but_why():
     some, notes = found([digest(READ)], configuration(family=()), Kind.READS)
     assert some == ()
-    assert "no hostgroup is known to be a reader" in notes[0]
+    assert "no reader hostgroup is known" in notes[0]
 
 
 def test_readers_by_name_have_to_be_a_pair():
@@ -264,7 +264,7 @@ def test_digests_that_cannot_be_told_stand_in_the_way_of_no_rule():
     result = suggest(table(*seen), configuration(rewrites, rule(20, "^SELECT")), only=[Kind.READS])
     (one,) = result.found
     assert len(one.rules) == 1
-    assert "Of 1 digest it cannot be told" in result.proof
+    assert "For 1 digest this cannot be told" in result.proof
 
 
 def test_last_rules_and_fast_routing():
@@ -321,7 +321,7 @@ def test_of_very_many_digests_those_with_most_time_are_followed_through_the_rule
     assert " on 2 of 41 digests in the statistics, those with most time" in result.proof
     assert result.notes == (
         "of 41 digests, 2 are followed through the rules: those with most time, 69.8% of all calls."
-        " The others are in the sums, and may hold more reads on a writer",
+        " The others count in the sums and may include more reads on a writer",
     )
 
 

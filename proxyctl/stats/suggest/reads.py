@@ -89,8 +89,8 @@ def find_reads(context: Context, readers: Readers) -> Iterator[Suggestion]:
     """Yield the reads, each with a rule where one moves it and nothing else."""
     if not readers.of_writer:
         context.note(
-            "reads: no hostgroup is known to be a reader. A row of a family tells, or hostgroups of"
-            " the files with names like writer and reader."
+            "reads: no reader hostgroup is known. Define a hostgroup family, or name hostgroups in"
+            " the files writer and reader."
         )
         return
     for reader in sorted(set(readers.of_writer.values())):

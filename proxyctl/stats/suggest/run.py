@@ -47,7 +47,7 @@ def suggest(
         context.note(
             f"of {count_text(len(table.rows), 'digest')}, {len(statistics.followed):,} are followed"
             f" through the rules: those with most time, {share:.1%} of all calls."
-            " The others are in the sums, and may hold more reads on a writer"
+            " The others count in the sums and may include more reads on a writer"
         )
     found: list[Suggestion] = []
     for kind in Kind:
@@ -115,8 +115,8 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
     )
     if unknown:
         proof += (
-            f" Of {count_text(len(unknown), 'digest')} it cannot be told: the texts are cut, or"
-            " may not be what the rules saw."
+            f" For {count_text(len(unknown), 'digest')} this cannot be told: the texts are cut, or"
+            " may differ from what the rules saw."
         )
     return shown, proof
 

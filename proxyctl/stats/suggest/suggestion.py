@@ -23,25 +23,26 @@ class Kind(StrEnum):
 
 UNKNOWN: Mapping[Kind, tuple[str, ...]] = {
     Kind.READS: (
-        "A digest does not tell whether a query ran in a transaction. With transaction_persistent 1"
-        " ProxySQL keeps a transaction on its hostgroup, whatever the rules say.",
-        "Whether a table is a temporary one of the connection, or locked by LOCK TABLES, unless the"
-        " statistics hold the CREATE TEMPORARY TABLE.",
-        "A reader may lag behind: a session that reads its own write may not find it there.",
+        "Whether a query ran in a transaction. With transaction_persistent 1 ProxySQL keeps a"
+        " transaction on its hostgroup, whatever the rules say.",
+        "Whether a table is a temporary table of the connection, or locked by LOCK TABLES, unless"
+        " the statistics hold the CREATE TEMPORARY TABLE.",
+        "Whether a reader lags behind: a session that reads its own write may not find it there.",
     ),
     Kind.CACHE: (
-        "Whether the application may see an answer that is cache_ttl old, also one that the session"
-        " itself has just made old: only those who wrote it know.",
-        "How many different values stand for each `?`: the cache keeps an answer for each text of a"
-        " query. The estimate takes them to be all alike, so it is the most that can be saved.",
+        "Whether the application tolerates answers as old as cache_ttl, even after its own session"
+        " changed the rows.",
+        "How many different values each `?` stands for: the cache keeps one answer per query text."
+        " The estimate assumes a single value, so it is the most that can be saved.",
         "Whether the calls are prepared statements: ProxySQL does not cache those.",
-        "Whether the answer is empty: mysql-query_cache_stores_empty_result decides about such"
-        " ones.",
+        "Whether answers are empty: mysql-query_cache_stores_empty_result says whether those are"
+        " cached.",
     ),
     Kind.SLOW: (
-        "Why it is slow: ask EXPLAIN on the server. Waiting for locks counts as query time as"
-        " well.",
-        "Whether all calls are slow, or a few: there are an average and a maximum, no percentiles.",
+        "Why it is slow: ask EXPLAIN on the server. Time spent waiting for locks counts as query"
+        " time, too.",
+        "Whether all calls are slow or only a few: ProxySQL keeps an average and a maximum, no"
+        " percentiles.",
     ),
 }
 """What digests do not tell."""
