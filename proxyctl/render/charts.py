@@ -16,18 +16,16 @@ from functools import cache
 from typing import Any
 from xml.etree import ElementTree as Xml
 
-from proxyctl.render.style import moment, percent, seen_hostgroup
+from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.render.svg import classes_of, short, svg_of
 from proxyctl.stats.model import CACHE
 from proxyctl.stats.report import Interval, Part, Report, ReportDigest, first_parts
 from proxyctl.stats.units import time_text
-from proxyctl.text import printable
 
 COLOURS = 7
 _TILES = 40
 _BARS = 7
 _LABEL = 18
-_NAME = 64
 _TICKS = 9
 _ROOM = 1.2
 """By how much the scale of the scatter goes beyond its outermost labels."""
@@ -77,12 +75,6 @@ def _pygal() -> Any:  # noqa: ANN401
     # It leaves an import hook of an old kind behind, for maps, at which later imports stumble.
     sys.meta_path[:] = [hook for hook in sys.meta_path if type(hook).__module__ != "pygal"]
     return pygal
-
-
-def name_text(name: str) -> str:
-    """Return a name of a server that is safe to show, and short."""
-    text = printable(name)
-    return text if len(text) <= _NAME else f"{text[: _NAME - 1]}…"
 
 
 def part_text(part: Part) -> str:
@@ -235,12 +227,7 @@ def _tile(time: int, label: str, colour: str) -> dict[str, object]:
     return {"value": time, "label": label, "node": {"class": f"tile {colour}"}}
 
 
-def _bars(
-    report: Report,
-    parts: Sequence[Part],
-    title: str,
-    palette: _Palette,
-) -> Chart:
+def _bars(report: Report, parts: Sequence[Part], title: str, palette: _Palette) -> Chart:
     is_hostgroup = parts is report.hostgroups
     name_of = palette.label if is_hostgroup else part_text
     shown = first_parts(parts, _BARS)[::-1]
@@ -256,7 +243,7 @@ def _bars(
         margin_left=16,
         spacing=4,
     )
-    chart.x_labels = [_clipped(name_of(part)) for part in shown]
+    chart.x_labels = [name_text(name_of(part), _LABEL) for part in shown]
     chart.value_formatter = lambda value: percent(value, report.time)
     bars = []
     for part in shown:
@@ -270,10 +257,6 @@ def _bars(
     return Chart(
         title, "", svg_of(chart, f"Share of the query time {title.lower()}"), is_wide=False
     )
-
-
-def _clipped(name: str) -> str:
-    return name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
 
 
 def _scatter(digests: Sequence[ReportDigest], palette: _Palette) -> Chart:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from proxyctl.render.charts import charts, name_text
-from proxyctl.render.style import moment, percent, seen_hostgroup
+from proxyctl.render.charts import charts
+from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.render.table import Column
 from proxyctl.stats.report import Report, ReportDigest
 from proxyctl.stats.units import count_text, time_text

@@ -55,6 +55,12 @@ def shown(value: Value, *, limit: int = 160) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
+def name_text(name: str, limit: int = 64) -> str:
+    """Return a name of a server that is safe to show, and short."""
+    text = printable(name)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
 def hostgroup(value: Value, names: Mapping[int, str]) -> str:
     """Return a hostgroup as `10 (writer)`, or just its number."""
     name = names.get(value) if isinstance(value, int) else None
