@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -307,3 +308,14 @@ def test_variables_come_back(tmp_path: Path) -> None:
     }
     back = loaded(write_document({}, variables), tmp_path)
     assert dict(map(tuple, back["mysql_variables"] + back["admin_variables"])) == variables  # type: ignore[arg-type]
+
+
+def test_ten_thousand_rules_are_written_fast() -> None:
+    rows = [
+        row(RULES, rule_id=n, match_digest=f"^SELECT .* t{n}", destination_hostgroup=n % 9, apply=1)
+        for n in range(10_000)
+    ]
+    begin = time.process_time()
+    text = write_document({RULES: (layout(RULES), rows)}, {})
+    assert time.process_time() - begin < 1
+    assert text.count("\n") > 10_000
