@@ -121,11 +121,6 @@ class Column:
         return "INT" in self.sql_type.upper()
 
     @property
-    def is_mandatory(self) -> bool:
-        """Whether an INSERT has to name the column."""
-        return self.notnull and self.default is None
-
-    @property
     def file_default(self) -> int | str | None:
         """What a new row has where its file does not name the column."""
         return self.default if self.absent is None else self.absent

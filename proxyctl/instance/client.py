@@ -54,10 +54,6 @@ class AdminClient:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def beside(self) -> AdminClient:
-        """Return a second connection to the same instance. Raises: InstanceError."""
-        return AdminClient(self.login, trace=self._trace)
-
     @property
     def address(self) -> str:
         """Where the instance is."""

@@ -70,7 +70,9 @@ def _insert(source: random.Random, layout: Layout) -> str:
     columns = [
         column
         for column in layout.columns
-        if column.is_mandatory or column.name in layout.table.key or source.random() < 0.25
+        if (column.notnull and column.default is None)
+        or column.name in layout.table.key
+        or source.random() < 0.25
     ]
     rows = ",".join(
         "(" + ",".join(_value(source, column) for column in columns) + ")"
