@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from pathlib import PurePath
 from typing import Any, Final, Generic, Self, TypeVar
 
@@ -34,7 +34,11 @@ class Shape(Generic[Thing]):
     def __init__(self, name: str, keys: str, /, **computed: Callable[[Thing], object]) -> None:
         self.name = name
         self.keys = keys.split()
-        self._computed = computed
+        if unknown := computed.keys() - set(self.keys):
+            raise InternalError(f"{', '.join(unknown)}: no key of {name}")
+        self._values: dict[str, Callable[[Thing], object]] = {
+            key: computed.get(key) or attrgetter(key) for key in self.keys
+        }
 
     @classmethod
     def of_tuples(cls, name: str, keys: str, /) -> Self:
@@ -44,25 +48,20 @@ class Shape(Generic[Thing]):
         }
         return cls(name, keys, **places)
 
-    def encode(self, thing: Thing, **given: object) -> dict[str, object]:
-        """Return a result as plain data. `given`: values that the result itself does not have."""
-        found: dict[str, object] = {}
-        for key in self.keys:
-            if key in given:
-                found[key] = given[key]
-            elif key in self._computed:
-                found[key] = self._computed[key](thing)
-            else:
-                found[key] = getattr(thing, key)
-        if unknown := given.keys() - found.keys():
-            raise InternalError(f"{', '.join(unknown)}: no key of {self.name}")
-        return {key: value for key, value in found.items() if value is not ABSENT}
-
     def extended(
         self, name: str, keys: str, /, **computed: Callable[[Thing], object]
     ) -> Shape[Thing]:
         """Return a shape with further keys behind these."""
-        return Shape(name, f"{' '.join(self.keys)} {keys}", **self._computed, **computed)
+        return Shape(name, f"{' '.join(self.keys)} {keys}", **self._values, **computed)
+
+    def encode(self, thing: Thing, **given: object) -> dict[str, object]:
+        """Return a result as plain data. `given`: values that the result itself does not have."""
+        if unknown := given.keys() - self._values.keys():
+            raise InternalError(f"{', '.join(unknown)}: no key of {self.name}")
+        found = {
+            key: given[key] if key in given else value(thing) for key, value in self._values.items()
+        }
+        return {key: value for key, value in found.items() if value is not ABSENT}
 
     def each(self, things: Iterable[Thing]) -> list[dict[str, object]]:
         """Return a sequence of results as plain data."""

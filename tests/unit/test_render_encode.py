@@ -32,6 +32,8 @@ def test_a_field_that_no_key_names_stays_away() -> None:
 def test_a_given_value_needs_a_key() -> None:
     with pytest.raises(InternalError, match="other: no key of user"):
         USER.encode(User("app", "x"), note=None, other=1)
+    with pytest.raises(InternalError, match="typo: no key of user"):
+        Shape("user", "name", typo=str)
 
 
 def test_a_shape_goes_on_from_another() -> None:
