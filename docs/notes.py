@@ -142,11 +142,8 @@ KEY = {
     "guards.max_deletes": "How many rows of a table may be deleted at once.",
     "guards.table_emptied": "All servers, users or rules go, or all users or rules are switched"
     " off.",
-    "guards.last_writer": "A writer hostgroup loses its last ONLINE server.",
-    "guards.default_hostgroup": "A default hostgroup of users loses its last ONLINE server, or"
-    " users are given one that has none.",
-    "guards.empty_hostgroup": "A hostgroup that rules send traffic to loses its last ONLINE"
-    " server.",
+    "guards.empty_hostgroup": "A hostgroup that traffic needs loses its last serving server, or"
+    " users and rules are sent to one without.",
     "guards.admin_access": "The login or the address that proxyctl itself uses would be gone.",
     "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
     "guards.stale_member": "A member of a ProxySQL Cluster is loaded before it has taken over what"

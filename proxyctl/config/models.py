@@ -170,8 +170,6 @@ class Guards(Model):
 
     max_deletes: MaxDeletes = MaxDeletes()
     table_emptied: GuardWord = "refuse"
-    last_writer: GuardWord = "refuse"
-    default_hostgroup: GuardWord = "refuse"
     empty_hostgroup: GuardWord = "refuse"
     admin_access: GuardWord = "refuse"
     monitor_credentials: GuardWord = "refuse"

@@ -80,22 +80,22 @@ REFUSED: dict[str, tuple[str, Edit]] = {
         "table_emptied",
         replaced(("- {username:", "- {active: false, username:")),
     ),
-    "the last writer": ("last_writer", replaced((WRITER, ""))),
+    "the last writer": ("empty_hostgroup", replaced((WRITER, ""))),
     "a default hostgroup emptied": (
-        "default_hostgroup",
+        "empty_hostgroup",
         replaced((REPORTS, REPORTS.replace("}", ", status: OFFLINE_SOFT}"))),
     ),
     "a hostgroup of rules emptied": ("empty_hostgroup", replaced((ARCHIVE, ""))),
     "a default hostgroup without servers": (
-        "default_hostgroup",
+        "empty_hostgroup",
         replaced((APP, APP.replace("writer", "99"))),
     ),
     "the last writer without connections": (
-        "last_writer",
+        "empty_hostgroup",
         replaced(("max_connections: 500", "max_connections: 0")),
     ),
     "the last writer without weight": (
-        "last_writer",
+        "empty_hostgroup",
         replaced((WRITER, WRITER.replace("}", ", weight: 0}"))),
     ),
     "a rule sent to a hostgroup without servers": (
@@ -204,7 +204,7 @@ def test_all_guards_are_shown_at_once(guarded: Project, instance: Instance) -> N
         text = edit(text)
     guarded.write(text)
     assert sorted(refusal["code"] for refusal in refusals()) == [
-        *("admin_access", "last_writer", "monitor_credentials"),
+        *("admin_access", "empty_hostgroup", "monitor_credentials"),
         "table_emptied",
     ]
     before = held(instance)

@@ -179,7 +179,7 @@ def test_all_nodes_are_replaced_in_two_steps(proxysql: ProxySQL, cluster: Galera
     apply(proxysql, files(cluster, old))
     settle(proxysql.instance, old)
     refusals = plan(proxysql, files(cluster, new)).refusals
-    assert {refusal.code for refusal in refusals} == {"last_writer", "empty_hostgroup"}
+    assert {refusal.code for refusal in refusals} == {"empty_hostgroup"}
     for refusal in refusals:
         assert "add them in one apply and remove the old ones in the next" in refusal.message
 

@@ -208,7 +208,7 @@ def test_guards(tmp_path):
     assert (found.max_deletes_percent, found.max_deletes_above_rows) == (5, 10)
     assert found.action("max_deletes") is GuardAction.WARN
     assert found.action("empty_hostgroup") is GuardAction.OFF
-    assert found.action("last_writer") is GuardAction.REFUSE
+    assert found.action("table_emptied") is GuardAction.REFUSE
 
 
 def test_instances(tmp_path):

@@ -114,14 +114,14 @@ class TestHostgroups:
     REPLICATION = Family("replication", 10, frozenset({10, 20}))
     GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
 
-    def said(self, loaded, writers=(), rules=(), users=(), families=(), now=(A, B), **actions):
+    def said(self, loaded, writers=(), rules=(), users=(), families=(), now=(A, B)):
         servers = Servers(
             layout(SERVERS), rows(SERVERS, *now), rows(SERVERS, *loaded), tuple(families)
         )
         needs = Needs(
             frozenset(writers), {RULES: frozenset(rules), USERS: frozenset(users)}, {10: "writer"}
         )
-        found = emptied_hostgroups(servers, needs, GuardLimits(actions=actions))
+        found = emptied_hostgroups(servers, needs)
         return [f"{danger.guard}: {danger.message}" for danger in found]
 
     def test_a_hostgroup_that_rules_use_keeps_an_online_server(self):
@@ -132,31 +132,25 @@ class TestHostgroups:
 
     def test_the_default_hostgroup_of_users_keeps_an_online_server(self):
         assert self.said([self.A], users=[20]) == [
-            "default_hostgroup: hostgroup 20 is the default hostgroup of users and would have no"
+            "empty_hostgroup: hostgroup 20 is the default hostgroup of users and would have no"
             " ONLINE server"
         ]
 
     def test_a_writer_hostgroup_keeps_its_last_server_also_if_nothing_is_seen_to_use_it(self):
         assert self.said([self.B], writers=[10]) == [
-            "last_writer: hostgroup 10 (writer) is a writer hostgroup and would have no ONLINE"
+            "empty_hostgroup: hostgroup 10 (writer) is a writer hostgroup and would have no ONLINE"
             " server"
         ]
 
-    def test_a_hostgroup_is_said_once_by_the_strictest_guard(self):
-        everything = {"writers": [10], "users": [10], "rules": [10]}
-        (text,) = self.said([self.B], **everything)
-        assert text == (
-            "last_writer: hostgroup 10 (writer) is a writer hostgroup, the default hostgroup of"
+    def test_a_hostgroup_is_reported_once_with_all_that_needs_it(self):
+        assert self.said([self.B], writers=[10], users=[10], rules=[10]) == [
+            "empty_hostgroup: hostgroup 10 (writer) is a writer hostgroup, the default hostgroup of"
             " users and used by rules and would have no ONLINE server"
-        )
-        (text,) = self.said([self.B], **everything, last_writer=OFF)
-        assert text.startswith("default_hostgroup: ")
-        (text,) = self.said([self.B], **everything, default_hostgroup=OFF, last_writer=OFF)
-        assert text.startswith("empty_hostgroup: ")
+        ]
 
     def test_a_replica_is_no_writer_until_it_says_so(self):
         where = {"writers": [10], "families": [self.REPLICATION]}
-        assert [text.split(":")[0] for text in self.said([self.B], **where)] == ["last_writer"]
+        assert [text.split(":")[0] for text in self.said([self.B], **where)] == ["empty_hostgroup"]
         new = {"hostgroup_id": 10, "hostname": "new"}
         assert self.said([new, self.B], **where) == []
 
@@ -197,7 +191,7 @@ class TestStrays:
 
     def test_a_user_is_not_sent_from_servers_to_none(self):
         assert self.said({"app": 10, "batch": 10}, {"app": 11, "batch": 10}) == [
-            "default_hostgroup: hostgroup 11 would be the default hostgroup of 1 user (app) and has"
+            "empty_hostgroup: hostgroup 11 would be the default hostgroup of 1 user (app) and has"
             " no server that takes queries"
         ]
 
@@ -234,7 +228,7 @@ class TestStrays:
 
 
 class TestWhatBecomesOfADanger:
-    DANGERS = (Danger("table_emptied", "all gone"), Danger("last_writer", "no writer"))
+    DANGERS = (Danger("table_emptied", "all gone"), Danger("empty_hostgroup", "no writer"))
 
     def both(self, *, force=False, **actions):
         limits = GuardLimits(actions=actions)
@@ -247,14 +241,14 @@ class TestWhatBecomesOfADanger:
         assert self.both() == (
             [
                 ("all gone (guards.table_emptied)", "--force"),
-                ("no writer (guards.last_writer)", "--force"),
+                ("no writer (guards.empty_hostgroup)", "--force"),
             ],
             [],
         )
 
     def test_each_may_warn_or_be_silent(self):
-        warned = self.both(table_emptied=GuardAction.WARN, last_writer=OFF)
+        warned = self.both(table_emptied=GuardAction.WARN, empty_hostgroup=OFF)
         assert warned == ([], ["all gone (guards.table_emptied: warn)"])
 
     def test_what_is_forced_is_said(self):
-        assert self.both(force=True, last_writer=OFF) == ([], ["all gone (--force)"])
+        assert self.both(force=True, empty_hostgroup=OFF) == ([], ["all gone (--force)"])

@@ -15,18 +15,12 @@ from proxyctl.errors import counted
 from proxyctl.plan.guards.danger import Danger
 from proxyctl.state.compare import Difference
 from proxyctl.state.families import Family, ServerColumns
-from proxyctl.state.row import GuardAction, GuardLimits, Row, Rows
-
-LAST_WRITER, DEFAULT_HOSTGROUP = "last_writer", "default_hostgroup"
-
+from proxyctl.state.row import Row, Rows
 
 EMPTY_HOSTGROUP = "empty_hostgroup"
 
 
 USERS = "mysql_users"
-
-
-_SEVERITY = {GuardAction.REFUSE: 0, GuardAction.WARN: 1, GuardAction.OFF: 2}
 
 
 _MOST_NAMES = 3
@@ -49,15 +43,13 @@ class Needs:
         name = self.names.get(hostgroup) if isinstance(hostgroup, int) else None
         return f"{hostgroup} ({name})" if name else str(hostgroup)
 
-    def of(self, hostgroup: Value) -> dict[str, str]:
-        """Return the guards for a hostgroup without servers, with the reason."""
-        found: dict[str, str] = {}
-        if hostgroup in self.writers:
-            found[LAST_WRITER] = "a writer hostgroup"
+    def of(self, hostgroup: Value) -> list[str]:
+        """Return what needs a hostgroup; empty if nothing does."""
+        found = ["a writer hostgroup"] if hostgroup in self.writers else []
         if hostgroup in self.destinations.get(USERS, ()):
-            found[DEFAULT_HOSTGROUP] = "the default hostgroup of users"
+            found.append("the default hostgroup of users")
         if any(hostgroup in used for table, used in self.destinations.items() if table != USERS):
-            found[EMPTY_HOSTGROUP] = "used by rules"
+            found.append("used by rules")
         return found
 
 
@@ -105,19 +97,14 @@ class Servers:
         return found
 
 
-def emptied_hostgroups(servers: Servers, needs: Needs, limits: GuardLimits) -> Iterator[Danger]:
-    """Yield each needed hostgroup that would lose its last server in use.
-
-    If several guards apply, the strictest reports the hostgroup, or the first of equally strict
-    ones.
-    """
+def emptied_hostgroups(servers: Servers, needs: Needs) -> Iterator[Danger]:
+    """Yield each needed hostgroup that would lose its last server in use."""
     for hostgroup in sorted(servers.served_now - servers.served_afterwards, key=str):
-        guards = needs.of(hostgroup)
-        if not guards:
+        reasons = needs.of(hostgroup)
+        if not reasons:
             continue
-        guard = min(guards, key=lambda name: _SEVERITY[limits.action(name)])
         message = (
-            f"hostgroup {needs.shown(hostgroup)} is {_listed([*guards.values()])}"
+            f"hostgroup {needs.shown(hostgroup)} is {_listed(reasons)}"
             f" and would have {_nothing_left(servers, hostgroup)}"
         )
         family = _waiting_family(servers, hostgroup)
@@ -126,7 +113,7 @@ def emptied_hostgroups(servers: Servers, needs: Needs, limits: GuardLimits) -> I
                 f" until the monitor takes the new nodes out of {needs.shown(family.offline)};"
                 " add them in one apply and remove the old ones in the next"
             )
-        yield Danger(guard, message)
+        yield Danger(EMPTY_HOSTGROUP, message)
 
 
 def _nothing_left(servers: Servers, hostgroup: Value) -> str:
@@ -160,19 +147,15 @@ def _listed(parts: list[str]) -> str:
 class _Wording(NamedTuple):
     """The words for a row of a table: noun, predicate, and the columns that name it."""
 
-    guard: str
     noun: str
     consequence: str
     named_by: tuple[str, ...]
 
 
 _WORDINGS = {
-    USERS: _Wording(DEFAULT_HOSTGROUP, "user", "would be the default hostgroup of", ("username",)),
-    "mysql_query_rules": _Wording(
-        EMPTY_HOSTGROUP, "rule", "would be the destination of", ("rule_id",)
-    ),
+    USERS: _Wording("user", "would be the default hostgroup of", ("username",)),
+    "mysql_query_rules": _Wording("rule", "would be the destination of", ("rule_id",)),
     "mysql_query_rules_fast_routing": _Wording(
-        EMPTY_HOSTGROUP,
         "row",
         "would be the destination of fast routing in",
         ("username", "schemaname"),
@@ -198,7 +181,7 @@ def strays(
             stray.setdefault(hostgroup, []).append(name)
     for hostgroup, names in sorted(stray.items(), key=repr):
         yield Danger(
-            wording.guard,
+            EMPTY_HOSTGROUP,
             f"hostgroup {needs.shown(hostgroup)} {wording.consequence}"
             f" {counted(len(names), wording.noun)} ({_some(names)})"
             " and has no server that takes queries",

@@ -171,7 +171,7 @@ def dangers(
     yield from deletions(modules, limits)
     if servers is not None:
         if "mysql_servers" in changes:
-            yield from emptied_hostgroups(servers, needs, limits)
+            yield from emptied_hostgroups(servers, needs)
         for name in DESTINATIONS:
             if name in changes:
                 yield from strays(current.look.layouts[name], changes[name], servers, needs)

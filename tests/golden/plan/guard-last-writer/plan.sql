@@ -1,4 +1,4 @@
--- apply would refuse: hostgroup 10 (writer) is a writer hostgroup, the default hostgroup of users and used by rules and would have no ONLINE server (guards.last_writer); allow with --force
+-- apply would refuse: hostgroup 10 (writer) is a writer hostgroup, the default hostgroup of users and used by rules and would have no ONLINE server (guards.empty_hostgroup); allow with --force
 -- HOST:PORT: what apply would send, in order
 DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (10,'db1',3306));
 LOAD MYSQL SERVERS TO RUNTIME;

@@ -1,5 +1,5 @@
 -- apply would refuse: mysql_users: nothing would be left; 2 rows would be deleted (guards.table_emptied); allow with --force
--- apply would refuse: hostgroup 10 is a writer hostgroup and would have no ONLINE server (guards.last_writer); allow with --force
+-- apply would refuse: hostgroup 10 is a writer hostgroup and would have no ONLINE server (guards.empty_hostgroup); allow with --force
 -- apply would refuse: admin-admin_credentials: admin, the login in use, would not be in it any more (guards.admin_access); allow with --force
 -- apply would refuse: mysql-monitor_password would become empty: the monitor could check no server any more (guards.monitor_credentials); allow with --force
 -- HOST:PORT: what apply would send, in order
