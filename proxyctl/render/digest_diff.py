@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
-from proxyctl.render.markdown import code_span
+from proxyctl.render.markdown import code_span, inline
 from proxyctl.render.style import (
     PLAIN,
     Style,
@@ -249,7 +249,7 @@ def _entry_columns(diff: Diff) -> tuple[Column[Entry], ...]:
         Column("average before", lambda one: _average(one.before)),
         Column("after", lambda one: _average(one.after)),
         Column("change", _average_change),
-        Column("hostgroups", lambda one: _moved_text(diff, one, "→"), is_number=False),
+        Column("hostgroups", lambda one: inline(_moved_text(diff, one, "→")), is_number=False),
         Column("digest", lambda one: code_span(_name(diff, one)), is_number=False),
         Column("text", _text_span, is_number=False),
     )
