@@ -9,6 +9,7 @@ from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.markdown import code_span, inline
 from proxyctl.render.style import (
     PLAIN,
+    WIDTH,
     Style,
     instance_text,
     moment,
@@ -32,8 +33,6 @@ from proxyctl.stats.model import Group, Load
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
-WIDTH = 100
-"""Of a line, unless told."""
 WIDEST_TEXT = 300
 """Characters of a digest text in markdown."""
 _INDENT = 11

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from proxyctl.catalog import Value
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.markdown import code_block, inline
-from proxyctl.render.style import PLAIN, Style, shown, wrapped
+from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
 from proxyctl.render.table import Column, markdown_table
 from proxyctl.stats.suggest.suggestion import Kind, Suggestion, Suggestions, threshold_rows
 from proxyctl.stats.units import count_text, time_text
@@ -21,8 +21,6 @@ _HEADINGS = {
     Kind.CACHE: "worth caching",
     Kind.SLOW: "slower than their peers",
 }
-WIDTH = 100
-"""Of a line, unless told. Rules stand on one line each, to be pasted."""
 _LONGEST_TEXT = 300
 
 
@@ -51,7 +49,10 @@ def _digest_text(one: Suggestion) -> str:
 def suggest_text(
     found: Suggestions, rules_text: RulesText, style: Style = PLAIN, *, width: int = WIDTH
 ) -> str:
-    """Return the suggestions: heading, digest, evidence, what is not known, and rules to paste."""
+    """Return the suggestions: heading, digest, evidence, what is not known, and rules to paste.
+
+    Rules stand on one line each, however wide: they are to be pasted.
+    """
     lines = [*(style("bold", line) for line in wrapped(_title(found), width)), ""]
     for kind, some in _by_kind(found):
         lines.append(style("bold", _HEADINGS[kind].upper()))

@@ -13,6 +13,7 @@ from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.markdown import code_span
 from proxyctl.render.style import (
     PLAIN,
+    WIDTH,
     Style,
     hostgroup,
     instance_text,
@@ -26,8 +27,6 @@ from proxyctl.stats.top.listing import Caught, Fate, Top, TopRow
 from proxyctl.stats.units import count_text, number_text, share_text, time_text
 from proxyctl.text import printable
 
-WIDTH = 100
-"""Of a line, unless told."""
 WIDEST_TEXT = 300
 """Characters of a digest text in markdown."""
 _INDENT = 4

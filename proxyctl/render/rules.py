@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from proxyctl.catalog import Value
 from proxyctl.render.encode import INSTANCE, Shape
-from proxyctl.render.style import PLAIN, Style, instance_text, moment, shown, wrapped
+from proxyctl.render.style import PLAIN, WIDTH, Style, instance_text, moment, shown, wrapped
 from proxyctl.render.table import Column, aligned
 from proxyctl.stats.rule_hits import RuleHits, RuleReport
 from proxyctl.stats.units import count_text, number_text, share_text
@@ -38,7 +38,7 @@ _HIDDEN = {"flagIN": 0}
 """Values that say nothing."""
 
 
-def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = 100) -> str:
+def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = WIDTH) -> str:
     """Return the report: rules in the order in which they are tried, each on a line of its own."""
     lines = [style("bold", instance_text(report))]
     if not report.rules:

@@ -14,6 +14,8 @@ from proxyctl.stats.units import share_text
 from proxyctl.text import printable
 
 _CODES = {"add": "32", "change": "33", "delete": "31", "bold": "1", "dim": "2", "refuse": "31;1"}
+WIDTH = 100
+"""Of a line, unless told. Units: characters."""
 MOST_NAMES = 8
 """Names of instances that a line lists; the rest is counted."""
 
