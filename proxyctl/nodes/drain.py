@@ -145,13 +145,13 @@ def _held(client: AdminClient, request: DrainRequest, what: str) -> Iterator[_Se
     lock = Lock(client, f"nodes {what} {request.node}")
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
-        if lock.leftovers.get(_SERVERS.name):
-            client.execute(Statement.plain(_FROM_DISK))
         membership = read_membership(client)
         behind = [one.message for one in members.dangers([_SERVERS.name], membership)]
         if behind:
             raise RefusedError(f"{client.address}: nothing was changed", reasons=behind)
         wait_for_a_later_second(client, _SERVERS.name, request.progress)
+        if lock.leftovers.get(_SERVERS.name):
+            client.execute(Statement.plain(_FROM_DISK))
         yield _Servers(client, lock, has_peers=membership.has_peers)
     finally:
         with uninterrupted():
