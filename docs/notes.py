@@ -4,8 +4,8 @@ from __future__ import annotations
 
 COMMANDS = """\
 `proxyctl COMMAND --help` shows the same. Data goes to stdout, progress and errors to stderr. An
-option wins over the environment, and the environment over the files. What an exit code means stands
-in [exit-codes.md](exit-codes.md), what `--format json` writes in [json.md](json.md)."""
+option wins over the environment, and the environment over the files. See also [exit
+codes](exit-codes.md) and the [JSON](json.md) that `--format json` writes."""
 
 ENVIRONMENT = {
     "PROXYCTL_PASSWORD": "the password of the admin account",
@@ -25,21 +25,20 @@ does.
 
 - Several files are joined: lists are appended, and the same key twice is an error.
 - **text** is also `{env: NAME}` (an environment variable), `{file: PATH}` (a file without its last
-  line break, relative to the YAML file) or `{hex: DIGITS}` (bytes). What comes from the environment
-  or a file is a secret: no plan, drift or rendered file shows it, except as part of the key of its
-  row.
+  line break, relative to the YAML file) or `{hex: DIGITS}` (bytes). A value from the environment or
+  a file is a secret: no plan, drift or rendered file shows it, except in the key of a row.
 - A **hostgroup** is its number, or a name from [`hostgroups`](#hostgroups).
-- Text that looks like a number or a boolean has to be quoted: `"8.10"`, `"on"`.
-- A column that is not given has ProxySQL's default. `null` is SQL NULL."""
+- Quote text that looks like a number or a boolean: `"8.10"`, `"on"`.
+- A column that is not given gets ProxySQL's default. `null` is SQL NULL."""
 
 SECTIONS = {
-    "version": "The version of the file format: `1`. It may be left out.",
+    "version": "The version of the file format, `1`. Optional.",
     "instances": "The ProxySQL instances, and how to reach their admin interfaces. Optional: the"
     " [connection options](commands.md#options-for-connection) name one as well.",
     "variables": "A mapping of variable names to values. Only the variables named here are managed."
     " They are listed in [variables.md](variables.md).",
-    "hostgroups": "A mapping of names to hostgroups. A name can stand wherever a hostgroup number"
-    " can. The columns of"
+    "hostgroups": "A mapping of names to hostgroups. Use a name wherever a hostgroup number is"
+    " expected. The columns of"
     " [`mysql_hostgroup_attributes`](#mysql_hostgroup_attributes) may stand beside `id`; with one"
     " of them that table is managed.",
     "pxc_clusters": "Percona XtraDB Clusters. Each makes one row of"
@@ -50,18 +49,18 @@ SECTIONS = {
     "routing_tests": "Queries, and where they have to go. [`proxyctl"
     " test`](../how-to/query-rules.md#write-down-what-must-hold) runs them.",
     "manage": """\
-Which part of a table these files own. A mapping of table names to key columns, each with a value,
+The part of a table that these files own: a mapping of table names to key columns, each with a value,
 a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `ignore` maps table
-names to lists of columns that are set when a row is added and left alone afterwards. See
+names to columns that are set when a row is added and left alone afterwards. See
 [several teams](../how-to/several-teams.md).""",
     "guards": "What an apply refuses without `--force`: see [guards](../how-to/guards.md). `warn`"
     " says it in the plan and goes on; `off`, in quotes, says nothing.",
     "lint": "What [`proxyctl lint`](../how-to/lint.md) leaves out. The entries of several files are"
     " joined.",
     "keep_fast_routing_alive": """\
-`true` (the default): where the last active rule has `apply`, a rule that never matches is added
-behind it, since ProxySQL would skip fast routing. `false`: no such rule, and a warning where fast
-routing is skipped. `export` writes `false` for an instance that skips it.""",
+`true` (the default): if the last active rule has `apply`, proxyctl adds a rule behind it that never
+matches, because ProxySQL would skip fast routing. `false`: it adds none, and warns if fast routing is
+skipped. `export` writes `false` for an instance that skips it.""",
 }
 
 TABLE_SECTIONS = """\
@@ -93,11 +92,11 @@ TYPES = {
 
 KEY = {
     "instances.name": "The name for `--instance` and in plans.",
-    "instances.host": "Address of the admin interface. `host` or `socket` has to be there.",
+    "instances.host": "Address of the admin interface. Give `host` or `socket`.",
     "instances.port": "Port of the admin interface.",
     "instances.user": "Admin account. ProxySQL accepts `admin` from its own host only.",
     "instances.password": "Its password; `{env: NAME}` or `{file: PATH}` keeps it out of the file.",
-    "instances.socket": "Unix socket, in place of host and port.",
+    "instances.socket": "Unix socket, instead of host and port.",
     "instances.tls_ca": "Use TLS and verify the certificate with this CA.",
     "instances.tls_required": "Refuse to talk without TLS.",
     "instances.vars": "Variables for templates when this instance is chosen.",
@@ -105,38 +104,40 @@ KEY = {
     "pxc_clusters.name": "A name for messages and plans.",
     "pxc_clusters.nodes": "The nodes, each once.",
     "pxc_clusters.node_defaults": "Columns of `mysql_servers` that all nodes share.",
-    "nodes.hostgroup": "Where the node's row stands. Without it: the writer hostgroup.",
+    "nodes.hostgroup": "The hostgroup of the node's row. By default the writer hostgroup.",
     "node_defaults.hostgroup": "As for a node.",
     "sharding.name": "A name for messages and plans.",
     "sharding.tables": "Table names: `sbtest{1..60}`, a list, or a mapping to hostgroups."
     " They become query rules.",
     "sharding.schemas": "Schema names, in the same forms. They become fast routing.",
-    "sharding.hostgroups": "The hostgroups to spread over. The order counts.",
+    "sharding.hostgroups": "The hostgroups to use. The order matters.",
     "sharding.assign": "How a name finds its hostgroup. `explicit` for a mapping.",
-    "sharding.rules": "One rule a hostgroup, or one rule a table.",
-    "sharding.first_rule_id": "Rules are numbered from here on, in the order of the hostgroups.",
-    "sharding.rule_ids": "The numbers that the rules may take. More rules than that are an error.",
+    "sharding.rules": "One rule per hostgroup, or one per table.",
+    "sharding.first_rule_id": "The number of the first rule. The others follow in the order of the"
+    " hostgroups.",
+    "sharding.rule_ids": "The numbers that the rules may use. Too few are an error.",
     "sharding.username": "Only for this user.",
     "sharding.schema": "Only when this is the default schema.",
-    "sharding.match": "Look at the digest, or at the text as it was sent.",
-    "sharding.comment": "The comment of the rules. Without it one is made from the names.",
-    "sharding.flagIN": "Where in the rule chain the rules stand.",
+    "sharding.match": "Match the digest, or the query as it was sent.",
+    "sharding.comment": "The comment of the rules. By default it lists the names.",
+    "sharding.flagIN": "The flagIN of the rules: their place in the rule chain.",
     "routing_tests.name": "A name for the test.",
     "routing_tests.query": "The query.",
-    "routing_tests.username": "Who sends it. Without it no rule matches that names a user.",
+    "routing_tests.username": "The user who sends it. Without a user, no rule matches that names"
+    " one.",
     "routing_tests.schemaname": "The default schema.",
-    "routing_tests.client_addr": "Where the client is.",
+    "routing_tests.client_addr": "The address of the client.",
     "routing_tests.proxy_addr": "The address of ProxySQL that the client uses.",
     "routing_tests.proxy_port": "The port of ProxySQL that the client uses.",
-    "routing_tests.flagIN": "Where in the rule chain to begin.",
-    "routing_tests.expect": "What has to come out. Only what is named is compared.",
-    "expect.hostgroup": "Where the query goes.",
+    "routing_tests.flagIN": "The flagIN to begin with.",
+    "routing_tests.expect": "The expected result. Only the keys given are compared.",
+    "expect.hostgroup": "The hostgroup that gets the query.",
     "expect.rule_id": "The last rule that matches.",
     "expect.matched_rules": "All rules that match, in order.",
     "expect.rewritten": "The text after rewriting.",
     "expect.digest": "The digest.",
     "expect.digest_text": "The text of the digest.",
-    "expect.cache_ttl": "For how long the result is cached, in milliseconds.",
+    "expect.cache_ttl": "How long the result is cached, in milliseconds.",
     "expect.error_msg": "The error that the client gets instead.",
     "expect.OK_msg": "The OK that the client gets instead.",
     "guards.max_deletes": "How many rows of a table may be deleted at once.",
@@ -152,24 +153,24 @@ KEY = {
     " member of a ProxySQL Cluster drained it, and the files say otherwise.",
     "guards.shard_moves": "Tables or schemas change shard. It is allowed with"
     " `--allow-shard-moves`.",
-    "lint.ignore": "Checks, each by its code, the beginning of one (`PX3`) or its name; or a"
-    " mapping, for one row or one table.",
+    "lint.ignore": "Checks, each by its code, the beginning of a code (`PX3`) or its name; or a"
+    " mapping for one table or one row.",
     "ignore.code": "As in `ignore`.",
     "ignore.table": "Only findings in this table.",
     "ignore.key": "Only findings at the row with this primary key: its value, or a list of those of"
     " several columns. The first columns of a key will do.",
-    "ignore.because": "Why. It is for people.",
-    "max_deletes.percent": "More than this share of a table is too much.",
-    "max_deletes.above_rows": "The share counts only for tables with more rows than this.",
-    "max_deletes.rows": "More rows than this are too many, whatever their share.",
-    "max_deletes.action": "What happens then.",
+    "ignore.because": "The reason, for people.",
+    "max_deletes.percent": "The largest share of a table that may be deleted.",
+    "max_deletes.above_rows": "The share applies only to tables with more rows than this.",
+    "max_deletes.rows": "The most rows that may be deleted, whatever their share.",
+    "max_deletes.action": "What happens beyond these limits.",
 }
 
 TABLE = {
-    "mysql_servers": "`status` that is not given is left alone, so that a server that an operator"
-    " took out stays out. It is ONLINE when the row is added.",
-    "mysql_users": "A user is one row unless `frontend` or `backend` is given. `password` that is"
-    " not given is left alone for an existing user, and is an error for a new one.",
+    "mysql_servers": "A `status` that is not given is left alone, so a server that an operator took"
+    " out stays out. A new row gets ONLINE.",
+    "mysql_users": "A user is one row unless `frontend` or `backend` is given. Without `password`, an"
+    " existing user keeps the one he has. For a new user that is an error.",
     "mysql_query_rules": "A rule in a file is active unless it says `active: false`.",
 }
 
@@ -178,9 +179,9 @@ DEFAULT = {"active": "`1`", "status": "left alone", "password": "left alone"}
 
 VARIABLES = """\
 The variables that `variables:` can set, with the defaults of a fresh ProxySQL 2.7.1. A variable
-that is not named in the files is left alone. One that the ProxySQL at hand does not have is an
-error: ProxySQL itself would silently drop it. So is a value that ProxySQL would refuse, round
-or change. Secret values are never shown.
+that the files do not name is left alone. A variable that this ProxySQL does not have is an error,
+because ProxySQL would silently drop it. So is a value that ProxySQL would refuse, round or change.
+Secret values are never shown.
 
 `mysql-default_charset` and `mysql-default_collation_connection` are named together: ProxySQL lets
 the collation change the character set."""
@@ -192,27 +193,26 @@ how to ignore a finding. `proxyctl lint --explain CODE` adds an example of each 
 what is right."""
 
 EXIT_CODES = """\
-With 1 to 3 and 64 no instance was changed. With 0 `apply`, `rollback`, `nodes drain`,
-`nodes restore`, `unlock` and `digest reset` did what they are for; no other command changes one.
-`plan` ends with 0, whether there are changes or not, and also when an apply would be refused;
-with `--detailed-exitcode` it ends with 2 or 3 then."""
+With 1, 2, 3 and 64 no instance was changed. Only `apply`, `rollback`, `nodes drain`, `nodes restore`,
+`unlock` and `digest reset` change one at all. `plan` exits with 0 whether something would change,
+nothing would change, or an apply would be refused; `--detailed-exitcode` gives 2 or 3 instead."""
 
 EXIT_CODE = {
     "DONE": "Done, or in sync.",
-    "ERROR": "An error: in the files, or while connecting or reading; routing tests that fail; a"
-    " finding of `lint` or `doctor` that is an error.",
+    "ERROR": "An error in the files, while connecting or while reading. Also a routing test that"
+    " fails, or a finding of `lint` or `doctor` that is an error.",
     "DIFFERENCES": "There are differences: `drift`, `plan --detailed-exitcode`, or `nodes discover`"
     " with files.",
-    "REFUSED": "Refused by a guard, pending edits, a stale plan, a lock, files that are there"
-    " already, or by the person asked. `plan --detailed-exitcode`: an apply would be refused.",
-    "INCOMPLETE": "An `apply` or a `rollback` did not finish. The message says what each layer of"
-    " each admin module holds now. Or it did, and members of a ProxySQL Cluster do not follow,"
-    " which it names. With `--all` also: some instances are changed, and others, which it names,"
-    " are not. `nodes drain` and `nodes restore`: what became of the node is said; so after"
-    " `--timeout`, where a drained node is still in use. `digest reset`: whether it cleared is not"
-    " known. These list no layers.",
+    "REFUSED": "Refused: by a guard, pending edits, a stale plan, a lock, a file that exists"
+    " already, or the person asked. With `plan --detailed-exitcode`: an apply would be refused.",
+    "INCOMPLETE": "An `apply` or a `rollback` did not finish; the message lists what each layer of"
+    " each admin module holds. Or it finished, and the members of a ProxySQL Cluster that it names"
+    " do not follow. With `--all`: some instances were changed, and those that it names were not."
+    " `nodes drain` and `nodes restore`: the message says what became of the node, for example that"
+    " it is still in use after `--timeout`. `digest reset`: it is not known whether the statistics"
+    " were cleared.",
     "USAGE": "A wrong command line.",
-    "INTERRUPTED": "Interrupted from the keyboard. What holds now is said as for 4.",
+    "INTERRUPTED": "Interrupted from the keyboard. The message says what holds, as for 4.",
 }
 
 ERRORS = "With `--format json` an error is also JSON on stdout, and names its type:"
