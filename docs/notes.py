@@ -49,8 +49,8 @@ SECTIONS = {
     "routing_tests": "Queries, and where they have to go. [`proxyctl"
     " test`](../how-to/query-rules.md#write-down-what-must-hold) runs them.",
     "manage": """\
-The part of a table that these files own: a mapping of table names to key columns, each with a value,
-a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `ignore` maps table
+The part of a table that these files own: a mapping of table names to key columns, each with a
+value, a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `ignore` maps table
 names to columns that are set when a row is added and left alone afterwards. See
 [several teams](../how-to/several-teams.md).""",
     "guards": "What an apply refuses without `--force`: see [guards](../how-to/guards.md). `warn`"
@@ -59,8 +59,8 @@ names to columns that are set when a row is added and left alone afterwards. See
     " joined.",
     "keep_fast_routing_alive": """\
 `true` (the default): if the last active rule has `apply`, proxyctl adds a rule behind it that never
-matches, because ProxySQL would skip fast routing. `false`: it adds none, and warns if fast routing is
-skipped. `export` writes `false` for an instance that skips it.""",
+matches, because ProxySQL would skip fast routing. `false`: it adds none, and warns if fast routing
+is skipped. `export` writes `false` for an instance that skips it.""",
 }
 
 TABLE_SECTIONS = """\
@@ -169,8 +169,8 @@ KEY = {
 TABLE = {
     "mysql_servers": "A `status` that is not given is left alone, so a server that an operator took"
     " out stays out. A new row gets ONLINE.",
-    "mysql_users": "A user is one row unless `frontend` or `backend` is given. Without `password`, an"
-    " existing user keeps the one he has. For a new user that is an error.",
+    "mysql_users": "A user is one row unless `frontend` or `backend` is given. Without `password`,"
+    " an existing user keeps the one he has. For a new user that is an error.",
     "mysql_query_rules": "A rule in a file is active unless it says `active: false`.",
 }
 
@@ -193,8 +193,8 @@ how to ignore a finding. `proxyctl lint --explain CODE` adds an example of each 
 what is right."""
 
 EXIT_CODES = """\
-With 1, 2, 3 and 64 no instance was changed. Only `apply`, `rollback`, `nodes drain`, `nodes restore`,
-`unlock` and `digest reset` change one at all. `plan` exits with 0 whether something would change,
+With 1, 2, 3 and 64 no instance was changed. Only `apply`, `rollback`, `nodes drain`,
+`nodes restore`, `unlock` and `digest reset` change one at all. `plan` exits with 0 whether something would change,
 nothing would change, or an apply would be refused; `--detailed-exitcode` gives 2 or 3 instead."""
 
 EXIT_CODE = {
