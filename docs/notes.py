@@ -50,8 +50,8 @@ SECTIONS = {
     " test`](../how-to/query-rules.md#write-down-what-must-hold) runs them.",
     "manage": """\
 The part of a table that these files own: a mapping of table names to key columns, each with a
-value, a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `ignore` maps table
-names to columns that are set when a row is added and left alone afterwards. See
+value, a list of values, a range such as `"10-5999"` or a pattern such as `"app_*"`. `ignore` maps
+table names to columns that are set when a row is added and left alone afterwards. See
 [several teams](../how-to/several-teams.md).""",
     "guards": "What an apply refuses without `--force`: see [guards](../how-to/guards.md). `warn`"
     " says it in the plan and goes on; `off`, in quotes, says nothing.",
@@ -194,8 +194,9 @@ what is right."""
 
 EXIT_CODES = """\
 With 1, 2, 3 and 64 no instance was changed. Only `apply`, `rollback`, `nodes drain`,
-`nodes restore`, `unlock` and `digest reset` change one at all. `plan` exits with 0 whether something would change,
-nothing would change, or an apply would be refused; `--detailed-exitcode` gives 2 or 3 instead."""
+`nodes restore`, `unlock` and `digest reset` change one at all. `plan` exits with 0
+whether something would change, nothing would change, or an apply would be refused;
+`--detailed-exitcode` gives 2 or 3 instead."""
 
 EXIT_CODE = {
     "DONE": "Done, or in sync.",
