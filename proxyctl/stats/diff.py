@@ -154,9 +154,8 @@ class Diff:
     """The result of a comparison.
 
     Shape: `remarks` have a sentence each. `entries` are the first in the order that was asked for.
-    `count` is the number of entries with any call, `active` of those with a call after, `counts` of
-    those with each verdict, `moved` of those whose hostgroups changed. `hostgroup_names` are those
-    of the files, by number.
+    `count` is the number of entries with any call, `counts` of those with each verdict, `moved` of
+    those whose hostgroups changed. `hostgroup_names` are those of the files, by number.
     """
 
     by: tuple[Group, ...]
@@ -165,7 +164,6 @@ class Diff:
     remarks: dict[Remark, str]
     entries: list[Entry]
     count: int
-    active: int
     counts: dict[Verdict, int]
     moved: int
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
@@ -200,15 +198,14 @@ def compare(
     )
     counts = dict.fromkeys(Verdict, 0)
     totals = [Load(), Load()]
-    moved = active = 0
+    moved = 0
 
     def counted() -> Iterator[Entry]:
-        nonlocal moved, active
+        nonlocal moved
         is_reset = Remark.CLEARED in remarks or Remark.RESTARTED in remarks
         # Nobody knows when counters were cleared that are still empty.
         known = seconds[0], seconds[1] if after.groups or Remark.CLEARED not in remarks else 0
         for entry in _entries(before, after, known, is_reset=is_reset):
-            active += entry.after.count_star > 0
             counts[entry.verdict] += 1
             moved += entry.is_moved
             totals[0] += entry.before
@@ -223,7 +220,6 @@ def compare(
         remarks=remarks,
         entries=entries,
         count=sum(counts.values()),
-        active=active,
         counts=counts,
         moved=moved,
     )

@@ -105,7 +105,6 @@ def _suggestion(
             "saved_time_us": saved_us,
         },
         says,
-        saved_us,
         query.digest,
         query.text,
         () if rule is None else (rule,),

@@ -162,7 +162,6 @@ def _suggestion(
             "transactions_begun": transactions,
         },
         tuple(says),
-        reads.sum_time,
         reads.digest,
         reads.text,
         () if rule is None else (rule,),

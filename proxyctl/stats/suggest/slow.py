@@ -116,7 +116,6 @@ def _suggestion(context: Context, query: Query, peers: _Peers, above_us: int) ->
             "time_above_median_us": above_us,
         },
         tuple(says),
-        above_us,
         query.digest,
         query.text,
     )

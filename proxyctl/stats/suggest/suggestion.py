@@ -100,14 +100,12 @@ class Suggestion:
     same in sentences. `rules` are cells of mysql_query_rules to paste, what is not named has the
     column's default. `proof` says what a replay of the seen digests showed of them, or why there
     are none.
-    Units: `weight_us`, the query time that it is about, in microseconds.
     """
 
     kind: Kind
     title: str
     evidence: Mapping[str, int | float | str | None]
     says: tuple[str, ...]
-    weight_us: int = 0
     digest: str = ""
     digest_text: str = ""
     rules: tuple[Mapping[str, Value], ...] = ()
