@@ -46,6 +46,9 @@ FORMAT = typer.Option("--format", help="Output format.")
 """For commands with formats of their own: `Annotated[PlanFormat, FORMAT]`."""
 FormatOption = Annotated[TextFormat, FORMAT]
 AutoApproveOption = Annotated[bool, typer.Option("--auto-approve", "-y", help="Do not ask.")]
+VerboseOption = Annotated[
+    bool, typer.Option("--verbose", help="Cut no value short, such as a long pattern.")
+]
 NoSaveOption = Annotated[
     bool, typer.Option("--no-save", help="Do not write DISK: a restart reverts the change.")
 ]

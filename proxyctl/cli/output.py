@@ -49,9 +49,10 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
-def style() -> Style:
-    """Return the style for stdout."""
-    return Style(wants_colour(is_terminal(sys.stdout)))
+def style(stream: TextIO | None = None, *, is_verbose: bool = False) -> Style:
+    """Return the style for a stream, stdout by default. `is_verbose`: cut no value short."""
+    on_terminal = is_terminal(sys.stdout if stream is None else stream)
+    return Style(wants_colour(on_terminal), columns() if on_terminal else None, is_verbose)
 
 
 def columns() -> int:
@@ -199,10 +200,17 @@ def check_new(path: Path) -> None:
 
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
     """Write an error to stderr; `as_json`: also to stdout as JSON."""
-    colour = Style(wants_colour(is_terminal(sys.stderr)))
+    colour = style(sys.stderr)
     begin = "" if isinstance(error, ConfigError) else f"{colour('refuse', 'error:')} "
     for line in error.lines():
-        _to_stderr(f"{begin}{printable(line)}\n")
+        text = printable(line)
+        indent = " " * (len(text) - len(text.lstrip()))
+        # A line further in is a detail of the one above: a statement to copy, or a row.
+        is_detail = len(indent) > 2 or begin
+        parts = (
+            [text] if is_detail else colour.lines(text.strip(), first=indent, then=indent + "  ")
+        )
+        _to_stderr("".join(f"{begin}{part}\n" for part in parts))
         begin = ""
     if as_json:
         from proxyctl.render.error import ERROR

@@ -67,9 +67,9 @@ class Change(NamedTuple):
 
     @property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ; for a new row those that the files set."""
+        """The fields that differ; of a row that comes or goes those that are no default."""
         if self.shown.desired is None:
-            return ()
+            return tuple(_removed_fields(self.layout, self.shown.current or ()))
         if self.shown.current is None:
             return tuple(_added_fields(self.layout, self.shown.desired))
         return tuple(_changed_fields(self.layout, self.shown))
@@ -258,6 +258,17 @@ def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
         is_given = cell is not KEEP and (column.is_required or cell != column.file_default)
         if is_given and position not in layout.key_index:
             yield _field(layout, position, None, desired)
+
+
+def _removed_fields(layout: Layout, current: Row) -> Iterator[FieldChange]:
+    """Yield the fields of a row that goes which differ from the default of a file."""
+    for position, (column, cell) in enumerate(zip(layout.columns, current, strict=True)):
+        if position in layout.key_index or cell == column.file_default:
+            continue
+        if is_secret(layout, position, current):
+            yield FieldChange(column.name, None, None, is_secret=True)
+        else:
+            yield FieldChange(column.name, cell, None)
 
 
 def _changed_fields(layout: Layout, difference: Difference) -> Iterator[FieldChange]:

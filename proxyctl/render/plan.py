@@ -40,6 +40,8 @@ MOST_ADDED = 200
 """New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
 WIDEST_SUBJECT = 40
 """Subjects of one table stand in a column of at most this many characters."""
+_BELOW, _FURTHER = " " * 8, " " * 12
+"""The indent of what stands below a row, and of a line that goes on."""
 NOTES_FROM = 72
 """Characters of a row, without its indent, after which a note stands in a column."""
 
@@ -47,43 +49,56 @@ NOTES_FROM = 72
 # -- Text.
 
 
-def plans_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
-    """Return all plans. `is_all`: of a fleet, with those without a plan, and the count."""
+def plans_text(
+    fleet: Fleet, style: Style = PLAIN, *, is_all: bool, with_refusals: bool = True
+) -> str:
+    """Return all plans. `is_all`: of a fleet, with those without a plan, and the count.
+
+    `with_refusals`: an error that follows says them otherwise.
+    """
     if not is_all:
-        return plan_text(fleet.only_plan(), style)
-    plans = [_shared_text(alike, style) for alike in fleet.alike]
+        return plan_text(fleet.only_plan(), style, with_refusals=with_refusals)
+    plans = [_shared_text(alike, style, with_refusals=with_refusals) for alike in fleet.alike]
     last = (*in_sync_lines(fleet), summary(fleet), *cluster_lines(fleet))
     return "\n".join(
         [*plans, *failures(fleet.failed, style), "".join(f"{line}\n" for line in last)]
     )
 
 
-def _shared_text(alike: list[Planned], style: Style) -> str:
+def _shared_text(alike: list[Planned], style: Style, *, with_refusals: bool) -> str:
     """Return the plan that several instances have."""
     first, *others = alike
     if not others:
-        return plan_text(first.own_plan, style)
+        return plan_text(first.own_plan, style, with_refusals=with_refusals)
     heading = alike_text([one.name for one in alike], first.plan.version)
-    return plan_text(first.plan, style, heading=heading)
+    return plan_text(first.plan, style, heading=heading, with_refusals=with_refusals)
 
 
 def plan_text(
-    plan: Plan, style: Style = PLAIN, *, is_done: bool = False, heading: str | None = None
+    plan: Plan,
+    style: Style = PLAIN,
+    *,
+    is_done: bool = False,
+    heading: str | None = None,
+    with_refusals: bool = True,
 ) -> str:
     """Return the plan of one instance. `is_done`: it stands before an apply's own report.
 
     `heading`: what it says in place of the instance, where several have this plan.
+    `with_refusals`: an error that follows says them otherwise.
     """
     lines = [style("bold", heading or instance_text(plan)), ""]
     for module in plan.modules:
         if module.changes or module.does_something:
             lines += [*_module_lines(plan, module, style), ""]
-    if remarks := [*_remarks(plan, style)]:
+    remarks = [*_remarks(plan, style), *(_refusals(plan, style) if with_refusals else ())]
+    if remarks:
         lines += [*remarks, ""]
     if plan.is_in_sync:
         lines.append(no_changes(plan))
     else:
-        lines.append(style("bold", counts_text(plan)) + ("" if is_done else _nothing_yet(plan)))
+        is_open = not is_done and (with_refusals or not plan.refusals)
+        lines += _verdict(plan, style, is_open=is_open)
     return "\n".join(lines) + "\n"
 
 
@@ -93,10 +108,17 @@ def no_changes(plan: Plan) -> str:
     return f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}{rest}."
 
 
-def _nothing_yet(plan: Plan) -> str:
+def _verdict(plan: Plan, style: Style, *, is_open: bool) -> list[str]:
+    """Return what would happen, and if it `is_open`, whether it may."""
+    counts, rest = counts_text(plan), "Nothing has been changed yet."
     if plan.refusals:
-        return f" apply would refuse: {counted(len(plan.refusals), 'reason')} above."
-    return " Nothing has been changed yet."
+        rest = f"apply would refuse: {counted(len(plan.refusals), 'reason')} above."
+    bold = [style("bold", line) for line in style.lines(counts)]
+    if not is_open:
+        return bold
+    if style.width is not None and len(f"{counts} {rest}") > style.width:
+        return [*bold, rest]
+    return [f"{bold[0]} {rest}"]
 
 
 def counts_text(plan: Plan) -> str:
@@ -128,7 +150,7 @@ def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
             yield from _change_lines(plan, change, style, width)
             aside = remark(change, entering, plan.hostgroup_names)
             if aside:
-                yield f"        {aside}"
+                yield from style.lines(aside, first=_BELOW, then=_BELOW)
         added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))
         if added > MOST_ADDED:
             more = counted(added - MOST_ADDED, "more new row")
@@ -161,38 +183,63 @@ def _module_summary(module: ModulePlan, *, saves: bool) -> str:
 def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Iterator[str]:
     hostgroups = plan.hostgroup_names
     row = f"{MARKS[change.action]} {headline(change, hostgroups, width)}"
-    line = f"  {style(change.action, row)}"
-    beside = note(change, plan.source)
-    # Padded by the text alone: codes of colours take no room.
-    gap = " " * max(NOTES_FROM - len(row), 2)
-    yield f"{line}{gap}{style('dim', beside)}" if beside else line
+    yield from _with_note(row, note(change, plan.source), style, change.action)
     fields = listed_fields(change)
-    if change.action != ADD:
+    if change.action == CHANGE:
         for field in fields:
-            yield f"        {field.column:<24}{field_text(change, field, hostgroups)}"
+            text = f"{field.column:<24}{_field_text(change, field, plan, style)}"
+            yield from style.lines(text, first=_BELOW, then=_FURTHER)
         for other in change.further:
             for field in other.fields:
-                text = f"      {field.column:<24}{field_text(other, field, hostgroups)}"
-                yield f"  {text:<{NOTES_FROM - 2}}  {style('dim', layers_only(other))}"
+                text = f"      {field.column:<24}{_field_text(other, field, plan, style)}"
+                yield from _with_note(text, layers_only(other), style)
     elif fields:
-        # Several a line: a new row has many, and none of them was different before.
-        yield "        " + ", ".join(
-            f"{f.column} {field_text(change, f, hostgroups)}" for f in fields
-        )
+        # Several a line: such a row has many, and they differ from nothing.
+        texts = (f"{f.column} {_field_text(change, f, plan, style)}" for f in fields)
+        yield from style.lines(", ".join(texts), first=_BELOW, then=_BELOW)
+
+
+def _field_text(change: Change, field: FieldChange, plan: Plan, style: Style) -> str:
+    return field_text(change, field, plan.hostgroup_names, is_whole=style.is_verbose)
+
+
+def _with_note(row: str, beside: str, style: Style, kind: str | None = None) -> Iterator[str]:
+    """Yield a row with a note: right of it where there is room, else below."""
+    lines = style.lines(row, first="  ", then=_FURTHER)
+    # Padded by the text alone: codes of colours take no room.
+    gap = " " * max(NOTES_FROM - len(row), 2)
+    is_below = style.width is not None and len(f"  {row}{gap}{beside}") > style.width
+    lines = [f"  {style(kind, line[2:])}" if kind else line for line in lines]
+    if not beside:
+        yield from lines
+    elif is_below or len(lines) > 1:
+        notes = style.lines(beside, first=_BELOW, then=_BELOW)
+        yield from (*lines, *(style("dim", line) for line in notes))
+    else:
+        yield f"{lines[0]}{gap}{style('dim', beside)}"
 
 
 def _remarks(plan: Plan, style: Style) -> Iterator[str]:
     if plan.left_alone:
-        yield f"left alone   {'; '.join(map(printable, plan.left_alone))}"
+        yield from _remark(style, "left alone", "; ".join(map(printable, plan.left_alone)))
     if plan.members and not plan.is_in_sync:
-        yield f"cluster      {cluster_line(plan)}"
+        yield from _remark(style, "cluster", cluster_line(plan))
     for warning in plan.warnings:
-        yield f"warning      {printable(warning)}"
+        yield from _remark(style, "warning", printable(warning))
     for name in plan.restart_required:
-        yield f"restart      {name} takes effect when ProxySQL is restarted"
+        yield from _remark(style, "restart", f"{name} takes effect when ProxySQL is restarted")
+
+
+def _refusals(plan: Plan, style: Style) -> Iterator[str]:
     for refusal in plan.refusals:
-        yield style("refuse", f"refused      {printable(refusal.text)}")
+        lines = _remark(style, "refused", printable(refusal.text))
+        yield from (style("refuse", line) for line in lines)
+        # Not wrapped: they hold statements to copy.
         yield from (f"               {printable(detail)}" for detail in refusal.details)
+
+
+def _remark(style: Style, label: str, text: str) -> list[str]:
+    return style.lines(text, first=f"{label:<13}", then=" " * 13)
 
 
 def cluster_line(plan: Plan) -> str:

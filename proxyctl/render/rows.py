@@ -17,7 +17,10 @@ _HOSTGROUPS = frozenset(
     for column in table.columns
     if column.hostgroup
 )
+LONGEST_VALUE = 160
+"""Characters of a value that are shown, unless all of it is asked for."""
 LONGEST_MATCHER = 70
+"""The same of what a rule matches."""
 _MATCHERS = ("match_digest", "match_pattern", "digest")
 _SUBJECTS = {
     "query_rules": "rule",
@@ -74,37 +77,59 @@ def detail(change: Change, names: Mapping[int, str]) -> str:
     if "destination_hostgroup" not in row:
         return ""
     parts = []
-    if "match_digest" in row:
-        matcher = next((row[name] for name in _MATCHERS if row.get(name)), None)
-        generated = change.where is not None and change.where.origin
-        if generated and row.get("comment"):
-            matcher = _after_colon(str(row["comment"]))
-        if matcher is not None:
-            parts.append(shown(matcher, limit=LONGEST_MATCHER))
+    matcher = next((name for name in _MATCHERS if row.get(name)), None)
+    if "match_digest" in row and _is_generated(change) and row.get("comment"):
+        parts.append(shown(_after_colon(str(row["comment"]))))
+    elif matcher is not None:
+        parts += [matcher, shown(row[matcher], limit=LONGEST_MATCHER)]
     if row["destination_hostgroup"] is not None and change.action != CHANGE:
         parts.append(f"-> {hostgroup(row['destination_hostgroup'], names)}")
     return " ".join(parts)
+
+
+def _is_generated(change: Change) -> bool:
+    """Return whether a section such as `sharding` made the row: its comment says what it is."""
+    return change.where is not None and bool(change.where.origin)
 
 
 def _after_colon(comment: str) -> str:
     return comment.split(": ", 1)[-1]
 
 
-def value_text(change: Change, field: FieldChange, value: Value, names: Mapping[int, str]) -> str:
-    """Return one side of a field that is no secret; a hostgroup has its name beside it."""
+def value_text(
+    change: Change,
+    field: FieldChange,
+    value: Value,
+    names: Mapping[int, str],
+    *,
+    is_whole: bool = False,
+) -> str:
+    """Return one side of a field that is no secret; a hostgroup has its name beside it.
+
+    `is_whole`: the value is not cut short.
+    """
     if (change.table, field.column) in _HOSTGROUPS and value is not None:
         return hostgroup(value, names)
-    return shown(value)
+    # The pattern of a rule that a section makes is as long as its list of names.
+    is_list = _is_generated(change) and field.column in _MATCHERS
+    limit = LONGEST_MATCHER if is_list else LONGEST_VALUE
+    return shown(value, limit=None if is_whole else limit)
 
 
-def field_text(change: Change, field: FieldChange, names: Mapping[int, str]) -> str:
-    """Return `old -> new` of one field; a secret only says that it is one."""
+def field_text(
+    change: Change, field: FieldChange, names: Mapping[int, str], *, is_whole: bool = False
+) -> str:
+    """Return `old -> new` of one field; a secret only says that it is one.
+
+    A row that comes or goes has one of the two. `is_whole`: no value is cut short.
+    """
     if field.is_secret:
         return "(sensitive)"
-    desired = value_text(change, field, field.desired, names)
-    if change.action == ADD:
-        return desired
-    return f"{value_text(change, field, field.current, names)} -> {desired}"
+    sides = {ADD: [field.desired], DELETE: [field.current]}
+    values = sides.get(change.action, [field.current, field.desired])
+    return " -> ".join(
+        value_text(change, field, value, names, is_whole=is_whole) for value in values
+    )
 
 
 def headline(change: Change, names: Mapping[int, str], width: int = 0) -> str:
@@ -124,24 +149,26 @@ def listed_fields(change: Change) -> list[FieldChange]:
     """Return the fields that the headline does not show already."""
     if is_variable(change):
         return []
-    if change.action != ADD:
+    if change.action == CHANGE:
         return list(change.fields)
     row = change.row
     hidden = {"frontend", "backend"} if _half(row) else set()
+    if change.action == DELETE:
+        hidden |= {field.column for field in change.fields if field.is_secret}
     if row.get("default_schema") == "":
         hidden.add("default_schema")  # what RUNTIME makes of NULL, the default
     if "destination_hostgroup" in row:
         hidden.add("destination_hostgroup")
-        is_generated = change.where is not None and bool(change.where.origin)
-        if is_generated:
-            hidden.add("comment")
         matcher = next((name for name in _MATCHERS if row.get(name)), None)
-        if matcher and (is_generated or len(str(row[matcher])) <= LONGEST_MATCHER):
+        if _is_generated(change):
+            hidden.add("comment")
+        elif matcher and len(str(row[matcher])) <= LONGEST_MATCHER:
             hidden.add(matcher)
     return [
         field
         for field in change.fields
-        if field.column not in hidden and not (field.column == "active" and field.desired == 1)
+        if field.column not in hidden
+        and not (field.column == "active" and 1 in (field.current, field.desired))
     ]
 
 

@@ -22,13 +22,25 @@ MOST_NAMES = 8
 
 @dataclass(frozen=True)
 class Style:
-    """Wraps text in colour, or leaves it as it is: everything reads the same without colour."""
+    """Wraps text in colour, or leaves it as it is: everything reads the same without colour.
+
+    `width`: that of the terminal, in characters; None where lines may have any length.
+    `is_verbose`: no value is cut short.
+    """
 
     is_coloured: bool = False
+    width: int | None = None
+    is_verbose: bool = False
 
     def __call__(self, kind: str, text: str) -> str:
         """Return the text in the colour of its kind."""
         return f"\x1b[{_CODES[kind]}m{text}\x1b[0m" if self.is_coloured else text
+
+    def lines(self, text: str, *, first: str = "", then: str = "") -> list[str]:
+        """Return the text in lines of the width, behind `first` and then behind `then`."""
+        if self.width is None:
+            return [f"{first}{text}"]
+        return wrapped(text, self.width, first=first, then=then)
 
 
 PLAIN = Style()
@@ -47,14 +59,17 @@ class OfInstance(Protocol):
     def version(self) -> str: ...  # noqa: D102
 
 
-def shown(value: Value, *, limit: int = 160) -> str:
-    """Return a value for people: NULL, a number, or text; '' is visible as such."""
+def shown(value: Value, *, limit: int | None = 160) -> str:
+    """Return a value for people: NULL, a number, or text; '' is visible as such.
+
+    `limit`: characters; None for all of them.
+    """
     if value is None:
         return "NULL"
     if value == "":
         return "''"
     text = printable(str(value))
-    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+    return text if limit is None or len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def name_text(name: str, limit: int = 64) -> str:

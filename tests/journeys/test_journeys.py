@@ -166,7 +166,7 @@ def test_change_what_runs(project: Project, instance: Instance) -> None:
         r"~ mysql-server_version +8\.0\.36 -> 8\.4\.0",
         r"~ server 20 \(reader\) db2:3306\n +weight +100 -> 50",
         r"- server 20 \(reader\) db3:3306 +in no file",
-        r"~ rule 20 +\^SELECT\n +destination_hostgroup +20 \(reader\) -> 10 \(writer\)",
+        r"~ rule 20 +match_digest \^SELECT\n +destination_hostgroup +20 \(reader\) -> 10 ",
         r"~ user app\n +password +\(sensitive\)",
         r"0 to add, 4 to change, 1 to delete at RUNTIME",
     ):

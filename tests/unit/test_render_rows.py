@@ -61,7 +61,7 @@ def test_the_subject_is_what_people_call_the_row(table, values, text):
 
 def test_what_the_headline_shows_is_not_listed_again():
     change = added(RULES, rule_id=5, match_digest="^SELECT", destination_hostgroup=30, apply=1)
-    assert headline(change, NAMES) == "rule 5  ^SELECT -> 30 (reader)"
+    assert headline(change, NAMES) == "rule 5  match_digest ^SELECT -> 30 (reader)"
     assert columns(change) == ["apply"]
 
 
@@ -71,11 +71,24 @@ def test_a_long_pattern_is_cut_in_the_headline_and_listed_whole():
     assert columns(change) == ["match_digest"]
 
 
-def test_a_generated_rule_is_told_by_its_comment():
+def test_a_generated_rule_is_told_by_its_comment_and_the_head_of_its_pattern():
     where = Where("a.yaml", 1, 1, origin="sharding t")
+    pattern = "x" * (LONGEST_MATCHER + 1)
     comment = "sharding t: t1, t2"
-    change = added(RULES, where, rule_id=5, match_digest="x", comment=comment)
-    assert (detail(change, NAMES), columns(change), note(change)) == ("t1, t2", [], "sharding t")
+    change = added(RULES, where, rule_id=5, match_digest=pattern, comment=comment)
+    assert (detail(change, NAMES), note(change)) == ("t1, t2", "sharding t")
+    assert columns(change) == ["match_digest"]
+    (field,) = listed_fields(change)
+    assert field_text(change, field, NAMES) == "x" * (LONGEST_MATCHER - 3) + "..."
+    assert field_text(change, field, NAMES, is_whole=True) == pattern
+
+
+def test_a_row_that_goes_has_its_fields_but_no_secret():
+    held = rows(USERS, {"username": "app", "password": "secret", "default_hostgroup": 30})
+    (change,) = module_plan(diff(desired(USERS), held)).changes
+    assert columns(change) == ["default_hostgroup"]
+    (field,) = listed_fields(change)
+    assert field_text(change, field, NAMES) == "30 (reader)"
 
 
 def test_a_schema_that_nobody_named_is_not_listed():

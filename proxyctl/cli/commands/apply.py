@@ -137,7 +137,7 @@ def show(found: Plan) -> None:
     """Write a plan just before it is applied."""
     from proxyctl.render.plan import plan_text
 
-    write(plan_text(found, style(), is_done=True))
+    write(plan_text(found, style(), is_done=True, with_refusals=False))
 
 
 def approve(
@@ -160,7 +160,7 @@ def approve(
     from proxyctl.render.plan import plans_text
 
     hint = "--auto-approve applies without asking"
-    tell(plans_text(found, style(), is_all=rollout is not None))
+    tell(plans_text(found, style(), is_all=rollout is not None, with_refusals=False))
     if rollout is None:
         raise_refusals(found.only_plan())
         if verb == "apply":

@@ -18,6 +18,7 @@ from proxyctl.cli.options import (
     FleetOptions,
     OnlyOption,
     TextFormat,
+    VerboseOption,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, UsageError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.plan.make import PlanOptions
+    from proxyctl.render.style import Style
     from proxyctl.stats.replay.result import Replay
 
 
@@ -69,12 +71,14 @@ def plan(
             "--replay", help="Also show how the digests that the instance has seen would be routed."
         ),
     ] = False,
+    verbose: VerboseOption = False,
     format: Annotated[PlanFormat, FORMAT] = PlanFormat.TEXT,
 ) -> int:
     """Show what apply would change. Sends nothing but SELECTs."""
     from proxyctl.fleet.cluster import as_applied
     from proxyctl.plan.saved import check_target, save
     from proxyctl.render.plan import PLAN, plan_text
+    from proxyctl.render.style import Style
 
     if with_replay and format is PlanFormat.SQL:
         raise UsageError("--replay has no place in a plan as SQL")
@@ -88,14 +92,15 @@ def plan(
         found, report = _replayed(targets[0], options)
     else:
         found = as_applied(planned_fleet(targets, options, fleet))
-    write(_plan_output(found, format, report, is_all=fleet.all_instances))
+    how = style(is_verbose=verbose)
+    write(_plan_output(found, format, report, how, is_all=fleet.all_instances))
     if out:
         write_file(
             Path(out),
             save(
                 found.only_plan(),
                 PLAN.encode(found.only_plan()),
-                plan_text(found.only_plan()),
+                plan_text(found.only_plan(), Style(is_verbose=verbose)),
                 paths=files.paths(),
                 variables=files.variable_names(),
                 options=allowances.names(),
@@ -185,16 +190,18 @@ _LISTED = 5
 """Digests of each kind listed after a plan."""
 
 
-def _plan_output(fleet: Fleet, format: PlanFormat, report: Replay | None, *, is_all: bool) -> str:
+def _plan_output(
+    fleet: Fleet, format: PlanFormat, report: Replay | None, how: Style, *, is_all: bool
+) -> str:
     from proxyctl.render.comment import plans_markdown
     from proxyctl.render.plan import plans_json, plans_text
     from proxyctl.render.script import plan_sql
 
     if report is not None:
-        return _output_with_replay(fleet, format, report)
+        return _output_with_replay(fleet, format, report, how)
     match format:
         case PlanFormat.TEXT:
-            return plans_text(fleet, style(), is_all=is_all)
+            return plans_text(fleet, how, is_all=is_all)
         case PlanFormat.JSON:
             return plans_json(fleet, is_all=is_all)
         case PlanFormat.MARKDOWN:
@@ -203,7 +210,7 @@ def _plan_output(fleet: Fleet, format: PlanFormat, report: Replay | None, *, is_
             return plan_sql(fleet.only_plan())
 
 
-def _output_with_replay(fleet: Fleet, format: PlanFormat, report: Replay) -> str:
+def _output_with_replay(fleet: Fleet, format: PlanFormat, report: Replay, how: Style) -> str:
     """Return the plan of one instance, with what becomes of its digests."""
     from proxyctl.render.comment import LONGEST, plans_markdown
     from proxyctl.render.plan import PLAN, plans_json, plans_text
@@ -220,5 +227,4 @@ def _output_with_replay(fleet: Fleet, format: PlanFormat, report: Replay) -> str
             plan_part = plans_markdown(fleet, is_all=False, limit=LONGEST - len(text))
             return f"{plan_part}\n{text}"
         case _:
-            text = appended_text(report, style())
-            return f"{plans_text(fleet, style(), is_all=False)}\n{text}"
+            return f"{plans_text(fleet, how, is_all=False)}\n{appended_text(report, how)}"

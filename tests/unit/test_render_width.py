@@ -1,0 +1,60 @@
+"""A plan on a terminal: lines stay within its width, and no word is broken."""
+
+from __future__ import annotations
+
+import pytest
+
+from proxyctl.plan.plan import Plan, Refusal
+from proxyctl.render.plan import plan_text
+from proxyctl.render.style import Style
+from tests.support.build import desired, diff, module_plan, rows
+
+RULES = "mysql_query_rules"
+PATTERN = "^SELECT .* FROM orders JOIN customers USING \\(customer_id\\) WHERE region"
+
+
+def plan() -> Plan:
+    """A rule that comes, one that goes, and everything that may stand below them."""
+    wanted = desired(
+        RULES, {"rule_id": 1, "match_digest": PATTERN, "destination_hostgroup": 10, "timeout": 1000}
+    )
+    held = rows(RULES, {"rule_id": 2, "match_pattern": PATTERN, "comment": "of another team " * 3})
+    return Plan(
+        "px1",
+        "127.0.0.1:6032",
+        "2.7.1",
+        [module_plan(diff(wanted, held))],
+        refusals=[
+            Refusal(
+                "pending_edit",
+                "MYSQL QUERY RULES: 1 pending edit; the files say otherwise",
+                "--discard-pending",
+                (
+                    "take back:  UPDATE mysql_query_rules SET comment='a long statement to copy'"
+                    " WHERE rule_id=7 AND username='somebody with a name of many words';",
+                ),
+            )
+        ],
+        warnings=["a warning of many words, " * 8],
+        left_alone=["mysql_query_rules: 3 rows outside rule_id 1 to 100", "db1:3306 drained"],
+    )
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_lines_stay_within_the_width_and_words_stay_whole(width: int) -> None:
+    whole = plan_text(plan())
+    lines = plan_text(plan(), Style(width=width)).splitlines()
+    statements = [line for line in lines if line.lstrip().startswith("take back:")]
+    assert all(len(line) <= width for line in lines if line not in statements)
+    assert sorted(whole.split()) == sorted(" ".join(lines).split())
+    assert len(statements) == 1
+
+
+def test_a_note_stands_below_its_row_where_there_is_no_room() -> None:
+    lines = plan_text(plan(), Style(width=80)).splitlines()
+    (place,) = (n for n, line in enumerate(lines) if "- rule 2" in line)
+    assert "in no file" not in lines[place]
+    assert "        in no file" in lines[place : place + 3]
+    assert any(
+        line.endswith("in no file") and "rule 2" in line for line in plan_text(plan()).splitlines()
+    )
