@@ -5,6 +5,7 @@ It covers every table and column of every ProxySQL version: an editor does not k
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -33,6 +34,11 @@ _DESCRIPTIONS = {
     "lint": "What `proxyctl lint` leaves out.",
     "keep_fast_routing_alive": "Add a rule where fast routing would be skipped.",
 }
+
+
+def schema_text() -> str:
+    """Return the schema as a file."""
+    return json.dumps(json_schema(), indent=2) + "\n"
 
 
 def json_schema() -> dict[str, Any]:

@@ -42,6 +42,8 @@ def offered(project: Project, line: str) -> list[str]:
         ("proxyctl plan --only mysql_us", ["mysql_users"]),
         ("proxyctl lint --explain PX30", ["PX301", "PX302", "PX304", "PX307"]),
         ("proxyctl nodes dr", ["drain"]),
+        ("proxyctl init --template p", ["pxc"]),
+        ("proxyctl drift --only mysql_gal", ["mysql_galera_hostgroups"]),
     ],
 )
 def test_names_are_offered(offline: Project, line: str, names: list[str]) -> None:

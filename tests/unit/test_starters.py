@@ -54,25 +54,10 @@ def test_nothing_is_overwritten(folder: Path) -> None:
     assert proxyctl("init", "shop").code == 3
 
 
-@pytest.mark.parametrize(
-    ("typed", "offered"),
-    [
-        ("init --template p", "pxc"),
-        ("plan --only mysql_gal", "mysql_galera_hostgroups"),
-        ("drift --only mysql_gal", "mysql_galera_hostgroups"),
-    ],
-)
-def test_shells_complete_names(typed: str, offered: str) -> None:
-    asked = {
-        "_PROXYCTL_COMPLETE": "complete_bash",
-        "COMP_WORDS": f"proxyctl {typed}",
-        "COMP_CWORD": "3",
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "proxyctl"],
-        env={**os.environ, **asked},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode, done.stdout.split()) == (0, [offered])
+@pytest.mark.parametrize("name", starter_names())
+def test_editors_find_the_schema_of_the_files(name: str, folder: Path) -> None:
+    assert proxyctl("init", "--template", name, "shop").code == 0
+    for path in (folder / "shop").glob("*.yaml"):
+        first = path.read_text().splitlines()[0]
+        assert first == "# yaml-language-server: $schema=proxyctl.schema.json"
+    assert (folder / "shop" / "proxyctl.schema.json").read_text() == proxyctl("schema").out

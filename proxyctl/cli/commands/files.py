@@ -5,7 +5,6 @@ Also what they share with import: how rows become files, and what happens to the
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -120,13 +119,12 @@ def render(
 
 def schema(out: OutOption = None) -> int:
     """Print the JSON Schema of the file format, for editors."""
-    from proxyctl.config.json_schema import json_schema
+    from proxyctl.config.json_schema import schema_text
 
-    text = json.dumps(json_schema(), indent=2) + "\n"
     if out:
-        write_file(Path(out), text)
+        write_file(Path(out), schema_text())
     else:
-        write(text)
+        write(schema_text())
     return ExitCode.DONE
 
 

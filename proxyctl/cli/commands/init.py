@@ -57,11 +57,17 @@ def starter_names() -> list[str]:
     return sorted(mark.parent.name for mark in templates_folder().glob(f"*/{_MARK}"))
 
 
+_SCHEMA = "proxyctl.schema.json"
+"""Where the first line of each file tells editors to look for the JSON Schema."""
+
+
 def copy_starter(name: str, target: Path) -> list[Path]:
-    """Copy a starter into a folder and return the files written.
+    """Copy a starter and the JSON Schema into a folder; return the files written.
 
     Raises: UsageError for an unknown name, RefusedError when a file is there already.
     """
+    from proxyctl.config.json_schema import schema_text
+
     names = starter_names()
     if name not in names:
         near = nearest(name, names, cutoff=0.6)
@@ -71,24 +77,19 @@ def copy_starter(name: str, target: Path) -> list[Path]:
         if path.exists() and not path.is_dir():
             raise ProxyctlError(f"{path}: this is a file, and init writes into a folder")
     source = templates_folder() / name
-    files = sorted(path for path in source.rglob("*") if path.is_file())
-    taken = [
-        str(target / f.relative_to(source))
-        for f in files
-        if (target / f.relative_to(source)).exists()
-    ]
+    found = sorted(path for path in source.rglob("*") if path.is_file())
+    files = {target / path.relative_to(source): path.read_bytes() for path in found}
+    files[target / _SCHEMA] = schema_text().encode()
+    taken = [path for path in files if path.exists()]
     if taken:
         raise RefusedError("init overwrites nothing", reasons=[f"{path} exists" for path in taken])
-    written = []
-    for file in files:
-        path = target / file.relative_to(source)
+    for path, content in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.read_bytes())
+            path.write_bytes(content)
         except OSError as error:
             raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
-        written.append(path)
-    return written
+    return [*files]
 
 
 _SECRET = re.compile(r"\{env: (\w+)\}")
