@@ -176,6 +176,7 @@ class Guards(Model):
     shard_moves: GuardWord = "refuse"
     stale_member: GuardWord = "refuse"
     drained_elsewhere: GuardWord = "refuse"
+    lint: GuardWord = "warn"
 
 
 RowKey = Annotated[

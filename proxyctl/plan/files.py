@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from proxyctl.config.desired import Project
 from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
@@ -23,7 +24,8 @@ def plan_files(
     Raises: ConfigError when the files do not fit this instance, InstanceError when it cannot be
     read, UsageError for an `only` that names nothing.
     """
-    return planned(client, *_inspected(client, files, options), options)
+    desired, current, project = _inspected(client, files, options)
+    return planned(client, desired, current, options, project)
 
 
 def plan_files_under_lock(
@@ -36,16 +38,16 @@ def plan_files_under_lock(
 
     `taken_over`: see `look_at`. Raises: as `plan_files`.
     """
-    desired, current = _inspected(client, files, options, taken_over=taken_over)
-    return planned(client, desired, current, options), current
+    desired, current, project = _inspected(client, files, options, taken_over=taken_over)
+    return planned(client, desired, current, options, project), current
 
 
 def plan_with_sides(
     client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
 ) -> tuple[Plan, Sides]:
     """Return the plan, and what routes queries before and after it. Raises: as `plan_files`."""
-    desired, current = _inspected(client, files, options, routing=True)
-    return planned(client, desired, current, options), sides(desired, current)
+    desired, current, project = _inspected(client, files, options, routing=True)
+    return planned(client, desired, current, options, project), sides(desired, current)
 
 
 def routing_change_of(client: AdminClient, files: ParsedFiles) -> tuple[Sides, list[ShardMove]]:
@@ -54,7 +56,7 @@ def routing_change_of(client: AdminClient, files: ParsedFiles) -> tuple[Sides, l
     A rule that ProxySQL takes and that cannot match is no mistake here. Sends SELECTs only.
     Raises: ConfigError, InstanceError.
     """
-    desired, current = _inspected(
+    desired, current, _ = _inspected(
         client, files, DEFAULT_OPTIONS, routing=True, takes_dead_rules=True
     )
     return routing_change(desired, current)
@@ -68,20 +70,27 @@ def _inspected(
     taken_over: Mapping[str, bool] | None = None,
     routing: bool = False,
     takes_dead_rules: bool = False,
-) -> tuple[Desired, Current]:
+) -> tuple[Desired, Current, Project]:
     """Compile the files for the instance, and inspect it."""
     look = look_at(client, taken_over)
     reading = begin_reading(client, look, () if options.only else files.sections)
-    desired = files.project(
+    project = files.project(
         look.version, takes_dead_rules=takes_dead_rules, additions=look.additions
-    ).desired
-    desired = select(desired, options.only)
-    return desired, inspect(client, desired, look, reading, routing=routing)
+    )
+    desired = select(project.desired, options.only)
+    current = inspect(client, desired, look, reading, routing=routing)
+    return desired, current, project
 
 
-def planned(client: AdminClient, desired: Desired, current: Current, options: PlanOptions) -> Plan:
+def planned(
+    client: AdminClient,
+    desired: Desired,
+    current: Current,
+    options: PlanOptions,
+    project: Project | None = None,
+) -> Plan:
     """Make the plan, and trace its decisions for --debug. Raises: as `make`."""
-    plan = make(desired, current, options)
+    plan = make(desired, current, options, project)
     if client.is_traced:
         for module in plan.modules:
             steps = [f"{module.loads} LOAD"] * bool(module.images) + ["SAVE"] * module.save

@@ -15,37 +15,48 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES
+from proxyctl.config.desired import Project
 from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError
 from proxyctl.plan import edits, mistakes, notes
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
-from proxyctl.plan.guards import danger, judge, shard_moves
+from proxyctl.plan.guards import danger, judge, lint, shard_moves
 from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove, plan_module
 from proxyctl.plan.steps import with_images
 from proxyctl.routing.sides import SIDE_TABLES, Sides, sides_of
 from proxyctl.state.families import Family
-from proxyctl.state.row import SNAPSHOT, Desired, DesiredTable, Rows
+from proxyctl.state.row import SNAPSHOT, Desired, DesiredTable, GuardAction, GuardLimits, Rows
 
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """The options of plan and apply. `saves`: whether an apply will SAVE."""
+    """The options of plan and apply.
+
+    `saves`: whether an apply will SAVE. `lints`: a person reads the plan, with what lint finds.
+    """
 
     only: tuple[str, ...] = ()
     force: bool = False
     discard_pending: bool = False
     allow_shard_moves: bool = False
     saves: bool = True
+    lints: bool = False
 
 
 DEFAULT_OPTIONS = PlanOptions()
 
 
-def make(desired: Desired, current: Current, options: PlanOptions = DEFAULT_OPTIONS) -> Plan:
+def make(
+    desired: Desired,
+    current: Current,
+    options: PlanOptions = DEFAULT_OPTIONS,
+    project: Project | None = None,
+) -> Plan:
     """Return the plan that brings an instance to the desired rows.
 
-    Raises: ConfigError when the files do not fit this instance.
+    `project`: the files that the rows come from, None for a snapshot. Raises: ConfigError when the
+    files do not fit this instance.
     """
     look, limits = current.look, desired.guards
     tables = _fitted(desired, current)
@@ -58,6 +69,11 @@ def make(desired: Desired, current: Current, options: PlanOptions = DEFAULT_OPTI
     modules = with_images(modules, around, in_use.at_any_time)
     situation = judge.situation_of(modules, diffs, current, in_use, around, desired.hostgroup_names)
     dangers = [*judge.dangers(modules, situation, limits)]
+    summary: list[str] = []
+    if project is not None and _is_linted(modules, limits, options):
+        report = lint.report_of(project)
+        dangers += lint.dangers(report)
+        summary += lint.summary(report)
     moves = _shard_moves(modules, tables, current, desired.hostgroup_names)
     return Plan(
         name=look.name,
@@ -75,6 +91,7 @@ def make(desired: Desired, current: Current, options: PlanOptions = DEFAULT_OPTI
             *desired.warnings,
             *notes.left_by_dead_apply(modules, look.staged),
             *danger.warnings(dangers, limits, force=options.force),
+            *summary,
             *shard_moves.warnings(moves, desired, allowed=options.allow_shard_moves),
             *notes.warnings(modules, families, current),
         ],
@@ -87,6 +104,13 @@ def make(desired: Desired, current: Current, options: PlanOptions = DEFAULT_OPTI
         shard_moves=moves,
         source=desired.source,
     )
+
+
+def _is_linted(modules: Iterable[ModulePlan], limits: GuardLimits, options: PlanOptions) -> bool:
+    """Return whether lint runs: a person reads of changes, or its errors refuse them."""
+    if limits.action(lint.LINT) is GuardAction.OFF or all(one.is_in_sync for one in modules):
+        return False
+    return options.lints or limits.action(lint.LINT) is GuardAction.REFUSE
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:

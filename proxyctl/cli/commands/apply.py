@@ -76,7 +76,7 @@ def apply(
     is_approved = not fleet.all_instances and (auto_approve or saved is not None)
     approved = None
     if not is_approved:
-        approved = as_applied(planned_fleet(targets, options, fleet))
+        approved = as_applied(planned_fleet(targets, replace(options, lints=True), fleet))
         tell = write if is_text else write_to_stderr
         approve(approved, tell, rollout if fleet.all_instances else None, asks=not auto_approve)
     request = ApplyRequest(

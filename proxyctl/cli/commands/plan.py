@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,7 +87,8 @@ def plan(
         _refuse_for_all(format, with_replay=with_replay, out=out)
     if out:
         check_target(Path(out))
-    targets, options = targets_of(files, connection, fleet), allowances.options()
+    targets = targets_of(files, connection, fleet)
+    options = replace(allowances.options(), lints=True)
     report = None
     if with_replay:
         found, report = _replayed(targets[0], options)
