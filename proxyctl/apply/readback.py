@@ -18,7 +18,7 @@ from proxyctl.instance.read import ask, parse_rows, rows_text
 from proxyctl.plan.diff import NOT_PUBLISHED, counts
 from proxyctl.state.compare import Difference, differences, fold_users
 from proxyctl.state.families import Family, ServerColumns
-from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, sorted_keys
+from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, row_name, sorted_keys
 from proxyctl.state.runtime import is_copied, runtime_image
 from proxyctl.state.servers import compare_servers
 from proxyctl.state.sql import MASK, is_secret
@@ -136,22 +136,21 @@ class Shortfall:
 
     def text(self) -> str:
         """Return what was written and what the layer holds, with secrets masked."""
-        layout, difference = self.layout, self.difference
-        key = ":".join(str(part) for part in difference.key)
+        difference, name = self.difference, row_name(self.layout, self.difference.key)
         if difference.current is None:
-            return f"{layout.table.sql_name} {key}: the row is missing"
+            return f"{name}: the row is missing"
         if difference.desired is None:
-            return f"{layout.table.sql_name} {key}: the row should not be there"
+            return f"{name}: the row should not be there"
         fields = (self._field(difference, position) for position in difference.columns)
-        return f"{layout.table.sql_name} {key}: {', '.join(fields)}"
+        return f"{name}: {', '.join(fields)}"
 
     def _field(self, difference: Difference, position: int) -> str:
         current, desired = difference.current or (), difference.desired or ()
         plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
-        name = self.layout.names[position]
+        name = "" if self.layout.table.prefix is not None else f"{self.layout.names[position]} "
         if is_secret(self.layout, position, plain) or is_secret(self.layout, position, current):
-            return f"{name} asked {MASK}, holds something else"
-        return f"{name} asked {plain[position]!r}, holds {current[position]!r}"
+            return f"{name}asked {MASK}, holds something else"
+        return f"{name}asked {plain[position]!r}, holds {current[position]!r}"
 
 
 def stored_shortfalls(layout: Layout, found: Rows, expected: Rows) -> Iterator[Shortfall]:

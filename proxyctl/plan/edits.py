@@ -15,7 +15,7 @@ from proxyctl.errors import counted
 from proxyctl.plan.diff import TableDiff, staged
 from proxyctl.plan.plan import ModulePlan, Refusal
 from proxyctl.state.compare import Difference, differing, fold_users
-from proxyctl.state.row import FILES, KEEP, Key, Layer, Rows, Source
+from proxyctl.state.row import FILES, KEEP, Key, Layer, Rows, Source, row_name
 from proxyctl.state.runtime import is_copied, runtime_image
 from proxyctl.state.sql import MASK, for_clients, transition
 
@@ -52,14 +52,15 @@ class Pending:
 
     def text(self) -> str:
         """Return a short description."""
-        what = ", ".join(self.columns) or "row"
-        key = ":".join(map(str, self.key))
+        is_variable = self.layout.table.prefix is not None
+        what = "" if is_variable else f"{', '.join(self.columns) or 'row'} "
+        name = row_name(self.layout, self.key)
         if Layer.RUNTIME not in self.layers:
-            return f"{self.layout.name} {key}: {what} not saved to DISK, or edited there"
+            return f"{name}: {what}not saved to DISK, or edited there"
         how = "edited"
         if not self.columns:
             how = "added" if self.difference.current is None else "deleted"
-        return f"{self.layout.name} {key}: {what} {how} in MEMORY, not loaded to RUNTIME"
+        return f"{name}: {what}{how} in MEMORY, not loaded to RUNTIME"
 
 
 def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:

@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from proxyctl.catalog import Layout, Value, Version
+from proxyctl.catalog import Layout, Role, Value, Version
 
 Row = tuple[Value, ...]
 """One row in the column order of its layout."""
@@ -221,6 +221,18 @@ class Desired:
     guards: GuardLimits = GuardLimits()
     warnings: tuple[str, ...] = ()
     source: Source = FILES
+
+
+def row_name(layout: Layout, key: Key) -> str:
+    """Return what people call a row in one line: `mysql_query_rules 5`, `mysql-threads`.
+
+    A user is its name: both halves are one to a reader.
+    """
+    table = layout.table
+    if table.prefix is not None:
+        return str(key[0])
+    parts = key[:1] if table.role is Role.USERS else key
+    return f"{table.sql_name} {':'.join(map(str, parts))}"
 
 
 def sorted_keys(keys: Iterable[Key]) -> list[Key]:

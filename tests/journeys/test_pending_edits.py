@@ -47,7 +47,7 @@ EDITS = {
     ),
     "a password": (
         "UPDATE mysql_users SET comment='new' WHERE username='theirs'",
-        "mysql_users theirs:1: comment edited",
+        "mysql_users theirs: comment edited",
     ),
     "a server": (
         "UPDATE mysql_servers SET status='OFFLINE_SOFT', weight=7 WHERE hostname='db5'",
@@ -190,7 +190,7 @@ HIDDEN = {
     ),
     "a user": (
         "UPDATE mysql_users SET default_hostgroup=20 WHERE username='old'",
-        "mysql_users old:1: default_hostgroup",
+        "mysql_users old: default_hostgroup",
     ),
 }
 

@@ -112,7 +112,7 @@ def test_a_text_that_a_load_leaves_in_memory_is_pending(
     write(project, {"admin-refresh_interval": 777, "mysql-max_connections": 77})
     refused = apply()
     assert refused.code == 3, refused.text
-    assert f"{name}: variable_value edited in MEMORY" in refused.text
+    assert f"{name}: edited in MEMORY" in refused.text
     for statement in offered("take back:"):
         instance.execute(statement)
     assert apply().code == 0
