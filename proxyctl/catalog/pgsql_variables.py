@@ -1,6 +1,6 @@
 """The variables of the PostgreSQL side: most are those of the MySQL side of ProxySQL 3.0.
 
-Source: a fresh ProxySQL 3.0.0-alpha, run.
+Source: a fresh ProxySQL 3.0.0-alpha and 3.0.3, run; what came later, from lib/PgSQL_Thread.cpp.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from proxyctl.catalog.model import parse_version
 from proxyctl.catalog.pgsql_tables import SINCE
-from proxyctl.catalog.variable_model import INT, TEXT, Variable
+from proxyctl.catalog.variable_model import BOOL, INT, TEXT, Variable
 
 _WITHOUT = frozenset(
     {
@@ -19,6 +20,18 @@ _WITHOUT = frozenset(
         "evaluate_replication_lag_on_servers_load",
         "proxy_protocol_networks",
         "reset_connection_algorithm",
+        # Of 3.0.1 and later:
+        "aws_blue_green_deployment_auto_discovery",
+        "eventslog_stmt_parameters",
+        "fast_forward_grace_close_ms",
+        "ignore_min_gtid_annotations",
+        "protocol_compression_level",
+        "resolution_family",
+        "select_version_forwarding",
+        "session_track_variables",
+        "update_gtid_from_ok",
+        "user_variable_tracking",
+        "zstd_compression_level",
     }
 )
 _MONITOR = frozenset(
@@ -37,20 +50,50 @@ _MONITOR = frozenset(
 """All that it has of the monitor's."""
 
 _NO_LIMITS: Mapping[str, Any] = {"minimum": None, "maximum": None}
+_ALPHA_ONLY: Mapping[str, Any] = {"until": "3.0.0"}
+_LATE: Mapping[str, Any] = {"since": "3.0.6"}
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
     "binlog_reader_connect_retry_msec": _NO_LIMITS,
     "data_packets_history_size": _NO_LIMITS,
+    "default_charset": _ALPHA_ONLY,
+    "default_collation_connection": _ALPHA_ONLY,
+    "eventslog_buffer_history_size": _LATE,
+    "eventslog_buffer_max_query_length": _LATE,
     "eventslog_format": _NO_LIMITS,
+    "eventslog_table_memory_size": _LATE,
     "handle_unknown_charset": {"maximum": None},
     "interfaces": {"default": "0.0.0.0:6133"},
     "query_cache_size_MB": _NO_LIMITS,
+    "server_capabilities": _ALPHA_ONLY,
     "server_version": {"default": "16.1"},
     "wait_timeout": _NO_LIMITS,
 }
 _OWN = (
     Variable("pgsql-authentication_method", INT, "3", minimum=1, maximum=3, since=SINCE),
     Variable("pgsql-default_client_encoding", TEXT, "UTF8", since=SINCE),
+    Variable("pgsql-default_datestyle", TEXT, "ISO, MDY", since="3.0.1"),
+    Variable("pgsql-default_intervalstyle", TEXT, "postgres", since="3.0.1"),
+    Variable("pgsql-default_search_path", TEXT, "", since="3.0.6"),
+    Variable("pgsql-default_standard_conforming_strings", TEXT, "on", since="3.0.1"),
+    Variable("pgsql-default_timezone", TEXT, "GMT", since="3.0.1"),
+    Variable("pgsql-monitor_connect_interval_window", INT, "50", 0, 100, "3.0.1"),
+    Variable("pgsql-monitor_dbname", TEXT, "postgres", since="3.0.1"),
+    Variable("pgsql-monitor_local_dns_cache_refresh_interval", INT, "60000", 0, 604800000, "3.0.6"),
+    Variable("pgsql-monitor_local_dns_cache_ttl", INT, "300000", 0, 604800000, "3.0.6"),
+    Variable("pgsql-monitor_local_dns_resolver_queue_maxsize", INT, "128", 16, 1024, "3.0.6"),
+    Variable("pgsql-monitor_ping_interval_window", INT, "10", 0, 100, "3.0.1"),
+    Variable("pgsql-monitor_read_only_interval", INT, "1000", 100, 604800000, "3.0.1"),
+    Variable("pgsql-monitor_read_only_interval_window", INT, "10", 0, 100, "3.0.1"),
+    Variable("pgsql-monitor_read_only_max_timeout_count", INT, "3", 1, 1000000, "3.0.1"),
+    Variable("pgsql-monitor_read_only_timeout", INT, "800", 100, 600000, "3.0.1"),
+    Variable("pgsql-monitor_replication_lag_count", INT, "1", 1, 10, "3.0.6"),
+    Variable("pgsql-monitor_replication_lag_interval", INT, "10000", 100, 604800000, "3.0.6"),
+    Variable("pgsql-monitor_replication_lag_interval_window", INT, "10", 0, 100, "3.0.6"),
+    Variable("pgsql-monitor_replication_lag_timeout", INT, "1000", 100, 600000, "3.0.6"),
     Variable("pgsql-monitor_threads", INT, "2", minimum=2, maximum=256, since=SINCE),
+    Variable("pgsql-monitor_writer_is_also_reader", BOOL, "true", since="3.0.1"),
+    Variable("pgsql-preserve_client_on_broken_backend_in_tx", BOOL, "true", since="3.0.6"),
+    Variable("pgsql-server_encoding", TEXT, "UTF8", since="3.0.1"),
 )
 
 
@@ -59,8 +102,9 @@ def pgsql_variables(others: Iterable[Variable]) -> list[Variable]:
     found = [*_OWN]
     for variable in others:
         side, _, name = variable.name.partition("-")
-        is_shared = name in _MONITOR or not name.startswith("monitor_")
+        is_shared = name in _MONITOR or not name.startswith(("monitor_", "passthrough_"))
         if side == "mysql" and variable.until is None and is_shared and name not in _WITHOUT:
             changes = _CHANGES.get(name, {})
-            found.append(replace(variable, name=f"pgsql-{name}", since=SINCE, **changes))
+            since = max(SINCE, variable.since, key=parse_version)
+            found.append(replace(variable, **{"name": f"pgsql-{name}", "since": since, **changes}))
     return sorted(found, key=lambda variable: variable.name)

@@ -35,6 +35,8 @@ _OLDER_LIMITS: Mapping[str, tuple[str, int, int]] = {
     "mysql-monitor_threads_max": ("2.4.4", 4, 256),
     "mysql-monitor_threads_min": ("2.4.4", 2, 16),
     "mysql-server_capabilities": ("2.6.0", 11, 65535),
+    "mysql-set_parser_algorithm": ("3.0.9", 1, 2),
+    "pgsql-set_parser_algorithm": ("3.0.9", 1, 2),
 }
 """The limits that held before a version. Source: MySQL_Thread.cpp of each release; 2.5.5 run."""
 
