@@ -85,6 +85,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("add_lag_ms", "INT", notnull=True, default=30, check="add_lag_ms >= 0 AND add_lag_ms <= 600000", since="2.0.9"),
             Column("min_lag_ms", "INT", notnull=True, default=30, check="min_lag_ms >= 0 AND min_lag_ms <= 600000", since="2.0.9"),
             Column("lag_num_checks", "INT", notnull=True, default=1, check="lag_num_checks >= 1 AND lag_num_checks <= 16", since="2.0.9"),
+            Column("autopurge_missing_checks", "INT", notnull=True, default=0, check="autopurge_missing_checks >= 0 AND autopurge_missing_checks <= 100", since="3.0.9"),
             Column("comment", "VARCHAR"),
         ),
     ),

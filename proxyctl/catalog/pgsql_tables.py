@@ -40,20 +40,50 @@ def _table(table: Table) -> Table:
         admin_module=table.admin_module.replace("MYSQL", "PGSQL"),
         key=tuple(_RENAMED.get(column, column) for column in table.key),
         columns=tuple(
-            _column(column) for column in columns if (table.name, column.name) not in _WITHOUT_COLUMNS
+            one
+            for column in columns
+            if (table.name, column.name) not in _WITHOUT_COLUMNS
+            for one in _columns(column)
         ),
         since=SINCE,
     )
 
 
-def _column(column: Column) -> Column:
+def _columns(column: Column) -> tuple[Column, ...]:
+    """Return the column as it is here, in each of its forms."""
     default = _PORT if column.name == "port" else column.default
     name = _RENAMED.get(column.name, column.name)
-    return replace(column, name=name, default=default, since=Column.since)
+    alike = replace(column, name=name, default=default, since=Column.since)
+    if name != "check_type":
+        return (alike,)
+    narrow = replace(alike, check="LOWER(check_type) IN ('read_only')", since="3.0.2")
+    return (replace(alike, until="3.0.1"), narrow)
 
 
-PGSQL_TABLES: tuple[Table, ...] = tuple(
-    _table(table)
-    for table in MYSQL_TABLES
-    if table.name not in _WITHOUT
+_SSL_PARAMS = Table(
+    "pgsql_servers_ssl_params",
+    admin_module="PGSQL SERVERS",
+    key=("hostname", "port", "username"),
+    since="3.0.8",
+    columns=(
+        Column("hostname", "VARCHAR", notnull=True),
+        Column("port", "INT", notnull=True, default=_PORT, check="port >= 0 AND port <= 65535"),
+        *(
+            Column(name, "VARCHAR", notnull=True, default="")
+            for name in (
+                "username",
+                "ssl_ca",
+                "ssl_cert",
+                "ssl_key",
+                "ssl_crl",
+                "ssl_crlpath",
+                "ssl_protocol_version_range",
+                "comment",
+            )
+        ),
+    ),
+)
+PGSQL_TABLES: tuple[Table, ...] = (
+    *(_table(table) for table in MYSQL_TABLES if table.name not in _WITHOUT),
+    _SSL_PARAMS,
 )

@@ -69,6 +69,7 @@ _SECTIONS = (
         quote='"',
     ),
     CnfSection("mysql_servers_ssl_params", "mysql_servers_ssl_params", ("hostname",)),
+    CnfSection("pgsql_servers_ssl_params", "pgsql_servers_ssl_params", ("hostname",)),
     CnfSection(
         "mysql_replication_hostgroups",
         "mysql_replication_hostgroups",

@@ -32,6 +32,7 @@ _UNCHANGED = frozenset(
         "mysql_query_rules_fast_routing",
         "pgsql_query_rules_fast_routing",
         "mysql_servers_ssl_params",
+        "pgsql_servers_ssl_params",
         "mysql_hostgroup_attributes",
         "pgsql_hostgroup_attributes",
         "mysql_firewall_whitelist_users",
