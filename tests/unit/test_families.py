@@ -277,7 +277,7 @@ def refused_hostgroups(runtime, files, family=GALERA):
     needs = Needs(frozenset(), {"mysql_query_rules": frozenset({10, 30})}, {})
     loaded = module.images[-1]["mysql_servers"]
     servers = Servers(SERVERS, found.runtime, loaded, (family,))
-    found = emptied_hostgroups(servers, needs, GuardLimits())
+    found = emptied_hostgroups(servers, needs)
     return [danger.message.split(" is used")[0] for danger in found]
 
 
