@@ -19,7 +19,7 @@ from proxyctl.errors import (
     error_texts,
 )
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.cluster import wait_for_a_later_second, wait_for_members
+from proxyctl.instance.cluster_sync import wait_for_a_later_second, wait_for_members
 from proxyctl.instance.interrupts import uninterrupted
 from proxyctl.instance.lock import Lock
 from proxyctl.plan.current import Current

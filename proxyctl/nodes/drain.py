@@ -25,7 +25,7 @@ from proxyctl.errors import (
     counted,
 )
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.cluster import read_membership, wait_for_a_later_second
+from proxyctl.instance.cluster_sync import read_membership, wait_for_a_later_second
 from proxyctl.instance.facts import read_facts, used_connections
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock, Reconnect
@@ -37,7 +37,7 @@ from proxyctl.nodes.image import (
     reasons_against,
     restored_image,
 )
-from proxyctl.plan import edits
+from proxyctl.plan import pending_edits
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
 from proxyctl.plan.guards import members
 from proxyctl.plan.plan import plan_module
@@ -177,7 +177,9 @@ class _Servers:
         facts = read_facts(self.client)
         diffs, families = self._diffs(rds_discovery=facts.rds_discovery)
         module = replace(plan_module(_SERVERS, diffs), load=True, save=True)
-        refusals = [*edits.refusals(module, edits.pending_edits(module), source=_DRAIN)]
+        refusals = [
+            *pending_edits.refusals(module, pending_edits.pending_edits(module), source=_DRAIN)
+        ]
         if refusals:
             raise RefusedError(
                 f"{self.client.address}: {_SERVERS.name} is not in step: MEMORY, RUNTIME and DISK"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.cluster import read_membership
+from proxyctl.instance.cluster_sync import read_membership
 from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
 from proxyctl.instance.lock import read_staged
 from proxyctl.instance.members import Membership

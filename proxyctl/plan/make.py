@@ -3,7 +3,7 @@
 tables     the desired rows in the columns that the instance has
 diff       the differences of each layer from them                -> changes
 steps      which modules are staged, LOADed and SAVEd, with which rows
-edits      what others left in MEMORY                             -> refusals
+pending    what others left in MEMORY                             -> refusals
 guards     dangerous transitions                                  -> refusals
 notes      what is left alone, and side effects of a LOAD         -> warnings
 """
@@ -18,7 +18,7 @@ from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.config.desired import Project
 from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError
-from proxyctl.plan import edits, mistakes, notes
+from proxyctl.plan import mistakes, notes, pending_edits
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
 from proxyctl.plan.guards import danger, judge, lint, shard_moves
@@ -234,8 +234,8 @@ def _pending_refusals(
     look = current.look
     for module in modules:
         if not (look.staged.get(module.name) or look.taken_over.get(module.name)):
-            found = edits.pending_edits(module, saves=options.saves)
-            yield from edits.refusals(
+            found = pending_edits.pending_edits(module, saves=options.saves)
+            yield from pending_edits.refusals(
                 module, found, discard=options.discard_pending, source=desired.source
             )
 

@@ -2,7 +2,7 @@
 
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.plan.diff import Surroundings
-from proxyctl.plan.edits import pending_edits, refusals
+from proxyctl.plan.pending_edits import pending_edits, refusals
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
 from proxyctl.state.row import Layer, Scope

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from proxyctl.plan import notes
 from proxyctl.plan.diff import Surroundings
-from proxyctl.plan.edits import pending_edits
+from proxyctl.plan.pending_edits import pending_edits
 from proxyctl.plan.steps import with_images
 from proxyctl.state.families import Family
 from proxyctl.state.row import Layer

@@ -1,4 +1,4 @@
-"""The view: draws what the lookout sees, and takes keys and signals."""
+"""The view: draws what the poller sees, and takes keys and signals."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from proxyctl.cli.top.details import FOOTER, KEYS, Details, help_lines
-from proxyctl.cli.top.lookout import Failed, Looked, Lookout, Lost
 from proxyctl.cli.top.panel import Panel
+from proxyctl.cli.top.poll import Failed, Looked, Lost, Poller
 from proxyctl.instance.client import AdminClient
 from proxyctl.render.live import (
     SEPARATOR,
@@ -76,7 +76,7 @@ class TopApp(App[signal.Signals]):
         self._filtered = "digests"
         self._heard_at = time.monotonic()
         self._meter = Meter(client.login.name or client.address, client.address, hostgroup_names)
-        self._lookout = Lookout(client, interval_s, self.post_message)
+        self._poller = Poller(client, interval_s, self.post_message)
 
     # What is on the screen.
 
@@ -99,18 +99,18 @@ class TopApp(App[signal.Signals]):
     def on_mount(self) -> None:
         """Begin to look."""
         self.query_one("#digests-grid").focus()
-        self._lookout.start()
+        self._poller.start()
         self.set_interval(1, self._draw_header)
 
     def on_unmount(self) -> None:
         """Look no more."""
-        self._lookout.stop()
+        self._poller.stop()
 
     def on_resize(self) -> None:
         """Fit the header to the new width."""
         self.call_after_refresh(self._draw_header)
 
-    # What the lookout tells.
+    # What the poller tells.
 
     def on_looked(self, message: Looked) -> None:
         """Show a look."""
@@ -238,7 +238,7 @@ class TopApp(App[signal.Signals]):
         self._set_pace()
 
     def _set_pace(self) -> None:
-        self._lookout.set_pace(self._interval_s, is_paused=self._is_paused)
+        self._poller.set_pace(self._interval_s, is_paused=self._is_paused)
         self._draw_header()
 
     # Filtering.

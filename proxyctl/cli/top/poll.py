@@ -48,14 +48,14 @@ class Failed(Message):
         self.error = error
 
 
-class Lookout(threading.Thread):
+class Poller(threading.Thread):
     """Looks until it is stopped. Owns the client, which it closes at the end."""
 
     def __init__(
         self, client: AdminClient, interval_s: float, post: Callable[[Message], bool]
     ) -> None:
         # A daemon: a look that takes long must not hold up the end of the process.
-        super().__init__(name="lookout", daemon=True)
+        super().__init__(name="poller", daemon=True)
         self._client = client
         self._looker = Looker(client)
         self._post = post
