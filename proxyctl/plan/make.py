@@ -21,12 +21,20 @@ from proxyctl.errors import ConfigError, UsageError
 from proxyctl.plan import mistakes, notes, pending_edits
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
-from proxyctl.plan.guards import danger, judge, lint, shard_moves
+from proxyctl.plan.guards import danger, judge, shard_moves
 from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove, plan_module
 from proxyctl.plan.steps import with_images
 from proxyctl.routing.sides import SIDE_TABLES, Sides, sides_of
 from proxyctl.state.families import Family
-from proxyctl.state.row import SNAPSHOT, Desired, DesiredTable, GuardAction, GuardLimits, Rows
+from proxyctl.state.row import (
+    LINT,
+    SNAPSHOT,
+    Desired,
+    DesiredTable,
+    GuardAction,
+    GuardLimits,
+    Rows,
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,8 @@ def make(
     dangers = [*judge.dangers(modules, situation, limits)]
     summary: list[str] = []
     if project is not None and _is_linted(modules, limits, options):
+        from proxyctl.plan.guards import lint  # importing every check takes a while
+
         report = lint.report_of(project)
         dangers += lint.dangers(report)
         summary += lint.summary(report)
@@ -108,9 +118,9 @@ def make(
 
 def _is_linted(modules: Iterable[ModulePlan], limits: GuardLimits, options: PlanOptions) -> bool:
     """Return whether lint runs: a person reads of changes, or its errors refuse them."""
-    if limits.action(lint.LINT) is GuardAction.OFF or all(one.is_in_sync for one in modules):
+    if limits.action(LINT) is GuardAction.OFF or all(one.is_in_sync for one in modules):
         return False
-    return options.lints or limits.action(lint.LINT) is GuardAction.REFUSE
+    return options.lints or limits.action(LINT) is GuardAction.REFUSE
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:

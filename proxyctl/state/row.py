@@ -175,6 +175,10 @@ class GuardAction(StrEnum):
     OFF = "off"
 
 
+LINT = "lint"
+"""The guard that is about the files themselves, not about a transition."""
+
+
 @dataclass(frozen=True)
 class GuardLimits:
     """The `guards` section. Shape: `actions` by guard.
@@ -189,7 +193,7 @@ class GuardLimits:
 
     def action(self, guard: str) -> GuardAction:
         """Return what a guard does."""
-        usual = GuardAction.WARN if guard == "lint" else GuardAction.REFUSE
+        usual = GuardAction.WARN if guard == LINT else GuardAction.REFUSE
         return self.actions.get(guard, usual)
 
 

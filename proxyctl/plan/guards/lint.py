@@ -14,8 +14,8 @@ from proxyctl.lint.run import Report
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import Subject
 from proxyctl.plan.guards.danger import Danger
+from proxyctl.state.row import LINT
 
-LINT = "lint"
 MOST_ROWS = 2_000
 """Rows of all tables up to which lint takes no time that anybody would notice."""
 
