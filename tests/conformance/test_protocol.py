@@ -65,8 +65,8 @@ def test_a_command_that_the_sandbox_refuses(sandbox_instance: Instance, command:
 
 @pytest.mark.parametrize(
     "command",
-    [b"", *(bytes([code]) for code in (0, 1, 5, 6, 7, 8, 10, 11, 13, 15, 19, 28, 29, 32, 48, 255))],
-    ids=lambda command: command.hex() or "empty",
+    [bytes([code]) for code in (0, 1, 5, 6, 7, 8, 10, 11, 13, 15, 19, 28, 29, 32, 48, 255)],
+    ids=lambda command: command.hex(),
 )
 def test_a_command_that_ends_the_connection_without_a_word(
     instance: Instance, command: bytes
