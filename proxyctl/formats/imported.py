@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Version
+from proxyctl.catalog.charsets import charset_of, default_collation
+from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION
 from proxyctl.catalog.variables import VARIABLES, is_secret_variable
 from proxyctl.errors import counted
 from proxyctl.formats.cnf_reader import CnfContent, read_cnf
@@ -60,8 +62,28 @@ def import_cnf(
         exported.leave_out(name, found.left_out.get(name, {}))
         exported.leave_out(name, ignored_rows(layout, {layout.key_of(row): row for row in rows}))
     leave_out_administrators(exported, found.variables)
-    export_variables(exported, found.variables.items(), secrets, keeps_defaults=True)
+    variables = _with_charset_pair(found)
+    export_variables(exported, variables.items(), secrets, keeps_defaults=True)
     return Imported(exported, tuple(found.stays), _has_clear_password(found))
+
+
+def _with_charset_pair(found: CnfContent) -> dict[str, str]:
+    """Return the variables with the collation of a character set, or the other way round.
+
+    ProxySQL completes the pair when it starts with the file. Changes: found.places.
+    """
+    variables = dict(found.variables)
+    charset, collation = (variables.get(name) for name in CHARSET_PAIR)
+    if charset is not None and collation is None:
+        given, derived, text = CHARSET, COLLATION, default_collation(charset)
+    elif collation is not None and charset is None:
+        given, derived, text = COLLATION, CHARSET, charset_of(collation)
+    else:
+        return variables
+    if text is not None:
+        variables[derived] = text
+        found.places["variables", (derived,)] = found.places["variables", (given,)]
+    return variables
 
 
 def leave_out_administrators(exported: Exported, variables: Mapping[str, str]) -> None:

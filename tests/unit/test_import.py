@@ -173,3 +173,16 @@ def test_a_cnf_with_a_password_that_everybody_can_read(project: Project) -> None
     project.write('mysql_users = ( { username="app" ; max_connections=7 } )\n', "none.cnf")
     (project.folder / "none.cnf").chmod(0o644)
     assert "clear text" not in proxyctl("import", "none.cnf").err
+
+
+@pytest.mark.parametrize("given", ["default_charset", "default_collation_connection"])
+def test_a_character_set_comes_with_its_collation_as_at_a_start_of_proxysql(
+    project: Project, given: str
+) -> None:
+    pair = {"default_charset": "latin1", "default_collation_connection": "latin1_swedish_ci"}
+    project.write(f'mysql_variables= {{ {given}="{pair[given]}" }}\n', "p.cnf")
+    found = proxyctl("import", "p.cnf", "-o", "proxyctl.yaml")
+    assert (found.code, "left out" in found.err) == (0, False), found.err
+    text = (project.folder / "proxyctl.yaml").read_text()
+    assert all(f"  mysql-{name}: {value}\n" in text for name, value in pair.items())
+    assert proxyctl("validate").code == 0
