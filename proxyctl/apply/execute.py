@@ -60,7 +60,7 @@ def _stage(run: ApplyRun) -> None:
 
 
 def _load_all(run: ApplyRun) -> None:
-    """LOAD every module; modules with several LOADs get the further ones once USERS are loaded."""
+    """LOAD every module; MYSQL SERVERS gets its second LOAD once USERS are loaded."""
     later: list[ModulePlan] = []
     for module in run.modules:
         if module.images:
@@ -68,17 +68,16 @@ def _load_all(run: ApplyRun) -> None:
             if len(module.images) > 1:
                 later.append(module)
         if module.name == "MYSQL USERS":
-            _load_further(run, later)
-    _load_further(run, later)
+            _load_again(run, later)
+    _load_again(run, later)
 
 
-def _load_further(run: ApplyRun, later: list[ModulePlan]) -> None:
-    """LOAD servers to which nothing routes any more, or the rest of the admin variables."""
+def _load_again(run: ApplyRun, later: list[ModulePlan]) -> None:
+    """LOAD MYSQL SERVERS without the servers to which nothing routes any more."""
     while later:
         module = later.pop()
         for image in module.images[1:]:
-            what = " without the servers that leave" if module.name == "MYSQL SERVERS" else ""
-            run.say(f"{module.name}: write MEMORY{what}")
+            run.say(f"{module.name}: write MEMORY without the servers that leave")
             run.write(module, image)
             _load(run, module, image)
 

@@ -68,11 +68,10 @@ class ModulePlan:
     """One admin module: its changes, and whether it is LOADed and SAVEd.
 
     Shape: `images` are the MEMORY rows to LOAD by table, one mapping a LOAD (two for MYSQL SERVERS
-    in the union step). `monitored`: the
-    families whose nodes the first LOAD takes where RUNTIME has them right before; those of others
-    are loaded as in `images`, such as for a drain, which moves them. `final` is what MEMORY holds
-    before the SAVE. `diffs` has every table of the module that matters. Rows that are the
-    `memory` object of its diff need no statement.
+    in the union step). `monitored`: the families whose nodes the first LOAD takes where RUNTIME
+    has them right before; those of others are loaded as in `images`, such as for a drain, which
+    moves them. `final` is what MEMORY holds before the SAVE. `diffs` has every table of the module
+    that matters. Rows that are the `memory` object of its diff need no statement.
     """
 
     module: AdminModule

@@ -47,16 +47,9 @@ def _lines(plan: Plan) -> Iterator[str]:
             yield script.step(script.module.module.save)
 
 
-_WHY_AGAIN = {
-    "MYSQL SERVERS": "nothing routes to the servers that leave any more",
-    "ADMIN VARIABLES": "a difference count stays 0 until its checksum is on at RUNTIME",
-}
-"""Why a module is loaded twice."""
-
-
 def _second_loads(scripts: Iterable[_Script]) -> Iterator[str]:
     for script in scripts:
-        yield f"-- {_WHY_AGAIN[script.module.name]}"
+        yield "-- nothing routes to the servers that leave any more"
         yield from script.written(script.module.transition(*script.module.images))
         yield script.step(script.module.module.load)
 

@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION
 from tests.journeys.layers import LAYERS, in_layers
-from tests.journeys.story import apply, offered, plan
+from tests.journeys.story import apply, offered, plan, said
 from tests.journeys.variables import at_runtime, write
 from tests.support.cli import Project
 from tests.support.servers import Instance
@@ -93,6 +93,26 @@ def test_what_proxysql_shows_otherwise_stands_in_nobodys_way(
     assert plan().code == 0
     layers = held(instance, *edit)
     assert layers["MEMORY"] == layers["DISK"] == tuple(edit.values())
+
+
+@pytest.mark.parametrize(
+    "files", [{CHECKSUM: True}, {DIFFS: 3}, {CHECKSUM: True, DIFFS: 5}], ids=str
+)
+def test_a_checksum_that_is_off_is_turned_on_by_hand_first(
+    project: Project, instance: Instance, files: dict[str, bool | int]
+) -> None:
+    by_hand(instance, {CHECKSUM: "false"}, LOAD, SAVE)
+    write(project, files)
+    refused = apply("--force")
+    statements = (f"SET {CHECKSUM}='true'", *["LOAD ADMIN VARIABLES TO RUNTIME"] * 2)
+    said(
+        refused, 3, f"{CHECKSUM} is false at RUNTIME", f"{statements[0]} and twice {statements[1]}"
+    )
+    for statement in statements:
+        instance.execute(statement)
+    assert apply().code == 0
+    assert held(instance, CHECKSUM)["RUNTIME"] == ("true",)
+    assert plan().code == 0
 
 
 @pytest.mark.since("2.6.6", "no mysql-proxy_protocol_networks")

@@ -177,6 +177,9 @@ def dangers(
                 yield from strays(current.look.layouts[name], changes[name], servers, needs)
     if "admin_variables" in changes:
         yield from lockouts(changes["admin_variables"], current.look.access)
+    for module in modules:
+        if "admin_variables" in module.diffs:
+            yield from members.checksums_off(module.diffs["admin_variables"])
     if situation.logins is not None:
         names = situation.logins
         yield from replaced_logins(names.users, names.admins, before=names.before)

@@ -1,10 +1,16 @@
-"""Guards: a LOAD at a cluster member that is behind its peers, or that took over a drain."""
+"""Guards: a LOAD at a cluster member that is behind its peers, or that took over a drain.
+
+Also the settings of the cluster that one LOAD cannot bring about.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
+from proxyctl.catalog.variable_rules import canonical
 from proxyctl.instance.members import MOST_AHEAD_S, Membership
+from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards.danger import Danger
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.families import ServerColumns, by_hostgroup, is_drained_by_limit, node_text
@@ -14,6 +20,9 @@ STALE_MEMBER = "stale_member"
 
 
 DRAINED_ELSEWHERE = "drained_elsewhere"
+
+
+CHECKSUM_OFF = "checksum_off"
 
 
 def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
@@ -62,4 +71,25 @@ def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
                 DRAINED_ELSEWHERE,
                 f"{node_text(node)} has weight 0 and max_connections 0 in all layers, and the files"
                 " say otherwise: drained at another member? proxyctl nodes restore there",
+            )
+
+
+def checksums_off(diff: TableDiff) -> Iterator[Danger]:
+    """Yield the checksums that are off at RUNTIME while the files want them, or their count.
+
+    ProxySQL takes the difference count only with a LOAD after the one that turns the checksum on.
+    `diff`: of admin_variables.
+    """
+    wanted = diff.desired.rows if diff.desired else {}
+    for checksum, count in DIFFS_BY_CHECKSUM.items():
+        running, desired = diff.runtime.get((checksum,)), wanted.get((checksum,))
+        wants_on = desired is not None and canonical(checksum, str(desired[1])) == "true"
+        wants_count = (count,) in wanted and str(wanted[count,][1]) != "0"
+        if running is not None and running[1] == "false" and (wants_on or wants_count):
+            yield Danger(
+                CHECKSUM_OFF,
+                f"{checksum} is false at RUNTIME, and the LOAD that turns it on leaves {count} at"
+                f" 0: send SET {checksum}='true' and twice LOAD ADMIN VARIABLES TO RUNTIME, then"
+                " apply",
+                is_certain=True,
             )
