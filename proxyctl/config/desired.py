@@ -64,9 +64,9 @@ Sections = dict[str, list[Part]]
 """The sections of all files, by name."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Project:
-    """The files, parsed, validated and compiled."""
+    """The files, parsed, validated and compiled. Compared by identity: they are compiled once."""
 
     desired: Desired
     instances: tuple[Instance, ...] = ()

@@ -18,7 +18,7 @@ from tests.docs.pages import ROOT
 from tests.real.top_picture import self_contained
 
 PICTURE = ROOT / "docs" / "pictures" / "plan.svg"
-WIDTH = 104
+WIDTH = 110
 BEFORE = """\
 version: 1
 hostgroups: {writer: {id: 10}, reader: {id: 20}, reports: {id: 30}}
@@ -43,7 +43,7 @@ mysql_servers:
 mysql_users:
   - {username: app, password: example, default_hostgroup: writer}
 mysql_query_rules:
-  - {rule_id: 10, match_digest: '^SELECT.*FOR (UPDATE|SHARE)', destination_hostgroup: writer, apply: true}
+  - {rule_id: 10, match_digest: '^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)', destination_hostgroup: writer, apply: true}
   - rule_id: 15
     match_digest: '^SELECT .* FROM sessions'
     destination_hostgroup: writer
@@ -80,7 +80,8 @@ def _proxyctl(port: int, file: Path, *words: str) -> str:
         "COLUMNS": str(WIDTH),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "proxyctl", *words, "-f", str(file)],
+        [sys.executable, "-m", "proxyctl", *words],
+        cwd=file.parent,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,

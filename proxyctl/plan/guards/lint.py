@@ -6,6 +6,7 @@ The guard `lint` warns unless the files say `refuse`. Errors stand in full, warn
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from proxyctl.config.desired import Project
 from proxyctl.errors import counted
@@ -20,6 +21,7 @@ MOST_ROWS = 2_000
 """Rows of all tables up to which lint takes no time that anybody would notice."""
 
 
+@lru_cache(maxsize=8)  # the instances of a fleet share their files
 def report_of(project: Project) -> Report | None:
     """Return what lint finds in the files; None where that would take long.
 
