@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from tests.journeys.story import apply, plan, said
 from tests.support.cli import Project, proxyctl
+from tests.support.pseudo_terminal import PseudoTerminal
 
 FILES = """\
 version: 1
@@ -36,6 +40,19 @@ def test_the_guard_can_refuse(sandbox_project: Project) -> None:
     assert plan().code == 3
     said(apply(), 3, LOCKING, "(guards.lint)", "allow with --force")
     assert apply("--force").code == 0
+
+
+def test_on_a_terminal_a_refusal_stands_once_within_the_width(sandbox_project: Project) -> None:
+    sandbox_project.write(FILES + "guards: {lint: refuse}\n")
+    (sandbox_project.folder / "proxyctl.yaml").chmod(0o600)
+    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--no-color"]
+    with PseudoTerminal(command, {**os.environ, "COLUMNS": "80"}) as shown:
+        assert shown.wait() == 3
+    lines = shown.written.decode().splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    text = " ".join(" ".join(lines).split())
+    assert text.count(LOCKING) == 1
+    assert text.count("allow with --force") == 1
 
 
 @pytest.mark.parametrize(
