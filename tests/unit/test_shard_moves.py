@@ -13,8 +13,13 @@ from proxyctl.catalog import REFERENCE, Value
 from proxyctl.config.project import Sources, load_project
 from proxyctl.config.sections.shard_names import split
 from proxyctl.config.sections.shard_rules import AFTER, BEFORE
-from proxyctl.plan.guards import shard_names
-from proxyctl.plan.guards.shard_moves import move_texts, refusals, shard_moves, warnings
+from proxyctl.plan.guards.shard_moves import (
+    move_texts,
+    names_in,
+    refusals,
+    shard_moves,
+    warnings,
+)
 from proxyctl.plan.plan import ShardMove
 from proxyctl.routing.sides import SIDE_TABLES, sides_of
 from proxyctl.state.row import Desired, Rows
@@ -203,10 +208,6 @@ def test_many_ways_are_counted() -> None:
     assert found[-1] == "sharding t: 18 more tables change shard"
 
 
-def test_the_frame_of_names_is_that_of_the_generator() -> None:
-    assert (shard_names.BEFORE, shard_names.AFTER) == (BEFORE, AFTER)
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_names_are_read_back_from_the_patterns_that_stand_for_them(seed: int) -> None:
     random = Random(seed)
@@ -218,7 +219,7 @@ def test_names_are_read_back_from_the_patterns_that_stand_for_them(seed: int) ->
     }
     found: list[str] = []
     for pattern, names_ in split(sorted(made), BEFORE, AFTER):
-        read = shard_names.names_in(pattern)
+        read = names_in(pattern)
         assert read == sorted(names_)
         found += read
     assert sorted(found) == sorted(made)
@@ -229,7 +230,7 @@ def test_names_are_read_back_from_the_patterns_that_stand_for_them(seed: int) ->
     ["^SELECT", f"{BEFORE}t.*{AFTER}", f"{BEFORE}t[^1]{AFTER}", f"{BEFORE}(a|b{AFTER}", BEFORE],
 )
 def test_other_patterns_are_nobodys_names(pattern: str) -> None:
-    assert shard_names.names_in(pattern) is None
+    assert names_in(pattern) is None
 
 
 def test_rows_of_others_are_no_sharding(moved: Any) -> None:

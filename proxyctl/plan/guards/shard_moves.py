@@ -13,11 +13,12 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout
-from proxyctl.plan.guards.shard_names import names_in
+from proxyctl.config.sections.shard_rules import AFTER, BEFORE
 from proxyctl.plan.plan import Refusal, ShardMove
 from proxyctl.routing import Source
 from proxyctl.routing.probes import writes_to
 from proxyctl.routing.reach import Reach, Session
+from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.router import router_of
 from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.sides import Sides
@@ -312,3 +313,24 @@ def _writes(shard: _Shard, username: str) -> Iterator[tuple[Session, str]]:
     elif not _PLAIN_NAME.fullmatch(name):
         name = f"`{name}`"
     yield from ((session, query) for query in writes_to(name))
+
+
+# Names of a pattern -----------------------------------------------------------------------------
+MAX_NAMES = 1_000_000
+
+_OURS = re.compile(r"(?:\\[^0-9A-Za-z]|\[[0-9A-Za-z_-]+\]|\((?!\?)|[)|?]|[^\\\[\](){}|?*+.^$])*")
+
+
+def names_in(pattern: str) -> list[str] | None:
+    """Return the names that a generated rule stands for, sorted; None if it is not one of ours.
+
+    A rule at RUNTIME is all that remains of an earlier `sharding` section. Its pattern has literal
+    characters, classes, groups of alternatives, and `?` after one of these.
+    """
+    if not (pattern.startswith(BEFORE) and pattern.endswith(AFTER)):
+        return None
+    inner = pattern[len(BEFORE) : -len(AFTER)]
+    if not _OURS.fullmatch(inner):
+        return None
+    names = samples(inner, limit=MAX_NAMES + 1)
+    return sorted(names) if 0 < len(names) <= MAX_NAMES and "" not in names else None
