@@ -54,9 +54,7 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
     """Each name of the rules behind, by each of its beginnings."""
     for row in reversed(subject.rule_rows):
         patterns = list(_patterns(subject, row))
-        for column, text in patterns:
-            # The `b` of `\b` is no name.
-            plain = re.sub(r"\\[A-Za-z]", " ", text)
+        for column, text, plain in patterns:
             found = _OPEN.search(plain)
             longer = found and _longer(found["name"], later)
             if column == "match_pattern" and _NUMBER.search(text):
@@ -68,8 +66,8 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
                     name, longer, hint = Secret(name), Secret(longer), r"end the name with \b"
                 message = f"{column} matches {quoted(name)}, and {quoted(longer)} too"
                 yield Finding(RULES, row.key, message, column, hint)
-        for _, text in patterns:
-            for name in re.findall(r"[A-Za-z_]\w*", re.sub(r"\\[A-Za-z]", " ", text)):
+        for *_, plain in patterns:
+            for name in re.findall(r"[A-Za-z_]\w*", plain):
                 later |= {name[:end].lower(): name for end in range(1, len(name))}
 
 
@@ -83,9 +81,10 @@ def _longer(name: str, later: dict[str, str]) -> str | None:
     return name + "0" if name[-1].isdigit() else later.get(name.lower())
 
 
-def _patterns(subject: Subject, row: RuleRow) -> Iterator[tuple[str, str]]:
-    """Yield the patterns of a rule that compile and are tried."""
+def _patterns(subject: Subject, row: RuleRow) -> Iterator[tuple[str, str, str]]:
+    """Yield the patterns of a rule that are tried: column, text, and the text without escapes."""
     for column, text in row.patterns:
         is_tried = column == "match_pattern" or subject.variables.query_digests
         if is_tried and row.rule is not None and column not in row.rule.broken:
-            yield column, text
+            # The `b` of `\b` is no name.
+            yield column, text, re.sub(r"\\[A-Za-z]", " ", text)
