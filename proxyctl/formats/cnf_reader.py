@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from proxyctl.catalog import REFERENCE, TABLES, Column, Layout, Value, Version, layout_of
+from proxyctl.catalog.releases import CNF_BINDS_VALUES
 from proxyctl.catalog.variable_rules import NO_VALUE, canonical, taken
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES, VariableKind, is_secret_variable
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.formats.cnf_sections import (
-    BINDS_VALUES,
     SECTIONS,
     STARTUP_KEYS,
     VARIABLE_SECTIONS,
@@ -116,7 +116,7 @@ class _Reader:
             message = f"{setting.type}, where ProxySQL needs a group {{ }}: it does not start"
             raise ConfigError([Mistake(*setting.place, section, message)])
         for key, item in setting.members.items():
-            binds = self._version >= BINDS_VALUES
+            binds = self._version >= CNF_BINDS_VALUES
             name = prefix + (key.removeprefix(prefix) if binds else key)
             self.found.places["variables", (name,)] = _line(item.place)
             value = self._variable(name, item)
@@ -133,7 +133,7 @@ class _Reader:
         if text == NO_VALUE:
             self._note(setting.place, f"{name}: (null) stands for no value")
             return None
-        if '"' in text and self._version < BINDS_VALUES:
+        if '"' in text and self._version < CNF_BINDS_VALUES:
             self._note(setting.place, f"{name}: ProxySQL cannot read a double quote in a variable")
             return None
         value = taken(name, text)
@@ -256,15 +256,14 @@ class _Reader:
 
     def _broken_by_quote(self, section: CnfSection, cells: Mapping[str, Value]) -> str | None:
         """Return why ProxySQL loses this row, or None: it pastes texts between quotes."""
-        if self._version >= BINDS_VALUES:
+        if self._version >= CNF_BINDS_VALUES:
             return None
         for name, value in cells.items():
             quote = section.quote_of(name)
             if isinstance(value, str) and quote is not None and quote in value:
                 word = "double" if quote == '"' else "single"
-                return (
-                    f"{name}: ProxySQL before {BINDS_VALUES} loses a row with a {word} quote in it"
-                )
+                before = f"ProxySQL before {CNF_BINDS_VALUES}"
+                return f"{name}: {before} loses a row with a {word} quote in it"
         return None
 
 

@@ -10,15 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from proxyctl.catalog import MAX_INT, Column, Value, Version
+from proxyctl.catalog import MAX_INT, Column, Value
 
 MIN_INT = -MAX_INT - 1
 """Numbers beyond 32 bits are of another type in libconfig, and ProxySQL ignores them."""
-
-
-BINDS_VALUES = Version(3, 0, 4)
-"""From here on ProxySQL binds values instead of pasting them, so that any quote is carried; it also
-takes the prefix away that somebody wrote in front of a variable's name."""
 
 
 @dataclass(frozen=True)
