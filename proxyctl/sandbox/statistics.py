@@ -117,4 +117,7 @@ class Statistics:
     def _memory(self) -> list[tuple[Cell, ...]]:
         digests = str(_BYTES_OF_DIGEST * len(self._rows(DIGESTS)))
         resident = _RESIDENT_BYTES if self._traffic else "0"
-        return [("query_digest_memory", digests), ("jemalloc_resident", resident)]
+        name = "query_digest_memory"
+        if self._layers.version >= (3, 0, 0):
+            name = f"mysql_{name}"
+        return [(name, digests), ("jemalloc_resident", resident)]

@@ -10,7 +10,7 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -36,8 +36,11 @@ _GROUP = 1_000
 
 
 # The size of the table, without naming it ---------------------------------------------------------
+DIGEST_MEMORY = ("query_digest_memory", "mysql_query_digest_memory")
+"""Its names in stats_memory_metrics: the second one is that of ProxySQL 3.0."""
+
 BYTES_PER_S = 50_000_000
-"""Of query_digest_memory, copied by one statement. Source: ProxySQL 2.7.1, 978,000 digests of
+"""Of the memory of digests, copied by one statement. Source: ProxySQL 2.7.1, 978,000 digests of
 340 MB, six to seven seconds on two cores."""
 
 LARGE_S = 5.0
@@ -61,13 +64,20 @@ class DigestSize:
         return self.expected_s >= LARGE_S
 
 
+def read_memory_metrics(client: AdminClient) -> dict[str, int]:
+    """Return the numbers of stats_memory_metrics by name. Units: bytes. Raises: InstanceError."""
+    rows = client.query("SELECT Variable_Name, Variable_Value FROM stats_memory_metrics")
+    return {str(name): client.number(value) for name, value in rows if value is not None}
+
+
+def digest_size(metrics: Mapping[str, int]) -> DigestSize:
+    """Return the size; 0 if this ProxySQL does not report it."""
+    return DigestSize(next((metrics[name] for name in DIGEST_MEMORY if name in metrics), 0))
+
+
 def read_digest_size(client: AdminClient) -> DigestSize:
     """Return the size; 0 if this ProxySQL does not report it. Raises: InstanceError."""
-    rows = client.query(
-        "SELECT Variable_Value FROM stats_memory_metrics"
-        " WHERE Variable_Name = 'query_digest_memory'",
-    )
-    return DigestSize(client.number(rows[0][0]) if rows else 0)
+    return digest_size(read_memory_metrics(client))
 
 
 def read_digest_variables(client: AdminClient) -> dict[str, str]:

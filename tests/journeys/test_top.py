@@ -263,9 +263,10 @@ def test_a_reset_gives_no_negative_rates(shop: Instance) -> None:
     watch(shop, story)
 
 
-def test_digests_that_are_too_many_are_not_read(shop: Instance) -> None:
+@pytest.mark.parametrize("name", ["query_digest_memory", "mysql_query_digest_memory"])
+def test_digests_that_are_too_many_are_not_read(shop: Instance, name: str) -> None:
     assert shop.sandbox is not None
-    shop.sandbox.stats["stats_memory_metrics"] = [("query_digest_memory", "400000000")]
+    shop.sandbox.stats["stats_memory_metrics"] = [(name, "400000000")]
 
     async def story(pilot: Pilot[Any], app: TopApp) -> None:
         await until(pilot, app, "digests are not read: 400 MB")

@@ -9,7 +9,10 @@ from typing import Any
 
 import pytest
 
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from proxyctl.stats.digest_file import read_digest_file
+from proxyctl.stats.read import read_digest_size
 from tests.support.cli import Project, proxyctl
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client
@@ -50,6 +53,13 @@ def listed(*arguments: str) -> list[dict[str, Any]]:
     assert found.code == 0, found.text
     rows: list[dict[str, Any]] = found.json["digests"]
     return rows
+
+
+def test_the_memory_of_the_digests_is_known_under_the_name_of_every_version(
+    rig: Rig, project: Project
+) -> None:
+    with AdminClient(Login(port=rig.server.port, password="admin")) as client:
+        assert read_digest_size(client).memory > 100_000
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from proxyctl.stats.live.look import DigestLook, DigestState, Look, ServerCounte
 from proxyctl.stats.model import Load, SeenDigest, is_counting
 from proxyctl.stats.read import (
     DIGESTS,
-    DigestSize,
+    digest_size,
     incomplete,
     read_digest_variables,
+    read_memory_metrics,
     read_rule_hits,
 )
 
@@ -110,13 +111,13 @@ class Looker:
         start = time.monotonic()
         if start < self._size_due:
             return
-        self._memory = self._named("SELECT Variable_Name, Variable_Value FROM stats_memory_metrics")
+        self._memory = read_memory_metrics(self.client)
         self._variables = read_digest_variables(self.client)
         now = time.monotonic()
         self._size_due = now + seconds_between_sizes(now - start)
 
     def _state(self, interval_s: float) -> DigestState:
-        size = DigestSize(self._memory.get("query_digest_memory", 0))
+        size = digest_size(self._memory)
         look_s = max(size.expected_s, self._digests_took_s)
         every_s = seconds_between(interval_s, look_s)
         return DigestState(
