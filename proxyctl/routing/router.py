@@ -246,9 +246,10 @@ def digester_of(configuration: Configuration) -> Digester:
     Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
     """
     try:
-        return Digester(DigestOptions.from_variables(configuration.all_variables()))
+        options = DigestOptions.from_variables(configuration.all_variables(), configuration.version)
     except ValueError as error:
         raise ProxyctlError(str(error)) from error
+    return Digester(options)
 
 
 def router_of(configuration: Configuration, *, patterns: Patterns | None = None) -> Router:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
+from proxyctl.catalog import REFERENCE, Version
+from proxyctl.catalog.releases import WIDE_GROUPING_LIMITS
 from proxyctl.routing.digest import DigestOptions
 
 _NAMES = (
@@ -123,8 +125,11 @@ def _bytes(source: random.Random) -> bytes:
     return source.randbytes(source.randrange(40))
 
 
-def random_options(source: random.Random, typical: int) -> DigestOptions:
+def random_options(
+    source: random.Random, typical: int, version: Version = REFERENCE
+) -> DigestOptions:
     """Return options; the query length is often too small for queries of `typical` bytes."""
+    wide = (128, 200, 500) if version >= WIDE_GROUPING_LIMITS else (1, 3)
 
     def flag() -> bool:
         return source.random() < 0.35
@@ -134,10 +139,11 @@ def random_options(source: random.Random, typical: int) -> DigestOptions:
         replace_null=flag(),
         no_digits=flag(),
         keep_comment=flag(),
-        grouping_limit=source.choice((1, 1, 2, 3, 3, 5, 127, 256, 259)),
-        groups_grouping_limit=source.choice((0, 1, 1, 2, 3, 10, 127, 256, 258)),
+        grouping_limit=source.choice((1, 1, 2, 3, 3, 5, 127, 256, 259, *wide)),
+        groups_grouping_limit=source.choice((0, 1, 1, 2, 3, 10, 127, 256, 258, *wide)),
         max_digest_length=source.choice((2048, 2048, 16, 64, 1 << 20)),
         max_query_length=source.choice(
             (65000, 65000, 1 << 20, source.randint(16, 64), source.randint(16, typical))
         ),
+        version=version,
     )

@@ -15,6 +15,7 @@ from typing import NamedTuple, Self
 import pymysql
 from pymysql.constants import COMMAND
 
+from proxyctl.catalog import Version, parse_version
 from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.digest.options import PREFIX
 from proxyctl.stats.read import as_usual
@@ -53,6 +54,11 @@ class DigestServer:
             self._proxysql.instance.execute(statement)
         return self
 
+    @property
+    def version(self) -> Version:
+        """What it says it is."""
+        return parse_version(str(self._proxysql.instance.query("SELECT @@version")[0][0]))
+
     def __exit__(self, *exc: object) -> None:
         if self._client is not None:
             self._client.close()
@@ -60,7 +66,9 @@ class DigestServer:
 
     def configure(self, options: DigestOptions) -> None:
         """Put options in force. The thread of the connection takes them before its next query."""
-        self.set_variables({name: str(value).lower() for name, value in asdict(options).items()})
+        given = asdict(options)
+        del given["version"]
+        self.set_variables({name: str(value).lower() for name, value in given.items()})
 
     def set_variables(self, values: Mapping[str, str]) -> None:
         """Do the same with texts that may be no good options."""

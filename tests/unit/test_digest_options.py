@@ -2,13 +2,17 @@
 
 import pytest
 
+from proxyctl.catalog import REFERENCE
+from proxyctl.catalog.releases import WIDE_GROUPING_LIMITS
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.routing.digest import DigestOptions, digest
 from proxyctl.routing.digest.options import PREFIX
 
 
 def test_defaults_are_those_of_the_variables():
-    for name, default in vars(DigestOptions()).items():
+    given = vars(DigestOptions()).copy()
+    assert given.pop("version") == REFERENCE
+    for name, default in given.items():
         assert VARIABLES[PREFIX + name].default == str(default).lower()
 
 
@@ -55,3 +59,11 @@ def test_limits_are_one_byte():
     query = "SELECT a IN (1,2,3,4,5)"
     assert digest(query, DigestOptions(grouping_limit=257)).text == b"SELECT a IN (?,...)"
     assert digest(query, DigestOptions(grouping_limit=256)).text == b"SELECT a IN (?,?,?,?,?)"
+
+
+def test_limits_are_whole_numbers_in_3_0():
+    values = ",".join("7" * 300)
+    for limit in (200, 259):
+        options = DigestOptions(grouping_limit=limit, version=WIDE_GROUPING_LIMITS)
+        folded = b"SELECT a IN (" + b"?," * limit + b"...)"
+        assert digest(f"SELECT a IN ({values})", options).text == folded

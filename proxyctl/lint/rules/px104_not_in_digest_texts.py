@@ -40,7 +40,8 @@ def not_in_digest_texts(subject: Subject) -> Iterator[Finding]:
     """
     if not subject.variables.query_digests:
         return
-    options = DigestOptions.from_variables(subject.configuration.all_variables())
+    held = subject.configuration
+    options = DigestOptions.from_variables(held.all_variables(), held.version)
     for row in subject.rule_rows:
         pattern = row.rule.match_digest if row.rule else None
         literals = None if pattern is None else subject.literals.get(pattern)

@@ -2,7 +2,7 @@
 
 Rules with match_digest or digest look at nothing else of a query. What a digest is depends on
 variables, `DigestOptions`, and on many habits of ProxySQL. The texts here are byte for byte those
-of 2.7.1, which the tests prove on the real one; before 2.6.4 some queries had others.
+of 2.7.1 and of 3.0.3, which the tests prove on the real ones; before 2.6.4 some queries had others.
 
     >>> digest("SELECT name FROM users WHERE id IN (1, 2, 3, 4, 5) -- by id").text
     b'SELECT name FROM users WHERE id IN (?,?,?,...)'

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
+from proxyctl.catalog import REFERENCE, Version
+from proxyctl.catalog.releases import DIGESTS_DROP_LAST_COMMENT, WIDE_GROUPING_LIMITS
 from proxyctl.catalog.variable_rules import canonical
 
 PREFIX = "mysql-query_digests_"
@@ -17,12 +19,12 @@ _TRUTH = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class DigestOptions:
-    """Each field is the variable `mysql-query_digests_<field>`; the defaults are those of 2.7.1.
+    """Each field but `version` is the variable `mysql-query_digests_<field>`, with its default.
 
-    ProxySQL keeps each of the two limits in one signed byte. A limit whose low byte is zero, such
-    as 256, therefore means that nothing is folded, and 257 means 1. One whose low byte is above 127
-    makes ProxySQL read and write outside of its buffer: with grouping_limit=200, `SELECT f(1,a)`
-    ends the process.
+    `version` is that of the ProxySQL whose digests are made. Up to 2.7 it keeps each of the two
+    limits in one signed byte. A limit whose low byte is zero, such as 256, therefore means that
+    nothing is folded, and 257 means 1. One whose low byte is above 127 makes ProxySQL read and
+    write outside of its buffer: with grouping_limit=200, `SELECT f(1,a)` ends the process.
 
     Units: both lengths are bytes. Raises: ValueError for a number that ProxySQL refuses as a value
     of the variable, and for a limit that can end the process.
@@ -36,13 +38,14 @@ class DigestOptions:
     groups_grouping_limit: int = 10
     max_digest_length: int = 2048
     max_query_length: int = 65000
+    version: Version = REFERENCE
 
     def __post_init__(self) -> None:
         self._check("grouping_limit", 1, _LARGEST_LIMIT)
         self._check("groups_grouping_limit", 0, _LARGEST_LIMIT)
         for name in ("max_digest_length", "max_query_length"):
             self._check(name, _SMALLEST_LENGTH, _LARGEST_LENGTH)
-        for name in ("grouping_limit", "groups_grouping_limit"):
+        for name in ("grouping_limit", "groups_grouping_limit") if self._keeps_bytes else ():
             byte = getattr(self, name) & 0xFF
             if byte > 0x7F:
                 raise ValueError(
@@ -57,17 +60,27 @@ class DigestOptions:
             )
 
     @property
+    def _keeps_bytes(self) -> bool:
+        return self.version < WIDE_GROUPING_LIMITS
+
+    @property
     def values(self) -> int:
         """How many values of a list stay when it is folded; 0 if none is folded."""
-        return self.grouping_limit & 0x7F
+        return self.grouping_limit & 0x7F if self._keeps_bytes else self.grouping_limit
 
     @property
     def groups(self) -> int:
         """How many groups stay when a row of them is folded; 0 if none is folded."""
-        return self.groups_grouping_limit & 0x7F
+        limit = self.groups_grouping_limit
+        return limit & 0x7F if self._keeps_bytes else limit
+
+    @property
+    def drops_last_comment(self) -> bool:
+        """Whether a comment is one wherever it stands: short before the end, or beyond the room."""
+        return self.version >= DIGESTS_DROP_LAST_COMMENT
 
     @classmethod
-    def from_variables(cls, variables: Mapping[str, str]) -> Self:
+    def from_variables(cls, variables: Mapping[str, str], version: Version = REFERENCE) -> Self:
         """Read them from rows of global_variables or from files, by full name.
 
         What is missing has its default; what is no digest variable is passed over. Texts are taken
@@ -78,7 +91,7 @@ class DigestOptions:
         found: dict[str, bool | int] = {}
         for field in fields(cls):
             name = PREFIX + field.name
-            if name not in variables:
+            if name not in variables or field.name == "version":
                 continue
             text = canonical(name, variables[name])
             if isinstance(field.default, bool):
@@ -89,4 +102,4 @@ class DigestOptions:
                 found[field.name] = int(text)
             else:
                 raise ValueError(f"{name}: {text!r} is not a number")
-        return cls(**found)  # type: ignore[arg-type]  # each checked against its field above
+        return cls(**found, version=version)  # type: ignore[arg-type]  # each checked against its field above

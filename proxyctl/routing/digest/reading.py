@@ -80,8 +80,8 @@ class Reader(Draft):
     """
 
     __slots__ = (
-        "_before", "_comment", "_lower", "_number_from", "_options", "_places", "_unlike",
-        "_written", "at", "certain", "length", "query", "room",
+        "_before", "_blocks_end", "_comment", "_dashes_end", "_lower", "_number_from", "_options",
+        "_places", "_unlike", "_written", "at", "certain", "length", "query", "room",
     )  # fmt: skip
 
     def __init__(self, query: bytes, options: DigestOptions) -> None:
@@ -95,6 +95,11 @@ class Reader(Draft):
         self.certain = True
         self._options = options
         self._places = _PLACES[options.replace_null]
+        # From these places on there is no comment. Habit up to 2.7: places are counted in the
+        # query, room in the text. In a query longer than the room none begins beyond it.
+        self._blocks_end, self._dashes_end = self.room - 1, self.room - 2
+        if options.drops_last_comment:
+            self._blocks_end = self._dashes_end = self.length - 2
         self._lower = BLANKS_AND_LOWER if options.lowercase else BLANKS_ONLY
         self._written = 0
         self._before = 0
@@ -237,9 +242,7 @@ class Reader(Draft):
             self._unlike = query[stop] == _MINUS
 
     def _block_comment(self) -> None:
-        # Habit: places are counted in the query, room in the text. In a query longer than the room
-        # a comment that begins beyond it is no comment.
-        if self.at >= self.room - 1:
+        if self.at >= self._blocks_end:
             self._copy_to(self.at + 1)
             return
         query, start, before = self.query, self.at, self._before
@@ -315,7 +318,7 @@ class Reader(Draft):
         self._line_comment(1, _IN_HASH)
 
     def _dashes_comment(self) -> None:
-        if self.at >= self.room - 2:
+        if self.at >= self._dashes_end:
             self._copy_to(self.at + 1)
             return
         self._line_comment(3, _IN_DASHES)
@@ -328,8 +331,9 @@ class Reader(Draft):
         while True:
             if self.at < length - mark:
                 self.at += mark
-                # Habit: when exactly one byte more than a mark is left, it is no comment any more.
-                if self.at == length - mark - 1:
+                # Habit up to 2.7: when exactly one byte more than a mark is left, it is no comment
+                # any more.
+                if self.at == length - mark - 1 and not self._options.drops_last_comment:
                     self._unlike = True
                     return
             # Habit: the byte after the mark is not looked at for another mark.

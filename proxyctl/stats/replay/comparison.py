@@ -249,7 +249,9 @@ def _options_of(recorded: Mapping[str, str], configuration: Configuration) -> Di
     Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
     """
     try:
-        return DigestOptions.from_variables({**configuration.all_variables(), **recorded})
+        return DigestOptions.from_variables(
+            {**configuration.all_variables(), **recorded}, configuration.version
+        )
     except ValueError as error:
         raise ProxyctlError(str(error)) from error
 
