@@ -28,8 +28,10 @@ class Shape(Generic[Thing]):
     """The keys of an object, in order; `name` is what the documentation calls it.
 
     `keys`: with blanks between them, as for a namedtuple. A key is the attribute of its name, or
-    `computed` from the result.
+    `computed` from the result. `base`: the shape that this one extends.
     """
+
+    base: Shape[Thing] | None = None
 
     def __init__(self, name: str, keys: str, /, **computed: Callable[[Thing], object]) -> None:
         self.name = name
@@ -52,7 +54,9 @@ class Shape(Generic[Thing]):
         self, name: str, keys: str, /, **computed: Callable[[Thing], object]
     ) -> Shape[Thing]:
         """Return a shape with further keys behind these."""
-        return Shape(name, f"{' '.join(self.keys)} {keys}", **self._values, **computed)
+        longer = Shape(name, f"{' '.join(self.keys)} {keys}", **self._values, **computed)
+        longer.base = self
+        return longer
 
     def encode(self, thing: Thing, **given: object) -> dict[str, object]:
         """Return a result as plain data. `given`: values that the result itself does not have."""

@@ -39,6 +39,7 @@ def test_a_given_value_needs_a_key() -> None:
 def test_a_shape_goes_on_from_another() -> None:
     longer = USER.extended("owner", "owns", owns=lambda one: one.name.upper())
     assert [*longer.encode(User("app", "x"), note=1)] == [*USER.keys, "owns"]
+    assert longer.base is USER
 
 
 def test_what_json_has_no_type_for() -> None:
