@@ -1,6 +1,7 @@
 """Write the reference pages from the code: `python -m docs.generate`, or `make docs`.
 
-What the code cannot tell, the sentence that explains a key, stands in `docs/notes.py`.
+What the code cannot tell, the sentence that explains a key, stands in `docs/notes.py`; for the page
+about JSON in `docs/json_keys.yaml`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from docs import markdown, notes
 from docs.commands_page import commands
+from docs.json_page import UnexplainedError, json_page
 from proxyctl import errors
 from proxyctl.catalog import MAX_INT, TABLES, Column, Layout, Table
 from proxyctl.catalog.variables import (
@@ -40,14 +42,18 @@ def pages() -> dict[str, str]:
         "variables.md": _variables(),
         "exit-codes.md": _exit_codes(),
         "lint.md": _lint(),
+        "json.md": json_page(),
     }
     return {name: "\n".join(lines).rstrip("\n") + "\n" for name, lines in made.items()}
 
 
 def main() -> int:
     """Write the pages that changed."""
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in pages().items():
+    try:
+        made = pages()
+    except UnexplainedError as error:
+        sys.exit(str(error))
+    for name, text in made.items():
         path = FOLDER / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -243,7 +249,11 @@ def _lint() -> Iterator[str]:
     yield from markdown.table(
         head,
         (
-            (f"[{links[code]}](#{_heading(links[code])})", str(check.severity), check.summary)
+            (
+                f"[{links[code]}](#{markdown.anchor(links[code])})",
+                str(check.severity),
+                check.summary,
+            )
             for code, check in checks.items()
         ),
     )
@@ -254,11 +264,6 @@ def _lint() -> Iterator[str]:
         yield ""
         yield check.text
         yield ""
-
-
-def _heading(text: str) -> str:
-    """Return the anchor that a heading has."""
-    return text.lower().replace(" ", "-")
 
 
 # -- exit codes -----------------------------------------------------------------------------------

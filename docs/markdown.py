@@ -25,5 +25,10 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
     yield ""
 
 
+def anchor(heading: str) -> str:
+    """Return the anchor that a heading has."""
+    return heading.lower().replace(" ", "-")
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")

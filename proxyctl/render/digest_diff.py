@@ -284,14 +284,14 @@ DIFF: Shape[Diff] = Shape(
     counts=lambda one: _counts_of(one),
     digests=lambda one: [_entry(one, entry) for entry in one.entries],
 )
-REMARK: Shape[tuple[Remark, str]] = Shape.of_tuples("remark on a comparison", "code message")
+REMARK: Shape[tuple[Remark, str]] = Shape.of_tuples("remark", "code message")
 SIDE: Shape[Side] = Shape(
     "side of a comparison",
     f"{INSTANCE} taken_at uptime entries seconds",
     entries=lambda one: one.count,
 )
 ENTRY: Shape[Entry] = Shape(
-    "digest of a comparison",
+    "compared digest",
     f"{' '.join(Group)} digest_text verdict moved reset before after",
     **{group.value: lambda _: ABSENT for group in Group},
     digest_text=lambda _: ABSENT,

@@ -229,9 +229,9 @@ TOP: Shape[Top] = Shape(
     digests=lambda one: ROW.each(one.rows),
 )
 LOAD: Shape[Load] = Shape("load", "entries count_star sum_time")
-SELECTED: Shape[Load] = LOAD.extended("load that the filters leave", "groups")
+SELECTED: Shape[Load] = LOAD.extended("selected load", "groups")
 ROW: Shape[TopRow] = Shape(
-    "digest of a list",
+    "group of digests",
     f"{' '.join(Group)} digest_text is_cut {_FIGURES} rules",
     **{group.value: _group_of(group) for group in Group},
     digest_text=lambda one: ABSENT if one.digest_text is None else one.digest_text,
@@ -245,5 +245,5 @@ ROW: Shape[TopRow] = Shape(
         or ABSENT
     ),
 )
-CAUGHT: Shape[Load] = LOAD.extended("load that rules catch", "fates")
+CAUGHT: Shape[Load] = LOAD.extended("load with its fates", "fates")
 FATE: Shape[Fate] = Shape("fate", " ".join(Fate._fields))

@@ -157,7 +157,7 @@ DRIFTED = CHANGED.extended(
     pattern=lambda one: pattern_of(one).name,
 )
 ELSEWHERE: Shape[Change] = Shape(
-    "what other layers hold",
+    "difference in other layers",
     "layers action fields",
     fields=lambda one: {field.column: FIELD.encode(field) for field in one.fields},
 )

@@ -1,8 +1,8 @@
 """From results to JSON. A shape is the list of the keys of an object, written once.
 
-It writes the JSON, and the tables of docs/reference/json.md, which need a meaning for every key. A
-field of a result that no shape names is never published: it may hold secrets. `FORMAT` rises when
-the meaning of a key changes.
+It writes the JSON, and the tables of docs/reference/json.md come from it: `docs/json_keys.yaml` has
+the meaning of every key. A field of a result that no shape names is never published: it may hold
+secrets. `FORMAT` rises when the meaning of a key changes.
 """
 
 from __future__ import annotations

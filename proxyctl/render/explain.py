@@ -298,7 +298,7 @@ def batch_line(answer: Answer) -> str:
 
 
 BATCH: Shape[Answer] = Shape(
-    "query of a batch",
+    "destination of a query",
     "digest_text digest matched_rules destination_hostgroup rewritten_query cache_ttl error_msg"
     " OK_msg match_digest_text",
     matched_rules=lambda one: one.route.matched_rules,
@@ -312,12 +312,12 @@ QUERIES: Shape[Iterable[Answer]] = Shape(
     "explain --queries", "queries", queries=lambda answers: [*map(_explained, answers)]
 )
 REQUEST: Shape[Request] = Shape(
-    "query with its session",
+    "query and session",
     "query username schemaname client_addr proxy_addr proxy_port flagIN",
     query=lambda one: text_of(one.query),
 )
 EXPLAINED: Shape[Answer] = Shape(
-    "explain",
+    "explanation of a query",
     "digest_certain hostgroup_name decided_by rule_id settings final_flagIN fast_routing"
     " fast_routing_key hints special servers placed_by_monitor undecided loop outcomes rules",
     digest_certain=lambda one: one.route.digest is None or one.route.digest.certain,
@@ -337,15 +337,15 @@ EXPLAINED: Shape[Answer] = Shape(
     outcomes=lambda one: OUTCOME.each(one.outcomes if one.route.drawn else ()),
     rules=lambda one: STEP.each(one.explanation.steps),
 )
-SERVER: Shape[Backend] = Shape("server of a destination", "hostname port status weight")
+SERVER: Shape[Backend] = Shape("server of the destination", "hostname port status weight")
 OUTCOME: Shape[Outcome] = Shape(
-    "way by chance",
+    "possible outcome",
     "probability destination_hostgroup matched_rules",
     destination_hostgroup=lambda one: one.route.destination_hostgroup,
     matched_rules=lambda one: one.route.matched_rules,
 )
 STEP: Shape[Step] = Shape(
-    "rule that was looked at",
+    "rule of an explanation",
     "rule_id matched reason broken unverified flagIN flagIN_after sets rewritten_query apply"
     " started_again",
     matched=lambda one: one.reason is None,

@@ -60,7 +60,7 @@ HISTORY: Shape[Sequence[Kept]] = Shape(
     "history", "address snapshots", snapshots=lambda found: KEPT.each(found)
 )
 KEPT: Shape[Kept] = Shape(
-    "snapshot of history",
+    "snapshot in the history",
     "number name path bytes problem taken_at version before sources by changes",
     bytes=lambda one: one.size,
     problem=lambda one: one.problem or None,
@@ -72,7 +72,7 @@ KEPT: Shape[Kept] = Shape(
     changes=lambda one: COUNTS.each(one.header.changes.items() if one.header else ()),
 )
 COUNTS: Shape[tuple[str, Mapping[str, int]]] = Shape(
-    "rows of a snapshot",
+    "changed rows of an admin module",
     "module add change delete",
     module=lambda one: one[0],
     add=lambda one: one[1].get(ADD, 0),

@@ -108,7 +108,9 @@ def _placed(one: Placed) -> dict[str, object]:
 CHECKS: Shape[Iterable[Check]] = Shape(
     "lint --list", "checks", checks=lambda checks: CHECK.each(checks)
 )
-CHECK: Shape[Check] = Shape("check", "code check severity summary", check=lambda one: one.name)
+CHECK: Shape[Check] = Shape(
+    "check of lint", "code check severity summary", check=lambda one: one.name
+)
 
 
 # -- GitHub.

@@ -299,7 +299,7 @@ def fields_of(change: Change) -> dict[str, dict[str, object]]:
     return fields
 
 
-PLANS: Shape[Fleet] = Shape("plan", "instances failed")
+PLANS: Shape[Fleet] = Shape("plan and drift", "instances failed")
 PLAN: Shape[Plan] = Shape(
     "instance of a plan",
     f"{INSTANCE} in_sync modules refusals shard_moves cluster_members left_alone warnings"

@@ -288,18 +288,14 @@ REPLAYED: Shape[Replay] = Shape(
     ],
 )
 PART: Shape[Load] = Shape(
-    "part of a replay", "digests count_star sum_time share", digests=lambda one: one.entries
+    "tally", "digests count_star sum_time share", digests=lambda one: one.entries
 )
-CHANGED: Shape[Load] = PART.extended("part that changes", "kinds")
-UNDECIDED: Shape[Load] = PART.extended("part that cannot be told", "kinds rules")
-OPEN_RULE: Shape[Load] = PART.extended("rule that cannot be told", "rule_id column")
-FLOW: Shape[Load] = PART.extended("way of digests", "current desired")
-SIDE: Shape[tuple[int | None, int | None]] = Shape.of_tuples(
-    "one side of a way", "hostgroup rule_id"
-)
-SEEN: Shape[SeenDigest] = Shape(
-    "digest of a replay, from stats_mysql_query_digest", " ".join(SeenDigest._fields)
-)
+CHANGED: Shape[Load] = PART.extended("tally of changed digests", "kinds")
+UNDECIDED: Shape[Load] = PART.extended("tally of undecided digests", "kinds rules")
+OPEN_RULE: Shape[Load] = PART.extended("tally of an undecided rule", "rule_id column")
+FLOW: Shape[Load] = PART.extended("flow", "current desired")
+SIDE: Shape[tuple[int | None, int | None]] = Shape.of_tuples("side of a flow", "hostgroup rule_id")
+SEEN: Shape[SeenDigest] = Shape("row of stats_mysql_query_digest", " ".join(SeenDigest._fields))
 ENTRY: Shape[Entry] = Shape(
     "digest of a replay",
     "status share kinds possible_kinds current desired undecided expected_hostgroups notes",
@@ -313,9 +309,11 @@ ENTRY: Shape[Entry] = Shape(
     ),
     notes=lambda one: one.verdict.notes,
 )
-UNDECIDED_RULE: Shape[tuple[int, str]] = Shape.of_tuples("undecided of a digest", "rule_id column")
+UNDECIDED_RULE: Shape[tuple[int, str]] = Shape.of_tuples(
+    "undecided rule of a digest", "rule_id column"
+)
 OUTCOME: Shape[Outcome] = Shape(
-    "what can become of a digest",
+    "outcome of a digest",
     "hostgroup by rule_id cache_ttl rewritten OK_msg error_msg answered_by_proxysql settings",
     by=lambda one: SOURCES[one.source],
     rewritten=lambda one: bool(one.rewriting),

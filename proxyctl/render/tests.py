@@ -142,7 +142,7 @@ TESTS: Shape[Sequence[Result]] = Shape(
     tests=lambda results: TEST.each(results),
 )
 TEST: Shape[Result] = Shape(
-    "one test",
+    "test result",
     "name path line query username passed failures destination_hostgroup matched_rules"
     " unverified_rules",
     name=lambda one: one.test.name,
@@ -155,7 +155,7 @@ TEST: Shape[Result] = Shape(
     matched_rules=lambda one: one.answer.route.matched_rules,
     unverified_rules=lambda one: sorted(one.answer.unverified),
 )
-FAILURE: Shape[Failure] = Shape("failure of a test", "key expected found")
+FAILURE: Shape[Failure] = Shape("unmet expectation", "key expected found")
 
 
 def junit_xml(results: Sequence[Result], seconds: float) -> str:
