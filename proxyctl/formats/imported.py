@@ -31,9 +31,11 @@ class Imported:
         `written`: the text for `out`, made of `source`.
         """
         exported = self.exported
-        if exported.secrets:
-            yield f"secrets are comments in {out}: set the variable, remove the `#`"
         lines = written.split("\n")
+        if exported.secrets:
+            key = "# variables:"
+            too = f", also in line {lines.index(key) + 1}" if key in lines else ""
+            yield f"secrets are comments in {out}: set the variable, remove the `#`{too}"
         for name in exported.secrets:
             place = exported.places["variables", (name,)]
             start = f"  # {name}: "

@@ -116,6 +116,16 @@ def test_secrets_are_named_with_their_lines_at_the_end(project: Project) -> None
     assert written[4] == "  # mysql-monitor_password: {env: MYSQL_MONITOR_PASSWORD}   # secret"
 
 
+def test_a_section_of_secrets_only_is_a_comment_too_and_its_line_is_named(
+    project: Project,
+) -> None:
+    project.write('admin_variables = { admin_credentials="admin:hunter2" }\n', "p.cnf")
+    found = proxyctl("import", "p.cnf", "-o", "proxyctl.yaml")
+    written = (project.folder / "proxyctl.yaml").read_text().splitlines()
+    assert written[2] == "# variables:"
+    assert "remove the `#`, also in line 3\n" in found.err
+
+
 def test_an_empty_secret_and_a_default_are_written(project: Project) -> None:
     project.write(SECRETS.replace("hunter2", ""), "p.cnf")
     written = proxyctl("import", "p.cnf").out.splitlines()
