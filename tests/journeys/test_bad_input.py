@@ -58,6 +58,27 @@ def test_a_user_named_like_an_administrator_is_refused_as_long_as_it_is_none(
     assert dump(instance) == before
 
 
+def test_a_user_takes_the_name_of_a_login_once_that_one_is_gone(
+    project: Project, instance: Instance
+) -> None:
+    instance.execute(
+        "UPDATE global_variables SET variable_value = 'admin:admin;radmin:radmin;theirs:x'"
+        " WHERE variable_name = 'admin-admin_credentials'"
+    )
+    instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
+    instance.execute("SAVE ADMIN VARIABLES TO DISK")
+    project.write(
+        'variables: {admin-admin_credentials: "admin:admin;radmin:radmin"}\n'
+        "mysql_users: [{username: theirs, password: x}]\n"
+    )
+    before = dump(instance)
+    said(apply("--force"), 3, "apply --only 'ADMIN VARIABLES' first")
+    assert dump(instance) == before
+    assert apply("--only", "ADMIN VARIABLES").code == 0
+    assert apply().code == 0
+    assert plan("--detailed-exitcode").code == 0
+
+
 def test_a_user_who_is_an_administrator_already_is_exported_and_plans_to_nothing(
     project: Project, instance: Instance
 ) -> None:

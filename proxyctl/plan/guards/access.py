@@ -125,6 +125,21 @@ def replaced_logins(
         )
 
 
+def dropped_users(users: Collection[str], leaving: Collection[str]) -> Iterator[Danger]:
+    """Yield the new users whose name a login of the admin interface gives up in the same apply.
+
+    ProxySQL keeps its logins among the users: with the login, LOAD ADMIN VARIABLES takes away the
+    user that LOAD MYSQL USERS has just made.
+    """
+    for name in sorted({*users} & {*leaving}):
+        yield Danger(
+            ADMIN_ACCESS,
+            f"{name} is a login of the admin interface until ADMIN VARIABLES is loaded, and"
+            f" ProxySQL would drop the new user {name} with it: apply --only 'ADMIN VARIABLES' first",
+            is_certain=True,
+        )
+
+
 def blind_monitor(changes: Iterable[Difference], *, is_on: bool) -> Iterator[Danger]:
     """Yield that the monitor would lose its account while it is on.
 

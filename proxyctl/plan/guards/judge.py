@@ -13,6 +13,7 @@ from proxyctl.plan.diff import Surroundings, TableDiff
 from proxyctl.plan.guards import members
 from proxyctl.plan.guards.access import (
     blind_monitor,
+    dropped_users,
     lockouts,
     logins,
     replaced_logins,
@@ -46,12 +47,14 @@ class HostgroupsInUse:
 class Logins:
     """Users with the name of a login of the admin interface.
 
-    `users` and `admins`: once everything is applied; `before`: names that are both already.
+    `users` and `admins`: once everything is applied; `before`: names that are both already;
+    `admins_now`: the logins until ADMIN VARIABLES is loaded, which comes after MYSQL USERS.
     """
 
     users: frozenset[str]
     admins: frozenset[str]
     before: frozenset[str]
+    admins_now: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ def _servers_in(
 
 
 def _logins_in(diffs: Mapping[str, TableDiff], current: Current) -> Logins | None:
-    """Return the names that are both a user and a login of the admin interface."""
+    """Return the names that are both a user and a login of the admin interface, now or later."""
     admins = known = current.look.facts.admin_names
     variables = diffs.get("admin_variables")
     if variables is not None:
@@ -143,10 +146,11 @@ def _logins_in(diffs: Mapping[str, TableDiff], current: Current) -> Logins | Non
     if "mysql_users" not in current.tables or (users is None and admins == known):
         return None
     rows = current.rows("mysql_users")
-    afterwards = _names(current, rows[Layer.MEMORY] if users is None else users.target, admins)
+    target = rows[Layer.MEMORY] if users is None else users.target
+    afterwards = _names(current, target, admins | known)
     if not afterwards:
         return None
-    return Logins(afterwards, admins, _names(current, rows[Layer.RUNTIME], known))
+    return Logins(afterwards, admins, _names(current, rows[Layer.RUNTIME], known), known)
 
 
 def _names(current: Current, users: Rows, among: Collection[str]) -> frozenset[str]:
@@ -183,6 +187,7 @@ def dangers(
     if situation.logins is not None:
         names = situation.logins
         yield from replaced_logins(names.users, names.admins, before=names.before)
+        yield from dropped_users(names.users - names.before, names.admins_now - names.admins)
     if "mysql_variables" in changes:
         is_on = current.look.facts.monitor_enabled
         yield from blind_monitor(changes["mysql_variables"], is_on=is_on)
