@@ -135,7 +135,7 @@ def dropped_users(users: Collection[str], leaving: Collection[str]) -> Iterator[
         yield Danger(
             ADMIN_ACCESS,
             f"{name} is a login of the admin interface until ADMIN VARIABLES is loaded, and"
-            f" ProxySQL would drop the new user {name} with it: apply --only 'ADMIN VARIABLES' first",
+            " ProxySQL would drop the user with it: apply --only 'ADMIN VARIABLES' first",
             is_certain=True,
         )
 
