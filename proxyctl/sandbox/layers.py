@@ -27,9 +27,9 @@ _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
     "MYSQL USERS": (("mysql_users", "2.0.1"),),
     "MYSQL VARIABLES": (("mysql_variables", "2.0.18"),),
     "PGSQL QUERY RULES": (("pgsql_query_rules", "3.0.0"),),
-    "PGSQL SERVERS": (("pgsql_servers", "3.0.0"), ("pgsql_servers_v2", "3.0.0")),
+    "PGSQL SERVERS": (("pgsql_servers", "3.0.0"), ("pgsql_servers_v2", "3.0.8")),
     "PGSQL USERS": (("pgsql_users", "3.0.0"),),
-    "PGSQL VARIABLES": (("pgsql_variables", "3.0.0"),),
+    "PGSQL VARIABLES": (("pgsql_variables", "3.0.8"),),
     "PROXYSQL SERVERS": (("proxysql_servers", "2.0.1"),),
 }
 """The checksums of each admin module, and since when there are such."""
@@ -112,7 +112,10 @@ class Layers:
         """
         twin = Layers(database, self.version, self.layouts, self.modules, dict(self.running), clock)
         now = int(clock())
-        twin.checksums = {n: replace(one, epoch=now) for n, one in self.checksums.items()}
+        twin.checksums = {
+            name: replace(one, epoch=now if one.epoch else 0)
+            for name, one in self.checksums.items()
+        }
         return twin
 
     def start(self) -> None:
@@ -134,6 +137,9 @@ class Layers:
             self._load(module)
         for checksum in self.checksums.values():
             checksum.version = 1
+        if "PGSQL VARIABLES" in self.modules:
+            # Its row is there before ProxySQL computes the checksum, which it does from 3.0.8.
+            self.checksums.setdefault("pgsql_variables", Checksum(0, 0, ""))
         self._database.insert(
             "disk.global_variables",
             VARIABLE_COLUMNS,

@@ -1,7 +1,8 @@
 """The cases of the conformance suite: read from YAML, run on any admin interface.
 
 A case is a list of statements; everything that each one is answered is recorded. Expected answers
-stand in `golden/` and come from a real ProxySQL only, by `python -m tests.conformance.record`.
+stand in `golden/` and come from a real ProxySQL only, by `python -m tests.conformance.record`. An
+answer that differs between the recorded versions is a mapping, from the version that first gave it.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from typing import Any
 import pymysql
 import yaml
 
+from proxyctl.catalog import Version, parse_version
 from tests.support.servers import Instance, Reply, run
 
 HERE = Path(__file__).parent
 CASES = HERE / "cases"
 GOLDEN = HERE / "golden"
+VERSIONS = GOLDEN / "versions.txt"
 
 REFUSED_BY_SANDBOX = 1235
 """The error code of what only the sandbox refuses."""
@@ -102,11 +105,32 @@ def _variable_steps(variable: str, value: str) -> Iterator[Step]:
     )
 
 
-def golden(theme: str) -> dict[str, list[Outcome]]:
-    """Return the recorded outcomes of a theme, by case."""
+def recorded_versions() -> list[str]:
+    """Return the versions of ProxySQL whose answers are recorded, the oldest first."""
+    return VERSIONS.read_text().split()
+
+
+def golden(theme: str, version: Version) -> dict[str, list[Outcome]]:
+    """Return what a version is expected to answer, by case.
+
+    That is what the newest recorded version answered that is no newer, or the oldest one.
+    """
     path = GOLDEN / f"{theme}.json"
     recorded: dict[str, list[Outcome]] = json.loads(path.read_text()) if path.exists() else {}
-    return recorded
+    return {
+        name: [_answer_of(outcome, version) for outcome in outcomes]
+        for name, outcomes in recorded.items()
+    }
+
+
+def _answer_of(outcome: Outcome, version: Version) -> Outcome:
+    if not next(iter(outcome))[0].isdigit():
+        return outcome
+    by_version = {parse_version(since): answer for since, answer in outcome.items()}
+    known: Outcome = by_version[
+        max((v for v in by_version if v <= version), default=min(by_version))
+    ]
+    return known
 
 
 def run_case(instance: Instance, case: Case) -> list[Outcome]:

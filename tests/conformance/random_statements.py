@@ -9,18 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from proxyctl.catalog import ADMIN_MODULES, REFERENCE, TABLES, Column, Layout, layout_of
-
-LAYOUTS: tuple[Layout, ...] = tuple(
-    layout_of(table, REFERENCE)
-    for table in TABLES.values()
-    if table.exists_in(REFERENCE) and table.prefix is None
-)
-MODULES: tuple[str, ...] = tuple(
-    name
-    for name, module in ADMIN_MODULES.items()
-    if any(layout.table in module.tables for layout in LAYOUTS)
-)
+from proxyctl.catalog import TABLES, Column, Layout, Version, layout_of
 
 _TEXTS = (
     "", "a", "A", "é☃", "it's", 'say "x"', "x\\y", "  b ", "line\nend", "10.%", "10.%.1", "%",
@@ -43,17 +32,28 @@ _MOVES = (
 )
 
 
-def statements(seed: int) -> Iterator[str]:
+def layouts(version: Version) -> list[Layout]:
+    """Return the configuration tables of a version."""
+    return [
+        layout_of(table, version)
+        for table in TABLES.values()
+        if table.exists_in(version) and table.prefix is None
+    ]
+
+
+def statements(seed: int, version: Version) -> Iterator[str]:
     """Yield statements that end with a LOAD of every module, the same ones for the same seed."""
     source = random.Random(seed)
+    known = layouts(version)
+    modules = list(dict.fromkeys(layout.table.admin_module for layout in known))
     for _ in range(source.randint(5, 25)):
-        yield _statement(source)
-    for module in MODULES:
+        yield _statement(source, known, modules)
+    for module in modules:
         yield f"LOAD {module} TO RUNTIME"
 
 
-def _statement(source: random.Random) -> str:
-    layout = source.choice(LAYOUTS)
+def _statement(source: random.Random, known: list[Layout], modules: list[str]) -> str:
+    layout = source.choice(known)
     first = layout.columns[0]
     kind = source.random()
     if kind < 0.75:
@@ -63,7 +63,7 @@ def _statement(source: random.Random) -> str:
         return f"UPDATE {layout.name} SET {column.name}={_value(source, column)}"
     if kind < 0.9:
         return f"DELETE FROM {layout.name} WHERE {first.name}={_value(source, first)}"
-    return source.choice(_MOVES).format(source.choice(MODULES))
+    return source.choice(_MOVES).format(source.choice(modules))
 
 
 def _insert(source: random.Random, layout: Layout) -> str:

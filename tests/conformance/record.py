@@ -1,7 +1,7 @@
 """Record what a real ProxySQL answers to the cases: `python -m tests.conformance.record`.
 
-Writes one file a theme below `golden/`. Read the difference before it is committed: it is what the
-sandbox will be held to.
+Writes one file a theme below `golden/`; what other versions answered stays. Read the difference
+before it is committed: it is what the sandbox will be held to.
 """
 
 from __future__ import annotations
@@ -11,20 +11,30 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.conformance.cases import GOLDEN, Case, Outcome, load_cases, run_case
+from proxyctl.catalog import parse_version
+from tests.conformance.cases import (
+    GOLDEN,
+    VERSIONS,
+    Case,
+    Outcome,
+    golden,
+    load_cases,
+    recorded_versions,
+    run_case,
+)
 from tests.support.reset import Baseline
-from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
+from tests.support.servers import NO_BINARY, ProxySQL, binary_version, proxysql_binary
 
-VERSION_FILE = GOLDEN / "version.txt"
+Recorded = dict[str, dict[str, list[Outcome]]]
+"""The outcomes of every step, by theme and case."""
 
 
-def _record(binary: str, cases: list[Case]) -> tuple[str, dict[str, dict[str, list[Outcome]]]]:
-    recorded: dict[str, dict[str, list[Outcome]]] = {}
+def _record(binary: str, cases: list[Case]) -> Recorded:
+    recorded: Recorded = {}
     with tempfile.TemporaryDirectory() as folder:
         server = ProxySQL(binary, Path(folder))
         server.start(initial=True)
         try:
-            [(version,)] = server.instance.query("SELECT version()")
             baseline = Baseline.of(server.instance)
             for case in cases:
                 if not baseline.restore(server.instance):
@@ -34,7 +44,31 @@ def _record(binary: str, cases: list[Case]) -> tuple[str, dict[str, dict[str, li
                 recorded.setdefault(case.theme, {})[case.name] = run_case(server.instance, case)
         finally:
             server.stop()
-    return str(version), recorded
+    return recorded
+
+
+def _merged(case: Case, by_version: dict[str, Recorded]) -> list[Outcome]:
+    """Return the outcomes of a case: a mapping by version where the answers differ."""
+    asked = {}
+    for version, recorded in by_version.items():
+        steps = recorded[case.theme].get(case.name, [])
+        if len(steps) == len(case.steps):
+            asked[version] = steps
+        else:
+            sys.stderr.write(f"{case}: not recorded from {version}, record it there, too\n")
+    return [
+        _step(dict(zip(asked, answers, strict=True)))
+        for answers in zip(*asked.values(), strict=True)
+    ]
+
+
+def _step(answers: dict[str, Outcome]) -> Outcome:
+    """Return the answers of all versions to one step, each under the first that gives it."""
+    changes: dict[str, Outcome] = {}
+    for version, answer in answers.items():
+        if not changes or list(changes.values())[-1] != answer:
+            changes[version] = answer
+    return changes if len(changes) > 1 else next(iter(changes.values()))
 
 
 def _text(outcomes: dict[str, list[Outcome]]) -> str:
@@ -55,14 +89,22 @@ def main() -> int:
         sys.stderr.write(f"{NO_BINARY}\n")
         return 1
     cases = load_cases()
-    version, recorded = _record(binary, cases)
-    GOLDEN.mkdir(exist_ok=True)
+    version = str(binary_version(binary))
+    versions = sorted({*recorded_versions(), version}, key=parse_version)
+    themes = {case.theme: None for case in cases}
+    by_version = {
+        known: _record(binary, cases)
+        if known == version
+        else {theme: golden(theme, parse_version(known)) for theme in themes}
+        for known in versions
+    }
     for path in GOLDEN.glob("*.json"):
-        if path.stem not in recorded:
+        if path.stem not in themes:
             path.unlink()
-    for theme, outcomes in recorded.items():
+    for theme in themes:
+        outcomes = {c.name: _merged(c, by_version) for c in cases if c.theme == theme}
         (GOLDEN / f"{theme}.json").write_text(_text(outcomes))
-    VERSION_FILE.write_text(f"{version}\n")
+    VERSIONS.write_text("\n".join(versions) + "\n")
     sys.stderr.write(f"recorded {len(cases)} cases from ProxySQL {version}\n")
     return 0
 

@@ -82,4 +82,6 @@ def test_checksums_begin_at_version_1(restartable):
     instance, restart = restartable
     instance.run("LOAD MYSQL USERS TO RUNTIME")
     restart()
-    assert instance.query("SELECT DISTINCT version FROM runtime_checksums_values") == [("1",)]
+    # Without one are the variables of PostgreSQL before 3.0.8.
+    computed = "SELECT DISTINCT version FROM runtime_checksums_values WHERE checksum<>''"
+    assert instance.query(computed) == [("1",)]

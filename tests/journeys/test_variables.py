@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.catalog import REFERENCE, TABLES, Version, layout_of, parse_version
+from proxyctl.catalog import REFERENCE, TABLES, Version, layout_of
 from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, bounds
 from proxyctl.catalog.variables import (
@@ -101,8 +101,7 @@ def values_of(number: int, folder: Path, version: Version) -> dict[str, object]:
 def test_every_variable_becomes_what_the_file_says(
     project: Project, instance: Instance, tmp_path: Path, number: int
 ) -> None:
-    [(text,)] = instance.query("SELECT version()")
-    version = parse_version(str(text))
+    version = instance.version
     write(project, values_of(number, tmp_path, version))
     files = Sources((str(project.folder / "proxyctl.yaml"),))
     desired = load_project(files, version=version).desired

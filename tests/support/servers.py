@@ -12,7 +12,8 @@ import signal
 import socket
 import subprocess
 import time
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -67,6 +68,12 @@ class Instance:
         """`sandbox` or `real`."""
         return "sandbox" if self.sandbox else "real"
 
+    @property
+    def version(self) -> Version:
+        """The version of ProxySQL that it says it is."""
+        [(text,)] = self.query("SELECT version()")
+        return parse_version(str(text))
+
     def connect(self, user: str | None = None, password: str | None = None) -> pymysql.Connection:
         """Return a new PyMySQL connection, which the caller closes.
 
@@ -107,6 +114,15 @@ class Instance:
             with suppress(pymysql.err.Error):
                 self._connection.close()
             self._connection = None
+
+
+@contextmanager
+def sandbox_of(version: Version) -> Iterator[Instance]:
+    """Serve a sandbox of a version, with its monitor off, as in the real one."""
+    with Sandbox(str(version), variables={"mysql-monitor_enabled": "false"}) as sandbox:
+        handle = Instance(sandbox.host, sandbox.port, sandbox=sandbox)
+        yield handle
+        handle.close()
 
 
 def run(connection: pymysql.Connection, sql: str) -> Reply:
