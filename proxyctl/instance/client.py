@@ -12,7 +12,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxyctl.catalog import Version, parse_version
 from proxyctl.errors import ConnectionLostError, InstanceError, StatementError, counted
@@ -36,11 +36,23 @@ _TRACED = 2000
 """How much of a statement is traced. Units: characters."""
 
 
+class Patience(NamedTuple):
+    """How long to wait for an answer, and what it means if none comes. Units: `seconds`."""
+
+    seconds: float
+    reason: str = "the admin interface is busy"
+    hint: str = (
+        "somebody may be reading a large statistics table, or has ProxySQL's files locked; try"
+        " again"
+    )
+
+
 class AdminClient:
     """One open admin connection. Use as a context manager."""
 
     def __init__(self, login: Login, *, trace: Callable[[str], None] | None = None) -> None:
         self.login = login
+        self._patience = Patience(login.read_timeout_s)
         self.version_text = ""
         self._trace = trace
         self._connection: Connection[Any] | None = None
@@ -110,6 +122,23 @@ class AdminClient:
             # A broken connection is as closed as can be.
             with suppress(Exception):
                 connection.close()
+
+    @contextmanager
+    def waiting(self, patience: Patience) -> Iterator[None]:
+        """Wait no longer than this for each answer; past it the connection is closed."""
+        before = self._patience
+        self._wait_for(patience)
+        try:
+            yield
+        finally:
+            self._wait_for(before)
+
+    def _wait_for(self, patience: Patience) -> None:
+        self._patience = patience
+        # Any: the types of PyMySQL know no timeout that changes.
+        connection: Any = self._connection
+        if connection is not None:
+            connection._read_timeout = patience.seconds
 
     def query(self, sql: str) -> list[tuple[str | None, ...]]:
         """Return the rows of one statement as text. Raises: as `execute`."""
@@ -272,14 +301,8 @@ class AdminClient:
             )
         self.close()
         if "timed out" in text:
-            self._why_closed = (
-                f"{self.address}: no answer within {self.login.read_timeout_s:g} s:"
-                " the admin interface is busy"
-            )
-            hint = (
-                "somebody may be reading a large statistics table, or has ProxySQL's files locked;"
-                " try again"
-            )
+            seconds, reason, hint = self._patience
+            self._why_closed = f"{self.address}: no answer within {seconds:g} s: {reason}"
         else:
             why = text or type(error).__name__
             self._why_closed = f"{self.address}: the connection was lost ({why})"

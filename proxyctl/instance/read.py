@@ -23,7 +23,7 @@ from proxyctl.catalog import (
 )
 from proxyctl.catalog.additions import unlisted_column
 from proxyctl.errors import InstanceError
-from proxyctl.instance.client import AdminClient
+from proxyctl.instance.client import AdminClient, Patience
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import Key, Layer, Row, Rows
 from proxyctl.state.sql import Statement, literal, quoted_name, select_json, table_name
@@ -186,9 +186,11 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], list[l
     """Ask for tables in one statement; return a function that waits for their texts.
 
     Shape: JSON texts of rows without the outer brackets, one list for each request. Raises:
-    InstanceError when ProxySQL would not survive the question; that function, when the answer is
-    not whole.
+    InstanceError when ProxySQL would not survive the question or its DISK is locked; that function,
+    when the answer is not whole.
     """
+    if any(layer is Layer.DISK for _, layer in requests):
+        refuse_locked_disk(client)
     at_runtime = (layout.table for layout, layer in requests if layer is Layer.RUNTIME)
     for module in dict.fromkeys(table.admin_module for table in at_runtime):
         refuse_lethal_numbers(client, module)
@@ -276,6 +278,33 @@ LOCKED = (
     "another program (a backup, sqlite3) has ProxySQL's files locked, or its database is damaged:"
     " PRAGMA integrity_check on the admin interface"
 )
+
+
+_DISK_LOCKED = "another program (a backup, sqlite3) has proxysql.db, its DISK, locked"
+
+
+_DISK_FIX = (
+    "try again when it is done: `fuser -v proxysql.db` in the datadir lists who has it open. If"
+    " nobody else has, the database may be damaged: PRAGMA integrity_check on the admin interface"
+)
+
+
+_DISK_PATIENCE = Patience(
+    5.0, f"{_DISK_LOCKED}, and ProxySQL answers no administrator until it is free", _DISK_FIX
+)
+
+
+def refuse_locked_disk(client: AdminClient) -> None:
+    """Ask for next to nothing of DISK, before a statement reads more of it.
+
+    While the file is locked, ProxySQL 2.7 answers no row, and 3.0 waits, with every other
+    administrator. Source: 2.7.1 and 3.0.3, run.
+
+    Raises: InstanceError.
+    """
+    with client.waiting(_DISK_PATIENCE):
+        if not answered(lambda: client.raw("SELECT count(*) FROM disk.sqlite_master")):
+            raise InstanceError(f"{client.address}: no answer: {_DISK_LOCKED}", hint=_DISK_FIX)
 
 
 END = "the end of this answer"
