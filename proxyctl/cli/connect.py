@@ -18,6 +18,7 @@ from proxyctl.cli.output import progress, say
 from proxyctl.errors import ConfigError, ProxyctlError, UsageError
 from proxyctl.instance.client import AdminClient
 from proxyctl.state.row import Layer
+from proxyctl.text import nearest
 
 if TYPE_CHECKING:  # slow to import: only commands that read files need them
     from proxyctl.catalog import Version
@@ -145,14 +146,18 @@ def _choose(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Inst
         for instance in instances:
             if instance.name == options.instance:
                 return instance
+        near = nearest(options.instance, [one.name for one in instances], cutoff=0.6)
+        listed = f"instances: {names}" if names else "the files have no `instances` section"
         raise UsageError(
             f"--instance {options.instance}: no such instance in the files",
-            hint=f"instances: {names}" if names else "the files have no `instances` section",
+            hint=f"did you mean {near}? {listed}" if near else listed,
         )
     if options.host or options.socket or not instances:
         return None
     if len(instances) > 1:
-        raise UsageError("the files name several instances", hint=f"--instance one of: {names}")
+        raise UsageError(
+            "the files list several instances", hint=f"choose one with --instance: {names}"
+        )
     return instances[0]
 
 
@@ -168,7 +173,7 @@ def _readable(files: FileOptions) -> ParsedFiles:
         parsed.instances()
     except ConfigError as error:
         first, *hint = error.mistakes[0].lines()
-        say(f"warning: the files are left out where they are wrong: {first}", *hint)
+        say(f"warning: the wrong part of the files is skipped: {first}", *hint)
     return parsed.readable()
 
 
@@ -202,7 +207,7 @@ def _all_targets(
     from proxyctl.fleet.targets import Target
 
     if named := connection.typed & ADDRESS:
-        raise UsageError(f"--all means every instance; leave out --{min(named)}")
+        raise UsageError(f"--all chooses every instance: leave out --{min(named)}")
     sources = files.sources()
     parsed = ParsedFiles(sources)
     instances = parsed.instances()
@@ -211,7 +216,7 @@ def _all_targets(
     if not instances:
         parsed.raise_if_misread()  # instances may be in the unreadable part
         raise UsageError(
-            "--all: there are no instances",
+            "--all: the files list no instances",
             hint="list them in the section `instances` of the files",
         )
     refuse_duplicate_addresses(instances)
@@ -242,9 +247,9 @@ def printed_instances(
         raise UsageError(f"--instances-from: {error}".lower()) from error
     if not words:
         raise UsageError(
-            "--instances-from: an empty command",
-            hint="is a variable of the environment not set? leave the option out for the instances"
-            " of the files",
+            "--instances-from: the command is empty",
+            hint="set the environment variable that it takes its value from, or leave the option"
+            " out to use the instances of the files",
         )
     name = f"--instances-from {words[0]}"
     try:
@@ -258,12 +263,12 @@ def printed_instances(
     except OSError as error:
         raise ProxyctlError(f"{name}: {error.strerror}") from error
     except subprocess.TimeoutExpired as error:
-        raise ProxyctlError(f"{name}: it did not end within {timeout_s:g} seconds") from error
+        raise ProxyctlError(f"{name}: the command did not finish within {timeout_s:g} s") from error
     if done.returncode:
-        raise ProxyctlError(f"{name}: it ended with {done.returncode}")
+        raise ProxyctlError(f"{name}: the command exited with {done.returncode}")
     found = instances_in(done.stdout.decode("utf-8", "replace"), f"<{words[0]}>", fence)
     if not found:
-        raise UsageError(f"{name}: it names no instance")
+        raise UsageError(f"{name}: the command printed no instance")
     return found
 
 

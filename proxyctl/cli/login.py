@@ -67,7 +67,7 @@ class Logins:
         if not os.path.isfile(path):
             if given:
                 # A pipe can be read once only, and every member of a cluster needs the file.
-                what = "it is no file" if os.path.exists(path) else "no such file"
+                what = "not a regular file" if os.path.exists(path) else "no such file"
                 raise ProxyctlError(f"--defaults-file {path}: {what}")
             return {}
         try:
@@ -75,7 +75,7 @@ class Logins:
         except OSError as error:
             if given:
                 raise ProxyctlError(f"--defaults-file {path}: {error.strerror}") from None
-            say(f"warning: {path} is left out: {error.strerror}")
+            say(f"warning: {path} is skipped: {error.strerror}")
             return {}
         if found.get("password"):
             _warn_if_exposed(path)
@@ -87,14 +87,14 @@ class Logins:
         tell = self.options.debug or (lambda _text: None)
         for place, found in self._passwords(chosen):
             if found is not None:
-                tell(f"the password is that of {place}")
+                tell(f"the password comes from {place}")
                 return found
         if can_ask():
-            tell("the password is asked for on the terminal")
+            tell("asking for the password on the terminal")
             if user not in self._asked:
                 self._asked[user] = ask_password(f"{user}@{address}")
             return self._asked[user]
-        tell("there is no password: it is empty")
+        tell("no password is given; an empty one is used")
         return ""
 
     def _passwords(self, chosen: Instance | None) -> Iterator[tuple[str, str | None]]:

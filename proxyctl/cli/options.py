@@ -47,7 +47,7 @@ FORMAT = typer.Option("--format", help="Output format.")
 FormatOption = Annotated[TextFormat, FORMAT]
 AutoApproveOption = Annotated[bool, typer.Option("--auto-approve", "-y", help="Do not ask.")]
 VerboseOption = Annotated[
-    bool, typer.Option("--verbose", help="Cut no value short, such as a long pattern.")
+    bool, typer.Option("--verbose", help="Show long values, such as patterns, in full.")
 ]
 NoSaveOption = Annotated[
     bool, typer.Option("--no-save", help="Do not write DISK: a restart reverts the change.")
@@ -93,7 +93,7 @@ NoColorOption = Annotated[
     bool,
     typer.Option(
         "--no-color",
-        help="Write without colour; so does the variable NO_COLOR.",
+        help="Write without colour, as the variable NO_COLOR does.",
         rich_help_panel="Every command",
     ),
 ]
@@ -158,7 +158,7 @@ class FileOptions:
         bool,
         _file_option(
             "--restrict-paths",
-            help="Refuse files outside the folders of -f, whatever names or links to them.",
+            help="Refuse files outside the folders of -f, also behind links.",
         ),
     ] = False
 
@@ -168,7 +168,7 @@ class FileOptions:
         Raises: UsageError for an empty path: with an unset shell variable it would be `.`.
         """
         if self.file and not all(self.file):
-            raise UsageError("--file: an empty path")
+            raise UsageError("--file: the path is empty")
         return self.file or ["./proxyctl.yaml"]
 
     def variable_names(self) -> list[str]:
@@ -187,9 +187,11 @@ class FileOptions:
         for item in self.var or ():
             name, separator, value = item.partition("=")
             if not separator or not name.isidentifier():
-                raise UsageError(f"--var {name}: expected NAME=VALUE, a NAME without - or blanks")
+                raise UsageError(
+                    f"--var {name}: expected NAME=VALUE, with a NAME of letters, digits and _"
+                )
             if name in variables:
-                raise UsageError(f"--var {name}: given twice")
+                raise UsageError(f"--var {name}: defined twice")
             variables[name] = value
         return Sources(
             paths=tuple(self.paths()),
@@ -245,7 +247,7 @@ class ConnectionOptions(FromCommandLine):
     defaults_file: Annotated[
         str | None,
         _connection_option(
-            metavar="PATH", help="Option file of the mysql client; its group `client` is read."
+            metavar="PATH", help="Option file of the mysql client (reads its group `client`)."
         ),
     ] = None
     instance: Annotated[
@@ -344,9 +346,8 @@ class FleetOptions(FromCommandLine):
         str | None,
         _fleet_option(
             metavar="COMMAND",
-            help="With --all: take the instances that this command prints"
-            " within 60 seconds, in the form of the section `instances`,"
-            " as JSON.",
+            help="With --all: use the instances that this command prints as JSON, in the form of"
+            " the section `instances`. It has 60 seconds.",
         ),
     ] = None
     parallel: Annotated[

@@ -17,12 +17,12 @@ WrongCommandLine: type[Exception] = typer.BadParameter.__mro__[1]
 
 _OTHER_SPELLINGS = {
     "color": "leave it out, or set NO_COLOR",
-    "destroy": "take the rows out of the files and apply",
+    "destroy": "delete the rows from the files, then apply",
     "dry-run": "plan shows what an apply would change",
-    "input": "leave it out: without a terminal nothing is asked",
+    "input": "leave it out: proxyctl asks nothing without a terminal",
     "json": "did you mean --format json?",
     "parallelism": "did you mean --parallel?",
-    "refresh-only": "drift says what differs from the files",
+    "refresh-only": "drift shows what differs from the files",
     "target": "did you mean --only?",
     "yes": "did you mean --auto-approve?",
 }
@@ -39,7 +39,7 @@ def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: AN
     words = [one for one in arguments if not one.startswith("-")]
     context = error.ctx
     path = context.command_path if context is not None else " ".join(["proxyctl", *words[:1]])
-    see = f"{path} --help shows how it is called"
+    see = f"see {path} --help"
     match type(error).__name__:
         case "UsageError" | "NoSuchCommand" if hasattr(context and context.command, "commands"):
             # A group of commands has its own name before the one that is not there.
@@ -47,7 +47,7 @@ def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: AN
             return _no_such_command(typed[0] if typed else "", context.command.commands)
         case "UsageError" if extra := _EXTRA.search(error.message):
             if "--file" in _options(context):
-                see = f"files are named with -f: {path} -f {extra[1].replace(' ', ' -f ')}"
+                see = f"name files with -f: {path} -f {extra[1].replace(' ', ' -f ')}"
             return UsageError(f"unexpected argument: {extra[1]}", hint=see)
         case "NoSuchOption":
             return _no_such_option(str(error.option_name), context, see)
@@ -93,7 +93,7 @@ def _no_such_option(given: str, context: Any, see: str) -> UsageError:  # noqa: 
     elif near:
         see = f"did you mean --{near}?"
     elif context.parent is None:
-        see = "options stand after the command, which has a --help of its own"
+        see = "options follow the command: proxyctl COMMAND --help lists them"
     return UsageError(f"no such option: {given}", hint=see)
 
 

@@ -72,7 +72,7 @@ def test_where_memory_had_edits_before_they_are_listed_and_nothing_is_put_back(
     instance.execute("INSERT INTO mysql_query_rules (rule_id, active) VALUES (500, 1)")
     hold_dead_lock(instance, "MYSQL QUERY RULES", was_saved=False)
     assert "which had edits before that DISK lacks" in plan().out
-    assert "MEMORY had edits before that DISK lacks" in proxyctl("unlock").err
+    assert "MEMORY held edits that are not on DISK" in proxyctl("unlock").err
     refused = apply()
     assert refused.code == 3
     assert "mysql_query_rules 500: row added in MEMORY" in refused.text

@@ -23,7 +23,7 @@ def test_versions_statements_times_and_decisions(project: Project, instance: Ins
         "proxyctl 0.",
         "command proxyctl plan; options: --debug; from the environment: PROXYCTL_HOST",
         "files of ./proxyctl.yaml; sections: hostgroups, mysql_query_rules",
-        "the password is that of PROXYCTL_PASSWORD",
+        "the password comes from PROXYCTL_PASSWORD",
         f"connect to 127.0.0.1:{instance.port} as admin",
         "no TLS",
         "it says that it is version ",

@@ -38,7 +38,7 @@ def test_a_report_does_not_overwrite_what_it_is_made_of(offline: Project) -> Non
     before = files[0].read_bytes()
     done = proxyctl("digest", "report", str(files[1]), "-o", files[0].name, str(files[0]))
     assert (done.code, files[0].read_bytes()) == (1, before)
-    assert "the report is made of it" in done.err
+    assert "the report reads this snapshot" in done.err
 
 
 def test_one_snapshot_has_no_load_over_time(offline: Project) -> None:

@@ -256,7 +256,7 @@ def test_as_much_text_as_sqlite_looks_for(shop: Instance) -> None:
 def test_reset_saves_first_and_then_clears(shop: Instance, sandbox_project: Project) -> None:
     found = proxyctl("digest", "reset", "--auto-approve", "-o", "before.jsonl")
     assert found.code == 0, found.text
-    assert "for everybody who reads them" in found.err
+    assert "for everybody: monitoring sees" in found.err
     saved = read_digest_file(Path("before.jsonl"))
     assert {tuple(row) for row in saved.rows} == set(digest_rows(NOW))
     assert listed() == []

@@ -58,7 +58,7 @@ def test_a_file_that_cannot_be_is_told_before_anybody_is_asked(
     said(proxyctl(*command, str(tmp_path)), 1, "cannot be written: it is a folder")
     there = tmp_path / "there.yaml"
     there.write_text("version: 1\n")
-    said(proxyctl(*command, str(there)), 3, f"{there}: is there already")
+    said(proxyctl(*command, str(there)), 3, f"{there}: already exists")
     assert there.read_text() == "version: 1\n"
 
 

@@ -74,7 +74,11 @@ def test_a_variable_of_the_restart(in_sync: Project, instance: Instance) -> None
 
 def test_metrics_are_never_quiet(sandbox_project: Project) -> None:
     sandbox_project.write(FILES)
-    said(drift("--quiet", "--format", "prometheus"), 64, "--quiet has no place in metrics")
+    said(
+        drift("--quiet", "--format", "prometheus"),
+        64,
+        "--quiet cannot be used with --format prometheus",
+    )
 
 
 def test_an_error_is_not_taken_for_drift(sandbox_project: Project) -> None:

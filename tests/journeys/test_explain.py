@@ -250,7 +250,7 @@ def test_wrong_command_lines(rules: Project) -> None:
     assert proxyctl("explain", "SELECT 1", "--queries", "q.jsonl").code == 64
     found = proxyctl("explain", "--queries", "q.jsonl", "--username", "app")
     assert found.code == 64
-    assert "--username: with --queries it stands in each line" in found.err
+    assert "--username: with --queries, each line of the file gives its own" in found.err
     assert proxyctl("explain", "--queries", "missing.jsonl").code == 1
 
 

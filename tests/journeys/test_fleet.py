@@ -111,12 +111,12 @@ def test_drift_of_all(offline: Project, ports: list[int]) -> None:
 
 def test_what_does_not_go_together(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS)
-    said(proxyctl("plan", "--all"), 64, "there are no instances")
+    said(proxyctl("plan", "--all"), 64, "the files list no instances")
     offline.write(SERVERS + listed(ports))
     said(proxyctl("plan", "--all", "--host", "h"), 64, "leave out --host")
     said(proxyctl("plan", "--all", "--instance", "px1"), 64, "leave out --instance")
-    said(proxyctl("plan", "--all", "--out", "x"), 64, "about one instance")
-    said(proxyctl("plan", "--all", "--format", "sql"), 64, "about one instance")
+    said(proxyctl("plan", "--all", "--out", "x"), 64, "need a single instance")
+    said(proxyctl("plan", "--all", "--format", "sql"), 64, "needs a single instance")
     said(proxyctl("plan", "--instances-from", "cat x"), 64, "--instances-from needs --all")
 
 

@@ -75,7 +75,11 @@ def test_instances_that_a_command_prints(offline: Project, ports: list[int]) -> 
     offline.write('[{"name": "px1", "prot": 6032}]', "found.json")
     wrong = proxyctl("plan", "--all", "--instances-from", "cat found.json")
     said(wrong, 1, "<cat>:1:", "prot")
-    said(proxyctl("plan", "--all", "--instances-from", "cat gone.json"), 1, "it ended with 1")
+    said(
+        proxyctl("plan", "--all", "--instances-from", "cat gone.json"),
+        1,
+        "the command exited with 1",
+    )
     said(proxyctl("plan", "--all", "--instances-from", "no-such-command"), 1, "No such file")
     said(proxyctl("plan", "--all", "--instances-from", "'"), 64, "no closing quotation")
 
@@ -88,17 +92,17 @@ def test_a_command_that_is_empty_or_names_nobody_does_not_mean_those_of_the_file
     for command in ("plan", "drift", "doctor", "apply"):
         for empty in ("", "  "):
             found = proxyctl(command, "--all", "--instances-from", empty)
-            said(found, 64, "--instances-from: an empty command")
+            said(found, 64, "--instances-from: the command is empty")
         said(proxyctl(command, "--instances-from", ""), 64, "--instances-from needs --all")
     nobody = proxyctl("plan", "--all", "--instances-from", "echo []")
-    said(nobody, 64, "--instances-from echo: it names no instance")
+    said(nobody, 64, "--instances-from echo: the command printed no instance")
     assert "of the files" not in nobody.err
 
 
 def test_a_command_that_does_not_end_is_ended() -> None:
     with pytest.raises(ProxyctlError) as found:
         printed_instances("sleep 600", timeout_s=0.1)
-    assert found.value.message == "--instances-from sleep: it did not end within 0.1 seconds"
+    assert found.value.message == "--instances-from sleep: the command did not finish within 0.1 s"
 
 
 @pytest.mark.parametrize("restricted", [False, True])

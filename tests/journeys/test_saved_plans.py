@@ -32,7 +32,7 @@ def test_a_saved_plan_keeps_its_options(project: Project, instance: Instance) ->
     project.write(FILES)
     plan("--only", "mysql_query_rules", "--out", "plan.out")
     refused = proxyctl("apply", "plan.out", "--force")
-    assert (refused.code, "carries its own options" in refused.err) == (64, True)
+    assert (refused.code, "keeps the options" in refused.err) == (64, True)
     assert proxyctl("apply", "plan.out").code == 0
     assert everywhere(instance, "SELECT count(*) FROM {}mysql_query_rules") == [("2",)]
     assert everywhere(instance, "SELECT count(*) FROM {}mysql_servers") == [("0",)]

@@ -238,7 +238,7 @@ def test_it_asks_first(sandbox_project: Project, sandbox_instance: Instance) -> 
     sandbox_project.write(CHANGED)
     applied()
     before = dump(sandbox_instance)
-    said(proxyctl("rollback"), 64, "rollback asks before it acts", "--auto-approve")
+    said(proxyctl("rollback"), 64, "rollback asks for approval", "--auto-approve")
     shown = proxyctl("rollback", "--dry-run")
     assert "Nothing has been changed yet." in shown.out
     assert proxyctl("rollback", "--dry-run", "--format", "json").json["instances"][0]["modules"]

@@ -194,7 +194,7 @@ def test_the_interval_goes_by_steps(shop: Instance) -> None:
 def test_help_and_a_line_in_full_close_again(shop: Instance) -> None:
     async def story(pilot: Pilot[Any], app: TopApp) -> None:
         await press(pilot, "question_mark")
-        await until(pilot, app, "sort by the column to the left")
+        await until(pilot, app, "sort one column further left")
         await press(pilot, "question_mark")
         await until(pilot, app, "sort by", is_there=False)
         await press(pilot, "enter")

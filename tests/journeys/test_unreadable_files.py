@@ -151,7 +151,7 @@ def test_the_default_file_is_left_out_beside_an_address(
     offline.write(BROKEN["yaml"])
     found = proxyctl(*CONNECTING[name], "--host", "127.0.0.1", "--port", str(port))
     assert found.code == 0, found.text
-    warned = "warning: the files are left out where they are wrong: proxyctl.yaml:5:"
+    warned = "warning: the wrong part of the files is skipped: proxyctl.yaml:5:"
     assert found.err.count(warned) == 1
     assert statements
 
@@ -199,7 +199,7 @@ def test_the_option_file_of_the_user(offline: Project, asked: Asked) -> None:
     offline.monkeypatch.setenv("HOME", str(home))
     found = run("export", "--port", str(port))
     assert found.code == 0, found.text
-    assert f"warning: {home}/.my.cnf is left out: Permission denied" in found.err
+    assert f"warning: {home}/.my.cnf is skipped: Permission denied" in found.err
     home.chmod(0)
     found = run("export", "--port", str(port))
     assert found.code == 0, found.text

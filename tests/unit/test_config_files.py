@@ -160,9 +160,9 @@ def test_a_link_inside_the_folder_is_fine(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--var", "a=1", "--var", "a=2"], "--var a: given twice"),
+        (["--var", "a=1", "--var", "a=2"], "--var a: defined twice"),
         (["--var", "my-env=1"], "--var my-env: expected NAME=VALUE"),
-        (["-f", ""], "--file: an empty path"),
+        (["-f", ""], "--file: the path is empty"),
     ],
 )
 def test_options_about_files_that_make_no_sense(tmp_path, monkeypatch, capsys, options, said):

@@ -24,7 +24,9 @@ def test_what_comes_next_works_as_it_stands(
 ) -> None:
     done = proxyctl("init", "--template", name, "my shop")
     assert done.code == 0
-    _, _, rest = done.err.partition("next, with your own servers and users in the files:\n")
+    _, _, rest = done.err.partition(
+        "next: put your own servers and users into the files, then run\n"
+    )
     *setup, validate, plan = [line.strip() for line in rest.splitlines()]
     assert (setup[0], plan) == ("cd 'my shop'", validate.replace("validate", "plan"))
     script = "\n".join([*setup, validate.replace("proxyctl", f"{sys.executable} -m proxyctl")])
@@ -46,7 +48,7 @@ def test_a_file_is_no_folder(folder: Path, target: str) -> None:
     (folder / "file").touch()
     done = proxyctl("init", target)
     assert done.code == 1
-    assert "error: file: this is a file, and init writes into a folder" in done.err
+    assert "error: file: a file, not a folder to write into" in done.err
 
 
 def test_nothing_is_overwritten(folder: Path) -> None:

@@ -15,7 +15,7 @@ from tests.support.cli import Project, proxyctl
         ("watch", "no such command: watch", "commands: init, validate, "),
         ("help watch", "no such command: watch", "commands: init, validate, "),
         ("version", "no such command: version", "did you mean --version?"),
-        ("--file a.yaml plan", "no such option: --file", "options stand after the command"),
+        ("--file a.yaml plan", "no such option: --file", "options follow the command"),
         ("apply --yes", "no such option: --yes", "did you mean --auto-approve?"),
         ("apply -auto-approve", "no such option: -auto-approve", "did you mean --auto-approve?"),
         ("plan -out=a.plan", "no such option: -out", "did you mean --out=a.plan?"),
@@ -26,12 +26,16 @@ from tests.support.cli import Project, proxyctl
         ("apply --dry-run", "no such option: --dry-run", "plan shows what an apply would change"),
         ("-version", "no such option: -version", "did you mean --version?"),
         ("plan --detailed-exit", "no such option: --detailed-exit", "mean --detailed-exitcode?"),
-        ("unlock --force", "no such option: --force", "proxyctl unlock --help shows"),
-        ("init", "DIR is missing", "proxyctl init --help shows"),
-        ("import", "import takes a FILE.cnf, or --users-from HOST", "proxyctl import --help shows"),
-        ("demo now", "unexpected argument: now", "proxyctl demo --help shows"),
-        ("plan a.yaml", "unexpected argument: a.yaml", "named with -f: proxyctl plan -f a.yaml"),
-        ("plan --format", "option '--format' requires an argument", "proxyctl plan --help shows"),
+        ("unlock --force", "no such option: --force", "see proxyctl unlock --help"),
+        ("init", "DIR is missing", "see proxyctl init --help"),
+        ("import", "import needs FILE.cnf or --users-from HOST", "proxyctl import --help shows"),
+        ("demo now", "unexpected argument: now", "see proxyctl demo --help"),
+        (
+            "plan a.yaml",
+            "unexpected argument: a.yaml",
+            "name files with -f: proxyctl plan -f a.yaml",
+        ),
+        ("plan --format", "option '--format' requires an argument", "see proxyctl plan --help"),
     ],
 )
 def test_one_message_and_a_way_out(line: str, message: str, hint: str) -> None:
@@ -79,7 +83,7 @@ def test_a_wrong_value_is_named_with_its_option(line: str, start: str) -> None:
             "--users-from needs --backend-user: an account that reads mysql.user",
         ),
         ("import --users-from db1 --backend-user=", "--backend-user: the name is empty"),
-        ("import proxysql.cnf --users-from db1", "import takes a FILE.cnf, or --users-from HOST"),
+        ("import proxysql.cnf --users-from db1", "import needs FILE.cnf or --users-from HOST"),
     ],
 )
 def test_an_option_that_would_do_nothing_is_refused_before_any_connection(

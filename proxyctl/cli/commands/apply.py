@@ -114,15 +114,18 @@ def _saved(
     from proxyctl.plan.saved import SavedPlan
 
     if fleet.is_meant():
-        raise UsageError("a saved plan is of one instance; leave out --all")
+        raise UsageError("a saved plan belongs to one instance: leave out --all")
     saved = SavedPlan.read(path)
     if allowances.names():
-        raise UsageError("a saved plan carries its own options: " + " ".join(allowances.names()))
+        raise UsageError(
+            "leave out " + ", ".join(allowances.names()),
+            hint="a saved plan keeps the options that it was made with",
+        )
     missing = sorted(set(saved.variables) - set(files.variable_names()))
     if missing:
         raise UsageError(
             f"the plan was made with --var {', '.join(missing)}",
-            hint="give the same variables again: their values are not saved",
+            hint="give the same --var again: a saved plan holds no values of variables",
         )
     own = Allowances.of_names(saved.options)
     if own is None:
@@ -194,7 +197,7 @@ def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
     if found.failed and not skips:
         raise InstanceError(
             f"no instance was changed: {names(found.failed)} could not be read",
-            hint="--skip-unreachable changes the others, and ends with 4",
+            hint="--skip-unreachable changes the others and exits with 4",
         )
 
 
@@ -243,7 +246,7 @@ def unlock(files: FileOptions, connection: ConnectionOptions) -> int:
     say(f"removed the lock of {holder.text()}" if holder else "there is no lock")
     for name, was_saved in holder.modules.items() if holder else ():
         if was_saved:
-            say(f"to put its MEMORY back, as the next apply does: LOAD {name} FROM DISK;")
+            say(f"its MEMORY may be half written; the next apply sends: LOAD {name} FROM DISK;")
         else:
-            say(f"{name}: MEMORY had edits before that DISK lacks; plan lists what is pending")
+            say(f"{name}: MEMORY held edits that are not on DISK; plan lists them as pending edits")
     return ExitCode.DONE

@@ -38,7 +38,7 @@ def doctor(
         typer.Option(
             "--memory",
             help="Measure the memory of the digests. Queries wait meanwhile:"
-            " 1 s for 500,000 digests.",
+            " about 1 s for 500,000 digests.",
         ),
     ] = False,
     ignore: Annotated[
@@ -78,6 +78,6 @@ def _ignored(codes: Collection[str]) -> frozenset[str]:
 
     for code in sorted(set(codes) - CODES.keys()):
         near = nearest(code, CODES, cutoff=0.6)
-        hint = f"did you mean {near!r}?" if near else "the page about doctor lists them all"
+        hint = f"did you mean {near!r}?" if near else "the how-to about doctor lists all codes"
         raise UsageError(f"--ignore {code}: no finding has this code", hint=hint)
     return frozenset(codes)

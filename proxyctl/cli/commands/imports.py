@@ -75,16 +75,19 @@ class BackendOptions:
 
 def import_(
     backends: BackendOptions,
-    cnf: Annotated[str | None, typer.Argument(metavar="[FILE.cnf]", help="A proxysql.cnf.")] = None,
+    cnf: Annotated[
+        str | None, typer.Argument(metavar="[FILE.cnf]", help="A proxysql.cnf file.")
+    ] = None,
     users_from: Annotated[
         str | None,
         typer.Option(
             metavar="HOST[:PORT]",
-            help="Instead of a file: a MySQL server whose accounts become mysql_users.",
+            help="Import mysql_users from the accounts of this MySQL server, not from a file.",
         ),
     ] = None,
     default_hostgroup: Annotated[
-        int, typer.Option(min=0, help="The default_hostgroup of the users of --users-from.")
+        int,
+        typer.Option(min=0, help="With --users-from: the default_hostgroup of the imported users."),
     ] = 0,
     secrets: SecretsOption = Secrets.HASH,
     proxysql_version: VersionOption = None,
@@ -92,7 +95,7 @@ def import_(
         bool,
         typer.Option(
             "--restrict-paths",
-            help="Refuse files outside the folder of FILE.cnf, whatever includes or links to them.",
+            help="Refuse files outside the folder of FILE.cnf, also behind links.",
         ),
     ] = False,
     out: OutOption = None,
@@ -105,11 +108,11 @@ def import_(
     version = chosen_version(proxysql_version)
     if (cnf is None) == (users_from is None):
         raise UsageError(
-            "import takes a FILE.cnf, or --users-from HOST",
+            "import needs FILE.cnf or --users-from HOST",
             hint="proxyctl import --help shows its options",
         )
     if users_from is not None and restrict_paths:
-        raise UsageError("--restrict-paths is about the files of a FILE.cnf, not --users-from")
+        raise UsageError("--restrict-paths applies to FILE.cnf, not to --users-from")
     imported = None
     if cnf is not None:
         imported = _imported(cnf, version, secrets, restrict_paths=restrict_paths)

@@ -37,7 +37,7 @@ def init(
     written = copy_starter(template, Path(folder))
     for path in written:
         say(f"wrote {path}")
-    say("next, with your own servers and users in the files:")
+    say("next: put your own servers and users into the files, then run")
     for step in next_steps(Path(folder), written):
         say(f"  {step}")
     return ExitCode.DONE
@@ -71,18 +71,20 @@ def copy_starter(name: str, target: Path) -> list[Path]:
     names = starter_names()
     if name not in names:
         near = nearest(name, names, cutoff=0.6)
-        hint = f"did you mean {near}?" if near else f"there are {', '.join(names)}"
-        raise UsageError(f"--template {name}: no such starter", hint=hint)
+        hint = f"did you mean {near}?" if near else f"templates: {', '.join(names)}"
+        raise UsageError(f"--template {name}: no such template", hint=hint)
     for path in (target, *target.parents):
         if path.exists() and not path.is_dir():
-            raise ProxyctlError(f"{path}: this is a file, and init writes into a folder")
+            raise ProxyctlError(f"{path}: a file, not a folder to write into")
     source = templates_folder() / name
     found = sorted(path for path in source.rglob("*") if path.is_file())
     files = {target / path.relative_to(source): path.read_bytes() for path in found}
     files[target / _SCHEMA] = schema_text().encode()
     taken = [path for path in files if path.exists()]
     if taken:
-        raise RefusedError("init overwrites nothing", reasons=[f"{path} exists" for path in taken])
+        raise RefusedError(
+            "init does not overwrite files", reasons=[f"{path} exists" for path in taken]
+        )
     for path, content in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

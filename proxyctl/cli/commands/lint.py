@@ -187,7 +187,7 @@ def _list(checks: Sequence[Check], format: LintFormat) -> str:
         case LintFormat.JSON:
             return CHECKS.document(checks)
         case _:
-            raise UsageError(f"--list has no format {format}", hint="it has text and json")
+            raise UsageError(f"--list cannot be written as {format}", hint="it has text and json")
 
 
 def _mistakes(wrong: ConfigError, format: LintFormat) -> str:

@@ -82,7 +82,7 @@ def plan(
     from proxyctl.render.style import Style
 
     if with_replay and format is PlanFormat.SQL:
-        raise UsageError("--replay has no place in a plan as SQL")
+        raise UsageError("--replay cannot be used with --format sql")
     if fleet.is_meant():
         _refuse_for_all(format, with_replay=with_replay, out=out)
     if out:
@@ -132,9 +132,11 @@ def show(
 
 def _refuse_for_all(format: PlanFormat, *, with_replay: bool, out: str | None) -> None:
     if with_replay or out:
-        raise UsageError("--replay and --out are about one instance: --instance NAME")
+        raise UsageError(
+            "--replay and --out need a single instance", hint="choose it with --instance"
+        )
     if format is PlanFormat.SQL:
-        raise UsageError("--format sql is about one instance: --instance NAME")
+        raise UsageError("--format sql needs a single instance", hint="choose it with --instance")
 
 
 def drift(
@@ -151,7 +153,9 @@ def drift(
     from proxyctl.plan.make import PlanOptions
 
     if quiet and format is DriftFormat.PROMETHEUS:
-        raise UsageError("--quiet has no place in metrics: a gauge that is not there says nothing")
+        raise UsageError(
+            "--quiet cannot be used with --format prometheus: a missing gauge says nothing"
+        )
     targets = targets_of(files, connection, fleet)
     found = planned_fleet(targets, PlanOptions(only=tuple(only or ())), fleet)
     code = found.exit_code(differences=True)

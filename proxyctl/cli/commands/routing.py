@@ -112,14 +112,18 @@ def explain(
 ) -> int:
     """Show which rules match a query, how it is rewritten and where it goes.
 
-    The files are asked; with --host, --port, --socket or --instance what that instance runs with.
+    Reads the files; with --host, --port, --socket or --instance, the rules of that instance.
     """
     from proxyctl.routing.explain import TABLES, Explainer
 
     if (query is None) == (queries is None):
-        raise UsageError("expected a QUERY or --queries FILE", hint="one of them")
+        raise UsageError(
+            "expected either QUERY or --queries FILE", hint="a query that begins with - follows --"
+        )
     if queries is not None and session.given():
-        raise UsageError(f"{session.given()[0]}: with --queries it stands in each line")
+        raise UsageError(
+            f"{session.given()[0]}: with --queries, each line of the file gives its own"
+        )
     chosen = format or (ExplainFormat.TEXT if queries is None else ExplainFormat.JSONL)
     version = chosen_version(proxysql_version)
     subject = subject_of(files, connection, version=version, tables=TABLES, layer=Layer(layer))
@@ -218,10 +222,10 @@ def run_tests(
     proxysql_version: VersionOption = None,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
-    """Run the routing_tests of the files; exit 1 if a test fails.
+    """Run the routing_tests of the files. Exit 1 if a test fails.
 
-    The files' own rules are asked; with --host, --port, --socket or --instance those that this
-    instance runs with.
+    Uses the rules of the files; with --host, --port, --socket or --instance, those of that
+    instance.
     """
     from proxyctl.render.tests import (
         coverage_text,
@@ -234,10 +238,13 @@ def run_tests(
     begun = time.monotonic()
     tests, explainer = _prepared(files, connection, proxysql_version)
     if not tests:
-        raise ProxyctlError("the files have no routing_tests", hint="add a section `routing_tests`")
+        raise ProxyctlError(
+            "the files have no routing_tests",
+            hint="add a section `routing_tests` with a query and where it should go",
+        )
     chosen = [one for one in tests if only is None or only in (one.name or "") or only in one.query]
     if not chosen:
-        raise ProxyctlError(f"-k {only}: no test has this in its name or its query")
+        raise ProxyctlError(f"-k {only}: no name or query of a test contains this")
     results = list(run(chosen, explainer))
     left = unreached(results, explainer) if coverage else None
     if format is TextFormat.JSON:

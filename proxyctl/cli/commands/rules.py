@@ -22,7 +22,7 @@ def rules(
             min=0.1,
             max=86_400,
             metavar="SECONDS",
-            help="Read twice, this far apart, and show hits per second and shares of that time.",
+            help="Read twice, this far apart, and show the hits per second in between.",
         ),
     ] = None,
     format: FormatOption = TextFormat.TEXT,
@@ -36,7 +36,7 @@ def rules(
         earlier = None
         sample = read_rule_hits(client)
         if interval is not None:
-            say(f"waiting {interval:g} s for a second look")
+            say(f"waiting {interval:g} s for the second reading")
             time.sleep(interval)
             earlier, sample = sample, read_rule_hits(client)
         name = client.login.name or client.address

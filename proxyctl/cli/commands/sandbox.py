@@ -45,17 +45,19 @@ def sandbox(
     chosen_version(proxysql_version)
     if sample and disk is not None:
         raise UsageError(
-            "--sample and --disk do not go together",
-            hint="the sample would be written into the file; take one of them",
+            "--sample and --disk cannot be used together",
+            hint="leave one of them out: the sample would be written into the file",
         )
     gc.enable()  # it lives long, unlike other commands
 
     def ready(_port: int) -> None:
         say(f"ProxySQL {proxysql_version} sandbox on {served.address}; ctrl-c ends it")
         if sample:
-            say("it plays a made-up shop: see digest top, rules, digest suggest, top")
+            say(
+                "it plays the traffic of a made-up shop; try digest top, rules, digest suggest, top"
+            )
         elif disk is None:
-            say("it is empty; with --sample it plays a made-up shop to look at")
+            say("it is empty; --sample fills it with a made-up shop")
 
     served = Sandbox(proxysql_version, path=None if disk is None else Path(disk))
     if sample:
@@ -73,21 +75,23 @@ def demo() -> int:
 
     with tempfile.TemporaryDirectory(prefix="proxyctl-demo-") as folder, Sandbox() as sandbox:
         tour = _Tour(Path(folder), sandbox.port)
-        tour.say("A ProxySQL admin interface, embedded for this tour. No ProxySQL is needed.")
+        tour.say(
+            "This tour runs against an embedded ProxySQL admin interface; no ProxySQL is needed."
+        )
         tour.run("init", "--template", _TEMPLATE, "config", expect=ExitCode.DONE)
-        tour.say("What would change? Nothing is written by plan.")
+        tour.say("What would change? plan writes nothing.")
         tour.run("plan", "-f", "config", expect=ExitCode.DONE)
-        tour.say("Make it so: write MEMORY, LOAD, read RUNTIME back, SAVE, read DISK back.")
+        tour.say("Apply it: write MEMORY, LOAD, read RUNTIME back, SAVE, read DISK back.")
         tour.run("apply", "-f", "config", "--auto-approve", expect=ExitCode.DONE)
         tour.run("plan", "-f", "config", expect=ExitCode.DONE)
-        tour.say("Somebody edits by hand and loads it:")
+        tour.say("Somebody edits a row by hand and loads it:")
         for sql in (_EDIT, "LOAD MYSQL SERVERS TO RUNTIME"):
             write(f"admin> {sql};\n")
             sandbox.run(sql)
         write("\n")
-        tour.say("drift says what is there, what the files say, and in which layer (exit code 2):")
+        tour.say("drift shows what differs from the files, and in which layer (exit code 2):")
         tour.run("drift", "-f", "config", expect=ExitCode.DIFFERENCES)
-        tour.say("The running configuration as our files:")
+        tour.say("Export the running configuration as files:")
         tour.run("export", expect=ExitCode.DONE)
         _show_statistics(Path(folder))
     write("Done. Next: docs/tutorial.md, and for statistics docs/how-to/sandbox.md\n")
@@ -100,11 +104,13 @@ def _show_statistics(folder: Path) -> None:
     with Sandbox() as sandbox:
         sandbox.fill_with_sample()
         tour = _Tour(folder, sandbox.port)
-        tour.say("A made-up shop, another instance: which queries take the time, by which rule?")
+        tour.say(
+            "On another instance, a made-up shop: which queries take the time, and by which rule?"
+        )
         tour.run("digest", "top", "--rule", "--limit", "3", expect=ExitCode.DONE)
         tour.say("Which rules are hit?")
         tour.run("rules", expect=ExitCode.DONE)
-        tour.say("What would help? There is more: caching, the order of rules, slow queries.")
+        tour.say("What would help? digest suggest looks at caching and slow queries, too.")
         tour.run("digest", "suggest", "--only", "reads", "--limit", "1", expect=ExitCode.DONE)
 
 

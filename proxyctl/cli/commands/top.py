@@ -15,7 +15,7 @@ from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import is_terminal, wants_colour
 from proxyctl.errors import ExitCode, UsageError
 
-_INSTEAD = "without a terminal there are digest top, digest diff and rules, also with --format json"
+_INSTEAD = "without a terminal use digest top, digest diff or rules; for scripts with --format json"
 
 
 def top(
@@ -48,11 +48,11 @@ def _need_terminal() -> None:
     ends = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
     for name, stream in ends.items():
         if not is_terminal(stream):
-            raise UsageError(f"top needs a terminal, and {name} is none", hint=_INSTEAD)
+            raise UsageError(f"top needs a terminal: {name} is not one", hint=_INSTEAD)
     term = os.environ.get("TERM", "")
     if term in ("", "dumb", "unknown"):
         raise UsageError(
-            f"top needs a terminal that can move the cursor, and TERM is {term or 'not set'}",
+            f"top needs a terminal that can move the cursor: TERM is {term or 'not set'}",
             hint=_INSTEAD,
         )
 

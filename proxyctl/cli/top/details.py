@@ -51,23 +51,23 @@ KEYS: tuple[tuple[Binding, str], ...] = (
     (Binding("1", "view('servers')", "servers only"), "1"),
     (Binding("2", "view('digests')", "digests only"), "2"),
     (Binding("3", "view('rules')", "rules only"), "3"),
-    (Binding("less_than_sign,comma", "order(-1)", "sort by the column to the left"), "<"),
-    (Binding("greater_than_sign,full_stop", "order(1)", "sort by the column to the right"), ">"),
+    (Binding("less_than_sign,comma", "order(-1)", "sort one column further left"), "<"),
+    (Binding("greater_than_sign,full_stop", "order(1)", "sort one column further right"), ">"),
     (Binding("r", "reverse", "reverse the order"), "r"),
-    (Binding("slash", "filter", "show only lines with a text"), "/"),
+    (Binding("slash", "filter", "show only lines that contain a text"), "/"),
     (Binding("escape", "unfilter", "show all lines again"), "esc"),
-    (Binding("p,space", "pause", "pause, and go on"), "p"),
-    (Binding("plus,equals_sign", "interval(1)", "look less often"), "+"),
-    (Binding("minus", "interval(-1)", "look more often"), "-"),
+    (Binding("p,space", "pause", "pause or continue"), "p"),
+    (Binding("plus,equals_sign", "interval(1)", "read less often"), "+"),
+    (Binding("minus", "interval(-1)", "read more often"), "-"),
     (Binding("ctrl+c", "interrupt", "quit", show=False, priority=True), "ctrl-c"),
-    (Binding("ctrl+z", "suspend_process", "to the background"), "ctrl-z"),
+    (Binding("ctrl+z", "suspend_process", "suspend to the shell"), "ctrl-z"),
 )
 """Each with the name that a person gives it."""
 
 _OF_TABLES = (
-    ("tab", "the next table: orders and filters are its own"),
-    ("up down", "move in a table"),
-    ("enter", "a line in full"),
+    ("tab", "next table (each has its own order and filter)"),
+    ("up down", "move within a table"),
+    ("enter", "show a line in full"),
 )
 
 FOOTER = "q quit  ? keys  0-3 tables  tab next  < > sort  / filter  p pause  +- interval"

@@ -33,15 +33,18 @@ def report(
         list[str] | None,
         typer.Argument(
             metavar="SNAPSHOT",
-            help="Files of digest snapshot. With several, the report shows"
-            " what was counted between them.",
+            help="Files that `digest snapshot` wrote. With several, the report shows what was"
+            " counted between them.",
             show_default=False,
         ),
     ] = None,
     limit: Annotated[
         int,
         typer.Option(
-            min=1, max=500, metavar="N", help="List the first N of each of four sort orders."
+            min=1,
+            max=500,
+            metavar="N",
+            help="List the first N digests in each of the four sort orders.",
         ),
     ] = 250,
 ) -> int:
@@ -60,7 +63,7 @@ def report(
         made = make_report(tables, limit=limit)
     except ValueError as error:
         raise ProxyctlError(
-            f"{error}: no time is between them", hint="leave one of them out"
+            f"{error}: no time passed between them", hint="leave one of them out"
         ) from error
     origin = _origin(tables, len(snapshots or []), hostgroup_names(files))
     for note in origin.notes:
@@ -74,7 +77,7 @@ def _check_target(path: Path, snapshots: Sequence[str]) -> None:
     """Refuse a path that cannot be written, or that is one of the snapshots."""
     check_writable(path)
     if path.exists() and any(Path(name).exists() and path.samefile(name) for name in snapshots):
-        raise ProxyctlError(f"{path}: cannot be written: the report is made of it")
+        raise ProxyctlError(f"{path}: cannot be written: the report reads this snapshot")
 
 
 def _of_instance(files: FileOptions, connection: ConnectionOptions) -> DigestTable:

@@ -154,10 +154,12 @@ def _named(given: list[str], before: str | None, after: str | None) -> tuple[str
     if after is None and places:
         after = places.pop(0)
     if places:
-        raise UsageError(f"{places[0]}: one snapshot too many", hint="digest diff BEFORE [AFTER]")
+        raise UsageError(
+            f"unexpected argument: {places[0]}", hint="usage: proxyctl digest diff BEFORE [AFTER]"
+        )
     if before is None:
         raise UsageError(
-            "the snapshot BEFORE is missing", hint="make one with: proxyctl digest snapshot -o FILE"
+            "BEFORE is missing", hint="make one with: proxyctl digest snapshot -o FILE"
         )
     return before, after
 
@@ -208,8 +210,8 @@ def reset(
         memory = size_text(read_digest_size(client).memory)
         say(
             f"{client.address}: this clears stats_mysql_query_digest, {memory} of digests, for"
-            " everybody who reads them: monitoring sees the counters begin again, and it cannot be"
-            f" undone. What they are now goes to {path} first."
+            " everybody: monitoring sees the counters start at 0. This cannot be undone. The"
+            f" counters so far are saved to {path} first."
         )
         if not auto_approve:
             confirm(
@@ -228,12 +230,12 @@ def reset(
                 error.message,
                 then=[
                     *error.then,
-                    f"it is not known whether the statistics were cleared; they are in {path}",
+                    f"the statistics may have been cleared; {path} holds them",
                 ],
             ) from error
     say(
         f"{count_text(len(found.rows), 'digest')} saved to {path}; all were cleared"
-        f" {time.monotonic() - began:.1f} s after the reading began, and queries that ended in"
-        " between may be counted nowhere"
+        f" {time.monotonic() - began:.1f} s after the reading began; queries that ended in"
+        " between may be missing from both"
     )
     return ExitCode.DONE

@@ -123,7 +123,9 @@ def top(
 
     options = _options(filters, sort, group, limit, has_rules=rule)
     if rule and format is TopFormat.PROMETHEUS:
-        raise UsageError("--rule has no place in metrics: rules come and go with the files")
+        raise UsageError(
+            "--rule cannot be used with --format prometheus: rules come and go with the files"
+        )
     with connected(files, connection) as client:
         found, members = read_top(client, options)
         if rule:
@@ -143,7 +145,7 @@ def _options(
 ) -> TopOptions:
     groups = columns_of(group)
     if has_rules and Group.DIGEST not in groups:
-        raise UsageError("--rule needs `digest` in --group: a rule catches queries")
+        raise UsageError("--rule needs `digest` in --group: rules are looked up by digest")
     return TopOptions(
         sort=sort,
         groups=groups,
@@ -167,14 +169,14 @@ def _texts(given: Sequence[str] | None) -> tuple[str, ...]:
 
     texts = tuple(given or ())
     if len(texts) > _MOST_TEXTS:
-        raise UsageError(f"--text: given {len(texts)} times, and {_MOST_TEXTS} are taken at most")
+        raise UsageError(f"--text: given {len(texts)} times; at most {_MOST_TEXTS} are accepted")
     for text in texts:
         size = len(like_pattern(text).encode("utf-8", "surrogateescape"))
         if size > _LONGEST_PATTERN:
             raise UsageError(
-                f"--text {cut_short(text)}: {size:,} bytes as a pattern, and SQLite looks for"
-                f" {_LONGEST_PATTERN:,} at most",
-                hint="name the digest itself, with --digest",
+                f"--text {cut_short(text)}: a pattern of {size:,} bytes; SQLite accepts at most"
+                f" {_LONGEST_PATTERN:,}",
+                hint="name the digest with --digest",
             )
     return texts
 
