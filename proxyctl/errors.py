@@ -89,7 +89,7 @@ class ProxyctlError(Exception):
         return [self.message, *self.then, *self._hint_lines()]
 
     def _hint_lines(self) -> list[str]:
-        return [f"hint: {self.hint}"] if self.hint else []
+        return [f"fix: {self.hint}"] if self.hint else []
 
 
 class UsageError(ProxyctlError):
@@ -116,7 +116,7 @@ class Mistake:
         """Return `file:line:col: key: what is wrong`, and the hint on a line of its own."""
         place = f"{self.path}:{self.line}:{self.column}: " if self.line else f"{self.path}: "
         key = f"{self.key}: " if self.key else ""
-        hint = [f"  hint: {self.hint}"] if self.hint else []
+        hint = [f"  fix: {self.hint}"] if self.hint else []
         return [f"{place}{key}{self.message}", *hint]
 
     def text(self) -> str:

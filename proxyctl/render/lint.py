@@ -32,7 +32,7 @@ def _lines(one: Placed, name: str, style: Style) -> Iterable[str]:
         place = f"{printable(name)}: {place}"
     yield f"{printable(place)}: {finding.code} {severity} {printable(about + finding.text)}"
     if finding.hint:
-        yield f"  hint: {printable(finding.hint)}"
+        yield f"  fix: {printable(finding.hint)}"
 
 
 def _summary(report: Report) -> str:
@@ -91,7 +91,9 @@ LINT: Shape[Report] = Shape(
     counts=lambda one: {severity: one.counts[severity] for severity in Severity},
 )
 FINDING: Shape[Finding] = Shape(
-    "finding of lint", "code check severity table key also column message hint where origin"
+    "finding of lint",
+    "code check severity table key also column message fix where origin",
+    fix=lambda one: one.hint,
 )
 
 
@@ -154,8 +156,8 @@ def _properties(given: Mapping[str, str]) -> str:
 
 
 def _text(message: str, hint: str | None) -> str:
-    """Return the text of an annotation: one line, and the hint on another."""
-    return "%0A".join([_escaped(message), *([_escaped(f"hint: {hint}")] if hint else [])])
+    """Return the text of an annotation: one line, and the fix on another."""
+    return "%0A".join([_escaped(message), *([_escaped(f"fix: {hint}")] if hint else [])])
 
 
 def _escaped(text: str) -> str:

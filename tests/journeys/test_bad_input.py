@@ -135,4 +135,4 @@ def test_an_error_as_json(project: Project, instance: Instance) -> None:
         error = found.json["error"]
         assert (found.code, error["type"], error["exit_code"]) == (1, "InstanceError", 1)
         assert "access denied" in error["message"]
-        assert error["hint"]
+        assert error["fix"]

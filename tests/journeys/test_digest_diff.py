@@ -100,7 +100,7 @@ def test_an_earlier_snapshot_is_not_lost(shop: Shop, command: Sequence[str]) -> 
     found = proxyctl("digest", *command, "-o", "kept.gz", "--debug")
     assert (found.code, found.out) == (3, "")
     assert "error: kept.gz: already exists" in found.err
-    assert "hint: choose another file with -o, or remove this one" in found.err
+    assert "fix: choose another file with -o, or remove this one" in found.err
     assert "stats_mysql_query_digest" not in found.err
     assert (shop.folder / "kept.gz").read_bytes() == held
 
@@ -194,7 +194,7 @@ def test_a_snapshot_and_itself(shop: Shop) -> None:
     found = diff("before.gz", "before.gz")
     assert (found.code, found.out) == (64, "")
     assert "both snapshots were taken in the same second" in found.err
-    assert "hint: " in found.err
+    assert "fix: " in found.err
 
 
 @pytest.mark.parametrize(

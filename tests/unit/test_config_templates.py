@@ -53,7 +53,7 @@ def test_var_files_come_first_and_the_command_line_wins(tmp_path):
 def test_an_undefined_name_is_a_mistake_at_its_line(tmp_path):
     assert said(tmp_path, "a: 1\nb: {{ hostgroop }}\n", hostgroup=1) == [
         f"{tmp_path}/a.yaml.j2:2:1: template: 'hostgroop' is undefined\n"
-        "  hint: did you mean 'hostgroup'?"
+        "  fix: did you mean 'hostgroup'?"
     ]
 
 
@@ -139,10 +139,10 @@ def test_what_python_does_not_take_is_a_mistake(tmp_path):
 
 def test_a_var_that_no_template_names_is_a_mistake(tmp_path):
     assert said(tmp_path, "# {{ env }}{% if false %}{{ zone }}{% endif %}", zone=1, evn=2) == [
-        f"{tmp_path}/a.yaml.j2:1:1: template: 'env' is undefined\n  hint: did you mean 'evn'?"
+        f"{tmp_path}/a.yaml.j2:1:1: template: 'env' is undefined\n  fix: did you mean 'evn'?"
     ]
     assert said(tmp_path, "# {{ env|default('x') }}", evn=2) == [
-        "--var evn: no template uses it\n  hint: did you mean 'env'?"
+        "--var evn: no template uses it\n  fix: did you mean 'env'?"
     ]
 
 
@@ -156,7 +156,7 @@ def test_a_var_without_any_template_is_a_mistake(tmp_path):
     with pytest.raises(ConfigError) as caught:
         load_project(Sources((path,), {"env": "prod"}))
     assert [mistake.text() for mistake in caught.value.mistakes] == [
-        "--var env: no template uses it\n  hint: only *.j2 files are templates"
+        "--var env: no template uses it\n  fix: only *.j2 files are templates"
     ]
 
 

@@ -122,7 +122,7 @@ def test_off_is_a_boolean_to_some_elsewhere():
 )
 def test_the_way_out_of_a_mistake_that_many_make(text, hint):
     _, (mistake,) = read(text)
-    assert mistake.endswith(f"hint: {hint}")
+    assert mistake.endswith(f"fix: {hint}")
 
 
 @pytest.mark.parametrize(

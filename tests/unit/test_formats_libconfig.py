@@ -157,7 +157,7 @@ def test_nor_is_a_character_of_it(character: str) -> None:
 
 
 def test_text_without_quotes_is_told_what_it_lacks() -> None:
-    assert "hint: write text in double quotes" in mistake("users = ( { password = other } )")
+    assert "fix: write text in double quotes" in mistake("users = ( { password = other } )")
 
 
 def test_includes() -> None:

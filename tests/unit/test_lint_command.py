@@ -37,10 +37,10 @@ def test_findings_stand_in_order_with_their_place(project):
     assert found.out == (
         "proxyctl.yaml:4:5: PX201 [error] rule 20: never reached: rule 10 matches all its queries"
         " first, and has apply\n"
-        "  hint: give it a rule_id below 10, or remove it\n"
+        "  fix: give it a rule_id below 10, or remove it\n"
         "proxyctl.yaml:4:33: PX109 [warning] rule 20: match_digest matches `sbtest1`, and"
         " `sbtest10` too\n"
-        "  hint: write sbtest1\\b\n"
+        "  fix: write sbtest1\\b\n"
         "1 error, 1 warning.\n"
     )
     assert found.code == ExitCode.ERROR
@@ -124,7 +124,7 @@ def test_json(project):
         "also": [],
         "column": None,
         "message": "never reached: rule 10 matches all its queries first, and has apply",
-        "hint": "give it a rule_id below 10, or remove it",
+        "fix": "give it a rule_id below 10, or remove it",
         "where": "proxyctl.yaml:4:5",
         "origin": None,
     }
@@ -242,7 +242,7 @@ def test_the_password_of_an_instance_in_clear_text(project, monkeypatch):
     found = proxyctl("lint", "--select", "PX531").out
     assert found == (
         "proxyctl.yaml:2:5: PX531 [warning] a: the password of this instance is in clear text\n"
-        "  hint: write password: {env: NAME} or {file: PATH}\n"
+        "  fix: write password: {env: NAME} or {file: PATH}\n"
         "1 warning.\n"
     )
 

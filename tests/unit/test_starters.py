@@ -39,7 +39,7 @@ def test_what_comes_next_works_as_it_stands(
 def test_a_misspelled_template_is_guessed(folder: Path) -> None:
     done = proxyctl("init", "--template", "pcx", "shop")
     assert done.code == 64
-    assert "hint: did you mean pxc?" in done.err
+    assert "fix: did you mean pxc?" in done.err
     assert "minimal, pxc" in proxyctl("init", "--template", "zzz", "shop").err
 
 

@@ -43,7 +43,7 @@ def test_one_message_and_a_way_out(line: str, message: str, hint: str) -> None:
     assert (done.code, done.out) == (64, "")
     said, way_out = done.err.splitlines()
     assert said == f"error: {message}"
-    assert way_out.startswith("hint: ")
+    assert way_out.startswith("fix: ")
     assert hint in way_out
 
 
