@@ -1,14 +1,20 @@
 """When ProxySQL looks at fast routing at all.
 
-It does so only if the last rule it evaluated has apply=0. Where the last active rule has apply=1, a
-query that no rule matched never gets there. Source: ProxySQL 2.7.1, run.
+Before 3.0.9 it does so only if the last rule it evaluated has apply=0. Where the last active rule
+has apply=1, a query that no rule matched never gets there. Source: ProxySQL 2.7.1 and 3.0.3, run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from proxyctl.catalog import Layout
+from proxyctl.catalog import Layout, Version
+from proxyctl.catalog.releases import FAST_ROUTING_BEHIND_LAST_RULE
+
+
+def is_hidden_by_last_rule(version: Version) -> bool:
+    """Return whether a last rule with apply=1 hides fast routing also where it does not match."""
+    return version < FAST_ROUTING_BEHIND_LAST_RULE
 
 
 def last_rule_in_the_way(layout: Layout, rules: Iterable[Sequence[object]]) -> int | None:
@@ -16,6 +22,8 @@ def last_rule_in_the_way(layout: Layout, rules: Iterable[Sequence[object]]) -> i
 
     Shape: `rules` are rows of a table of query rules, in any order.
     """
+    if not is_hidden_by_last_rule(layout.version):
+        return None
     index = layout.index
     position, active, apply = index["rule_id"], index["active"], index["apply"]
     last: Sequence[object] | None = None

@@ -34,12 +34,21 @@ KEEPS_OPTIMIZER_HINTS = Version(3, 0, 6)
 """From here on `/*+ ... */` is no comment, so digests of such queries differ. Source: release
 notes."""
 
+FIRST_COMMENT_BITS = Version(3, 0, 6)
+"""From here on `mysql-query_processor_first_comment_parsing` says when hints in the first comment
+are read, and the ones behind the rules are those of the query as rules rewrote it. Source:
+Query_Processor.cpp of 2026-08."""
+
 SYNCS_PGSQL = Version(3, 0, 8)
 """From here on members of a ProxySQL Cluster sync the PGSQL modules. Source: pull request 5297."""
 
 FAST_ROUTING_BEHIND_LAST_RULE = Version(3, 0, 9)
 """From here on a last rule with apply=1 hides fast routing only where it matches. Source: issue
 5620 and pull request 5763."""
+
+PARSERSQL_DIGESTS = Version(3, 0, 9)
+"""From here on `mysql-query_processor_parser` 1 lets ParserSQL make the digests. Source: release
+notes."""
 
 PURGES_DIGESTS = Version(3, 0, 10)
 """From here on there is `PURGE stats_mysql_query_digest TO <unix time>`. Source: pull request
@@ -58,7 +67,7 @@ MYSQLDUMP_WORKS = Version(3, 0, 11)
 
 PCRE2 = Version(3, 0, 12)
 """From here on `mysql-query_processor_regex` 1 is PCRE2 10.47 instead of PCRE 8.45: an invalid
-pattern never matches, also negated. Source: pull request 6120."""
+pattern never matches, also negated and with RE2. Source: pull request 6120."""
 
 CLIENT_ADDR_SUBNETS = Version(3, 0, 12)
 """From here on `client_addr` may name a subnet; its syntax was not seen. Source: release notes."""

@@ -242,10 +242,10 @@ def _check_tables(
         # A hostgroup that is taken is reported by check_family_rows, in whichever column it is.
         check_constraints(table, context.mistakes, with_unique=name not in FAMILY_TABLES)
     for table in [] if context.takes_dead_rules else _present(tables, RULE_TABLES):
-        from proxyctl.config.patterns import check_patterns, engine_in_files
+        from proxyctl.config.patterns import check_patterns, chosen_in_files
 
         check_rules(table, context)
-        check_patterns(table, engine_in_files(variables), context)
+        check_patterns(table, chosen_in_files(variables), context)
     for table in _present(tables, FAMILY_TABLES):
         check_family_rows(table, context)
     for table in _present(tables, USER_TABLES):

@@ -10,31 +10,33 @@ from collections.abc import Iterator, Mapping
 from proxyctl.config.context import Context
 from proxyctl.config.rows import field_place
 from proxyctl.errors import Mistake
-from proxyctl.routing.regex import BadPattern, Engine, compile_pattern, is_plain
+from proxyctl.routing.regex import (
+    BadPattern,
+    Engine,
+    compile_pattern,
+    engine_for,
+    is_plain,
+    never_matches_if_broken,
+)
 from proxyctl.state.row import Desired, DesiredTable
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 COLUMNS = ("match_digest", "match_pattern")
 
 
-def engine_of(value: object) -> Engine:
-    """Return the engine for a value of mysql-query_processor_regex; PCRE is the default."""
-    return Engine.RE2 if str(value) == "2" else Engine.PCRE
-
-
-def engine_in_files(tables: Mapping[str, DesiredTable]) -> Engine | None:
-    """Return the engine that the files ask for; None where they do not say."""
+def chosen_in_files(tables: Mapping[str, DesiredTable]) -> object:
+    """Return the value of mysql-query_processor_regex in the files; None where they do not say."""
     variables = tables.get("mysql_variables")
     row = variables.rows.get(("mysql-query_processor_regex",)) if variables else None
-    return engine_of(row[1]) if row else None
+    return row[1] if row else None
 
 
-def check_patterns(table: DesiredTable, engine: Engine | None, context: Context) -> None:
+def check_patterns(table: DesiredTable, chosen: object, context: Context) -> None:
     """Note every pattern that the engine does not compile; of an inactive rule as a warning.
 
-    `engine` None is PCRE, the default. Changes: context.
+    `chosen`: the value of mysql-query_processor_regex; None is the default. Changes: context.
     """
-    for mistake, is_active in _bad_patterns(table, engine or Engine.PCRE):
+    for mistake, is_active in _bad_patterns(table, chosen):
         if is_active:
             context.mistakes.add_all([mistake])
         else:
@@ -46,20 +48,21 @@ def mistakes_at_runtime(desired: Desired, at_runtime: int) -> list[Mistake]:
 
     `at_runtime`: the value of mysql-query_processor_regex there.
     """
-    engine = engine_of(at_runtime)
-    if engine_in_files(desired.tables) is not None or engine is Engine.PCRE:
+    if chosen_in_files(desired.tables) is not None or engine_for(at_runtime) is not Engine.RE2:
         return []
     return [
         mistake
         for name in RULE_TABLES
         if name in desired.tables
-        for mistake, is_active in _bad_patterns(desired.tables[name], engine)
+        for mistake, is_active in _bad_patterns(desired.tables[name], at_runtime)
         if is_active
     ]
 
 
-def _bad_patterns(table: DesiredTable, engine: Engine) -> Iterator[tuple[Mistake, bool]]:
+def _bad_patterns(table: DesiredTable, chosen: object) -> Iterator[tuple[Mistake, bool]]:
     """Yield a mistake for every pattern that does not compile, and whether its rule is active."""
+    version = table.layout.version
+    engine = engine_for(chosen, version)
     index = table.layout.index
     columns = [(name, index[name]) for name in COLUMNS if name in table.used]
     active, negate = index["active"], index["negate_match_pattern"]
@@ -74,7 +77,7 @@ def _bad_patterns(table: DesiredTable, engine: Engine) -> Iterator[tuple[Mistake
             if known[pattern] is not None:
                 where, label = field_place(table, key, name)
                 effect = "the rule would never match"
-                if row[negate] == 1:
+                if row[negate] == 1 and not never_matches_if_broken(version):
                     effect = "negated, it would fit every query"
                 message = f"not a regular expression for {engine}: {known[pattern]}; {effect}"
                 mistake = Mistake(where.path, where.line, where.column, label, message)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog import Version
+from proxyctl.catalog.fast_routing import is_hidden_by_last_rule
 from proxyctl.catalog.server_version import is_mariadb, version_numbers
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, listed
@@ -32,7 +33,8 @@ def find(facts: Facts) -> Iterator[Finding]:
 def _fast_routing_skipped(facts: Facts) -> Iterator[Finding]:
     has_rows = any(use.kind == "fast-routing row" for use in facts.mysql.uses)
     last = facts.rules[-1] if facts.rules else None
-    if has_rows and last is not None and last.apply and facts.version >= _SKIPS_FAST_ROUTING:
+    is_skipped = facts.version >= _SKIPS_FAST_ROUTING and is_hidden_by_last_rule(facts.version)
+    if has_rows and last is not None and last.apply and is_skipped:
         yield Finding(
             "fast-routing-skipped",
             "mysql_query_rules_fast_routing",

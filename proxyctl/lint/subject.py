@@ -164,7 +164,8 @@ class Subject:
     @cached_property
     def variables(self) -> RoutingVariables:
         """The variables that routing depends on."""
-        return RoutingVariables.from_values(self.configuration.all_variables())
+        held = self.configuration
+        return RoutingVariables.from_values(held.all_variables(), held.version)
 
     @property
     def engine(self) -> Engine:

@@ -270,6 +270,9 @@ def _unverified(answer: Answer) -> Iterator[str]:
     for rule_id, columns in answer.unverified.items():
         what = " and ".join(columns)
         yield f"caution      rule {rule_id}: unusual syntax in {what}: not verified"
+    version = answer.explainer.router.variables.version
+    for doubt in answer.doubts:
+        yield f"caution      not verified on ProxySQL {version}: {doubt}"
 
 
 SOURCES = {
@@ -319,7 +322,8 @@ REQUEST: Shape[Request] = Shape(
 EXPLAINED: Shape[Answer] = Shape(
     "explanation of a query",
     "digest_certain hostgroup_name decided_by rule_id settings final_flagIN fast_routing"
-    " fast_routing_key hints special servers placed_by_monitor undecided loop outcomes rules",
+    " fast_routing_key hints special servers placed_by_monitor undecided loop outcomes rules"
+    " doubts",
     digest_certain=lambda one: one.route.digest is None or one.route.digest.certain,
     hostgroup_name=lambda one: _name_of(one.route.destination_hostgroup, one.explainer.names),
     decided_by=lambda one: SOURCES[one.route.source],

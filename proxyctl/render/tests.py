@@ -44,13 +44,21 @@ def routing_tests_text(results: Sequence[Result], *, is_verbose: bool, style: St
 
 
 def _unverified(results: Iterable[Result]) -> Iterator[str]:
-    """Yield the rules with unusual syntax that tests met: for them proxyctl is not vouched for."""
+    """Yield the rules with unusual syntax that tests met, and what else is not vouched for."""
     unusual: Counter[tuple[int, tuple[str, ...]]] = Counter()
+    doubts: Counter[str] = Counter()
     for result in results:
         unusual.update(result.answer.unverified.items())
+        doubts.update(result.answer.doubts)
     for (rule_id, columns), count in sorted(unusual.items()):
-        tests = f"{counted(count, 'test')} {'is' if count == 1 else 'are'} not verified"
-        yield f"caution      rule {rule_id}: unusual syntax in {' and '.join(columns)}: {tests}"
+        syntax = f"unusual syntax in {' and '.join(columns)}"
+        yield f"caution      rule {rule_id}: {syntax}: {_not_verified(count)}"
+    for doubt, count in doubts.items():
+        yield f"caution      {doubt}: {_not_verified(count)}"
+
+
+def _not_verified(count: int) -> str:
+    return f"{counted(count, 'test')} {'is' if count == 1 else 'are'} not verified"
 
 
 def _title(test: RoutingTest) -> str:
@@ -144,7 +152,7 @@ TESTS: Shape[Sequence[Result]] = Shape(
 TEST: Shape[Result] = Shape(
     "test result",
     "name path line query username passed failures destination_hostgroup matched_rules"
-    " unverified_rules",
+    " unverified_rules doubts",
     name=lambda one: one.test.name,
     path=lambda one: one.test.where.path,
     line=lambda one: one.test.where.line,
@@ -154,6 +162,7 @@ TEST: Shape[Result] = Shape(
     destination_hostgroup=lambda one: one.answer.route.destination_hostgroup,
     matched_rules=lambda one: one.answer.route.matched_rules,
     unverified_rules=lambda one: sorted(one.answer.unverified),
+    doubts=lambda one: one.answer.doubts,
 )
 FAILURE: Shape[Failure] = Shape("unmet expectation", "key expected found")
 

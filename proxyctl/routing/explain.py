@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from proxyctl.catalog import Value
+from proxyctl.catalog.releases import NEWEST_PROVEN
 from proxyctl.routing import Explanation, Outcome, Reason, Request, Route
+from proxyctl.routing.doubts import doubts
 from proxyctl.routing.router import ROUTING_TABLES, digester_of, router_of
 from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.state.configuration import Configuration
@@ -67,6 +69,13 @@ class Answer:
             for step in self.explanation.steps
             if step.unverified and step.reason in _AFTER_PATTERNS
         }
+
+    @cached_property
+    def doubts(self) -> tuple[str, ...]:
+        """What it rests on that nobody has seen on a running ProxySQL."""
+        if self.explainer.router.variables.version <= NEWEST_PROVEN:
+            return ()
+        return doubts(self.explainer.router, self.request, self.explanation)
 
     @property
     def destination(self) -> Destination | None:

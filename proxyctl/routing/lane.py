@@ -89,7 +89,7 @@ class _Finder:
         # Only here, since it brings RE2 along, and most commands need no patterns.
         from proxyctl.routing.regex.prefilter import Prefilter
 
-        self._prefilter = Prefilter(patterns, latin1=engine is Engine.PCRE)
+        self._prefilter = Prefilter(patterns, latin1=engine is not Engine.RE2)
         for place in self._prefilter.unfiltered:
             lane.add_unfound(self._rules[place])
 

@@ -70,7 +70,9 @@ class Session(NamedTuple):
 def session_for(rule: Rule, username: str | None) -> Session:
     """Return a session that has what the rule asks for; of `username` if it names no user."""
     address = rule.client_addr
-    if address is not None and "%" in address:
+    if rule.subnet is not None:
+        address = str(next(iter(rule.subnet.hosts())))
+    elif address is not None and "%" in address:
         address = address.partition("%")[0]
         if address.endswith("."):
             # 10.0.% takes 10.0.0.1.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 
-from proxyctl.catalog import TABLES, Layout, layout_of
+from proxyctl.catalog import TABLES, Layout, layout_of, releases
+from proxyctl.catalog.fast_routing import is_hidden_by_last_rule
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.lane import Lane
 from proxyctl.routing.open_questions import DigestWalk, Rewriting, Way
-from proxyctl.routing.regex import Patterns
+from proxyctl.routing.regex import Patterns, never_matches_if_broken
 from proxyctl.routing.request import Digested, DigestOf, Request
 from proxyctl.routing.result import Explanation, FastRoutingUse, Outcome, Route, Settings, Source
 from proxyctl.routing.rule import Rule, compile_rules
@@ -25,6 +26,8 @@ from proxyctl.routing.special import (
     is_use,
 )
 from proxyctl.routing.tables import (
+    BEFORE_RULES,
+    BEHIND_RULES,
     FastRouting,
     Frontend,
     RoutingVariables,
@@ -64,10 +67,14 @@ class Router:
         `patterns`: of another router with the same engine, so that both compile a pattern once.
         """
         self.variables = variables or RoutingVariables()
-        self.patterns = patterns or Patterns(self.variables.engine)
-        self.rules: tuple[Rule, ...] = compile_rules(layout, rules, self.patterns)
+        version = self.variables.version
+        self.patterns = patterns or Patterns(
+            self.variables.engine, fails_closed=never_matches_if_broken(version)
+        )
+        self.rules: tuple[Rule, ...] = compile_rules(layout, rules, self.patterns, version)
         self.fast_routing = fast_routing or FastRouting()
         self.last_rule_applies = bool(self.rules) and self.rules[-1].apply
+        self.hides_fast_routing = self.last_rule_applies and is_hidden_by_last_rule(version)
         """Whether fast routing is skipped for queries that no rule matches."""
         self._digest_of = digest_of
         self.users = users or {}
@@ -99,9 +106,8 @@ class Router:
         walk = Walk(request, self.schema_of(request), self._digest(request))
         walk.trace = []
         route = self._followed(walk)
-        hinted = {} if walk.digest is None else hints(walk.digest.comment or b"")
         return Explanation(
-            route, tuple(walk.steps(self.rules)), walk.fast_routing, walk.fast_key, hinted
+            route, tuple(walk.steps(self.rules)), walk.fast_routing, walk.fast_key, walk.hinted
         )
 
     def outcomes(self, request: Request) -> list[Outcome]:
@@ -196,16 +202,17 @@ class Router:
 
         Changes: walk.
         """
+        self._take_hints(walk, walk.digest, BEFORE_RULES)
         walk.follow(self.rules, self._lanes, self.variables.query_processor_iterations)
         self._ask_fast_routing(walk)
-        if walk.digest is not None and walk.digest.comment:
-            walk.take_hints(hints(walk.digest.comment))
-        if walk.destination is None or walk.destination < 0:
-            walk.use_default_hostgroup(self.user(walk.request.username))
         rewritten = None if walk.text == walk.request.query else walk.text
         final = walk.digest
         if rewritten is not None and final is not None:
             final = self._digest_of(rewritten) if self._digest_of else None
+        is_new = self.variables.version >= releases.FIRST_COMMENT_BITS
+        self._take_hints(walk, final if is_new else walk.digest, BEHIND_RULES)
+        if walk.destination is None or walk.destination < 0:
+            walk.use_default_hostgroup(self.user(walk.request.username))
         special = self._special_behind(walk, final)
         if special is USE:
             rewritten, final = None, walk.digest
@@ -215,11 +222,16 @@ class Router:
             walk.sets.pop("cache_ttl", None)  # ProxySQL forgets it on the way to a backend
         return walk.route(rewritten, final, special)
 
+    def _take_hints(self, walk: Walk, digest: Digested | None, when: int) -> None:
+        """Read the hints of a text at one of the two times. Changes: walk."""
+        if digest is not None and digest.comment and self.variables.first_comment & when:
+            walk.take_hints(hints(digest.comment))
+
     def _ask_fast_routing(self, walk: Walk) -> None:
         """Let fast routing decide where no rule had apply. Changes: walk."""
         if walk.applied:
             walk.fast_routing = FastRoutingUse.APPLIED
-        elif self.last_rule_applies:
+        elif self.hides_fast_routing:
             walk.fast_routing = FastRoutingUse.SHUT_OFF
         else:
             key = self.fast_routing.find(walk.request.username, walk.schemaname, walk.flag)
@@ -266,7 +278,7 @@ def router_of(configuration: Configuration, *, patterns: Patterns | None = None)
         layout,
         configuration.rows(_RULES),
         digest_of=digester_of(configuration).digest,
-        variables=RoutingVariables.from_values(variables),
+        variables=RoutingVariables.from_values(variables, configuration.version),
         fast_routing=FastRouting(fast.layout, fast.rows.values()) if fast else None,
         users=frontends(users.layout, users.rows.values()) if users else None,
         patterns=patterns,

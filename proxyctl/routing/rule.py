@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import REFERENCE, Layout, Value, Version
+from proxyctl.catalog.releases import CLIENT_ADDR_SUBNETS
 from proxyctl.routing.regex import Broken, Compiled, Patterns, as_bytes
 from proxyctl.routing.result import Reason
 from proxyctl.state.cells import as_read
 from proxyctl.state.runtime import valid_client_addr
 
 if TYPE_CHECKING:
+    from ipaddress import IPv4Network, IPv6Network
+
     from proxyctl.routing.walk import Walk
 
 SETTINGS = (
@@ -58,6 +61,7 @@ class Rule:
         "asks_the_query",
         "broken",
         "client_addr",
+        "dead",
         "destination",
         "digest",
         "flag_in",
@@ -74,18 +78,22 @@ class Rule:
         "rule_id",
         "schemaname",
         "sets",
+        "subnet",
         "unverified",
         "username",
         "ways",
     )
 
-    def __init__(self, cells: Cells, position: int, patterns: Patterns) -> None:
+    def __init__(
+        self, cells: Cells, position: int, patterns: Patterns, version: Version = REFERENCE
+    ) -> None:
         self.position = position
         self.rule_id = _signed(cells, "rule_id")
         self.flag_in = _int(cells, "flagIN") or 0
         self.username = _text(cells, "username") or None
         self.schemaname = _text(cells, "schemaname") or _text(cells, "database") or None
         self.client_addr = _text(cells, "client_addr") or None
+        self.subnet = subnet_of(self.client_addr or "", version)
         self.proxy_addr = _text(cells, "proxy_addr") or None
         self.proxy_port = _int(cells, "proxy_port")
         self.is_for_some_sessions = any(
@@ -110,6 +118,8 @@ class Rule:
             isinstance(self.match_pattern, Broken) or _text(cells, "match_pattern") in _ANY_QUERY
         )
         self.negated = cells.get("negate_match_pattern") == 1
+        self.dead = frozenset(self.broken if patterns.fails_closed else ())
+        """The columns whose pattern is never matched, also when negated."""
         replacement = _text(cells, "replace_pattern")
         self.replacement = None if replacement is None else as_bytes(replacement)
         self.is_global = "GLOBAL" in modifiers
@@ -179,7 +189,7 @@ class Rule:
         if self.match_digest is None:
             return None
         found = self._fits(walk, self.match_digest, digest.text)
-        if found is not self.negated:
+        if found is not self.negated and "match_digest" not in self.dead:
             return None
         return Reason.NOT_MATCH_DIGEST if found else Reason.MATCH_DIGEST
 
@@ -192,7 +202,7 @@ class Rule:
                 return Reason.UNKNOWN_QUERY
         else:
             found = self._fits(walk, self.match_pattern, walk.text)
-        if found is not self.negated:
+        if found is not self.negated and "match_pattern" not in self.dead:
             return None
         return Reason.NOT_MATCH_PATTERN if found else Reason.MATCH_PATTERN
 
@@ -224,6 +234,8 @@ class Rule:
             return True
         if address is None:
             return False
+        if self.subnet is not None:
+            return _is_in(address, self.subnet)
         return address.startswith(prefix) if wildcard else address == wanted
 
     def rewritten(self, text: bytes) -> bytes | None:
@@ -233,8 +245,32 @@ class Rule:
         return self.match_pattern.replace(self.replacement, text, every=self.is_global)
 
 
+def subnet_of(client_addr: str, version: Version) -> IPv4Network | IPv6Network | None:
+    """Return the subnet that a client_addr such as `10.20.30.0/24` is to this ProxySQL."""
+    if "/" not in client_addr or version < CLIENT_ADDR_SUBNETS:
+        return None
+    from ipaddress import ip_network
+
+    try:
+        return ip_network(client_addr, strict=False)
+    except ValueError:
+        return None
+
+
+def _is_in(address: str, subnet: IPv4Network | IPv6Network) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(address) in subnet
+    except ValueError:
+        return False
+
+
 def compile_rules(
-    layout: Layout, rows: Iterable[Sequence[object]], patterns: Patterns
+    layout: Layout,
+    rows: Iterable[Sequence[object]],
+    patterns: Patterns,
+    version: Version = REFERENCE,
 ) -> tuple[Rule, ...]:
     """Return the rules that are at work when these rows are loaded, sorted by rule_id.
 
@@ -252,7 +288,7 @@ def compile_rules(
         cells for cells in found if cells["active"] == 1 and valid_client_addr(cells["client_addr"])
     ]
     active.sort(key=lambda cells: _signed(cells, "rule_id"))
-    return tuple(Rule(cells, position, patterns) for position, cells in enumerate(active))
+    return tuple(Rule(cells, position, patterns, version) for position, cells in enumerate(active))
 
 
 def _signed(cells: Cells, name: str) -> int:

@@ -6,16 +6,18 @@ from collections.abc import ItemsView, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from proxyctl.catalog import Layout
-from proxyctl.routing.regex import Engine
+from proxyctl.catalog import REFERENCE, Layout, Version
+from proxyctl.catalog.releases import FIRST_COMMENT_BITS, PARSERSQL_DIGESTS
+from proxyctl.routing.regex import Engine, engine_for
 from proxyctl.state.cells import number
 
-_RE2 = "2"
+BEFORE_RULES, BEHIND_RULES = 1, 2
+"""The bits of mysql-query_processor_first_comment_parsing."""
 
 
 @dataclass(frozen=True)
 class RoutingVariables:
-    """Named after the variables of 2.7, with their defaults."""
+    """Named after the variables, with their defaults, and the version that reads them."""
 
     engine: Engine = Engine.PCRE
     """mysql-query_processor_regex, as the rules were compiled: it takes effect with their LOAD."""
@@ -25,18 +27,27 @@ class RoutingVariables:
     default_schema: str = "information_schema"
     set_query_lock_on_hostgroup: bool = True
     """Whether a SET that is not understood locks the session to its hostgroup."""
+    first_comment: int = BEHIND_RULES
+    """mysql-query_processor_first_comment_parsing: when hints are read; 0: never."""
+    has_parsersql: bool = False
+    """mysql-query_processor_parser: whether digests are made in a way that is not known here."""
+    version: Version = REFERENCE
 
     @classmethod
-    def from_values(cls, values: Mapping[str, str]) -> Self:
+    def from_values(cls, values: Mapping[str, str], version: Version = REFERENCE) -> Self:
         """Return them from rows of global_variables; what is missing has its default."""
         default = cls()
-        engine = values.get("mysql-query_processor_regex", "1")
+        comment = values.get("mysql-query_processor_first_comment_parsing", "2")
         return cls(
-            engine=Engine.RE2 if engine == _RE2 else Engine.PCRE,
+            engine=engine_for(values.get("mysql-query_processor_regex"), version),
             query_digests=values.get("mysql-query_digests", "true") == "true",
             query_processor_iterations=int(values.get("mysql-query_processor_iterations", "0")),
             default_schema=values.get("mysql-default_schema", default.default_schema),
             set_query_lock_on_hostgroup=values.get("mysql-set_query_lock_on_hostgroup", "1") != "0",
+            first_comment=int(comment) if version >= FIRST_COMMENT_BITS else BEHIND_RULES,
+            has_parsersql=version >= PARSERSQL_DIGESTS
+            and values.get("mysql-query_processor_parser") == "1",
+            version=version,
         )
 
 

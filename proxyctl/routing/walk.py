@@ -45,6 +45,7 @@ class Walk:
         "fast_key",
         "fast_routing",
         "flag",
+        "hinted",
         "loop",
         "matched",
         "position",
@@ -84,6 +85,8 @@ class Walk:
         self.fast_routing = FastRoutingUse.NO_ROW
         self.fast_key: FastKey | None = None
         self.applied = False
+        self.hinted: dict[str, int | str] = {}
+        """What hints in the first comment said."""
         self.drawn: list[int] = []
         self.turns_left = 0
         self.turns = 0
@@ -149,7 +152,7 @@ class Walk:
         if rule.sets:
             self.sets.update(rule.sets)
         if rule.destination is not None:
-            self.destination = rule.destination
+            self.destination, self.source = rule.destination, Source.RULE
             self.decided_by = rule.rule_id
         if rule.replacement is not None and self.request.rewrites:
             self.rewrite(rule)
@@ -237,6 +240,7 @@ class Walk:
 
     def take_hints(self, hinted: Mapping[str, int | str]) -> None:
         """Let hints win over rules and fast routing; a negative number unsets something."""
+        self.hinted.update(hinted)
         if "destination_hostgroup" in hinted:
             self.destination, self.source = int(hinted["destination_hostgroup"]), Source.HINT
         merged = {**self.sets, **hinted}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from proxyctl.catalog import ADMIN_MODULES, REFERENCE, TABLES, Layout, Value, layout_of
+from proxyctl.catalog import ADMIN_MODULES, REFERENCE, TABLES, Layout, Value, Version, layout_of
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.plan.plan import ModulePlan, plan_module
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Row, Rows, Scope
 
 
-def layout(table: str) -> Layout:
-    """The layout of a table in the reference version."""
-    return layout_of(TABLES[table], REFERENCE)
+def layout(table: str, version: Version = REFERENCE) -> Layout:
+    """The layout of a table."""
+    return layout_of(TABLES[table], version)
 
 
 def row(table: str, **values: Value) -> Row:

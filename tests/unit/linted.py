@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.catalog import REFERENCE
+from proxyctl.catalog import REFERENCE, parse_version
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
@@ -45,7 +45,7 @@ def in_file(folder, text):
     return Subject(load_project(Sources((path,)), takes_dead_rules=True).configuration)
 
 
-def subject(*rules, users=(), fast_routing=(), **variables):
+def subject(*rules, users=(), fast_routing=(), version=str(REFERENCE), **variables):
     """A configuration: rules numbered 1, 2, ... unless they have a rule_id; no users: not managed.
 
     A variable goes by its name without `mysql-`.
@@ -54,9 +54,10 @@ def subject(*rules, users=(), fast_routing=(), **variables):
     given = {RULES: numbered, FAST_ROUTING: fast_routing}
     if users:
         given[USERS] = users
-    tables = {name: Held(layout(name), rows(name, *some)) for name, some in given.items()}
+    of = parse_version(version)
+    tables = {name: Held(layout(name, of), rows(name, *some)) for name, some in given.items()}
     set_ = {f"mysql-{name}": str(value).lower() for name, value in variables.items()}
-    return Subject(Configuration(REFERENCE, tables, set_))
+    return Subject(Configuration(of, tables, set_))
 
 
 def findings(code, *rules, **given):

@@ -18,7 +18,7 @@ def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
     r"""A pattern that the regular expression engine in force cannot compile.
 
     ProxySQL loads the rule silently. The rule never matches; with `negate_match_pattern` it matches
-    every query.
+    every query before ProxySQL 3.0.12, and none from there on.
 
     Correct the pattern. Put a backslash before a parenthesis, a bracket or a question mark that
     stands for itself. With `mysql-query_processor_regex: 2` the engine is RE2, which has neither
@@ -51,7 +51,9 @@ def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
                 continue
             # The engine's words may repeat the pattern.
             why = "(sensitive)" if isinstance(row.cells[column], Secret) else problem
-            message = f"{column} does not compile in {subject.engine}: {why}; {_effect(row)}"
+            message = (
+                f"{column} does not compile in {subject.engine}: {why}; {_effect(row, column)}"
+            )
             hint = _FOR_RE2 if _is_for_pcre_only(subject, row, column) else None
             yield Finding(RULES, row.key, message, column, hint)
 
@@ -67,6 +69,6 @@ def _is_for_pcre_only(subject: Subject, row: RuleRow, column: str) -> bool:
     return True
 
 
-def _effect(row: RuleRow) -> str:
-    is_negated = row.rule is not None and row.rule.negated
+def _effect(row: RuleRow, column: str) -> str:
+    is_negated = row.rule is not None and row.rule.negated and column not in row.rule.dead
     return "negated, it matches every query" if is_negated else "the rule never matches"

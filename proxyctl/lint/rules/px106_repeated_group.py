@@ -18,7 +18,7 @@ def repeated_group(subject: Subject) -> Iterator[Finding]:
     for seconds.
 
     Use brackets, `[ab]+`, or a bound, `(a|b){1,200}`; or use RE2, which does not recurse:
-    `mysql-query_processor_regex: 2`.
+    `mysql-query_processor_regex: 2`. ProxySQL 3.0.12 has PCRE2, which does not recurse either.
 
     ```yaml
     # Bad

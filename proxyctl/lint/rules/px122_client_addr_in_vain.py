@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
+from proxyctl.routing.rule import subnet_of
 from proxyctl.state.runtime import client_addr_problem
 
 _ADDRESS = re.compile(r"[0-9A-Fa-f:.]*")
@@ -21,7 +22,8 @@ def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
     client of the Unix socket has the address `localhost`.) With a `%` elsewhere, or more than 45
     characters, LOAD drops the rule silently.
 
-    Write the common beginning of the addresses and one `%`, or a rule for each address.
+    Write the common beginning of the addresses and one `%`, or a rule for each address. From
+    ProxySQL 3.0.12 on a subnet such as `10.0.0.0/8` works.
 
     ```yaml
     # Bad
@@ -37,9 +39,12 @@ def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 20, client_addr: '10.%', destination_hostgroup: 2, apply: 1}
     ```
     """
+    version = subject.configuration.version
     for row in subject.rule_rows:
         text = row.text("client_addr")
         problem = None if text is None else client_addr_problem(text) or _no_address(text)
+        if text is not None and subnet_of(text, version) is not None:
+            continue
         if problem is not None:
             message = f"client_addr {row.shown('client_addr')}: {problem}"
             hint = "only % at the end is a wildcard, as in 10.0.0.%"

@@ -13,8 +13,9 @@ from proxyctl.lint.subject import FAST_ROUTING, Subject
 def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     """Fast routing that ProxySQL never uses, since the last active rule has apply.
 
-    ProxySQL skips fast routing if the last rule that it tried has apply=1, whether that rule
-    matched or not. A query that no rule matches then goes to the user's default hostgroup.
+    Before 3.0.9 ProxySQL skips fast routing if the last rule that it tried has apply=1, whether
+    that rule matched or not. A query that no rule matches then goes to the user's default
+    hostgroup.
 
     Leave `keep_fast_routing_alive` at its default: proxyctl then adds a rule behind the last one
     that matches nothing. On an instance, add such a rule: apply=0 and a flagIN that no rule sets.

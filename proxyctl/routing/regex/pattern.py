@@ -1,4 +1,4 @@
-"""What both engines give: a compiled pattern, where it matches, and why it does not compile."""
+"""What all engines give: a compiled pattern, where it matches, and why it does not compile."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Patterns as ProxySQL's default engine reads them: PCRE 8.x through pcrecpp.
+"""Patterns as ProxySQL's default engine reads them: PCRE 8.x through pcrecpp, from 3.0.12 on PCRE2.
 
 Python's PCRE2 does the work. What most people write both read alike; only such a pattern counts as
-verified. `translation` puts any other into PCRE2's words as well as it can.
+verified. For PCRE 8.x `translation` puts any other into PCRE2's words as well as it can.
 """
 
 from __future__ import annotations
@@ -72,13 +72,16 @@ def is_verified(pattern: bytes) -> bool:
 class PcrePattern:
     """A compiled pattern that matches as in ProxySQL."""
 
+    _is_pcre2 = False
+
     def __init__(self, pattern: bytes, *, caseless: bool) -> None:
         """Compile it. Raises: BadPattern."""
         pattern = pattern.partition(b"\0")[0]
         self.is_verified = is_verified(pattern)
         self._flags = pcre2.IGNORECASE if caseless else 0
         self._by_steps: dict[int, Any] = {}
-        translation = None if self.is_verified else Translation(pattern)
+        is_alike = self.is_verified or self._is_pcre2
+        translation = None if is_alike else Translation(pattern)
         self._text = translation.text if translation else pattern
         try:
             compiled = pcre2.compile(self._text, self._flags, jit=False)
@@ -110,7 +113,8 @@ class PcrePattern:
     def replace(self, template: bytes, subject: bytes, *, every: bool) -> bytes | None:
         r"""Return the subject with the first match, or every match, rewritten; None: not told.
 
-        A group behind the last that took part in the match is a mistake in the template.
+        A group behind the last that took part in the match is a mistake in the template; with
+        PCRE2 one that the pattern does not have.
         """
         template = template.partition(b"\0")[0]
         subject = subject.partition(b"\0")[0]
@@ -120,7 +124,7 @@ class PcrePattern:
             for found in self._every(subject) if every else self._only_first(subject):
                 start, end = found.span()
                 text, is_valid = self._rewritten(template, subject, found)
-                if not every and not is_valid:
+                if not is_valid and (self._is_pcre2 or not every):
                     return subject
                 out += [subject[at:start], text]
                 at = end
@@ -133,6 +137,8 @@ class PcrePattern:
         if b"\\" not in template:
             return template, True
         spans = self._spans(found)
+        if self._is_pcre2:
+            return rewritten(template, subject, spans, len(spans))
         known = max(number for number, span in enumerate(spans) if span != (-1, -1)) + 1
         return rewritten(template, subject, spans, known if known <= _MAX_KNOWN else _ALL_KNOWN)
 
@@ -191,3 +197,12 @@ class PcrePattern:
                     return found
                 break
         return None
+
+
+class Pcre2Pattern(PcrePattern):
+    """The same where ProxySQL itself has PCRE2.
+
+    Source: pull request 6120. No such ProxySQL was run.
+    """
+
+    _is_pcre2 = True

@@ -288,7 +288,7 @@ class _Differences:
         self._concern_all = (
             before.variables != after.variables
             or _options_of({}, sides.before) != _options_of({}, sides.after)
-            or (has_fast and before.last_rule_applies != after.last_rule_applies)
+            or (has_fast and before.hides_fast_routing != after.hides_fast_routing)
         )
         self._fast = frozenset[tuple[str, str]]()
         if sides.before.tables.get(_FAST) is not sides.after.tables.get(_FAST):
