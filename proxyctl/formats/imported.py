@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.charsets import charset_of, default_collation
+from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION
 from proxyctl.catalog.variables import VARIABLES, is_secret_variable
 from proxyctl.errors import counted
@@ -64,6 +65,7 @@ def import_cnf(
         exported.leave_out(name, found.left_out.get(name, {}))
         exported.leave_out(name, ignored_rows(layout, {layout.key_of(row): row for row in rows}))
     leave_out_administrators(exported, found.variables)
+    _write_counts_for_checksums(found)
     variables = _with_charset_pair(found)
     export_variables(exported, variables.items(), secrets, keeps_defaults=True)
     return Imported(exported, tuple(found.stays), _has_clear_password(found))
@@ -86,6 +88,20 @@ def _with_charset_pair(found: CnfContent) -> dict[str, str]:
         variables[derived] = text
         found.places["variables", (derived,)] = found.places["variables", (given,)]
     return variables
+
+
+def _write_counts_for_checksums(found: CnfContent) -> None:
+    """Put the count that ProxySQL then takes for 0 in the place of a checksum that is off.
+
+    Changes: found.
+    """
+    for name, count in DIFFS_BY_CHECKSUM.items():
+        if found.variables.get(name) == "false":
+            del found.variables[name]
+            found.variables[count] = "0"
+            place = found.places["variables", (count,)] = found.places["variables", (name,)]
+            text = f"with it off ProxySQL takes {count} for 0, which is written instead"
+            found.notes.append(f"{place}: {name}: {text}")
 
 
 def leave_out_administrators(exported: Exported, variables: Mapping[str, str]) -> None:

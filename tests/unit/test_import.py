@@ -196,3 +196,16 @@ def test_a_character_set_comes_with_its_collation_as_at_a_start_of_proxysql(
     text = (project.folder / "proxyctl.yaml").read_text()
     assert all(f"  mysql-{name}: {value}\n" in text for name, value in pair.items())
     assert proxyctl("validate").code == 0
+
+
+def test_a_checksum_that_is_off_becomes_the_count_that_proxysql_takes_for_0(
+    project: Project,
+) -> None:
+    text = "admin_variables = { checksum_mysql_users=false ; checksum_mysql_servers=true }\n"
+    project.write(text, "p.cnf")
+    found = proxyctl("import", "p.cnf", "-o", "proxyctl.yaml")
+    written = (project.folder / "proxyctl.yaml").read_text().splitlines()
+    assert "  admin-cluster_mysql_users_diffs_before_sync: 0" in written
+    assert "  admin-checksum_mysql_servers: true" in written
+    assert "import left out or changed 1 thing" in found.err
+    assert proxyctl("validate").code == 0
