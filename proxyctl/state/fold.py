@@ -39,7 +39,9 @@ from proxyctl.state.sql import is_secret
 AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 
 
-_ADDRESSES = frozenset({"mysql-interfaces", "admin-mysql_ifaces", "pgsql-interfaces"})
+_ADDRESSES = frozenset(
+    {"admin-mysql_ifaces", "admin-pgsql_ifaces", "mysql-interfaces", "pgsql-interfaces"}
+)
 
 
 @dataclass

@@ -209,3 +209,13 @@ def test_a_checksum_that_is_off_becomes_the_count_that_proxysql_takes_for_0(
     assert "  admin-checksum_mysql_servers: true" in written
     assert "import left out or changed 1 thing" in found.err
     assert proxyctl("validate").code == 0
+
+
+def test_every_address_that_proxysql_listens_at_is_a_comment(project: Project) -> None:
+    text = 'admin_variables = { mysql_ifaces="0.0.0.0:6032" ; pgsql_ifaces="0.0.0.0:6132" }\n'
+    project.write(text, "p.cnf")
+    written = proxyctl("import", "p.cnf", "--proxysql-version", "3.0.3").out.splitlines()
+    assert [line.split(":")[0] for line in written[3:]] == [
+        "  # admin-mysql_ifaces",
+        "  # admin-pgsql_ifaces",
+    ]
