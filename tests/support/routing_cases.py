@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from random import Random
 
-from proxyctl.catalog import Value
+from proxyctl.catalog import REFERENCE, Value, Version
 from proxyctl.routing.digest import DigestOptions, digest
 from tests.support.routing_shapes import ADDRESSES, Case, Cells, Client, Sent
 
@@ -73,6 +73,8 @@ COMMENTS = (
     "/* hostgroup=4294967295 */",
     "/**/",
 )
+
+LAST_COMMENTS = (" -- tail", "-- x", " # x", "#xx", "/*", "/**", "/* c", " --")
 
 DIGEST_PATTERNS = (
     "^SELECT",
@@ -204,7 +206,7 @@ def statement(random: Random) -> bytes:
         place = random.choice([0, 0, len(text), text.find(" ") + 1])
         text = f"{text[:place]}{comment}{random.choice(('', ' '))}{text[place:]}"
     if random.random() < 0.1:
-        text += random.choice((";", " ;", " ", "\n", "/", "'", "\\"))
+        text += random.choice((";", " ;", " ", "\n", "/", "'", "\\", *LAST_COMMENTS))
     if random.random() < 0.03:
         text = f"{text} /* {'lorem ipsum ' * random.randint(10, 60)}*/ AND id={'9' * 30}"
     if random.random() < 0.1:
@@ -216,7 +218,13 @@ def statement(random: Random) -> bytes:
     return made
 
 
-def rule(random: Random, rule_id: int, queries: Sequence[bytes], ports: Sequence[int]) -> Cells:
+def rule(
+    random: Random,
+    rule_id: int,
+    queries: Sequence[bytes],
+    ports: Sequence[int],
+    options: DigestOptions,
+) -> Cells:
     """Return a rule with some of the columns that decide anything."""
     cells: Cells = {"rule_id": rule_id, "active": int(random.random() < 0.95)}
 
@@ -231,7 +239,7 @@ def rule(random: Random, rule_id: int, queries: Sequence[bytes], ports: Sequence
     maybe("proxy_addr", 0.08, (*ADDRESSES, "", "0.0.0.0"))
     maybe("proxy_port", 0.08, (*ports, *ports, 6033))
     if queries:
-        digests = [digest(query).hexadecimal for query in random.sample(queries, 2)]
+        digests = [digest(query, options).hexadecimal for query in random.sample(queries, 2)]
         maybe("digest", 0.08, (*digests, digests[0].lower(), "", "abc", "0x0"))
     maybe("match_digest", 0.5, DIGEST_PATTERNS)
     maybe("match_pattern", 0.5, QUERY_PATTERNS)
@@ -275,11 +283,13 @@ _ATTRIBUTES = tuple(
 )
 
 
-def random_case(random: Random, ports: Sequence[int], *, queries: int) -> Case:
+def random_case(
+    random: Random, ports: Sequence[int], *, queries: int, version: Version = REFERENCE
+) -> Case:
     """Return a rule set, and queries of several sessions."""
     rules = random.choice((1, 3, 8, 15, 30))
     variables = _variables(random)
-    options = DigestOptions.from_variables(variables)
+    options = DigestOptions.from_variables(variables, version)
     texts: list[bytes] = []
     while len(texts) < queries:
         text = statement(random)
@@ -290,7 +300,7 @@ def random_case(random: Random, ports: Sequence[int], *, queries: int) -> Case:
     rule_id = 0
     for _ in range(rules):
         rule_id += random.choice((1, 1, 10))
-        cells.append(rule(random, rule_id, texts, ports))
+        cells.append(rule(random, rule_id, texts, ports, options))
     if variables.get("mysql-query_digests") == "false":
         for one in cells:
             one.pop("digest", None)  # compared with what the session's last query left

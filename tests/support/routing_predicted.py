@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 
+from proxyctl.catalog import REFERENCE, Version
 from proxyctl.routing import (
     Explanation,
     FastRouting,
@@ -37,23 +38,23 @@ from tests.support.routing_shapes import (
 )
 
 
-def router_of(case: Case) -> Router:
+def router_of(case: Case, version: Version = REFERENCE) -> Router:
     """Return the evaluator for a case."""
     values = VARIABLES | case.variables
     users = [row("mysql_users", **user) for user in USERS]
     return Router(
         layout(RULES),
         [row(RULES, **cells) for cells in case.rules],
-        digest_of=Digester(DigestOptions.from_variables(values)).digest,
-        variables=RoutingVariables.from_values(values),
+        digest_of=Digester(DigestOptions.from_variables(values, version)).digest,
+        variables=RoutingVariables.from_values(values, version),
         fast_routing=FastRouting(layout(FAST), [row(FAST, **cells) for cells in case.fast_routing]),
         users=frontends(layout("mysql_users"), users),
     )
 
 
-def predict(case: Case, ports: list[int]) -> Observed:
+def predict(case: Case, ports: list[int], version: Version = REFERENCE) -> Observed:
     """Return what the evaluator says of a case."""
-    router = router_of(case)
+    router = router_of(case, version)
     flags: dict[Client, int] = {}
     schemas: dict[Client, str] = {}
     seen: list[Seen] = []

@@ -113,7 +113,7 @@ def _encoded(text: str | None) -> bytes | None:
 def observed(rig: Rig, case: Case) -> Observed:
     """Return what ProxySQL makes of a case, hits as well."""
     seen = rig.observe(case)
-    return seen._replace(hits=rig.hits(predict(case, rig.ports).hits))
+    return seen._replace(hits=rig.hits(predict(case, rig.ports, rig.version).hits))
 
 
 def _record(names: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import pymysql
 
+from proxyctl.catalog import Version, parse_version
 from proxyctl.formats.sql import write_script
 from proxyctl.routing.special import before_rules
 from proxyctl.stats.read import as_usual
@@ -105,6 +106,11 @@ class Rig:
     def run(self, sql: str) -> None:
         """Run one statement on the admin interface."""
         self.server.instance.execute(sql)
+
+    @property
+    def version(self) -> Version:
+        """What the ProxySQL says it is."""
+        return parse_version(str(self.server.instance.query("SELECT @@version")[0][0]))
 
     @property
     def ports(self) -> list[int]:
