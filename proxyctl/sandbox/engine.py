@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from proxyctl.catalog import NO_ADDITIONS, Additions, Version
+from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.sandbox import commands, questions, tables
 from proxyctl.sandbox.database import Database, Image
 from proxyctl.sandbox.layers import Layers
@@ -25,6 +27,9 @@ from proxyctl.sandbox.variables import starting_values
 
 _ATTACHED = ("stats", "monitor", "stats_history")
 _CLEAR_DIGESTS = ("TRUNCATE STATS_MYSQL_QUERY_DIGEST", "TRUNCATE TABLE STATS_MYSQL_QUERY_DIGEST")
+_PURGE_DIGESTS = re.compile(
+    r"PURGE (?:TABLE )?(?:STATS\.)?STATS_MYSQL_QUERY_DIGEST TO ([0-9]{1,18})"
+)
 
 
 class Engine:
@@ -118,6 +123,9 @@ class Engine:
             return OK
         if upper in _CLEAR_DIGESTS:
             return Result(affected=self.statistics.clear_digests())
+        purge = _PURGE_DIGESTS.fullmatch(upper)
+        if purge and self.layers.version >= PURGES_DIGESTS:
+            return Result(affected=self.statistics.purge_digests(int(purge[1])))
         return None
 
     def _run(self, statement: str) -> Result:

@@ -17,6 +17,8 @@ from proxyctl.sandbox.sample_traffic import DIGESTS, SampleTraffic
 from proxyctl.sandbox.tables import statistics_columns
 
 _BYTES_OF_DIGEST = 900
+_LAST_SEEN = 8
+"""The position of that column in the table of digests."""
 _PEER_CHECKSUMS = (
     "admin_variables", "mysql_query_rules", "mysql_servers", "mysql_users", "mysql_variables",
     "proxysql_servers", "mysql_servers_v2",
@@ -76,6 +78,12 @@ class Statistics:
         if self._traffic is not None:
             self._traffic.clear_digests()
         return count
+
+    def purge_digests(self, until: int) -> int:
+        """Keep the entries that were seen after this time; return how many there were besides."""
+        rows = [tuple(row) for row in self._rows(DIGESTS)]
+        self.fixed[DIGESTS] = [row for row in rows if int(str(row[_LAST_SEEN])) > until]
+        return len(rows) - len(self.fixed[DIGESTS])
 
     def _rows(self, table: str) -> Rows:
         if table in self.fixed:

@@ -8,12 +8,14 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.sample_traffic import digest_rows
 from proxyctl.stats.digest_file import read_digest_file
 from proxyctl.stats.model import SeenDigest
@@ -303,3 +305,38 @@ def test_reset_clears_nothing_when_the_file_cannot_be_written(
         assert proxyctl("digest", "reset", "--auto-approve", "-o", target).code in (1, 3)
     assert Path("there.jsonl").read_text() == "an earlier one"
     assert len(listed()) == 18
+
+
+def test_reset_of_old_entries_only(offline: Project) -> None:
+    now = int(time.time())
+    seen = [(10, "shop", "app", "", f"0x{n:016X}", f"SELECT {n}", 1, 0, now - age, 1, 1, 1, 0, 0)
+            for n, age in enumerate((0, 3_600, 80_000, 86_460, 900_000))]  # fmt: skip
+    with Sandbox("3.0.10") as sandbox:
+        sandbox.stats["stats_mysql_query_digest"] = seen
+        offline.connect(Instance(sandbox.host, sandbox.port, sandbox=sandbox))
+        command = ("digest", "reset", "--older-than", "1d", "--auto-approve", "-o", "before.jsonl")
+        found = proxyctl(*command)
+        assert found.code == 0, found.text
+        assert "this clears the entries not seen for 1d of stats_mysql_query_digest" in found.err
+        assert "5 digests saved to before.jsonl; 2 entries cleared" in found.err
+        assert len(list(read_digest_file(Path("before.jsonl")).rows)) == 5
+        left = sandbox.query("SELECT digest_text FROM stats_mysql_query_digest ORDER BY 1")
+        assert left == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
+
+
+def test_reset_of_old_entries_is_refused_before_there_was_a_statement_for_it(
+    shop: Instance, sandbox_project: Project
+) -> None:
+    found = proxyctl("digest", "reset", "--older-than", "7d", "--auto-approve", "-o", "x.jsonl")
+    assert found.code == 3, found.text
+    assert "clears all digests or none: it has no PURGE, which came with 3.0.10" in found.err
+    assert not Path("x.jsonl").exists()
+    assert len(listed()) == 18
+
+
+@pytest.mark.parametrize("age", ["7", "soon", "500ms", "-1d"])
+def test_reset_of_entries_older_than_no_time(
+    shop: Instance, sandbox_project: Project, age: str
+) -> None:
+    found = proxyctl("digest", "reset", f"--older-than={age}", "--auto-approve")
+    assert (found.code, "--older-than" in found.err) == (64, True), found.text

@@ -8,6 +8,7 @@ import typer
 
 from proxyctl.errors import UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group
+from proxyctl.stats.units import microseconds_of
 
 MOST_LISTED = 1_000_000
 """The maximum of --limit; a snapshot holds all digests."""
@@ -42,3 +43,13 @@ def columns_of(given: list[str] | None) -> tuple[Group, ...]:
 def cut_short(value: str) -> str:
     """Return a value from the command line, shortened for a message."""
     return value if len(value) <= _SHOWN else f"{value[: _SHOWN - 3]}..."
+
+
+def duration_us(option: str, text: str | None) -> int:
+    """Return the microseconds of a duration such as `7d`, 0 for None. Raises: UsageError."""
+    if text is None:
+        return 0
+    try:
+        return microseconds_of(cut_short(text))  # no time is as long as what is cut
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None

@@ -12,20 +12,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.cli.commands.digest.options import (
     MOST_LISTED,
     FullTextOption,
     GroupOption,
     columns_of,
+    duration_us,
 )
 from proxyctl.cli.connect import connected, hostgroup_names
 from proxyctl.cli.options import FORMAT, AutoApproveOption, ConnectionOptions, FileOptions
 from proxyctl.cli.output import check_new, columns, confirm, progress, say, style, write
-from proxyctl.errors import ApplyError, ConnectionLostError, ExitCode, ProxyctlError, UsageError
+from proxyctl.errors import (
+    ApplyError,
+    ConnectionLostError,
+    ExitCode,
+    ProxyctlError,
+    RefusedError,
+    UsageError,
+)
 from proxyctl.stats.diff import DiffSort
 from proxyctl.stats.units import count_text
 
 if TYPE_CHECKING:
+    from proxyctl.instance.client import AdminClient
     from proxyctl.stats.counters import Tally
     from proxyctl.stats.diff import Diff
     from proxyctl.stats.model import DigestTable
@@ -199,18 +209,29 @@ def reset(
             " digests-NAME-TIME.jsonl.gz.",
         ),
     ] = None,
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Clear only the entries not seen for this long, such as 7d (ProxySQL 3.0.10).",
+        ),
+    ] = None,
     auto_approve: AutoApproveOption = False,
 ) -> int:
     """Save the digest statistics to a file, then clear them for everybody."""
-    from proxyctl.stats.read import clear_digests, read_digest_size, streamed_digests
+    from proxyctl.stats.read import read_digest_size, streamed_digests
     from proxyctl.stats.units import size_text
 
+    age_s = _age_s(older_than)
+    which = f"the entries not seen for {older_than} of " if age_s else ""
     with connected(files, connection) as client:
+        if age_s:
+            _refuse_purge_before(client)
         path = _snapshot_path(out, client.login.name or client.address)
         memory = size_text(read_digest_size(client).memory)
         say(
-            f"{client.address}: this clears stats_mysql_query_digest, {memory} of digests, for"
-            " everybody: monitoring sees the counters start at 0. This cannot be undone. The"
+            f"{client.address}: this clears {which}stats_mysql_query_digest, {memory} of digests,"
+            " for everybody: monitoring sees the counters start at 0. This cannot be undone. The"
             f" counters so far are saved to {path} first."
         )
         if not auto_approve:
@@ -223,19 +244,54 @@ def reset(
         began = time.monotonic()
         with streamed_digests(client) as found:
             write_digests(found, path, besides="; nothing was cleared")
-        try:
-            clear_digests(client)
-        except ConnectionLostError as error:
-            raise ApplyError(
-                error.message,
-                then=[
-                    *error.then,
-                    f"the statistics may have been cleared; {path} holds them",
-                ],
-            ) from error
+        cleared = _clear(client, age_s, path)
     say(
-        f"{count_text(len(found.rows), 'digest')} saved to {path}; all were cleared"
+        f"{count_text(len(found.rows), 'digest')} saved to {path}; {cleared}"
         f" {time.monotonic() - began:.1f} s after the reading began; queries that ended in"
         " between may be missing from both"
     )
     return ExitCode.DONE
+
+
+def _age_s(older_than: str | None) -> int:
+    """Return the seconds that --older-than names, 0 without it. Raises: UsageError."""
+    age_s = duration_us("--older-than", older_than) // 1_000_000
+    if older_than is not None and not age_s:
+        raise UsageError(
+            "--older-than: at least 1s", hint="without --older-than all entries are cleared"
+        )
+    return age_s
+
+
+def _refuse_purge_before(client: AdminClient) -> None:
+    """Raises: RefusedError where ProxySQL cannot clear a part of its digests."""
+    if client.version < PURGES_DIGESTS:
+        raise RefusedError(
+            f"{client.address}: ProxySQL {client.version} clears all digests or none: it has no"
+            f" PURGE, which came with {PURGES_DIGESTS}",
+            hint="leave out --older-than to clear all, or compare two snapshots: digest diff",
+        )
+
+
+def _clear(client: AdminClient, age_s: int, path: Path) -> str:
+    """Clear the entries not seen for `age_s`, or all of them; return what was done, as text.
+
+    Raises: ApplyError when it is not known whether it was done.
+    """
+    from proxyctl.stats.read import clear_digests, purge_digests
+
+    try:
+        if not age_s:
+            clear_digests(client)
+            return "all were cleared"
+        now = client.number(client.query("SELECT strftime('%s','now')")[0][0])
+        removed = purge_digests(client, now - age_s)
+    except ConnectionLostError as error:
+        raise ApplyError(
+            error.message,
+            then=[
+                *error.then,
+                f"the statistics may have been cleared; {path} holds them",
+            ],
+        ) from error
+    return f"{count_text(removed, 'entry')} cleared"

@@ -18,6 +18,7 @@ from proxyctl.cli.commands.digest.options import (
     GroupOption,
     columns_of,
     cut_short,
+    duration_us,
 )
 from proxyctl.cli.connect import connected, hostgroup_names
 from proxyctl.cli.options import ConnectionOptions, FileOptions
@@ -158,7 +159,7 @@ def _options(
         texts=_texts(filters.text),
         seen_since=_seen_since(filters.seen_since),
         min_count=filters.min_count,
-        min_avg_us=_duration("--min-avg", filters.min_avg),
+        min_avg_us=duration_us("--min-avg", filters.min_avg),
         with_rules=has_rules,
     )
 
@@ -187,15 +188,6 @@ def _digest(text: str) -> str:
     if found is None:
         raise UsageError(f"--digest {cut_short(text)}: not a digest such as 0x3EF2C4DB4D1A4E21")
     return f"0x{int(found[1], 16):016X}"
-
-
-def _duration(option: str, text: str | None) -> int:
-    if text is None:
-        return 0
-    try:
-        return microseconds_of(cut_short(text))  # no time is as long as what is cut
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None
 
 
 def _seen_since(text: str | None) -> SeenSince | None:
