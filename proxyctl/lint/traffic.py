@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from proxyctl.lint.check import RULES, Finding
-from proxyctl.lint.patterns import is_sql_word
+from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
 from proxyctl.routing import Route, Source
 from proxyctl.routing.probes import (
@@ -16,7 +15,6 @@ from proxyctl.routing.probes import (
     BEGIN,
     DELETE,
     INSERT,
-    LOCK_ENDS,
     PROBES,
     READ,
     UPDATE,
@@ -27,7 +25,6 @@ from proxyctl.routing.probes import (
 )
 from proxyctl.routing.reach import Session, session_for
 from proxyctl.routing.regex.samples import samples
-from proxyctl.routing.rule import Rule
 from proxyctl.state.row import Key, Secret
 
 _WRITES = (INSERT, UPDATE, DELETE, BEGIN)
@@ -82,15 +79,15 @@ class Observations:
 def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sent]]:
     """Yield what rows send queries of a kind to a reader, with the query in the message.
 
-    Rules with the same patterns that send the same queries are one finding.
+    Rules that send queries of the same kinds there have one cause: they are one finding.
     """
-    texts = {row.key: tuple(row.patterns) for row in subject.rule_rows}
     found: dict[object, tuple[Culprit, Sent, list[Key]]] = {}
     for (culprit, of_kind), sent in subject.once(_observations).sent.items():
         if of_kind is kind:
             alike: object = culprit
             if culprit.table == RULES:
-                alike = (culprit.column, texts.get(culprit.key), sent.query, *sent.probe_names)
+                first_word = sent.query.split(maxsplit=1)[0].upper()
+                alike = (culprit.column, sent.hostgroup, first_word, *sent.probe_names)
             found.setdefault(alike, (culprit, sent, []))[2].append(culprit.key)
     for culprit, sent, (key, *also) in found.values():
         hostgroup = subject.called(sent.hostgroup)
@@ -215,35 +212,10 @@ def _takes_whole_sessions(subject: Subject) -> frozenset[int]:
 
 # -- queries made of a rule's own pattern ---------------------------------------------------------
 
-_READ_STARTS = ("select", "(select", "with")
-_WRITE_STARTS = ("insert", "update", "delete", "replace", "call", "create", "alter", "drop")
-_COMMENTS = re.compile(r"\A(?:/\*.*?\*/\s*)+", re.DOTALL)
-_TABLE = re.compile(
-    r"(?:FROM )?(?P<name>[\w$`]+)(?:\.[\w$`]+)?"
-    r"(?P<rest> (?:(?:LEFT |INNER )?JOIN|WHERE|(?:ORDER|GROUP) BY|LIMIT)\b.*)?",
-    re.IGNORECASE,
-)
-"""A table, perhaps with what follows it in a query."""
-
-_CLAUSE = re.compile(r"(?:WHERE|((?:LEFT |INNER )?JOIN|(?:ORDER|GROUP) BY|LIMIT))\b", re.IGNORECASE)
-_UNFINISHED = tuple(
-    (re.compile(rf"{end}\Z", re.IGNORECASE), rest)
-    for end, rest in (
-        (r"\b(?:WHERE|AND|OR|ON|HAVING|NOT)", " id=1"),
-        (r"[=<>]", " 1"),
-        (r"\b(?:FROM|JOIN|INTO|TABLE|UPDATE)", " t"),
-        (r"\b(?:ORDER|GROUP) BY", " c"),
-        (r"\bLIMIT", " 1"),
-        (r"\bSELECT", " c FROM t"),
-        (r"\AWITH", " a AS (SELECT 1) SELECT c FROM t"),
-        (r"\AWITH \w+", " AS (SELECT 1) SELECT c FROM t"),
-    )
-)
-
 
 def _observe_rules(subject: Subject, found: Observations) -> None:
     """Try each rule that sends to a reader with queries of its own. Changes: found."""
-    written = {row.key: row.cells for row in subject.rule_rows}
+    cells_of = {row.key: row.cells for row in subject.rule_rows}
     for rule in subject.rules:
         culprit = Culprit(RULES, (rule.rule_id,), "destination_hostgroup")
         known = {kind for kind in (Kind.LOCK, Kind.WRITE) if (culprit, kind) in found.sent}
@@ -252,69 +224,17 @@ def _observe_rules(subject: Subject, found: Observations) -> None:
         session = session_for(rule, subject.reach.anybody)
         if session in found.whole_sessions:
             continue
-        for probe in _probes_for(rule, written.get((rule.rule_id,), {})):
+        cells = cells_of.get((rule.rule_id,), {})
+        pattern = cells.get("match_digest" if rule.match_digest is not None else "match_pattern")
+        if pattern is None or isinstance(pattern, Secret):
+            continue
+        for probe in queries_of(str(pattern)):
             if probe.kind in known:
                 continue
             route = subject.reach.route(session, probe.query)
             if route.rule_id == rule.rule_id and not route.is_answered:
                 found.note(culprit, probe, route, session)
                 known.add(probe.kind)
-
-
-def _probes_for(rule: Rule, cells: Mapping[str, object]) -> Iterator[Probe]:
-    """Yield queries that the rule seems to be for, made into locking reads and writes.
-
-    Each query is first finished as SQL has it, then left as the pattern has it. It is not known
-    whether the rule matches them.
-    """
-    pattern = cells.get("match_digest" if rule.match_digest is not None else "match_pattern")
-    if pattern is None or isinstance(pattern, Secret):
-        return
-    for sample in samples(str(pattern), fill=" c "):
-        text = sample.replace("?", "1").strip()
-        for start in dict.fromkeys((_finished(text), text)):
-            if start:
-                yield from _probes_from(start)
-
-
-def _finished(text: str) -> str:
-    """Return a text with what it lacks at its end, and single blanks."""
-    text = re.sub(r" {2,}", " ", text)
-    return text + next((rest for end, rest in _UNFINISHED if end.search(text)), "")
-
-
-def _probes_from(text: str) -> Iterator[Probe]:
-    """Yield locking reads and writes that begin with a text.
-
-    Nothing is made of a text in which no query can be seen, such as a comment or half an
-    expression.
-    """
-    start = _COMMENTS.sub("", text).lower()
-    if start.startswith(_WRITE_STARTS):
-        yield Probe(Kind.WRITE, start.split()[0].upper(), text)
-        return
-    read = text
-    if clause := _CLAUSE.match(text):
-        read = f"SELECT c FROM t {text}"
-        if not clause[1]:
-            yield Probe(Kind.WRITE, "UPDATE", f"UPDATE t SET c=1 {text}")
-            yield Probe(Kind.WRITE, "DELETE", f"DELETE FROM t {text}")
-    elif not start.startswith(_READ_STARTS):
-        named = _TABLE.fullmatch(text)
-        if named is None or is_sql_word(named["name"]):
-            return
-        table = text[4:].strip() if start.startswith("from") else text
-        read = f"SELECT c FROM {table}"
-        rest = named["rest"] or ""
-        if not rest:
-            yield Probe(Kind.WRITE, "INSERT", f"INSERT INTO {table} VALUES (1)")
-            yield Probe(Kind.WRITE, "UPDATE", f"UPDATE {table} SET c=1")
-        if not rest or rest.upper().startswith(" WHERE"):
-            yield Probe(Kind.WRITE, "DELETE", f"DELETE FROM {table}")
-    read = read.removesuffix(";")
-    closing = ")" * max(0, read.count("(") - read.count(")"))
-    for what, end in LOCK_ENDS.items():
-        yield Probe(Kind.LOCK, what, read + end + closing)
 
 
 # -- queries for shards ---------------------------------------------------------------------------

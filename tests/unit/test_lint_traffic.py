@@ -65,9 +65,21 @@ def test_a_rule_for_one_table_is_tried_with_a_query_of_its_own(lint):
     assert lint("PX301", SPLIT + RULES + TO_WRITER + f"  - {rule}\n") == []
 
 
+def test_rules_with_one_cause_are_one_finding(lint):
+    rule = "  - {rule_id: %d, match_digest: '^SELECT .* FROM %s', destination_hostgroup: 20}\n"
+    rules = "".join(rule % (number, f"orders_{number}") for number in range(5, 9))
+    assert lint("PX301", SPLIT + RULES + rules) == [
+        "5: sends `SELECT c FROM orders_5 FOR UPDATE` of user app to hostgroup 20 (reader)"
+        " (also rules 6, 7, 8)"
+    ]
+
+
 @pytest.mark.parametrize(
     ("pattern", "query"),
     [
+        (r"^SELECT COUNT\(", "SELECT COUNT(*) FROM t FOR UPDATE"),
+        ("^SELECT DISTINCT", "SELECT DISTINCT c FROM t FOR UPDATE"),
+        ("^SELECT .* WHERE", "SELECT c FROM t WHERE id=1 FOR UPDATE"),
         ("^SELECT .* FROM orders WHERE", "SELECT c FROM orders WHERE id=1 FOR UPDATE"),
         ("^SELECT .* FROM orders WHERE id =", "SELECT c FROM orders WHERE id = 1 FOR UPDATE"),
         ("WHERE tenant_id = ", "SELECT c FROM t WHERE tenant_id = 1 FOR UPDATE"),
@@ -108,7 +120,11 @@ def test_a_pattern_that_came_by_a_reference_is_not_shown(lint):
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"/\* ProxySQL read-only \*/", "-- ro", "user_id = 1", "USE INDEX", r"next_val\("]
+    "pattern",
+    [
+        *(r"/\* ProxySQL read-only \*/", "-- ro", "user_id = 1", "USE INDEX", r"next_val\("),
+        *("^SELECT @@", "^SELECT c FROM t UNION", "^SHOW"),
+    ],
 )
 def test_nothing_is_claimed_where_no_query_can_be_seen_in_a_pattern(lint, pattern):
     rule = f"  - {{rule_id: 5, match_pattern: '{pattern}', destination_hostgroup: 20}}\n"
@@ -252,7 +268,7 @@ def test_a_reader_as_default_hostgroup_beside_a_list_of_writes(lint):
 def test_a_rule_for_one_write(lint):
     rule = "  - {rule_id: 1, match_digest: '^UPDATE visits', destination_hostgroup: 20}\n"
     (found,) = lint("PX304", SPLIT + RULES + rule)
-    assert found.startswith("1: sends `UPDATE visits` of user app to hostgroup 20 (reader)")
+    assert found.startswith("1: sends `UPDATE visits SET c=1` of user app to hostgroup 20 (reader)")
 
 
 def test_transactions_that_part(lint):

@@ -1,0 +1,166 @@
+"""Queries made of a rule's own pattern: locking reads and writes that the rule seems to be for.
+
+A pattern such as `FROM orders WHERE` is a part of a query. It gets a beginning and an end, and what
+comes of it is only tried if it is a query of the usual shape, with nothing left open. Of any other
+pattern nothing is claimed: a subquery or a rare clause is not worth an error that is not true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from proxyctl.lint.patterns import is_sql_word
+from proxyctl.routing.probes import LOCK_ENDS, Kind, Probe
+from proxyctl.routing.regex.samples import samples
+
+_LONGEST = 2_000
+"""Longer texts are not tried. Units: characters."""
+
+_FILLS = (" c ", " c FROM t ")
+"""What may stand for `.*` in a pattern."""
+
+# -- a query of the usual shape -------------------------------------------------------------------
+
+_RESERVED = (
+    "ALL|ALTER|ANALYZE|AND|AS|ASC|BETWEEN|BOTH|BY|CALL|CASE|CHECK|COLUMN|CONSTRAINT|CREATE|CROSS"
+    "|DATABASES?|DEFAULT|DELETE|DESC|DESCRIBE|DISTINCT|DISTINCTROW|DIV|DROP|ELSE|EXCEPT|EXISTS"
+    "|EXPLAIN|FALSE|FETCH|FOR|FORCE|FOREIGN|FROM|FULLTEXT|GRANT|GROUP|HAVING|HIGH_PRIORITY|IF"
+    "|IGNORE|IN|INDEX|INNER|INSERT|INTERSECT|INTERVAL|INTO|IS|JOIN|KEYS?|KILL|LEADING|LEFT|LIKE"
+    "|LIMIT|LOAD|LOCK|LOW_PRIORITY|MATCH|MOD|NATURAL|NOT|NULL|OFFSET|ON|OPTIMIZE|OR|ORDER|OUTER"
+    "|OVER|PARTITION|PRIMARY|PROCEDURE|READ|REFERENCES|REGEXP|RELEASE|RENAME|REPLACE|RETURNING"
+    "|REVOKE|RIGHT|RLIKE|ROWS?|SELECT|SET|SHOW|SQL_CALC_FOUND_ROWS|SQL_NO_CACHE|STRAIGHT_JOIN"
+    "|TABLE|THEN|TO|TRIGGER|TRUE|UNION|UNIQUE|UNLOCK|UPDATE|USE|USING|VALUES|WHEN|WHERE|WINDOW"
+    "|WITH|WRITE|XOR"
+)
+_NAME = rf"(?:(?!(?:{_RESERVED})\b)[A-Z_$][\w$]*|`[^`]+`)"
+_TABLE = rf"{_NAME}(?:\.{_NAME})?"
+_PLAIN = rf"(?:'[^'\\]*'|-?\d+(?:\.\d+)?|{_NAME}(?:\.{_NAME})*)"
+_CALL = rf"COUNT\(\*\)|[A-Z_]\w*\((?:(?:DISTINCT )?{_PLAIN}(?:, ?{_PLAIN})*)?\)"
+_VALUE = rf"(?:{_CALL}|{_PLAIN})"
+_ITEM = rf"(?:\*|{_NAME}\.\*|{_VALUE}(?: (?:AS )?{_NAME})?)"
+_COMPARED = (
+    rf" ?(?:=|<>|!=|[<>]=?) ?{_VALUE}| (?:NOT )?(?:LIKE|REGEXP|RLIKE) {_VALUE}| IS (?:NOT )?NULL"
+    rf"| (?:NOT )?IN ?\({_VALUE}(?:, ?{_VALUE})*\)| (?:NOT )?BETWEEN {_VALUE} AND {_VALUE}"
+)
+_CONDITION = rf"(?:NOT )?{_VALUE}(?:{_COMPARED})?"
+_WHERE = rf"(?: WHERE {_CONDITION}(?: (?:AND|OR) {_CONDITION})*)?"
+_FROM = rf"{_TABLE}(?: (?:AS )?{_NAME})?"
+_JOIN = rf" (?:INNER |CROSS )?JOIN {_FROM}| LEFT (?:OUTER )?JOIN {_FROM} ON {_CONDITION}"
+_ON = rf" ON {_CONDITION}(?: AND {_CONDITION})*| USING ?\({_NAME}\)"
+_ORDERED = rf"{_VALUE}(?: ASC| DESC)?"
+_READ = re.compile(
+    rf"(?:WITH {_NAME} AS \(SELECT 1\) )?(?P<open>\()?"
+    rf"SELECT (?:DISTINCT |ALL |SQL_NO_CACHE |HIGH_PRIORITY )*{_ITEM}(?:, ?{_ITEM})*"
+    rf" FROM {_FROM}(?:, ?{_FROM})*(?:(?:{_JOIN})(?:{_ON})?)*{_WHERE}"
+    rf"(?: GROUP BY {_VALUE}(?:, ?{_VALUE})*)?(?: HAVING {_CONDITION})?"
+    rf"(?: ORDER BY {_ORDERED}(?:, ?{_ORDERED})*)?(?: LIMIT \d+(?:(?:, ?| OFFSET )\d+)?)?"
+    r"(?P<lock> FOR UPDATE(?: NOWAIT| SKIP LOCKED)?| FOR SHARE| LOCK IN SHARE MODE)?",
+    re.IGNORECASE,
+)
+_WRITE = re.compile(
+    rf"(?:INSERT|REPLACE) INTO {_TABLE} ?(?:\({_NAME}(?:, ?{_NAME})*\) ?)?"
+    rf"VALUES ?\({_VALUE}(?:, ?{_VALUE})*\)"
+    rf"|UPDATE {_TABLE} SET {_NAME} ?= ?{_VALUE}(?:, ?{_NAME} ?= ?{_VALUE})*{_WHERE}"
+    rf"|DELETE FROM {_TABLE}{_WHERE}|CALL {_TABLE}\((?:{_PLAIN})?\)|TRUNCATE TABLE {_TABLE}",
+    re.IGNORECASE,
+)
+
+# -- what a pattern gets to be one ----------------------------------------------------------------
+
+_COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
+_PART_OF_READ = re.compile(
+    r"(?:FROM|((?:LEFT |INNER )?JOIN|WHERE|(?:ORDER|GROUP) BY|LIMIT))\b", re.I
+)
+_STARTS = re.compile(
+    r"(?P<read>\(?SELECT|WITH)\b|(?P<write>INSERT|REPLACE|UPDATE|DELETE|CALL|TRUNCATE)\b",
+    re.IGNORECASE,
+)
+_READ_ENDS = (
+    *("", " id=1", " 1", " c FROM t", " FROM t", " t", "1)", "*) FROM t", "1) FROM t", " BY c"),
+    *(" AS (SELECT 1) SELECT c FROM t", " a AS (SELECT 1) SELECT c FROM t"),
+)
+_WRITE_ENDS = ("", " VALUES (1)", " SET c=1", " id=1", " 1", "=1", "1)", " t", "()")
+
+
+def queries_of(pattern: str) -> Iterator[Probe]:
+    """Yield locking reads and writes that are made of a pattern.
+
+    Whether it matches them is not known: the evaluator has the last word.
+    """
+    for fill in _FILLS:
+        for sample in samples(pattern, fill=fill):
+            text = re.sub(r" {2,}", " ", sample.replace("?", "1")).strip().removesuffix(";")
+            if len(text) <= _LONGEST:
+                yield from _writes(text)
+                yield from _locking_reads(text)
+
+
+def _locking_reads(text: str) -> Iterator[Probe]:
+    read, found = _finished(text, _read_beginning(text), _READ_ENDS, _READ)
+    if found is None:
+        return
+    if found["lock"]:
+        yield Probe(Kind.LOCK, found["lock"].strip().upper(), read)
+        return
+    for what, end in LOCK_ENDS.items():
+        if not found["open"]:
+            yield Probe(Kind.LOCK, what, read + end)
+        elif not end.endswith(";"):
+            yield Probe(Kind.LOCK, what, f"{read}{end})")
+
+
+def _read_beginning(text: str) -> str | None:
+    """Return what makes a SELECT of a part of one; None where a text seems to be none."""
+    plain = _COMMENT.sub("", text)
+    start = _STARTS.match(plain)
+    if start:
+        return "" if start["read"] else None
+    if part := _PART_OF_READ.match(plain):
+        return "SELECT c FROM t " if part[1] else "SELECT c "
+    return "SELECT c FROM " if _seems_a_table(plain) else None
+
+
+def _seems_a_table(text: str) -> bool:
+    """Return whether a text begins with a name, and with more of a query behind it if there is."""
+    found = re.match(rf"(?P<name>{_TABLE})(?P<rest>.*)", text, re.IGNORECASE)
+    if found is None or is_sql_word(found["name"]):
+        return False
+    return not found["rest"] or _PART_OF_READ.match(found["rest"].strip()) is not None
+
+
+def _writes(text: str) -> Iterator[Probe]:
+    for beginning, ends in _write_frames(_COMMENT.sub("", text)):
+        write, found = _finished(text, beginning, ends, _WRITE)
+        if found:
+            yield Probe(Kind.WRITE, found[0].split()[0].upper(), write)
+
+
+def _write_frames(text: str) -> Sequence[tuple[str, Sequence[str]]]:
+    """Return what makes writes of a text: beginnings, each with ends to try."""
+    if start := _STARTS.match(text):
+        return [] if start["read"] else [("", _WRITE_ENDS)]
+    if text.upper().startswith("FROM "):
+        return [("DELETE ", _WRITE_ENDS)]
+    if text.upper().startswith("WHERE"):
+        return [("UPDATE t SET c=1 ", _WRITE_ENDS), ("DELETE FROM t ", _WRITE_ENDS)]
+    if _seems_a_table(text):
+        return [
+            ("INSERT INTO ", [" VALUES (1)"]),
+            ("UPDATE ", [" SET c=1"]),
+            ("DELETE FROM ", _WRITE_ENDS),
+        ]
+    return []
+
+
+def _finished(
+    text: str, beginning: str | None, ends: Iterable[str], usual: re.Pattern[str]
+) -> tuple[str, re.Match[str] | None]:
+    """Return a text with a beginning and the first end that makes a usual query of it."""
+    if beginning is None:
+        return text, None
+    for end in ends:
+        made = beginning + text + end
+        if found := usual.fullmatch(_COMMENT.sub("", made).strip()):
+            return made, found
+    return text, None
