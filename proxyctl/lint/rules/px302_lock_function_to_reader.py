@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.sample_queries import sent_to_readers
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic import sent_to_readers
 from proxyctl.routing.probes import Kind
 
 _FUNCTIONS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.sample_queries import culprit_of, queries_of_shards
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic import culprit_of, queries_of_shards
 from proxyctl.routing import Source
 
 

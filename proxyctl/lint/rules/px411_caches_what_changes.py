@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.sample_queries import more
 from proxyctl.lint.subject import Subject
-from proxyctl.lint.traffic import more
 from proxyctl.routing.probes import CHANGING, LOCKING, Probe
 from proxyctl.routing.reach import Session
 
