@@ -24,7 +24,7 @@ def find(facts: Facts) -> Iterator[Finding]:
             "cluster-no-account",
             "cluster",
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} empty: no peer is"
-            " asked for anything",
+            " synchronised with",
             "set both on every member, to an account of admin-admin_credentials",
         )
         return
@@ -35,8 +35,8 @@ def find(facts: Facts) -> Iterator[Finding]:
             "peer-silent",
             f"peer {member.name}",
             member.silence(patience_s),
-            "start it, check the network, its account of admin-cluster_username and its version"
-            f" ({facts.version_text}), or take it out of proxysql_servers",
+            "start it; check the network, its admin-cluster_username and its version"
+            f" ({facts.version_text}); or delete it from proxysql_servers",
         )
     for module, name in configured(here.own).items():
         for member, reason, fix in here.not_following(name, patience_s):
@@ -57,7 +57,7 @@ def _differing(
         yield Finding(
             "peer-not-synchronised",
             where,
-            f"it differs, and this instance takes nothing over from it: {off} is 0",
+            f"it differs, and {off} is 0: this instance takes nothing over from it",
             f"variables: {{{off}: 3}}, or apply the same files at both",
         )
     elif age_s >= _SETTLES_S:

@@ -13,11 +13,11 @@ from proxyctl.fleet.outcome import Failed, worst
 
 
 class Severity(StrEnum):
-    """How bad a finding is: harm now, possible harm, or information."""
+    """How bad a finding is: harm now, possible harm, or worth knowing."""
 
     ERROR = "error"
     WARNING = "warning"
-    INFO = "info"
+    NOTE = "note"
 
 
 class Code(NamedTuple):
@@ -27,20 +27,25 @@ class Code(NamedTuple):
     summary: str
 
 
-_E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
+_E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 
 CODES = {
-    "monitor-off": Code(_W, "The monitor is off: nothing notices a failed server."),
+    "monitor-off": Code(_W, "The monitor is off, so nothing notices a failed server."),
     "monitor-denied": Code(_E, "A server refuses the monitor's account."),
     "backend-unreachable": Code(_E, "The monitor gets no connection to a server."),
-    "monitor-check-failed": Code(_E, "The monitor connects to a server, and its check fails."),
+    "monitor-check-failed": Code(_E, "The monitor reaches a server, but a check fails."),
     "server-shunned": Code(_W, "A server is SHUNNED, and ONLINE in no hostgroup."),
-    "node-drained": Code(_I, "A server takes no new connections at RUNTIME."),
+    "node-drained": Code(_N, "A server takes no new connections at RUNTIME."),
     "hostgroup-without-servers": Code(
         _E, "Rules or fast routing send queries to a hostgroup without a usable server."
     ),
     "users-without-servers": Code(
-        _E, "The default hostgroup of users has no usable server. Rules may route all they send."
+        _E,
+        "The default hostgroup of users has no usable server. Rules may send all their queries"
+        " elsewhere.",
+    ),
+    "family-not-checked": Code(
+        _N, "The monitor has not checked the servers of a family yet, so hostgroups may be empty."
     ),
     "backend-without-tls": Code(
         _E, "A server has `use_ssl` 1 and offers no TLS: ProxySQL connects in clear text."
@@ -48,9 +53,9 @@ CODES = {
     "users-cannot-use-tls": Code(_E, "Users must use TLS, and `mysql-have_ssl` is false."),
     "not-loaded": Code(_W, "MEMORY holds edits that are not at RUNTIME."),
     "not-saved": Code(_W, "RUNTIME is not on DISK: a restart brings the old state back."),
-    "restart-pending": Code(_I, "A variable has another value after a restart."),
-    "cluster-no-account": Code(_E, "The instance has peers and no account to ask them with."),
-    "peer-silent": Code(_E, "A peer has never answered, or no longer does."),
+    "restart-pending": Code(_N, "A variable changes its value at the next restart."),
+    "cluster-no-account": Code(_E, "The instance has peers but no account to ask them with."),
+    "peer-silent": Code(_E, "A peer never answered, or stopped answering."),
     "peer-differs": Code(_E, "A peer and this instance hold different rows for 30 s or longer."),
     "peer-not-synchronised": Code(
         _W, "A peer differs in an admin module that this instance does not synchronise."
@@ -59,13 +64,13 @@ CODES = {
         _E, "`mysql-server_version` is no version: some clients fail to log in."
     ),
     "server-version-differs": Code(_W, "`mysql-server_version` does not fit the servers."),
-    "server-version-unknown": Code(_I, "The version of a server could not be read."),
+    "server-version-unknown": Code(_N, "The version of a server could not be read."),
     "digests-off-with-rules": Code(
         _E, "`mysql-query_digests` is false, so rules with match_digest match every query."
     ),
-    "digests-off": Code(_I, "`mysql-query_digests` is false: there are no query statistics."),
+    "digests-off": Code(_N, "`mysql-query_digests` is false: there are no query statistics."),
     "digests-large": Code(_W, "The digests take 250 MB or more (read with `--memory` only)."),
-    "memory-large": Code(_I, "ProxySQL holds 1 GB or more."),
+    "memory-large": Code(_N, "ProxySQL holds 1 GB or more."),
     "fast-routing-skipped": Code(
         _E, "Defect: fast routing is ignored where the last rule has apply 1."
     ),
@@ -74,7 +79,7 @@ CODES = {
     "maintenance-not-seen": Code(
         _W, "Defect: the monitor reads pxc_maint_mode of servers of 5.7 and 8 only."
     ),
-    "restapi-saves-scheduler": Code(_I, "Defect: SAVE RESTAPI TO MEMORY saves the scheduler."),
+    "restapi-saves-scheduler": Code(_N, "Defect: SAVE RESTAPI TO MEMORY saves the scheduler."),
 }
 """Every finding that there is. Codes are stable: scripts ignore findings by them."""
 

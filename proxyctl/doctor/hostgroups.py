@@ -17,31 +17,64 @@ def find(facts: Facts) -> Iterator[Finding]:
     """Yield the hostgroups in use without a usable server, of MySQL and of PostgreSQL."""
     for side in (facts.mysql, facts.pgsql):
         usable = {server.hostgroup for server in side.servers if server.is_usable}
-        empty = sorted({use.hostgroup for use in side.uses} - usable)
-        for hostgroup in empty:
-            uses = [use for use in side.uses if use.hostgroup == hostgroup]
-            routed = [_use_text(use) for use in uses if use.kind != "user"]
-            users = [_use_text(use) for use in uses if use.kind == "user"]
-            if routed:
-                yield _finding(
-                    facts, side, hostgroup, "hostgroup-without-servers", " and ".join(routed)
-                )
-            if users:
-                sender = f"{users[0]} that no rule takes"
-                yield _finding(facts, side, hostgroup, "users-without-servers", sender)
+        empty = {use.hostgroup for use in side.uses} - usable
+        waiting = _not_checked(facts) if side is facts.mysql else frozenset()
+        if not_yet := sorted(empty & waiting):
+            yield _unplaced(facts, [*not_yet])
+        for hostgroup in sorted(empty - waiting):
+            yield _without_servers(facts, side, hostgroup)
 
 
-def _finding(facts: Facts, side: Protocol, hostgroup: int, code: str, senders: str) -> Finding:
+_FAMILY_LOGS = {
+    "replication": "read_only",
+    "galera": "galera",
+    "group_replication": "group_replication",
+}
+"""The log of the monitor that holds the checks of each kind of family."""
+
+
+def _not_checked(facts: Facts) -> frozenset[object]:
+    """Return the hostgroups of families that have servers, none of which was checked yet."""
+    checked = {(log.log, log.node) for log in facts.monitor_logs}
+    found: set[object] = set()
+    for family in facts.families:
+        log = _FAMILY_LOGS.get(family.kind)
+        nodes = {one.node for one in facts.mysql.servers if one.hostgroup in family.hostgroups}
+        if log and nodes and not any((log, node) in checked for node in nodes):
+            found |= family.hostgroups
+    return frozenset(found)
+
+
+def _unplaced(facts: Facts, hostgroups: list[int]) -> Finding:
+    where = listed(_hostgroup_text(facts, facts.mysql, one) for one in hostgroups)
+    if "sandbox" in facts.version_text:
+        message = "no server: a sandbox has no monitor, which would place servers here"
+        return Finding("family-not-checked", where, message, "none needed on a sandbox")
+    return Finding(
+        "family-not-checked",
+        where,
+        "no server yet: the monitor places servers at its first check, which is still to come",
+        "run doctor again in a few seconds",
+    )
+
+
+def _without_servers(facts: Facts, side: Protocol, hostgroup: int) -> Finding:
+    uses = [use for use in side.uses if use.hostgroup == hostgroup]
+    senders = " and ".join(map(_use_text, uses))
+    changes = ["the rules"] if any(use.kind != "user" for use in uses) else []
+    code = "hostgroup-without-servers" if changes else "users-without-servers"
+    if any(use.kind == "user" for use in uses):
+        changes.append("default_hostgroup")
+    change = " and ".join(changes)
     wait_ms = facts.number(f"{side.name}-connect_timeout_server_max")
     after = f" after {wait_ms / 1000:g} s" if wait_ms > 0 else ""
     there = [server for server in side.servers if server.hostgroup == hostgroup]
     servers = listed(sorted(f"{node_text(one.node)} {_why(one)}" for one in there))
-    change = "default_hostgroup" if code == "users-without-servers" else "the rules"
     fix = f"add a server ({side.name}_servers: hostgroup_id {hostgroup}), or change {change}"
     if there:
         fix = (
-            "make a server of it usable: ONLINE, weight and max_connections above 0"
-            f" (`proxyctl nodes list`), or change {change}"
+            "make one of its servers usable (ONLINE, weight and max_connections above 0; see"
+            f" `proxyctl nodes list`), or change {change}"
         )
     return Finding(
         code,
@@ -61,9 +94,10 @@ def _use_text(use: Use) -> str:
     """Return `rule 5`, `2 rules (5, ...)` or `7 fast-routing rows`."""
     if not use.first:
         return counted(use.count, use.kind)
-    if use.count == 1:
-        return f"{use.kind} {use.first}"
-    return f"{counted(use.count, use.kind)} ({use.first}, ...)"
+    text = f"{use.kind} {use.first}"
+    if use.count > 1:
+        text = f"{counted(use.count, use.kind)} ({use.first}, ...)"
+    return f"{text} that no rule routes" if use.kind == "user" else text
 
 
 def _why(server: Server) -> str:

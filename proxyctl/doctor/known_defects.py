@@ -38,9 +38,9 @@ def _fast_routing_skipped(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "fast-routing-skipped",
             "mysql_query_rules_fast_routing",
-            f"fast routing is never asked, since the last rule ({last.rule_id}) has apply 1",
-            "add a last rule with flagIN: 2147483647 and apply: false; proxyctl adds it by itself"
-            " where the files have fast routing",
+            f"fast routing is never used: the last rule ({last.rule_id}) has apply 1",
+            "add a last rule with flagIN: 2147483647 and apply: false; proxyctl adds it when the"
+            " files have fast routing",
         )
 
 
@@ -50,8 +50,8 @@ def _re2_replaces_by_case(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "re2-replaces-by-case",
             "mysql_query_rules",
-            f"with RE2 the replace_pattern of {listed(ids)} is case-sensitive though matching is"
-            " not: such a query matches and stays as it is",
+            f"with RE2 the replace_pattern of rule {listed(ids)} is case-sensitive although"
+            " matching is not: a query in another case matches, but is not rewritten",
             "write (?i) at the beginning of match_pattern",
         )
 
@@ -79,7 +79,7 @@ def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "maintenance-not-seen",
             "mysql_galera_hostgroups",
-            f"the monitor does not read pxc_maint_mode of {listed(found)}: it does of 5.7 and 8",
+            f"the monitor does not read pxc_maint_mode of {listed(found)}, only of 5.7 and 8",
             "take such a node out with `proxyctl nodes drain`",
         )
 
@@ -91,5 +91,5 @@ def _restapi_saves_scheduler(facts: Facts) -> Iterator[Finding]:
             "restapi-saves-scheduler",
             "restapi_routes",
             "SAVE RESTAPI TO MEMORY saves the scheduler instead",
-            "do not send it; `proxyctl export` reads RUNTIME",
+            "do not send it; `proxyctl export` reads RUNTIME without it",
         )

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from proxyctl.catalog import ADMIN_MODULES
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, listed
+from proxyctl.plan.diff import TableDiff
 from proxyctl.state.compare import Difference
-from proxyctl.state.row import Key
+from proxyctl.state.row import Key, row_name
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -24,18 +25,19 @@ def find(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 "not-loaded",
                 module.name,
-                f"MEMORY is not what runs: {_rows_text(unloaded)}; the next LOAD makes it live",
-                f"{_publish(module.name)} if it is wanted, else put these rows of MEMORY back"
-                " (`proxyctl plan` shows the statements)",
+                f"MEMORY differs from RUNTIME: {_rows_text(diffs, unloaded)}; the next LOAD"
+                " publishes it",
+                f"{_publish(module.name)} to publish it; `proxyctl plan` shows the statements that"
+                " take it back",
             )
         if any(unsaved.values()):
             yield Finding(
                 "not-saved",
                 module.name,
-                f"what runs is not on DISK: {_rows_text(unsaved)}; a restart brings the old state"
-                " back",
-                f"SAVE {module.name} TO DISK if it is wanted, else LOAD {module.name} FROM DISK and"
-                f" LOAD {module.name} TO RUNTIME",
+                f"RUNTIME is not saved to DISK: {_rows_text(diffs, unsaved)}; a restart brings the"
+                " old state back",
+                f"SAVE {module.name} TO DISK to keep it; LOAD {module.name} FROM DISK and"
+                f" LOAD {module.name} TO RUNTIME to take it back",
             )
     yield from _restart_pending(facts)
 
@@ -43,7 +45,7 @@ def find(facts: Facts) -> Iterator[Finding]:
 def _publish(module: str) -> str:
     """Return the command that publishes MEMORY. A plain LOAD of servers moves monitored nodes."""
     if module == "MYSQL SERVERS":
-        return "`proxyctl apply`, which moves no node of a monitored family,"
+        return "`proxyctl apply` (it moves no node of a monitored family)"
     return f"LOAD {module} TO RUNTIME"
 
 
@@ -57,7 +59,7 @@ def _restart_pending(facts: Facts) -> Iterator[Finding]:
                 yield Finding(
                     "restart-pending",
                     name,
-                    f"it is {running} now, and {on_disk} after a restart",
+                    f"{running} now, {on_disk} after a restart",
                     "restart ProxySQL",
                 )
 
@@ -66,10 +68,12 @@ def _keys(differences: Iterable[Difference]) -> list[Key]:
     return list(dict.fromkeys(one.key for one in differences))
 
 
-def _rows_text(rows: Mapping[str, list[Key]]) -> str:
+def _rows_text(diffs: Mapping[str, TableDiff], rows: Mapping[str, list[Key]]) -> str:
     texts = []
     for name, keys in rows.items():
-        if keys:
-            found = listed(":".join(map(str, key)) for key in keys)
-            texts.append(found if name.endswith("_variables") else f"{name} {found}")
+        layout = diffs[name].layout
+        table = "" if layout.table.prefix is not None else f"{layout.table.sql_name} "
+        names = dict.fromkeys(row_name(layout, key).removeprefix(table) for key in keys)
+        if names:
+            texts.append(f"{table}{listed(names)}")
     return "; ".join(texts)

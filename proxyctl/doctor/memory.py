@@ -22,7 +22,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "digests-large",
             "stats_mysql_query_digest",
-            f"the digests take {size_text(facts.digest_bytes)}: who reads them holds the admin"
+            f"the digests take {size_text(facts.digest_bytes)}: reading them blocks the admin"
             " interface for seconds",
             "`proxyctl digest reset` empties the table",
         )
@@ -31,8 +31,8 @@ def find(facts: Facts) -> Iterator[Finding]:
             "memory-large",
             "memory",
             f"ProxySQL holds {size_text(facts.resident_bytes)}",
-            "`proxyctl doctor --memory` shows the part of the digests; stats_memory_metrics shows"
-            " all parts. Queries wait while either is read",
+            "`proxyctl doctor --memory` shows the share of the digests, stats_memory_metrics all"
+            " shares. Queries wait while either is read",
         )
 
 

@@ -35,8 +35,8 @@ def find(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 "monitor-off",
                 "mysql-monitor_enabled",
-                "the monitor is off: only failing queries show a failed server, and no node of a"
-                " cluster is moved",
+                "the monitor is off: a failed server shows only in failing queries, and no node of"
+                " a cluster is moved",
                 "variables: {mysql-monitor_enabled: true}",
             )
         yield from _out_of_service(facts, failing=set())
@@ -57,17 +57,17 @@ def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Findin
             yield Finding(
                 "monitor-denied",
                 _where(found),
-                f"the server has refused the monitor's account {user!r} for {since}: {error}",
-                "set mysql-monitor_password (`{env: NAME}`) to that of the account, or create the"
-                f" account: CREATE USER '{user}'@'%' IDENTIFIED BY '...'; GRANT REPLICATION CLIENT"
-                f" ON *.* TO '{user}'@'%'",
+                f"access denied to the monitor's account {user!r} for {since}: {error}",
+                "set mysql-monitor_password (`{env: NAME}`) to the password of the account, or"
+                f" create it: CREATE USER '{user}'@'%' IDENTIFIED BY '...';"
+                f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%'",
             )
         else:
             yield Finding(
                 "backend-unreachable",
                 _where(found),
-                f"the monitor has got no connection for {since}: {error}",
-                "start the server, check the network between ProxySQL and it, or take it out of"
+                f"the monitor has had no connection for {since}: {error}",
+                "start the server, check its name and the network in between, or delete it from"
                 " mysql_servers",
             )
 
@@ -79,9 +79,9 @@ def _failed_checks(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding
         yield Finding(
             "monitor-check-failed",
             _where(found),
-            f"the monitor's check of {check} has failed for {_how_long(facts, found)}: {error}",
-            f"grant the account {user!r} what the check reads (REPLICATION CLIENT, and SELECT on"
-            " performance_schema), or take the server out of the family",
+            f"the monitor's {check} check failed for {_how_long(facts, found)}: {error}",
+            f"grant the account {user!r} the privileges of the check (REPLICATION CLIENT, and"
+            " SELECT on performance_schema), or take the server out of the family",
         )
 
 
@@ -95,16 +95,16 @@ def _out_of_service(facts: Facts, failing: set[Node]) -> Iterator[Finding]:
             yield Finding(
                 "node-drained",
                 node_text(node),
-                f"it takes no new connections: {how} in hostgroup {hostgroups}",
-                f"`proxyctl nodes restore {node_text(node)}` where `proxyctl nodes drain` did it",
+                f"takes no new connections: {how} in hostgroup {hostgroups}",
+                f"`proxyctl nodes restore {node_text(node)}` if `proxyctl nodes drain` did it",
             )
         elif "SHUNNED" in statuses and "ONLINE" not in statuses and node not in failing:
             yield Finding(
                 "server-shunned",
                 node_text(node),
-                f"it takes no queries: SHUNNED in hostgroup {hostgroups}",
-                "read its errors in stats_mysql_errors and its lag; ProxySQL tries it again when"
-                " the next query comes, unless SHUNNED was loaded from mysql_servers",
+                f"takes no queries: SHUNNED in hostgroup {hostgroups}",
+                "check its errors in stats_mysql_errors and its lag. ProxySQL tries it again with"
+                " the next query, unless SHUNNED was loaded from mysql_servers",
             )
 
 
@@ -146,7 +146,9 @@ def _is_outdated(facts: Facts, log: MonitorLog) -> bool:
 def _by_error(logs: Iterable[MonitorLog]) -> dict[str, list[MonitorLog]]:
     found: dict[str, list[MonitorLog]] = {}
     for log in logs:
-        found.setdefault(log.error or "", []).append(log)
+        # Errors about a name hold it; the cause is the same for all of them.
+        error = (log.error or "").replace(f"'{log.node[0]}'", "'...'")
+        found.setdefault(error, []).append(log)
     return found
 
 

@@ -26,14 +26,15 @@ def find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "backend-without-tls",
             listed(sorted(map(node_text, without))),
-            "use_ssl is 1 and the server offers no TLS: ProxySQL connects in clear text, silently",
+            "use_ssl is 1, but the server offers no TLS: ProxySQL connects in clear text without"
+            " an error",
             "switch TLS on at the server (ssl_cert, ssl_key, ssl_ca), or set `use_ssl: false`",
         )
     if facts.users_with_tls and not facts.is_on("mysql-have_ssl"):
         yield Finding(
             "users-cannot-use-tls",
             "mysql-have_ssl",
-            f"{counted(len(facts.users_with_tls), 'user')} must use TLS (use_ssl 1) and ProxySQL"
+            f"{counted(len(facts.users_with_tls), 'user')} must use TLS (use_ssl 1), but ProxySQL"
             f" offers none: {listed(facts.users_with_tls)} cannot log in",
             "variables: {mysql-have_ssl: true}",
         )

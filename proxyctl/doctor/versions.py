@@ -20,7 +20,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "server-version-unreadable",
             _NAME,
-            f"clients are told {announced}, which is no version number: some fail to log in",
+            f"clients are told {announced}, which is not a version number: some cannot log in",
             _fix(facts),
         )
     elif numbers is not None and (reason := _difference(facts, announced, numbers)):
@@ -45,11 +45,11 @@ def _difference(facts: Facts, announced: str, numbers: tuple[int, int, int]) -> 
     if not found:
         return ""
     if any(is_mariadb(text) is not is_mariadb(announced) for text in facts.versions.values()):
-        return "but a server is another product: drivers choose their SQL by it"
+        return "but a server is another product, and drivers choose their SQL by it"
     if numbers > min(found):
-        return "which is above a server: they may send what it does not know"
+        return "which is newer than a server: they may use features that it lacks"
     if numbers[:2] < min(found)[:2]:
-        return "an older series than any server: drivers leave out what the servers can do"
+        return "an older series than any server: drivers may not use newer features"
     return ""
 
 
@@ -83,6 +83,6 @@ def _unknown(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "server-version-unknown",
             listed(names),
-            f"version and TLS are unknown, asked from this machine: {reason}",
-            "run proxyctl where the monitor's account may log in from, or leave it at --no-ask",
+            f"version and TLS are unknown; asked from this machine: {reason}",
+            "run doctor on a machine where the monitor's account may log in, or with --no-ask",
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.connect import code_and_text, decoded, why_not_answered
+from proxyctl.instance.connect import code_and_text, decoded, unreachable_reason, why_not_answered
 from proxyctl.instance.facts import read_variables
 from proxyctl.state.families import Node
 
@@ -150,6 +150,8 @@ def _tls_where_offered() -> ssl.SSLContext:
 
 def _reason(error: Exception) -> str:
     """Return the error as one line that is not empty."""
+    if reason := unreachable_reason(error, _TIMEOUT_S):
+        return reason
     _, text = code_and_text(error)
     return next((line for line in text.splitlines() if line.strip()), type(error).__name__)
 

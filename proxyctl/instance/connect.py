@@ -215,27 +215,52 @@ def _refused(login: Login, error: Exception) -> InstanceError:
             f"{where}: TLS failed: {text}",
             hint="mysql-have_ssl must be true, and --tls-ca the CA of the instance's certificate",
         )
-    reason, hint = _why_not_reached(login, getattr(error, "original_exception", None) or error)
+    reason, hint = _why_not_reached(login, error)
     return InstanceError(f"cannot connect to {login.address}: {reason}", hint=hint)
 
 
 def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
-    """Return why there is no connection, and the way out. `error`: the system's, if it has one."""
+    """Return why there is no connection, and the fix."""
+    cause = _cause(error)
+    reason = unreachable_reason(error, login.connect_timeout_s)
     listens = "is ProxySQL running, and is this its admin port (admin-mysql_ifaces, default 6032)?"
-    if isinstance(error, socket.gaierror):
-        return "no host has this name", "check the spelling of the host, and the DNS server"
-    if isinstance(error, ConnectionRefusedError):
-        return "refused: nothing listens there", listens
-    if isinstance(error, FileNotFoundError):
-        return "there is no such socket", "the socket is one of admin-mysql_ifaces"
-    if isinstance(error, TimeoutError) or "timed out" in str(error):
-        answers = f"no answer within {login.connect_timeout_s} s"
-        return answers, f"does a firewall drop the packets? {listens}"
-    if isinstance(error, OSError) and error.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH):
-        return "no network leads there", "check the address, and the routes of this machine"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror, listens
-    return code_and_text(error)[1] or type(error).__name__, listens
+    if isinstance(cause, socket.gaierror):
+        return str(reason), "check the spelling of the host, and the DNS server"
+    if isinstance(cause, FileNotFoundError):
+        return "no such socket", "use the socket that admin-mysql_ifaces names"
+    if _is_timeout(cause):
+        return str(reason), f"does a firewall drop the packets? {listens}"
+    if isinstance(cause, OSError) and cause.errno in _NO_NETWORK:
+        return str(reason), "check the address and the routes of this machine"
+    if isinstance(cause, OSError) and cause.strerror:
+        return reason or cause.strerror, listens
+    return code_and_text(cause)[1] or type(cause).__name__, listens
+
+
+_NO_NETWORK = (errno.EHOSTUNREACH, errno.ENETUNREACH)
+
+
+def unreachable_reason(error: Exception, timeout_s: float) -> str | None:
+    """Return why a host cannot be reached, the same for every host; None for another error."""
+    cause = _cause(error)
+    if isinstance(cause, socket.gaierror):
+        return "no host has this name"
+    if isinstance(cause, ConnectionRefusedError):
+        return "refused: nothing listens there"
+    if _is_timeout(cause):
+        return f"no answer within {timeout_s:g} s"
+    if isinstance(cause, OSError) and cause.errno in _NO_NETWORK:
+        return "no route to it from this machine"
+    return None
+
+
+def _cause(error: Exception) -> Exception:
+    """Return the system's error, where PyMySQL wraps one."""
+    return getattr(error, "original_exception", None) or error
+
+
+def _is_timeout(error: Exception) -> bool:
+    return isinstance(error, TimeoutError) or "timed out" in str(error)
 
 
 def tls_context(login: Login) -> ssl.SSLContext | None:

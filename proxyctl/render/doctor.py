@@ -11,7 +11,7 @@ from proxyctl.render.fleet import FAILED, alike_text, failures, fleet_of
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
 from proxyctl.text import printable
 
-_COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.INFO: "dim"}
+_COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.NOTE: "dim"}
 
 
 def doctor_text(fleet: ExaminedFleet, style: Style = PLAIN, *, is_all: bool) -> str:
@@ -60,8 +60,8 @@ def _page(head: str, one: Examination, style: Style) -> str:
 def _block(finding: Finding, style: Style) -> Iterator[str]:
     severity = style(_COLOURS[finding.severity], str(finding.severity))
     yield f"{severity}  {printable(finding.where)}  ({finding.code})"
-    yield f"  {printable(finding.message)}"
-    yield f"  fix: {printable(finding.fix)}"
+    yield from style.lines(printable(finding.message), first="  ", then="  ")
+    yield from style.lines(printable(finding.fix), first="  fix: ", then="    ")
 
 
 def doctor_json(fleet: ExaminedFleet, *, is_all: bool) -> str:

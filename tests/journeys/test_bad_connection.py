@@ -47,7 +47,7 @@ def test_no_network_leads_there(
     offline.write(FILES)
     monkeypatch.setattr(socket, "create_connection", unreachable)
     found = plan("--host", "192.0.2.1")
-    said(found, 1, "cannot connect to 192.0.2.1:6032: no network leads there", "routes")
+    said(found, 1, "cannot connect to 192.0.2.1:6032: no route to it from this machine", "routes")
 
 
 def test_no_host_name(offline: Project) -> None:
@@ -63,7 +63,7 @@ def test_no_port_in_an_option_file(offline: Project) -> None:
 
 def test_no_such_socket(offline: Project) -> None:
     offline.write(FILES)
-    said(plan("--socket", "/nowhere/a.sock"), 1, "/nowhere/a.sock: there is no such socket")
+    said(plan("--socket", "/nowhere/a.sock"), 1, "/nowhere/a.sock: no such socket")
 
 
 def wait_until_left(client: socket.socket) -> None:

@@ -83,8 +83,8 @@ def test_a_variable_that_waits_for_a_restart(project: Project, instance: Instanc
     instance.run("SAVE MYSQL VARIABLES TO DISK")
     found = proxyctl("doctor", *OFF)
     assert found.code == 0
-    assert "info  mysql-threads  (restart-pending)" in found.out
-    assert ", and 8 after a restart" in found.out
+    assert "note  mysql-threads  (restart-pending)" in found.out
+    assert ", 8 after a restart" in found.out
 
 
 def test_hostgroups_in_use_without_servers(project: Project, instance: Instance) -> None:

@@ -37,7 +37,7 @@ def test_why_a_server_could_not_be_asked() -> None:
     assert said_with(error(1227, b"Access denied")).unreachable == "Access denied"
     assert "Lost connection" in (said_with(b"").unreachable or "")
     nobody = said(("127.0.0.1", free_port())).unreachable
-    assert "Can't connect to MySQL server" in (nobody or "")
+    assert nobody == "refused: nothing listens there"
     assert said(("/run/mysql.sock", 0)).unreachable is not None
     assert said(("a..b", 3306)).unreachable is not None
 

@@ -126,7 +126,7 @@ def test_a_refused_account_is_told_though_pings_go_on() -> None:
     assert only(with_log("connect", DENIED, ago_s=60)) == (
         "monitor-denied",
         "db1:3306",
-        f"the server has refused the monitor's account 'mon' for 3 min: {DENIED}",
+        f"access denied to the monitor's account 'mon' for 3 min: {DENIED}",
     )
 
 
@@ -154,7 +154,7 @@ def test_a_server_that_is_out_of_service_may_be_down() -> None:
     assert only(facts) == (
         "node-drained",
         "db1:3306",
-        "it takes no new connections: max_connections 0 in hostgroup 10",
+        "takes no new connections: max_connections 0 in hostgroup 10",
     )
 
 
@@ -187,6 +187,43 @@ def test_a_hostgroup_without_a_usable_server(server: Server, why: str) -> None:
     assert error.message == f"queries of rule 5 fail after 10 s: {why}"
 
 
+PAIR = Family("replication", 10, frozenset({10, 20}), reader=20)
+
+
+@pytest.mark.parametrize(
+    ("version", "words"), [("2.7.1", "first check"), ("2.7.1-sandbox", "sandbox")]
+)
+def test_a_family_that_the_monitor_has_not_checked_yet_may_be_empty(
+    version: str, words: str
+) -> None:
+    facts = replace(with_servers(Server(10, "db1", 3306)), families=(PAIR,), version_text=version)
+    code, where, message = only(facts)
+    assert (code, where) == ("family-not-checked", "hostgroup 20")
+    assert words in message
+    checked = replace(facts, monitor_logs=(MonitorLog("read_only", DB1, NOW - 1),))
+    assert only(checked)[0] == "hostgroup-without-servers"
+
+
+def test_one_hostgroup_without_servers_is_one_finding() -> None:
+    code, where, message = only(with_servers(Server(30, "db2", 3306), Server(20, "db2", 3306)))
+    assert (code, where) == ("users-without-servers", "hostgroup 10")
+    uses = (Use("rule", 10, 1, "5"), Use("user", 10, 1, "app"))
+    both = replace(HEALTHY, mysql=HEALTHY.mysql._replace(servers=(), uses=uses), answers={})
+    code, where, message = only(both)
+    assert (code, where) == ("hostgroup-without-servers", "hostgroup 10")
+    assert "rule 5 and user app that no rule routes fail" in message
+
+
+def test_one_cause_is_one_finding_with_its_servers() -> None:
+    lost = tuple(
+        MonitorLog("connect", node, NOW - 5, f"Unknown server host '{node[0]}' (-2)", NOW - 200)
+        for node in (DB1, DB2)
+    )
+    code, where, message = only(replace(HEALTHY, monitor_logs=lost))
+    assert (code, where) == ("backend-unreachable", "db1:3306, db2:3306")
+    assert message.endswith("Unknown server host '...' (-2)")
+
+
 # -- TLS, versions, digests, memory ----------------------------------------------------------------
 
 
@@ -202,7 +239,7 @@ def test_a_server_without_tls_that_should_have_it() -> None:
 @pytest.mark.parametrize(
     ("told", "versions", "words"),
     [
-        ("8.4.0", {"db1": "8.0.36", "db2": "8.4.0"}, "which is above a server"),
+        ("8.4.0", {"db1": "8.0.36", "db2": "8.4.0"}, "which is newer than a server"),
         ("5.7.30", {"db1": "8.0.36-28.1"}, "an older series than any server"),
         ("8.0.36", {"db1": "5.5.5-10.6.1-MariaDB"}, "but a server is another product"),
     ],
@@ -346,7 +383,7 @@ def test_errors_come_first_and_ignored_findings_are_counted() -> None:
     left = examine(facts, {"fast-routing-skipped"})
     assert (left.ignored, left.worst) == (1, Severity.WARNING)
     assert (left.exit_code(strict=False), left.exit_code(strict=True)) == (0, 1)
-    assert text_of(left).endswith("\n1 warning, 1 info, 1 ignored.\n")
+    assert text_of(left).endswith("\n1 warning, 1 note, 1 ignored.\n")
 
 
 def test_an_error_of_a_server_cannot_move_the_cursor() -> None:
