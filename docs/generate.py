@@ -87,7 +87,7 @@ def _newest(table: Table) -> Layout:
 
 def _special(name: str, layouts: dict[str, Layout]) -> Iterator[str]:
     """Yield the tables of keys that are no columns, from the schema of the section's model."""
-    if name in ("variables", "manage", "version", "keep_fast_routing_alive"):
+    if name in ("variables", "manage", "version", "proxysql_version", "keep_fast_routing_alive"):
         return
     schema = section_adapter(name, layouts).json_schema()
     definitions: dict[str, Any] = schema.pop("$defs", {})

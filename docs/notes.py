@@ -33,6 +33,10 @@ does.
 
 SECTIONS = {
     "version": "The version of the file format, `1`. Optional.",
+    "proxysql_version": "The ProxySQL that the files are for, such as `3.0.3` or `2.7.1`. Where"
+    " no instance is asked, the files are checked against its tables, columns and variables;"
+    " `--proxysql-version` wins, and without both it is 3.0.3. An instance has its own version."
+    " `export` writes this key.",
     "instances": "The ProxySQL instances, and how to reach their admin interfaces. Optional: the"
     " [connection options](commands.md#options-for-connection) name one as well.",
     "variables": "A mapping of variable names to values. Only the variables named here are managed."

@@ -9,7 +9,6 @@ from __future__ import annotations
 from proxyctl.catalog.additions import NO_ADDITIONS, Additions
 from proxyctl.catalog.model import (
     MAX_INT,
-    REFERENCE,
     AdminModule,
     Column,
     Kind,
@@ -17,14 +16,12 @@ from proxyctl.catalog.model import (
     Role,
     Table,
     Value,
-    Version,
-    known_version,
     layout_of,
-    parse_version,
 )
 from proxyctl.catalog.mysql_tables import MYSQL_TABLES
 from proxyctl.catalog.other_tables import OTHER_TABLES
 from proxyctl.catalog.pgsql_tables import PGSQL_TABLES
+from proxyctl.catalog.releases import REFERENCE, Version, known_version, parse_version
 
 _VARIABLE_COLUMNS = (
     Column("variable_name", "VARCHAR", notnull=True),

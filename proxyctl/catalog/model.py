@@ -9,7 +9,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+
+from proxyctl.catalog.releases import REFERENCE, Version, parse_version
 
 Value = int | float | str | None
 """One field as ProxySQL stores it. None is SQL NULL and nothing else; text that is not UTF-8 holds
@@ -19,50 +20,6 @@ its bytes as surrogate escapes."""
 MAX_INT = 2_147_483_647
 """Largest integer in a column or variable. ProxySQL reads 32 bits: of 3000000000 it makes a
 negative number, the row vanishes at RUNTIME, or the process aborts. Source: ProxySQL 2.7.1, run."""
-
-
-class Version(NamedTuple):
-    """A ProxySQL version, as far as it orders features."""
-
-    major: int
-    minor: int
-    patch: int
-
-    def __str__(self) -> str:
-        return f"{self.major}.{self.minor}.{self.patch}"
-
-
-@lru_cache(maxsize=256)
-def parse_version(text: str) -> Version:
-    """Return the version in `text`, leniently: `2.7.1-16-g2726c27` and `3.0.0-alpha` are fine.
-
-    Raises: ValueError when it does not begin with three numbers.
-    """
-    match = re.match(r"\D{0,2}(\d+)\.(\d+)\.(\d+)", text)
-    if match is None:
-        raise ValueError(f"not a ProxySQL version: {text!r}; write it like 2.7.1")
-    return Version(int(match[1]), int(match[2]), int(match[3]))
-
-
-OLDEST = Version(2, 0, 1)
-REFERENCE = Version(2, 7, 1)
-"""The version assumed where no instance is asked."""
-
-_DESCRIBED = {*((2, minor) for minor in range(8)), (3, 0)}
-
-
-def known_version(text: str) -> Version:
-    """Return the version in `text`, which somebody wrote.
-
-    Raises: ValueError when it is none, or one that the catalogue does not describe.
-    """
-    version = parse_version(text)
-    if not re.fullmatch(r"v?\d+\.\d+\.\d{1,3}([-+._][-+.\w]*)?", text, re.ASCII):
-        raise ValueError(f"not a ProxySQL version such as {REFERENCE}: {text!r}")
-    if version[:2] not in _DESCRIBED or version < OLDEST:
-        known = f"known are {OLDEST} to 2.7 and the tables of 3.0"
-        raise ValueError(f"the catalogue does not know ProxySQL {version}; {known}")
-    return version
 
 
 class Kind(StrEnum):

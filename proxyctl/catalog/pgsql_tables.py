@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxyctl.catalog.model import Column, Table, Version, layout_of
+from proxyctl.catalog.model import Column, Table, layout_of
 from proxyctl.catalog.mysql_tables import MYSQL_TABLES
+from proxyctl.catalog.releases import Version
 
 SINCE = "3.0.0-alpha"
 

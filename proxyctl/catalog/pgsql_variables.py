@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from proxyctl.catalog.model import parse_version
 from proxyctl.catalog.pgsql_tables import SINCE
+from proxyctl.catalog.releases import parse_version
 from proxyctl.catalog.variable_model import BOOL, INT, TEXT, Variable
 
 _WITHOUT = frozenset(

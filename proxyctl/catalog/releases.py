@@ -1,18 +1,74 @@
-"""The releases from which on ProxySQL behaves otherwise: each fact once, with its source.
+"""Releases of ProxySQL: how they are named and ordered, and from which on it behaves otherwise.
 
-Every constant is the first release that has the behaviour, so `version >= PURGES_DIGESTS` asks for
-it. What tables, columns and variables there are stands with them, as `since` and `until`.
+Each of the latter stands here once, with its source, as the first release that has the behaviour:
+`version >= PURGES_DIGESTS` asks for it. What tables, columns and variables there are stands with
+them, as `since` and `until`.
 """
 
 from __future__ import annotations
 
-from proxyctl.catalog.model import Version
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Version(NamedTuple):
+    """A ProxySQL version, as far as it orders features."""
+
+    major: int
+    minor: int
+    patch: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+OLDEST = Version(2, 0, 1)
 
 NEWEST_PROVEN = Version(3, 0, 3)
 """The newest release on which proxyctl was run."""
 
+REFERENCE = NEWEST_PROVEN
+"""The release assumed where no instance, option or file names one."""
+
 NEWEST_KNOWN = Version(3, 0, 12)
 """The newest release that the catalogue describes."""
+
+TIERS = {(3, 1): "innovative", (4, 0): "AI"}
+"""Other tiers of the 3.0 line; equal third numbers mean equal source. Source: release notes."""
+
+_DESCRIBED = {*((2, minor) for minor in range(8)), NEWEST_KNOWN[:2]}
+
+
+@lru_cache(maxsize=256)
+def parse_version(text: str) -> Version:
+    """Return the version in `text`, leniently: `2.7.1-16-g2726c27` and `3.0.0-alpha` are fine.
+
+    Raises: ValueError when it does not begin with three numbers.
+    """
+    match = re.match(r"\D{0,2}(\d+)\.(\d+)\.(\d+)", text)
+    if match is None:
+        raise ValueError(f"not a ProxySQL version: {text!r}; write it like {REFERENCE}")
+    return Version(int(match[1]), int(match[2]), int(match[3]))
+
+
+def known_version(text: str) -> Version:
+    """Return the version in `text`, which somebody wrote.
+
+    Raises: ValueError when it is none, or one that the catalogue does not describe.
+    """
+    version = parse_version(text)
+    if not re.fullmatch(r"v?\d+\.\d+\.\d{1,3}([-+._][-+.\w]*)?", text, re.ASCII):
+        raise ValueError(f"not a ProxySQL version such as {REFERENCE}: {text!r}")
+    if version[:2] not in _DESCRIBED or not OLDEST <= version <= NEWEST_KNOWN:
+        tier = TIERS.get(version[:2])
+        subject = f"ProxySQL {version}" + (f" ({tier} tier)" if tier else "")
+        known = f"known are {OLDEST} to 2.7 and 3.0.0 to {NEWEST_KNOWN}"
+        raise ValueError(f"the catalogue does not know {subject}; {known}")
+    return version
+
+
+# Behaviour ---------------------------------------------------------------------------------------
 
 WIDE_GROUPING_LIMITS = Version(3, 0, 1)
 """From here on `mysql-query_digests_grouping_limit` and `_groups_grouping_limit` are no signed

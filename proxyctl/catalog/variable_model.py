@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from proxyctl.catalog.model import Version, parse_version
+from proxyctl.catalog.releases import Version, parse_version
 
 
 class VariableKind(StrEnum):

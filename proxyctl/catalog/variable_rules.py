@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation
-from proxyctl.catalog.model import MAX_INT, REFERENCE, Version
+from proxyctl.catalog.model import MAX_INT
+from proxyctl.catalog.releases import REFERENCE, WIDE_GROUPING_LIMITS, Version
 from proxyctl.catalog.variables import (
     CHOICES,
     NEVER_EMPTY,
@@ -91,7 +92,7 @@ _SIGNED_BYTES = frozenset(
 )
 
 
-def number_complaint(name: str, number: int) -> Complaint | None:
+def number_complaint(name: str, number: int, version: Version) -> Complaint | None:
     """Return why a number within its bounds must not be given to an integer variable, or None."""
     if name == CAPABILITIES and not number & _LOGIN_CAPABILITY:
         # CLIENT_SECURE_CONNECTION. Measured: 15 to 20 of 20 admin logins fail without it.
@@ -99,11 +100,11 @@ def number_complaint(name: str, number: int) -> Complaint | None:
             "without the capability 32768 logins fail, those of administrators too",
             "add 32768; the default is 569867",
         )
-    if name in _SIGNED_BYTES and number & 0x80:
+    if name in _SIGNED_BYTES and number & 0x80 and version < WIDE_GROUPING_LIMITS:
         # Measured: with 200, `SELECT f(1,a)` ends the process.
         return Complaint(
-            f"ProxySQL keeps it in one signed byte and reads {number} as a negative number: a query"
-            " with a list can end the process",
+            f"ProxySQL {version} keeps it in one signed byte and reads {number} as a negative"
+            " number: a query with a list can end the process",
             "take at most 127",
         )
     shown = taken(name, str(number))

@@ -12,6 +12,7 @@ from proxyctl.catalog.secret_names import names_a_secret
 from proxyctl.catalog.variable_model import BOOL, INT, TEXT, Variable, VariableKind
 
 __all__ = [
+    "ALWAYS_OFF",
     "CHOICES",
     "MEMBERS_OWN",
     "NEVER_EMPTY",
@@ -49,6 +50,10 @@ MEMBERS_OWN = frozenset(
 
 READ_ONLY = frozenset({"admin-version"})
 """Never compared and never written."""
+
+ALWAYS_OFF = frozenset({"mysql-passthrough_auth_enabled"})
+"""Set back to false at every LOAD of the stable tier: `true` would differ for ever. Source:
+lib/MySQL_Thread.cpp after 3.0.11."""
 
 READ_ONLY_SWITCH = "admin-read_only"
 """While it is true at RUNTIME, the admin interface refuses every SQL that writes."""

@@ -313,14 +313,14 @@ def subject_of(
     files: FileOptions,
     connection: ConnectionOptions,
     *,
-    version: Version,
+    version: Version | None,
     tables: Iterable[str] | None = None,
     layer: Layer = Layer.RUNTIME,
 ) -> Subject:
     """Return the configuration of the instance or of the files; dead rules are no mistake.
 
-    `version`: the ProxySQL that the files are for. `tables` and `layer`: what to read from an
-    instance. Raises: ConfigError, InstanceError, UsageError.
+    `version`: the ProxySQL that the files are for, as in `ParsedFiles.project`. `tables` and
+    `layer`: what to read from an instance. Raises: ConfigError, InstanceError, UsageError.
     """
     if not asks_instance(files, connection):
         from proxyctl.config.project import load_project

@@ -70,7 +70,10 @@ PeerTimeoutOption = Annotated[
 VersionOption = Annotated[
     str | None,
     typer.Option(
-        "--proxysql-version", metavar="X.Y.Z", help="Use this version's tables (default 2.7.1)."
+        "--proxysql-version",
+        metavar="X.Y.Z",
+        help="The ProxySQL that the files are for"
+        " (default: their `proxysql_version`, or else 3.0.3).",
     ),
 ]
 OnlyOption = Annotated[
@@ -100,15 +103,12 @@ NoColorOption = Annotated[
 """`add_command` adds both to every command."""
 
 
-def chosen_version(text: str | None) -> Version:
-    """Return the version that --proxysql-version names, or the reference version.
-
-    Raises: UsageError.
-    """
-    from proxyctl.catalog import REFERENCE, known_version
+def chosen_version(text: str | None) -> Version | None:
+    """Return the version that --proxysql-version names; None without it. Raises: UsageError."""
+    from proxyctl.catalog import known_version
 
     if text is None:
-        return REFERENCE
+        return None
     try:
         return known_version(text)
     except ValueError as error:

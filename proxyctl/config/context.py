@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from proxyctl.catalog import NO_ADDITIONS, NOT_MANAGED, TABLES, Additions, Layout, Version
+from proxyctl.catalog import (
+    NO_ADDITIONS,
+    NOT_MANAGED,
+    REFERENCE,
+    TABLES,
+    Additions,
+    Layout,
+    Version,
+    known_version,
+    parse_version,
+)
+from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.config.files import Fence
 from proxyctl.config.mistakes import Mistakes, described, key_text, shown
 from proxyctl.config.references import References, UnresolvedError
@@ -110,6 +122,7 @@ class Context:
 
 SPECIAL = (
     "version",
+    "proxysql_version",
     "instances",
     "variables",
     "hostgroups",
@@ -127,7 +140,7 @@ TABLE_SECTIONS = tuple(name for name, table in TABLES.items() if table.prefix is
 
 _LISTS = frozenset({"instances", "pxc_clusters", "sharding", "routing_tests", *TABLE_SECTIONS})
 
-_SCALARS = frozenset({"version", "keep_fast_routing_alive"})
+_SCALARS = frozenset({"version", "proxysql_version", "keep_fast_routing_alive"})
 
 
 @dataclass(frozen=True)
@@ -192,3 +205,36 @@ def check_version(part: Part, mistakes: Mistakes) -> None:
     """Note a version of the file format that is not known. Changes: mistakes."""
     if type(part.value) is not int or part.value != 1:
         mistakes.add(part.where(), "version", f"expected 1, got {described(part.value)}")
+
+
+def named_version(parts: Iterable[Part], mistakes: Mistakes) -> Version | None:
+    """Return the ProxySQL that the files name; None without one. Changes: mistakes.
+
+    It may be newer than the newest that the catalogue knows.
+    """
+    found: Version | None = None
+    first: Where | None = None
+    for part in parts:
+        try:
+            version = _version(part.value)
+        except ValueError as error:
+            mistakes.add(part.where(), part.name, str(error), f"write it like {REFERENCE}")
+            continue
+        if first is None:
+            found, first = version, part.where()
+        elif version != found:
+            message = f"{version} differs from {found} at {first}"
+            mistakes.add(part.where(), part.name, message, "all files are for one ProxySQL")
+    return found
+
+
+def _version(value: object) -> Version:
+    """Return a version that somebody wrote. Raises: ValueError."""
+    if not isinstance(value, str):
+        raise ValueError(f"expected a version, got {described(value)}")
+    try:
+        return known_version(value)
+    except ValueError:
+        if re.match(r"[0-9]", value) and parse_version(value) > NEWEST_KNOWN:
+            return parse_version(value)
+        raise

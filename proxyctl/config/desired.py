@@ -16,7 +16,7 @@ from proxyctl.config.checks import (
     check_rules,
     check_users,
 )
-from proxyctl.config.context import TABLE_SECTIONS, Context, Part, check_version
+from proxyctl.config.context import TABLE_SECTIONS, Context, Part, check_version, named_version
 from proxyctl.config.rows import TableRows, field_place, join
 from proxyctl.config.sections.hostgroups import Hostgroups, attribute_rows, compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
@@ -126,6 +126,7 @@ def compile_project(sections: Sections, context: Context) -> Project:
     """
     for part in sections.get("version", []):
         check_version(part, context.mistakes)
+    named_version(sections.get("proxysql_version", []), context.mistakes)
     hostgroups = compile_hostgroups(sections.get("hostgroups", []), context)
     instances = compile_instances(sections.get("instances", []), context)
     tests: tuple[RoutingTest, ...] = ()

@@ -32,6 +32,7 @@ _DESCRIPTIONS = {
     "manage": "The part of a table that these files own, and columns that count only at INSERT.",
     "guards": "What an apply refuses to do without --force.",
     "lint": "What `proxyctl lint` leaves out.",
+    "proxysql_version": "The ProxySQL that the files are for, where no instance is asked.",
     "keep_fast_routing_alive": "Add a rule where fast routing would be skipped.",
 }
 

@@ -212,6 +212,7 @@ class Lint(Model):
 
 _MODELS: dict[str, Any] = {
     "version": Literal[1],
+    "proxysql_version": Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+")],
     "instances": list[InstanceModel],
     "sharding": list[ShardingModel],
     "routing_tests": list[RoutingTestModel],

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
-from proxyctl.config.context import Context, check_version, split
+from proxyctl.catalog.releases import NEWEST_KNOWN
+from proxyctl.config.context import Context, check_version, named_version, split
 from proxyctl.config.desired import Project, compile_ignores, compile_project
 from proxyctl.config.files import ANYWHERE, Fence, Sources, read_documents
 from proxyctl.config.mistakes import Mistakes
@@ -104,9 +105,14 @@ class ParsedFiles:
         """
         return compile_hostgroups(self._sections.get("hostgroups", []), Context(REFERENCE)).names
 
+    @property
+    def version(self) -> Version | None:
+        """The ProxySQL that the files name with `proxysql_version`; None without it."""
+        return named_version(self._sections.get("proxysql_version", []), Mistakes())
+
     def project(
         self,
-        version: Version = REFERENCE,
+        version: Version | None = None,
         *,
         takes_dead_rules: bool = False,
         needs_secrets: bool = True,
@@ -114,6 +120,7 @@ class ParsedFiles:
     ) -> Project:
         """Return what the files say, in the layouts of `version`; compiled once.
 
+        `version`: by default the one that the files name, at most the newest that is known.
         `takes_dead_rules`: accept rules that ProxySQL accepts and that never work: a pattern that
         does not compile, an unreadable client_addr or digest. `needs_secrets` False: accept secrets
         that are not available, as in a pull request. `additions`: what the instance has beyond its
@@ -121,18 +128,25 @@ class ParsedFiles:
 
         Raises: ConfigError with all mistakes.
         """
-        asked = (version, takes_dead_rules, needs_secrets, additions)
+        named = self.version or REFERENCE
+        used = version or min(named, NEWEST_KNOWN)
+        asked = (used, takes_dead_rules, needs_secrets, additions)
         with self._guard:
             # Instances that are asked at the same time wait for the first one's result.
             if asked not in self._projects:
                 context = Context(
-                    version,
+                    used,
                     self._fence,
                     needs_secrets,
                     self._mistakes.copy(),
                     takes_dead_rules=takes_dead_rules,
                     additions=additions,
                 )
+                if version is None and used < named:
+                    context.warnings.append(
+                        f"proxysql_version {named} is newer than {used}, the newest that this"
+                        " proxyctl knows: the files are checked as for that one"
+                    )
                 project = compile_project(self._sections, context)
                 context.mistakes.raise_if_any()
                 self._projects[asked] = project
@@ -149,7 +163,7 @@ def _key(variables: Mapping[str, object]) -> str:
 def load_project(
     sources: Sources,
     *,
-    version: Version = REFERENCE,
+    version: Version | None = None,
     takes_dead_rules: bool = False,
     needs_secrets: bool = True,
 ) -> Project:

@@ -11,6 +11,7 @@ from typing import Any
 
 from proxyctl.catalog import TABLES, VARIABLE_TABLES, Version, layout_of, parse_version
 from proxyctl.catalog.charsets import charset_of, default_collation, fits
+from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variable_rules import (
     CHARSET,
@@ -22,6 +23,7 @@ from proxyctl.catalog.variable_rules import (
     number_complaint,
 )
 from proxyctl.catalog.variables import (
+    ALWAYS_OFF,
     READ_ONLY,
     VARIABLES,
     Variable,
@@ -183,7 +185,7 @@ class _Compiler:
             self._add(message, of_key=True)
             return False
         hint = self._context.mistakes.did_you_mean(self._name, VARIABLES)
-        if self._is_newer_than_catalogue():
+        if self._version > NEWEST_KNOWN:
             where = self._part.where(self._name, of_key=True)
             tail = f" ({hint})" if hint else ""
             self._context.warnings.append(
@@ -192,11 +194,6 @@ class _Compiler:
             return True
         self._add("ProxySQL has no such variable, and would silently drop it", hint, of_key=True)
         return False
-
-    def _is_newer_than_catalogue(self) -> bool:
-        from proxyctl.catalog import REFERENCE
-
-        return self._version > REFERENCE
 
     def _expected(self, words: str, value: object, hint: str | None = None) -> None:
         got = described(value, is_secret=is_secret_variable(self._name))
@@ -211,6 +208,9 @@ class _Compiler:
         diffs = DIFFS_BY_CHECKSUM.get(self._name)
         if diffs is not None and value in (0, False):
             self._add(f"with it off ProxySQL takes {diffs} for 0", f"write {diffs}: 0 instead")
+            return None
+        if self._name in ALWAYS_OFF and value in (1, True):
+            self._add("ProxySQL sets it back to false at every LOAD", "remove it")
             return None
         if isinstance(value, int) and value in (0, 1):
             return "true" if value else "false"
@@ -232,7 +232,7 @@ class _Compiler:
         if not low <= value <= high:
             self._expected(words, value, _HINTS.get(self._name))
             return None
-        found = number_complaint(self._name, value)
+        found = number_complaint(self._name, value, self._version)
         if found is not None:
             self._add(found.message, found.hint)
             return None
@@ -266,7 +266,7 @@ class _Compiler:
         if found is None:
             same = canonical(self._name, text)
             return Secret(same) if isinstance(text, Secret) else same
-        if found.choices and self._is_newer_than_catalogue():
+        if found.choices and self._version > NEWEST_KNOWN:
             where = self._part.where(self._name)
             warning = f"{where}: {self._name}: {found.message}; this one may know more than we do"
             self._context.warnings.append(warning)

@@ -10,8 +10,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from proxyctl.catalog import REFERENCE, TABLES, Column, Layout, Value, Version, layout_of
-from proxyctl.catalog.releases import CNF_BINDS_VALUES
+from proxyctl.catalog import (
+    REFERENCE,
+    TABLES,
+    Column,
+    Layout,
+    Value,
+    Version,
+    layout_of,
+    parse_version,
+)
+from proxyctl.catalog.releases import CNF_BINDS_VALUES, CNF_DECIMAL_NUMBERS
 from proxyctl.catalog.variable_rules import NO_VALUE, canonical, taken
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES, VariableKind, is_secret_variable
 from proxyctl.errors import ConfigError, Mistake
@@ -37,6 +46,7 @@ class CnfContent:
     Shape: `tables` by catalogue name, only those with a row. `places`: file and line of a row by
     its table and key, of a variable by "variables" and its name. `left_out`: rows of `tables` that
     are not to be taken over, with the reason. `stays`: keys that every start reads from the .cnf.
+    `version`: that of the ProxySQL it is for, where one is named.
     """
 
     tables: dict[str, tuple[Layout, list[Row]]] = field(default_factory=dict)
@@ -45,25 +55,43 @@ class CnfContent:
     places: dict[tuple[str, Key], str] = field(default_factory=dict)
     left_out: dict[str, dict[Key, str]] = field(default_factory=dict)
     stays: list[str] = field(default_factory=list)
+    version: Version | None = None
 
 
 def read_cnf(
     text: str,
     path: str,
     *,
-    version: Version = REFERENCE,
+    version: Version | None = None,
     include: Include | None = None,
 ) -> CnfContent:
     """Return what ProxySQL makes of the file. Bytes that are not UTF-8 come as surrogate escapes.
 
-    Passwords stand in the result as they stand in the file, and in no note and no error. `include`
-    gives the text of a file that @include names.
+    Passwords stand in the result as they stand in the file, and in no note and no error. `version`
+    is that of the ProxySQL that reads the file; by default the one that wrote it, if the file says
+    so. `include` gives the text of a file that @include names.
     Raises: ConfigError for a file with which ProxySQL does not start.
     """
-    reader = _Reader(version)
-    for name, setting in (parse(text, path, include).members or {}).items():
+    is_new = version is None or version >= CNF_DECIMAL_NUMBERS
+    root = parse(text, path, include, has_decimal_zeros=is_new)
+    named = version or _writer(root)
+    if is_new and (named or REFERENCE) < CNF_DECIMAL_NUMBERS:
+        root = parse(text, path, include)
+    reader = _Reader(named or REFERENCE)
+    reader.found.version = named
+    for name, setting in (root.members or {}).items():
         reader.read(name, setting)
     return reader.found
+
+
+def _writer(root: Setting) -> Version | None:
+    """Return the version that SAVE CONFIG TO FILE put among the admin variables; None without."""
+    variables = (root.members or {}).get("admin_variables")
+    found = (variables.members or {}).get("version") if variables else None
+    try:
+        return None if found is None else parse_version(str(found.value))
+    except ValueError:
+        return None
 
 
 def _line(place: Place) -> str:

@@ -138,6 +138,7 @@ def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_al
     return write_document(
         sections,
         dict(sorted(_variables(exported).items())),
+        version=exported.version if exported.is_for_version else None,
         header=list(header),
         remarks=remarks,
         keeps_fast_routing_alive=keeps_alive,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from proxyctl.catalog import Version
+from proxyctl.catalog import REFERENCE, Version
 from proxyctl.catalog.charsets import charset_of, default_collation
 from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION
@@ -50,15 +50,20 @@ class Imported:
 
 
 def import_cnf(
-    text: str, path: str, *, version: Version, secrets: str, include: Include | None = None
+    text: str, path: str, *, version: Version | None, secrets: str, include: Include | None = None
 ) -> Imported:
     """Return what a file becomes, with a warning for everything that is left out or changed.
 
-    `secrets`: how passwords are written: `hash`, `omit` or `clear`. Raises: ConfigError for a file
-    with which ProxySQL does not start.
+    `version`: by default the one that the file names. `secrets`: how passwords are written: `hash`,
+    `omit` or `clear`. Raises: ConfigError for a file with which ProxySQL does not start.
     """
     found = read_cnf(text, path, version=version, include=include)
-    exported = Exported(version, warnings=found.notes, places=found.places)
+    exported = Exported(
+        found.version or REFERENCE,
+        warnings=found.notes,
+        places=found.places,
+        is_for_version=found.version is not None,
+    )
     for name, (layout, rows) in found.tables.items():
         exported.layouts[name] = layout
         exported.tables[name] = with_secrets(exported, layout, rows, secrets)

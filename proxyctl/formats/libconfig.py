@@ -1,8 +1,8 @@
 """The text of a libconfig file -> values that know their lines.
 
-Source: libconfig 1.7.3 inside ProxySQL 2.7.1, run. What differs from other readers: unknown escapes
-stay as they are, `010` is 8, a number beyond 32 bits is another type, the same key twice is an
-error, a list may have empty places.
+Source: libconfig 1.7.3 inside ProxySQL 2.7.1 and 1.8.1 inside 3.0.3, run. What differs from other
+readers: unknown escapes stay as they are, a number beyond 32 bits is another type, the same key
+twice is an error, a list may have empty places. To 1.7 `010` is 8, and `33L` is beyond 32 bits.
 """
 
 from __future__ import annotations
@@ -62,12 +62,16 @@ class Setting:
         return tuple(self.members.values()) if self.members is not None else self.items
 
 
-def parse(text: str, path: str, include: Include | None = None) -> Setting:
+def parse(
+    text: str, path: str, include: Include | None = None, *, has_decimal_zeros: bool = False
+) -> Setting:
     """Return the file as one group.
 
+    `has_decimal_zeros`: read numbers as libconfig 1.8 does: `010` is 10, `33L` is 33, and there
+    are `0o17` and `0b101`.
     Raises: ConfigError with the place of the first mistake, where libconfig stops as well.
     """
-    return _Parser(_Tokenizer(include).tokens(text, path), path).file()
+    return _Parser(_Tokenizer(include, has_decimal_zeros).tokens(text, path), path).file()
 
 
 def _fail(place: Place, message: str, hint: str | None = None) -> NoReturn:
@@ -86,32 +90,43 @@ class _Token(NamedTuple):
     value: Scalar = ""
 
 
-_TOKEN = re.compile(
-    r"""(?P<skip>[ \t\r\f\n]+|\#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)
+def _token_pattern(whole_numbers: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"""(?P<skip>[ \t\r\f\n]+|\#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)
     |(?P<include>@include[ \t]+"[^"\n]*")
     |(?P<float>[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+)
-    |(?P<hex>0[xX][0-9A-Fa-f]{1,16}L{0,2})
-    |(?P<octal>[-+]?0[0-7]{0,21}L{0,2})
-    |(?P<integer>[-+]?[1-9][0-9]{0,18}L{0,2})
+    |(?P<hex>0[xX][0-9A-Fa-f]{{1,16}}L{{0,2}})
+    |{whole_numbers}
     |(?P<name>[A-Za-z*][-A-Za-z0-9_*]*)
     |(?P<text>"(?:[^"\\]|\\.)*")
-    |(?P<mark>[{}()\[\],;=:])""",
-    re.VERBOSE | re.DOTALL,
+    |(?P<mark>[{{}}()\[\],;=:])""",
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+_TOKEN = _token_pattern(
+    r"(?P<octal>[-+]?0[0-7]{0,21}L{0,2})|(?P<integer>[-+]?[1-9][0-9]{0,18}L{0,2})"
+)
+_TOKEN_OF_1_8 = _token_pattern(
+    r"(?P<octal>0[oOqQ][0-7]{1,21}L{0,2})|(?P<binary>0[bB][01]{1,64}L{0,2})"
+    r"|(?P<integer>[-+]?0*[0-9]{1,19}L{0,2})"
 )
 
 _LONE_INCLUDE = "@include stands alone on its line, with the file in double quotes"
 
 
 class _Tokenizer:
-    def __init__(self, include: Include | None) -> None:
+    def __init__(self, include: Include | None, has_decimal_zeros: bool) -> None:
         self._include = include
         self._included = 0
+        self._pattern = _TOKEN_OF_1_8 if has_decimal_zeros else _TOKEN
+        self._number = _number_of_1_8 if has_decimal_zeros else _number
 
     def tokens(self, text: str, path: str) -> Iterator[_Token]:
         """Yield the tokens of a text and of the files that it includes. Changes: self."""
         position, line, start = 0, 1, 0
         while position < len(text):
-            found = _TOKEN.match(text, position)
+            found = self._pattern.match(text, position)
             place = (path, line, position - start + 1)
             if found is None:
                 _fail_at(text, position, place)
@@ -120,12 +135,28 @@ class _Tokenizer:
                     _fail(place, _LONE_INCLUDE)
                 yield from self._tokens_of_file(found[0].split('"')[1], place)
             elif found.lastgroup != "skip":
-                yield _token(str(found.lastgroup), found[0], place)
+                yield self._token(str(found.lastgroup), found[0], place)
             breaks = found[0].count("\n")
             if breaks:
                 line += breaks
                 start = position + found[0].rindex("\n") + 1
             position = found.end()
+
+    def _token(self, group: str, text: str, place: Place) -> _Token:
+        match group:
+            case "mark":
+                return _Token(text, place)
+            case "name" if text.lower() in ("true", "false"):
+                return _Token(Type.BOOL, place, text.lower() == "true")
+            case "name":
+                return _Token("name", place, text)
+            case "text":
+                # A NUL ends the text for ProxySQL, which is written in C.
+                return _Token(Type.TEXT, place, _ESCAPE.sub(_byte, text[1:-1]).partition("\0")[0])
+            case "float":
+                return _Token(Type.FLOAT, place, float(text))
+        kind, number = self._number(group, text)
+        return _Token(kind, place, number)
 
     def _tokens_of_file(self, name: str, place: Place) -> Iterator[_Token]:
         if self._include is None:
@@ -156,26 +187,25 @@ def _fail_at(text: str, position: int, place: Place) -> NoReturn:
     _fail(place, what, "write text in double quotes")
 
 
-def _token(group: str, text: str, place: Place) -> _Token:
-    match group:
-        case "mark":
-            return _Token(text, place)
-        case "name" if text.lower() in ("true", "false"):
-            return _Token(Type.BOOL, place, text.lower() == "true")
-        case "name":
-            return _Token("name", place, text)
-        case "text":
-            # A NUL ends the text for ProxySQL, which is written in C.
-            return _Token(Type.TEXT, place, _ESCAPE.sub(_byte, text[1:-1]).partition("\0")[0])
-        case "float":
-            return _Token(Type.FLOAT, place, float(text))
+def _number(group: str, text: str) -> tuple[Type, int]:
+    """Return a whole number and its type as libconfig 1.7 reads it."""
     digits = text.rstrip("L")
     number = int(digits, _BASES[group])
     is_long = digits != text or not -(1 << 31) <= number < 1 << 31
-    return _Token(Type.LONG if is_long else Type.INT, place, number)
+    return Type.LONG if is_long else Type.INT, number
 
 
-_BASES = {"hex": 16, "octal": 8, "integer": 10}
+def _number_of_1_8(group: str, text: str) -> tuple[Type, int]:
+    """Return a whole number and its type as libconfig 1.8 reads it: an L does not count."""
+    base = _BASES[group]
+    digits = text.rstrip("L")
+    number = int(digits if base == 10 else digits[2:], base)
+    if base != 10 and number < 1 << 32:
+        number -= (number >> 31) << 32
+    return Type.INT if -(1 << 31) <= number < 1 << 31 else Type.LONG, number
+
+
+_BASES = {"hex": 16, "octal": 8, "integer": 10, "binary": 2}
 
 _ESCAPE = re.compile(r'\\(?:([nrtf\\"])|[xX]([0-9A-Fa-f]{2}))')
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NoReturn
 
-from proxyctl.catalog import Column, Kind, Layout, Value
+from proxyctl.catalog import Column, Kind, Layout, Value, Version
 from proxyctl.catalog.variables import VARIABLES, VariableKind
 from proxyctl.state.row import KEEP, REFERENCES, DesiredRow, DesiredTable, Glob, Span, Term
 from proxyctl.text import CONTROL
@@ -46,6 +46,7 @@ def write_document(
     tables: Mapping[str, Section],
     variables: Mapping[str, VariableField],
     *,
+    version: Version | None = None,
     header: Sequence[str] = (),
     remarks: Mapping[str, Sequence[str]] | None = None,
     keeps_fast_routing_alive: bool = True,
@@ -53,12 +54,15 @@ def write_document(
     """Return a whole file.
 
     Shape: `tables` by catalogue name, in the order to write; a table without rows is written as an
-    empty list, since an absent section would be unmanaged. `header` and `remarks` (by section, also
-    one that is not written) are lines of comment without the `#`.
+    empty list, since an absent section would be unmanaged. `version`: the ProxySQL it is for.
+    `header` and `remarks` (by section, also one that is not written) are lines of comment without
+    the `#`.
     """
     remarks = remarks or {}
     lines = [_comment(line) for line in header]
     lines += ["version: 1"]
+    if version is not None:
+        lines += [f"proxysql_version: {version}"]
     if not keeps_fast_routing_alive:
         lines += ["", "# ProxySQL skips its fast routing: the last active rule has apply 1."]
         lines += ["keep_fast_routing_alive: false"]

@@ -31,7 +31,8 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     """
     layouts = read_layouts(client)
     facts = read_facts(client)
-    exported = Exported(client.version, layouts, read_additions(client, layouts))
+    additions = read_additions(client, layouts)
+    exported = Exported(client.version, layouts, additions, is_for_version=True)
     tables = read_tables(client, layouts.values())
     families: tuple[Family, ...] = ()
     if facts.monitor_enabled:

@@ -1,6 +1,6 @@
 import pytest
 
-from proxyctl.catalog import REFERENCE, Version
+from proxyctl.catalog import REFERENCE, Version, parse_version
 from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION
 from proxyctl.catalog.variables import CHOICES, NEVER_EMPTY, STEPS, VARIABLES, VariableKind
 from proxyctl.errors import ConfigError
@@ -81,7 +81,10 @@ def test_the_tables_of_this_module_name_variables_that_exist():
             "makes ProxySQL change this to 'utf16'",
         ),
         ("mysql-thread: 8", "ProxySQL has no such variable, and would silently drop it"),
-        ("pgsql-threads: 8", "has no table pgsql_variables; it came with 3.0.0"),
+        (
+            "mysql-passthrough_auth_enabled: true",
+            "ProxySQL 3.0.3 has no such variable, and would drop it; it came with 3.0.10",
+        ),
     ],
 )
 def test_values_that_proxysql_would_not_take(tmp_path, given, said):
@@ -89,8 +92,32 @@ def test_values_that_proxysql_would_not_take(tmp_path, given, said):
     assert found.endswith(said)
 
 
+@pytest.mark.parametrize(
+    ("version", "given", "said"),
+    [
+        ("2.7.1", "pgsql-threads: 8", "has no table pgsql_variables; it came with 3.0.0"),
+        ("2.7.1", "mysql-query_digests_grouping_limit: 200", "a query with a list can end"),
+        ("2.7.1", "mysql-query_digests_groups_grouping_limit: 200", "a query with a list can end"),
+        ("3.0.3", "pgsql-default_charset: UTF8", "it was last in 3.0.0"),
+        ("3.0.3", "pgsql-default_collation_connection: x", "it was last in 3.0.0"),
+        ("3.0.3", "pgsql-server_capabilities: 569867", "it was last in 3.0.0"),
+        ("3.0.12", "mysql-passthrough_auth_enabled: true", "sets it back to false at every LOAD"),
+    ],
+)
+def test_what_one_version_does_not_take(tmp_path, version, given, said):
+    (found,) = mistakes(tmp_path, f"variables: {{{given}}}", version=parse_version(version))
+    assert said in found
+
+
+def test_grouping_limits_beyond_a_signed_byte_are_taken_from_3_0_on(tmp_path):
+    given = {f"mysql-query_digests_{name}grouping_limit": "200" for name in ("", "groups_")}
+    listed = ", ".join(f"{name}: {number}" for name, number in given.items())
+    text = f"variables: {{{listed}, mysql-passthrough_auth_enabled: false}}"
+    assert texts(tmp_path, text, version=Version(3, 0, 12)).items() >= given.items()
+
+
 def test_a_variable_newer_than_the_catalogue_is_taken(tmp_path):
-    newer = Version(2, 9, 0)
+    newer = Version(3, 0, 99)
     project = load(tmp_path, "variables: {mysql-brand_new: 8, mysql-thread: on_}", version=newer)
     assert len(project.desired.warnings) == 2
     assert "did you mean 'mysql-threads'?" in project.desired.warnings[1]
@@ -114,7 +141,7 @@ def test_before_there_was_a_collation_the_character_set_stands_alone(tmp_path):
 
 def test_a_newer_proxysql_may_know_more_collations(tmp_path):
     text = f"variables: {{{CHARSET}: utf8mb4, {COLLATION}: utf8mb4_new_ci}}"
-    project = load(tmp_path, text, version=Version(2, 9, 0))
+    project = load(tmp_path, text, version=Version(3, 0, 99))
     rows = project.desired.tables["mysql_variables"].rows
     assert [row[1] for row in rows.values()] == ["utf8mb4", "utf8mb4_new_ci"]
     assert "may know more" in project.desired.warnings[0]

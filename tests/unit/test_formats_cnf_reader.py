@@ -12,7 +12,7 @@ RULES = "mysql_query_rules"
 
 
 def read(text: str) -> CnfContent:
-    return read_cnf(text, "p.cnf")
+    return read_cnf(text, "p.cnf", version=Version(2, 7, 1))
 
 
 def rows_of(imported: CnfContent, table: str) -> list[dict[str, Value]]:
@@ -239,6 +239,32 @@ def test_sections_that_an_older_version_lacks() -> None:
         " or a newer one imports it"
     )
     assert len(found.notes) == 5
+
+
+def test_numbers_are_read_as_the_version_reads_them() -> None:
+    text = 'mysql_servers = ( { address = "a"; hostgroup = 010; port = 33L } )'
+    older, newer = read(text), read_cnf(text, "p.cnf", version=Version(3, 0, 3))
+    assert rows_of(older, "mysql_servers") == [{"hostgroup_id": 8, "hostname": "a"}]
+    assert rows_of(newer, "mysql_servers") == [{"hostgroup_id": 10, "hostname": "a", "port": 33}]
+    assert (len(older.notes), newer.notes) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("version", "hostgroup", "named"),
+    [
+        ("2.7.1-0-g2726c27", 8, Version(2, 7, 1)),
+        ("3.0.3-0-gb0f85dd", 10, Version(3, 0, 3)),
+        ("2.7", 10, None),
+    ],
+)
+def test_a_saved_file_names_its_version(version: str, hostgroup: int, named: object) -> None:
+    text = (
+        f'admin_variables = {{ version = "{version}" }}\n'
+        'mysql_servers = ( { address = "a"; hostgroup = 010 } )'
+    )
+    found = read_cnf(text, "p.cnf")
+    assert found.version == named
+    assert rows_of(found, "mysql_servers")[0]["hostgroup_id"] == hostgroup
 
 
 def test_a_prefix_in_a_group_is_taken_away_by_newer_versions() -> None:

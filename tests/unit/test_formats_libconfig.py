@@ -96,6 +96,39 @@ def test_types_of_numbers(text: str, kind: Type) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("010", Type.INT, 10),
+        ("-010", Type.INT, -10),
+        ("09", Type.INT, 9),
+        ("00", Type.INT, 0),
+        ("+7", Type.INT, 7),
+        ("33L", Type.INT, 33),
+        ("33LL", Type.INT, 33),
+        ("0x10L", Type.INT, 16),
+        ("0o17", Type.INT, 15),
+        ("0Q17", Type.INT, 15),
+        ("0b101", Type.INT, 5),
+        ("0xFFFFFFFF", Type.INT, -1),
+        ("0xFFFFFFFFF", Type.LONG, 0xFFFFFFFFF),
+        ("3000000000", Type.LONG, 3000000000),
+        ("3000000000L", Type.LONG, 3000000000),
+    ],
+)
+def test_numbers_of_libconfig_1_8(text: str, kind: Type, expected: int) -> None:
+    """Each of them was in the .cnf of a ProxySQL 3.0.3, as a port, a weight and a variable."""
+    members = parse(f"x={text}", "p.cnf", has_decimal_zeros=True).members
+    assert members is not None
+    assert (members["x"].type, members["x"].value) == (kind, expected)
+
+
+@pytest.mark.parametrize("text", ["0b2", "0o8", "1_000"])
+def test_what_is_no_number_to_libconfig_1_8(text: str) -> None:
+    with pytest.raises(ConfigError):
+        parse(f"x={text};", "p.cnf", has_decimal_zeros=True)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("x = ", "p.cnf:1:3: the file ends too early"),

@@ -68,6 +68,7 @@ _ROWS: dict[str, tuple[str, ...]] = {
     ),
     "proxysql_servers": (),
     "pgsql_servers": ("hostgroup_id: 70, hostname: pg1",),
+    "pgsql_servers_ssl_params": ("hostname: pg1, username: app, ssl_ca: /etc/ca.pem",),
     "pgsql_replication_hostgroups": ("writer_hostgroup: 70, reader_hostgroup: 71",),
     "pgsql_hostgroup_attributes": ("hostgroup_id: 71, multiplex: false",),
     "pgsql_users": ("username: app, password: {env: APP_PASSWORD}, default_hostgroup: 70",),

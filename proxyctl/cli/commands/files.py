@@ -106,12 +106,14 @@ def render(
     out: OutOption = None,
 ) -> int:
     """Write the rows that the files compile to."""
-    from proxyctl.config.project import load_project
+    from proxyctl.config.project import ParsedFiles
     from proxyctl.formats.exported import exported_text
 
     check_secrets(secrets, out)
-    project = load_project(files.sources(), version=chosen_version(proxysql_version))
+    version, parsed = chosen_version(proxysql_version), ParsedFiles(files.sources())
+    project = parsed.project(version)
     exported = project.exported(secrets.value)
+    exported.is_for_version = (version or parsed.version) is not None
     written = exported_text(exported, format.value, secrets.value, owned=project.desired.tables)
     emit(exported, written, secrets, out)
     return ExitCode.DONE
@@ -137,7 +139,6 @@ def export(
     out: OutOption = None,
 ) -> int:
     """Write the configuration of an instance as files."""
-    from proxyctl.catalog import REFERENCE
     from proxyctl.cli.connect import connected  # validate does without it
     from proxyctl.config.project import mistakes_in
     from proxyctl.formats.exported import exported_text
@@ -147,8 +148,6 @@ def export(
     with connected(files, connection) as client:
         exported = export_layer(client, Layer(layer.value), secrets.value)
         header = [f"{layer.value.upper()} of {client.address}, ProxySQL {client.version_text}"]
-    if exported.version[:2] != REFERENCE[:2]:
-        header.append(f"check it with: proxyctl validate --proxysql-version {exported.version}")
     text = exported_text(
         exported,
         format.value,

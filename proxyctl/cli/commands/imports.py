@@ -119,8 +119,9 @@ def import_(
         exported = imported.exported
     else:
         exported = _users(str(users_from), backends.account(), version, default_hostgroup)
+        exported.is_for_version = version is not None
     text = exported_text(
-        exported, "yaml", secrets.value, check=lambda text: mistakes_in(text, version)
+        exported, "yaml", secrets.value, check=lambda text: mistakes_in(text, exported.version)
     )
     emit(exported, text, secrets, out)
     if imported is not None:
@@ -128,7 +129,9 @@ def import_(
     return ExitCode.DONE
 
 
-def _imported(cnf: str, version: Version, secrets: Secrets, *, restrict_paths: bool) -> Imported:
+def _imported(
+    cnf: str, version: Version | None, secrets: Secrets, *, restrict_paths: bool
+) -> Imported:
     """Return what a proxysql.cnf becomes. Raises: ProxyctlError where it cannot be read."""
     from proxyctl.config.files import MAX_FILE, Fence, UnreadableError, exposure, read_bytes
     from proxyctl.formats.imported import import_cnf
@@ -158,9 +161,10 @@ def _imported(cnf: str, version: Version, secrets: Secrets, *, restrict_paths: b
 
 
 def _users(
-    server: str, account: Account | None, version: Version, default_hostgroup: int
+    server: str, account: Account | None, version: Version | None, default_hostgroup: int
 ) -> Exported:
     """Return the users of a server. Raises: UsageError, InstanceError."""
+    from proxyctl.catalog import REFERENCE
     from proxyctl.formats.imported import leave_out_administrators
     from proxyctl.instance.backend_accounts import exported_users
     from proxyctl.nodes.discover import members_in
@@ -168,6 +172,8 @@ def _users(
     if account is None:
         raise UsageError("--users-from needs --backend-user: an account that reads mysql.user")
     node = next(iter(members_in(server)), (server, 3306))
-    exported = exported_users(node, account, version=version, default_hostgroup=default_hostgroup)
+    exported = exported_users(
+        node, account, version=version or REFERENCE, default_hostgroup=default_hostgroup
+    )
     leave_out_administrators(exported, {})
     return exported

@@ -146,7 +146,7 @@ def _found(
     files: FileOptions,
     connection: ConnectionOptions,
     layer: Layer,
-    version: Version,
+    version: Version | None,
     backend_versions: Sequence[str],
 ) -> _Found:
     from proxyctl.config.project import load_project

@@ -1,14 +1,14 @@
 """What a user reads about wrong files: one folder a case, found by listing this folder.
 
-A case is the files of a project and `expected.txt`; `version.txt` names another ProxySQL than the
-reference. `pytest --update-golden` writes what is expected again: then read the difference.
+A case is the files of a project and `expected.txt`; `version.txt` names the ProxySQL where the
+files do not. `pytest --update-golden` writes what is expected again: then read the difference.
 """
 
 from pathlib import Path
 
 import pytest
 
-from proxyctl.catalog import REFERENCE, parse_version
+from proxyctl.catalog import parse_version
 from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 
@@ -19,7 +19,7 @@ CASES = sorted(path.name for path in HERE.iterdir() if path.is_dir() and path.na
 def said_about(case):
     """Return what is said about the files of a case, as a user reads it."""
     version_file = case / "version.txt"
-    version = parse_version(version_file.read_text()) if version_file.exists() else REFERENCE
+    version = parse_version(version_file.read_text()) if version_file.exists() else None
     try:
         project = load_project(Sources((".",)), version=version)
     except ConfigError as error:

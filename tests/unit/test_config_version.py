@@ -1,0 +1,119 @@
+"""The ProxySQL that files are for: `proxysql_version` in them, the option, or neither."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cli import Project, proxyctl
+
+NEW_TABLE = "pgsql_servers_ssl_params: [{hostname: db1}]\n"
+NEW_RULE = "mysql_query_rules: [{rule_id: 1, match_digest: '^SELECT', attributes: {}}]\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    return Project(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "said"),
+    [
+        ("", (), "ProxySQL 3.0.3 has no table pgsql_servers_ssl_params; it came with 3.0.8"),
+        ("3.0.8", (), None),
+        ("2.7.1", (), "ProxySQL 2.7.1 has no table pgsql_servers_ssl_params; it came with 3.0.8"),
+        ("2.7.1", ("--proxysql-version", "3.0.12"), None),
+        ("3.0.8", ("--proxysql-version", "3.0.7"), "ProxySQL 3.0.7 has no table"),
+    ],
+)
+@pytest.mark.parametrize("command", ["validate", "render", "lint", "explain"])
+def test_the_version_that_counts(
+    project: Project, command: str, key: str, options: tuple[str, ...], said: str | None
+) -> None:
+    project.write((f"proxysql_version: {key}\n" if key else "") + NEW_TABLE)
+    query = ("SELECT 1",) if command == "explain" else ()
+    found = proxyctl(command, *query, *options)
+    assert found.code == (1 if said else 0), found.text
+    assert (said or "") in found.text
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("2.7", "expected a version, got the decimal number 2.7"),
+        ("latest", "not a ProxySQL version: 'latest'"),
+        ("1.4.16", "the catalogue does not know ProxySQL 1.4.16"),
+        ("2.9.0", "known are 2.0.1 to 2.7 and 3.0.0 to 3.0.12"),
+    ],
+)
+def test_a_version_that_is_none(project: Project, value: str, said: str) -> None:
+    project.write(f"proxysql_version: {value}\n")
+    found = proxyctl("validate")
+    assert found.code == 1
+    assert "proxyctl.yaml:1:19: proxysql_version: " in found.text
+    assert said in found.text
+    assert found.text.endswith("fix: write it like 3.0.3\n1 mistake in the files\n")
+
+
+def test_files_of_two_versions_are_a_mistake(project: Project) -> None:
+    project.write("proxysql_version: 2.7.1\n", "a.yaml")
+    project.write("proxysql_version: 3.0.3\n", "b.yaml")
+    project.write("proxysql_version: '2.7.1-16-g2726c27'\n", "c.yaml")
+    found = proxyctl("validate", "-f", "a.yaml", "-f", "b.yaml", "-f", "c.yaml")
+    assert found.code == 1
+    assert "b.yaml:1:19: proxysql_version: 3.0.3 differs from 2.7.1 at a.yaml:1" in found.text
+    assert "c.yaml" not in found.text
+
+
+@pytest.mark.parametrize("value", ["3.0.14", "3.1.12", "4.0.10"])
+def test_files_for_a_newer_proxysql_are_checked_as_for_the_newest_known(
+    project: Project, value: str
+) -> None:
+    project.write(f"proxysql_version: {value}\n{NEW_TABLE}")
+    found = proxyctl("validate")
+    assert found.code == 0
+    assert f"proxysql_version {value} is newer than 3.0.12, the newest that" in found.text
+
+
+@pytest.mark.parametrize("given", ["3.0.13", "3.1.12", "4.0.10", "2.8.0", "x", "3"])
+def test_the_option_takes_what_the_catalogue_describes(project: Project, given: str) -> None:
+    project.write("{}\n")
+    found = proxyctl("validate", "--proxysql-version", given)
+    assert found.code == 64
+    (line,) = found.text.splitlines()
+    assert line.startswith("error: --proxysql-version: ")
+
+
+@pytest.mark.parametrize("patch", range(1, 13))
+def test_the_option_takes_every_release_of_the_3_0_line(project: Project, patch: int) -> None:
+    project.write("mysql_servers: []\n")
+    assert proxyctl("validate", "--proxysql-version", f"3.0.{patch}").code == 0
+
+
+def test_render_names_the_version_that_somebody_named(project: Project) -> None:
+    project.write(NEW_RULE)
+    assert "proxysql_version" not in proxyctl("render").text
+    named = proxyctl("render", "--proxysql-version", "2.7.1").text
+    assert "version: 1\nproxysql_version: 2.7.1\n" in named
+    project.write(named)
+    assert proxyctl("render").text == named
+
+
+@pytest.mark.parametrize(
+    ("cnf", "options", "named"),
+    [
+        ("", (), None),
+        ("", ("--proxysql-version", "2.7.1"), "2.7.1"),
+        ('admin_variables = { version = "3.0.3-0-gb0f85dd" }', (), "3.0.3"),
+        ('admin_variables = { version = "3.0.3" }', ("--proxysql-version", "2.7.1"), "2.7.1"),
+    ],
+)
+def test_an_import_names_the_version_where_it_is_said(
+    project: Project, cnf: str, options: tuple[str, ...], named: str | None
+) -> None:
+    project.write(cnf + '\nmysql_servers = ( { address = "h"; hostgroup = 1 } )', "p.cnf")
+    assert proxyctl("import", "p.cnf", *options, "-o", "proxyctl.yaml").code == 0
+    text = (project.folder / "proxyctl.yaml").read_text()
+    assert (f"\nproxysql_version: {named}\n" in text) is (named is not None)
+    assert proxyctl("validate").code == 0
