@@ -215,7 +215,7 @@ def test_every_address_that_proxysql_listens_at_is_a_comment(project: Project) -
     text = 'admin_variables = { mysql_ifaces="0.0.0.0:6032" ; pgsql_ifaces="0.0.0.0:6132" }\n'
     project.write(text, "p.cnf")
     written = proxyctl("import", "p.cnf", "--proxysql-version", "3.0.3").out.splitlines()
-    assert [line.split(":")[0] for line in written[3:]] == [
+    assert [line.split(":")[0] for line in written[4:]] == [
         "  # admin-mysql_ifaces",
         "  # admin-pgsql_ifaces",
     ]

@@ -12,7 +12,7 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing import Request, Route, Router
-from proxyctl.routing.digest import Digest
+from proxyctl.routing.digest import Digest, DigestOptions
 from proxyctl.routing.router import router_of
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
@@ -59,10 +59,10 @@ def changed(random: Random, case: Case) -> Case:
         if what < 0.25:
             cells = {**cells, "destination_hostgroup": random.randrange(12)}
         elif what < 0.3:
-            cells = rule(random, int(str(cells["rule_id"])), [], PORTS)
+            cells = rule(random, int(str(cells["rule_id"])), [], PORTS, DigestOptions())
         rules.append(cells)
     if random.random() < 0.3:
-        rules.append(rule(random, 1000, [], PORTS))
+        rules.append(rule(random, 1000, [], PORTS, DigestOptions()))
     variables = dict(case.variables)
     if random.random() < 0.15:
         variables["mysql-query_digests_lowercase"] = "true"
