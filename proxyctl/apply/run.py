@@ -185,6 +185,9 @@ class ApplyRun:
         """
         try:
             self.client.execute(Statement.plain(sql))
+            if self.client.info:
+                # What it counts as refused is not what was asked: the read-back decides.
+                self.say(f"{sql}: {self.client.info}")
         except ConnectionLostError as error:
             is_new = self.connect_again(error)
             self.lost = error

@@ -12,6 +12,7 @@ from proxyctl.doctor import (
     layers,
     memory,
     monitor,
+    release,
     tls,
     versions,
 )
@@ -20,7 +21,7 @@ from proxyctl.doctor.finding import Examination, ExaminedFleet, Severity
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 
-SUBJECTS = (monitor, hostgroups, tls, layers, cluster, versions, memory, known_defects)
+SUBJECTS = (monitor, hostgroups, tls, layers, cluster, versions, memory, release, known_defects)
 """The order of findings within a severity: first those that stop traffic."""
 
 

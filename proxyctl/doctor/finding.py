@@ -71,6 +71,8 @@ CODES = {
     "digests-off": Code(_N, "`mysql-query_digests` is false: there are no query statistics."),
     "digests-large": Code(_W, "The digests take 250 MB or more (read with `--memory` only)."),
     "memory-large": Code(_N, "ProxySQL holds 1 GB or more."),
+    "security-fixes-missing": Code(_W, "A newer release of ProxySQL closes security holes."),
+    "release-unknown": Code(_N, "ProxySQL is newer than what this proxyctl knows."),
     "fast-routing-skipped": Code(
         _E, "Defect: fast routing is ignored where the last rule has apply 1."
     ),

@@ -54,6 +54,8 @@ class AdminClient:
         self.login = login
         self._patience = Patience(login.read_timeout_s)
         self.version_text = ""
+        self.info = ""
+        """What the last answer without rows said beside OK."""
         self._trace = trace
         self._connection: Connection[Any] | None = None
         self._why_closed = ""
@@ -196,6 +198,8 @@ class AdminClient:
         with self._translating(statement):
             count = connection._read_query_result()
         rows = list(connection._result.rows or ())
+        # The text comes with its length in front.
+        self.info = decoded((connection._result.message or b"")[1:])
         done = "read" if connection._result.description else "changed"
         took_ms = (time.monotonic() - began) * 1000
         self.tell(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from proxyctl.catalog import Value
+from proxyctl.catalog import Value, Version
+from proxyctl.catalog.releases import IDLE_PROCESSLIST_TAKES_TRUE, NEWEST_KNOWN
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.errors import counted
 from proxyctl.instance.members import MODULES, Membership
@@ -120,6 +121,7 @@ def warnings(
         yield (
             "the admin interface is read-only (admin-read_only): an apply needs PROXYSQL READWRITE"
         )
+    yield from of_the_release(modules, current.look.version)
     yield from shared_families(families)
     for module in modules:
         if module.name == "MYSQL SERVERS" and module.load:
@@ -127,6 +129,28 @@ def warnings(
             yield from cut_connections(leaving_servers(module), current.connections)
     if current.membership.has_peers:
         yield from not_travelling(modules, current.membership)
+
+
+_IDLE_PROCESSLIST = "session_idle_show_processlist"
+
+
+def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[str]:
+    """Yield what this release of ProxySQL does with the changes that its successors do not."""
+    changes = [change for module in modules for change in module.changes]
+    if changes and version > NEWEST_KNOWN:
+        yield (
+            f"ProxySQL {version} is newer than {NEWEST_KNOWN}: columns and variables that this"
+            " proxyctl does not know are left alone"
+        )
+    for change in changes if version < IDLE_PROCESSLIST_TAKES_TRUE else ():
+        name, desired = str(change.key[0]), change.shown.desired
+        if name.endswith(f"-{_IDLE_PROCESSLIST}") and desired is not None and desired[1] == "true":
+            module = f"{name.split('-', 1)[0].upper()} VARIABLES"
+            yield (
+                f"{name}: before {IDLE_PROCESSLIST_TAKES_TRUE} ProxySQL shows true and acts as if"
+                " it was false; after the apply send UPDATE global_variables SET variable_value='1'"
+                f" WHERE variable_name='{name}', LOAD {module} TO RUNTIME and SAVE {module} TO DISK"
+            )
 
 
 def shared_families(families: Iterable[Family]) -> Iterator[str]:

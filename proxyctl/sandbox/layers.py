@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from proxyctl.catalog import Layout, Role, Version, parse_version
+from proxyctl.catalog.releases import LOAD_COUNTS_VARIABLES
 from proxyctl.catalog.variable_effects import taken_along
 from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.sandbox import runtime, variables
@@ -33,6 +35,14 @@ _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
     "PROXYSQL SERVERS": (("proxysql_servers", "2.0.1"),),
 }
 """The checksums of each admin module, and since when there are such."""
+
+
+class _Outcome(StrEnum):
+    """What a LOAD does with a variable, in the order in which its answer counts them."""
+
+    UPDATED = "updated"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
 
 
 @dataclass
@@ -153,7 +163,7 @@ class Layers:
         prefix, tables = _prefix(command.module), self.modules[command.module]
         match command.direction:
             case Direction.MEMORY_TO_RUNTIME:
-                self._load(command.module)
+                return self._load(command.module)
             case Direction.RUNTIME_TO_MEMORY if prefix:
                 self._save_variables(prefix)
             case Direction.RUNTIME_TO_MEMORY:
@@ -204,13 +214,17 @@ class Layers:
 
     # --- LOAD: MEMORY to RUNTIME ----------------------------------------------------------------
 
-    def _load(self, module: str) -> None:
-        prefix = _prefix(module)
+    def _load(self, module: str) -> Result:
+        prefix, result = _prefix(module), OK
         if prefix:
-            self._load_variables(prefix)
+            found = self._load_variables(prefix)
+            if self.version >= LOAD_COUNTS_VARIABLES:
+                counts = (f"{one.title()}: {found.count(one)}" for one in _Outcome)
+                result = Result(info=" ".join((f"Records: {len(found)}", *counts)))
         for table in self.modules[module]:
             self.rows[table] = self._loaded(table)
         self._renew_checksums(module)
+        return result
 
     def _loaded(self, table: str) -> list[Row]:
         layout, rows = self.layouts[table], self._memory(table)
@@ -225,36 +239,39 @@ class Layers:
         rows = self._database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
         return [dict(zip(names, row, strict=True)) for row in rows]
 
-    def _load_variables(self, prefix: str) -> None:
+    def _load_variables(self, prefix: str) -> list[_Outcome]:
         before = dict(self.running)
         memory = self._database.fetch(
             "SELECT variable_name, variable_value FROM main.global_variables"
             " WHERE variable_name LIKE ? ORDER BY rowid",
             (f"{prefix}%",),
         )
-        for row in memory:
-            name, value = (runtime.c_text(runtime.c_field(cell)) for cell in row)
-            self._load_variable(name, value)
+        outcomes = [
+            self._load_variable(*(runtime.c_text(runtime.c_field(cell)) for cell in row))
+            for row in memory
+        ]
         if prefix == "mysql-":
             for name, value in variables.reconciled(before, self.running).items():
                 self.running[name] = value
                 self._write_variable(name, value)
         self._add_missing_variables()
+        return outcomes
 
-    def _load_variable(self, name: str, text: str) -> None:
+    def _load_variable(self, name: str, text: str) -> _Outcome:
         known = variables.known_name(name, self.running)
         if known is None:
             self._database.execute(
                 "DELETE FROM main.global_variables WHERE variable_name=?", (name,)
             )
-            return
+            return _Outcome.UNKNOWN
         value = variables.accepted(known, text, self.running, self.version)
         if value is None:
             self.running[known] = variables.put_back(known, text, self.running)
             self._write_variable(name, self.running[known])
-            return
+            return _Outcome.REJECTED
         self.running[known] = value
         self.running.update(taken_along(known, value, self.running))
+        return _Outcome.UPDATED
 
     def _write_variable(self, name: str, value: str) -> None:
         self._database.insert(

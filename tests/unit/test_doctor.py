@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.catalog import REFERENCE, Version
+from proxyctl.catalog import REFERENCE, Version, parse_version
 from proxyctl.doctor.examine import examine
 from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Rule, Server, Use
 from proxyctl.doctor.finding import (
@@ -31,7 +31,7 @@ GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
 HEALTHY = Facts(
     name="px1",
     address="10.0.0.1:6032",
-    version_text="2.7.1",
+    version_text="2.7.1-sandbox",
     version=REFERENCE,
     now=NOW,
     variables={
@@ -113,7 +113,7 @@ def text_of(one: Examination) -> str:
 
 def test_a_healthy_instance_has_no_finding() -> None:
     text = text_of(examine(HEALTHY))
-    assert text == "px1  10.0.0.1:6032  ProxySQL 2.7.1: nothing is wrong\n"
+    assert text == "px1  10.0.0.1:6032  ProxySQL 2.7.1-sandbox: nothing is wrong\n"
 
 
 # -- monitor ---------------------------------------------------------------------------------------
@@ -371,6 +371,40 @@ def test_a_defect_of_other_versions_or_other_rules_is_not_told() -> None:
     assert found(replace(FAST, version=Version(2, 0, 11))) == [
         ("digests-stall-queries", *only(replace(HEALTHY, version=Version(2, 0, 11)))[1:])
     ]
+
+
+# -- the release -----------------------------------------------------------------------------------
+
+
+def of_release(text: str) -> Facts:
+    return replace(HEALTHY, version_text=text, version=parse_version(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "holes"),
+    [
+        ("2.7.1-16-g2726c27", ["CVE-2026-48772", "CVE-2026-48773", "fixed in 3.0.9", "3.0.12"]),
+        ("3.0.11-0-g1", ["eight advisories, fixed in 3.0.12"]),
+    ],
+)
+def test_one_finding_names_all_security_fixes_that_a_release_lacks(
+    text: str, holes: list[str]
+) -> None:
+    code, where, message = only(of_release(text))
+    assert (code, where) == ("security-fixes-missing", "ProxySQL")
+    assert all(hole in message for hole in holes)
+    assert ("CVE" in message) == text.startswith("2.7.1")
+
+
+def test_the_newest_known_release_lacks_nothing() -> None:
+    assert found(of_release("3.0.12-0-ge2f317a")) == []
+
+
+@pytest.mark.parametrize("text", ["3.0.14", "3.1.0", "4.0.10"])
+def test_a_release_that_is_newer_than_what_is_known(text: str) -> None:
+    code, _, message = only(of_release(text))
+    assert code == "release-unknown"
+    assert message.startswith(f"{text} is newer than 3.0.12")
 
 
 # -- what holds for all ----------------------------------------------------------------------------

@@ -1,0 +1,76 @@
+"""What a plan and an apply say of the release of ProxySQL at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from proxyctl.sandbox import Sandbox
+from tests.journeys.story import applied, plan
+from tests.support.cli import Project
+from tests.support.servers import Instance
+
+Release = Callable[[str], Sandbox]
+TIMEOUT = "version: 1\nvariables:\n  mysql-default_query_timeout: 5000\n"
+
+
+@pytest.fixture
+def release(offline: Project) -> Iterator[Release]:
+    """A function that starts a sandbox of a release, to which the files belong."""
+    with ExitStack() as stack:
+
+        def start(version: str) -> Sandbox:
+            sandbox = stack.enter_context(Sandbox(version))
+            offline.connect(Instance(sandbox.host, sandbox.port, sandbox=sandbox))
+            return sandbox
+
+        yield start
+
+
+@pytest.mark.parametrize(("version", "is_counted"), [("3.0.9", False), ("3.0.10", True)])
+def test_an_apply_shows_how_many_variables_a_load_counted(
+    offline: Project, release: Release, version: str, is_counted: bool
+) -> None:
+    sandbox = release(version)
+    offline.write(TIMEOUT)
+    [(count,)] = sandbox.query(
+        "SELECT count(*) FROM global_variables WHERE variable_name LIKE 'mysql-%'"
+    )
+    said = applied().err
+    words = f"LOAD MYSQL VARIABLES TO RUNTIME: Records: {count} Updated: {count} Rejected: 0"
+    assert (words in said) == is_counted, said
+    assert plan().code == 0
+
+
+@pytest.mark.parametrize(("version", "is_said"), [("3.0.12", False), ("3.0.14", True)])
+def test_a_plan_for_a_release_that_is_newer_than_what_is_known_says_so(
+    offline: Project, release: Release, version: str, is_said: bool
+) -> None:
+    release(version)
+    offline.write(TIMEOUT)
+    words = "ProxySQL 3.0.14 is newer than 3.0.12: columns and variables that this proxyctl"
+    assert (words in plan().out) == is_said
+    applied()
+    assert "newer" not in plan().out
+
+
+@pytest.mark.parametrize("name", ["mysql", "pgsql"])
+@pytest.mark.parametrize(("version", "is_said"), [("3.0.10", True), ("3.0.11", False)])
+def test_a_true_that_acts_as_false_is_named_with_what_helps(
+    offline: Project, release: Release, name: str, version: str, is_said: bool
+) -> None:
+    sandbox = release(version)
+    variable, module = f"{name}-session_idle_show_processlist", f"{name.upper()} VARIABLES"
+    sandbox.run(f"SET {variable}='false'")
+    for move in (f"LOAD {module} TO RUNTIME", f"SAVE {module} TO DISK"):
+        sandbox.run(move)
+    offline.write(f"version: 1\nvariables:\n  {variable}: true\n")
+    assert (f"{variable}: before 3.0.11 ProxySQL shows true" in plan().out) == is_said
+    applied()
+    # What the note offers leaves the files in step.
+    sandbox.run(f"UPDATE global_variables SET variable_value='1' WHERE variable_name='{variable}'")
+    for move in (f"LOAD {module} TO RUNTIME", f"SAVE {module} TO DISK"):
+        sandbox.run(move)
+    assert plan().code == 0
