@@ -130,6 +130,11 @@ class Facts:
     resident_bytes: int | None
     digest_bytes: int | None
 
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether no ProxySQL runs there: a sandbox has the tables of a release only."""
+        return self.version_text.endswith("-sandbox")
+
     def is_on(self, name: str) -> bool:
         """Return whether a boolean variable is true at RUNTIME."""
         return self.variables.get(name, "").lower() in ("true", "1")

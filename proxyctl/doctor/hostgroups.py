@@ -47,7 +47,7 @@ def _not_checked(facts: Facts) -> frozenset[object]:
 
 def _unplaced(facts: Facts, hostgroups: list[int]) -> Finding:
     where = listed(_hostgroup_text(facts, facts.mysql, one) for one in hostgroups)
-    if "sandbox" in facts.version_text:
+    if facts.is_sandbox:
         message = "no server: a sandbox has no monitor, which would place servers here"
         return Finding("family-not-checked", where, message, "none needed on a sandbox")
     return Finding(

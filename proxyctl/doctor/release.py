@@ -14,8 +14,7 @@ _WHERE = "ProxySQL"
 def find(facts: Facts) -> Iterator[Finding]:
     """Yield the security fixes that this release lacks, or that it is newer than what we know."""
     missing = [(release, holes) for release, holes in SECURITY_FIXES if facts.version < release]
-    # A sandbox has the tables of a release, and none of its holes.
-    if missing and not facts.version_text.endswith("-sandbox"):
+    if missing and not facts.is_sandbox:
         holes = "; ".join(f"{text}, fixed in {release}" for release, text in missing)
         yield Finding(
             "security-fixes-missing",

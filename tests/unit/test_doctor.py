@@ -191,12 +191,13 @@ PAIR = Family("replication", 10, frozenset({10, 20}), reader=20)
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [("2.7.1", "first check"), ("2.7.1-sandbox", "sandbox")]
+    ("version", "words"), [("3.0.12-0-g1", "first check"), ("2.7.1-sandbox", "sandbox")]
 )
 def test_a_family_that_the_monitor_has_not_checked_yet_may_be_empty(
     version: str, words: str
 ) -> None:
-    facts = replace(with_servers(Server(10, "db1", 3306)), families=(PAIR,), version_text=version)
+    facts = replace(with_servers(Server(10, "db1", 3306)), families=(PAIR,))
+    facts = replace(facts, version_text=version, version=parse_version(version))
     code, where, message = only(facts)
     assert (code, where) == ("family-not-checked", "hostgroup 20")
     assert words in message
