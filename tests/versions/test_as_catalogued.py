@@ -1,19 +1,18 @@
-"""Whether a real ProxySQL of another version has what the catalogue says of it."""
+"""Whether the real ProxySQL at hand has what the catalogue says of its version.
+
+What differs, and what the catalogue does not know, is recorded by name for `make test-version`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Set
 
 import pytest
 
-from proxyctl.sandbox import Sandbox
-from tests.versions.test_versions import Server, server
+from tests.support.servers import Instance, ProxySQL, sandbox_of
 
-pytestmark = pytest.mark.sweep
-
-__all__ = ["server"]
+pytestmark = [pytest.mark.sweep, pytest.mark.real]
 
 OF_THIS_RUN = frozenset(
     {"admin-admin_credentials", "admin-mysql_ifaces", "admin-pgsql_ifaces", "admin-version"}
@@ -24,49 +23,84 @@ OF_THIS_RUN = frozenset(
 
 OUT_OF_SCOPE = frozenset(
     {"sqlite_sequence", "pgsql_ldap_mapping", "runtime_pgsql_ldap_mapping", "mysql_collations"}
-    | {"coredump_filters", "runtime_coredump_filters", "global_settings"}
+    | {"coredump_filters", "runtime_coredump_filters", "global_settings", "ssl_ciphers"}
 )
 """Tables that no file manages."""
 _CHECK = re.compile(r"CHECK\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)")
 
-
-@pytest.fixture(autouse=True)
-def _real_only(server: Server) -> None:
-    if isinstance(server.running, Sandbox):
-        pytest.skip("the sandbox is made from the catalogue")
+Facts = dict[str, tuple[object, ...]]
+"""What there is, by its name: `table`, `table.column`, `table CHECK(...)`, or a variable."""
+Note = Callable[[str, object], None]
 
 
 @pytest.fixture
-def twin(server: Server) -> Sandbox:
-    """A sandbox of the same version."""
-    return Sandbox(str(server.version))
+def twin(fresh_proxysql: ProxySQL) -> Iterator[Instance]:
+    """A sandbox of the same version, which is made from the catalogue."""
+    with sandbox_of(fresh_proxysql.instance.version) as handle:
+        yield handle
 
 
-@pytest.mark.parametrize("schema", ["main", "disk"])
-def test_tables(server: Server, twin: Sandbox, schema: str) -> None:
-    real, ours = _tables(server.instance.query, schema), _tables(twin.query, schema)
-    for tables in (real, ours):
-        for name in OUT_OF_SCOPE:
-            tables.pop(name, None)
-    assert ours == real
+def test_tables(fresh_proxysql: ProxySQL, twin: Instance, record_property: Note) -> None:
+    compare(tables(fresh_proxysql.instance), tables(twin), record_property)
 
 
-def test_variables_and_their_defaults(server: Server, twin: Sandbox) -> None:
-    sql = "SELECT variable_name, variable_value FROM {}global_variables"
+def test_variables_and_their_defaults(
+    fresh_proxysql: ProxySQL, twin: Instance, record_property: Note
+) -> None:
+    compare(variables(fresh_proxysql.instance), variables(twin), record_property)
+
+
+def compare(real: Facts, ours: Facts, note: Note) -> None:
+    """Fail where the two are not alike, and note what differs and what is unknown to us."""
+    unknown = outermost(real.keys() - ours.keys())
+    differs = outermost({name for name, fact in ours.items() if real.get(name) != fact})
+    note("known", len(set(map(whole, ours)) - set(map(whole, differs))))
+    for name in unknown:
+        note("unknown", name)
+    for name in differs:
+        note("differs", name)
+    assert {name: real[name] for name in unknown} == {}
+    assert {name: real.get(name) for name in differs} == {name: ours[name] for name in differs}
+
+
+def whole(name: str) -> str:
+    """Return the table that a fact is about, or the variable."""
+    return re.split("[. ]", name, maxsplit=1)[0]
+
+
+def outermost(names: Set[str]) -> list[str]:
+    """Return names without those of which the whole table is among them."""
+    return sorted(name for name in names if name == whole(name) or whole(name) not in names)
+
+
+def tables(instance: Instance) -> Facts:
+    """Return the tables of MEMORY, RUNTIME and DISK, their columns and checks."""
+    found: Facts = {}
+    for schema in ("main", "disk"):
+        sql = f"SELECT name, sql FROM {schema}.sqlite_master WHERE type='table'"
+        for table, ddl in instance.query(sql):
+            if table is None or table in OUT_OF_SCOPE:
+                continue
+            columns = instance.query(
+                "SELECT name, type, \"notnull\", coalesce(dflt_value,'NULL'), pk"
+                f" FROM pragma_table_info('{table}', '{schema}')"
+            )
+            checks = _CHECK.findall(re.sub(r"\s+", "", str(ddl)))
+            facts = [
+                (table, True),
+                *((f"{table}.{name}", column) for name, *column in columns),
+                *((f"{table} CHECK({check})", checks.count(check)) for check in checks),
+            ]
+            for name, fact in facts:
+                found[name] = (*found.get(name, ()), schema, fact)
+    return found
+
+
+def variables(instance: Instance) -> Facts:
+    """Return the variables with what each layer holds."""
+    found: Facts = {}
     for layer in ("main.", "main.runtime_", "disk."):
-        real = {n: v for n, v in server.instance.query(sql.format(layer)) if n not in OF_THIS_RUN}
-        ours = {n: v for n, v in twin.query(sql.format(layer)) if n not in OF_THIS_RUN}
-        assert ours == real
-
-
-def _tables(query: Callable[[str], list[Any]], schema: str) -> dict[str, Any]:
-    """Return columns and checks by table."""
-    found: dict[str, Any] = {}
-    for name, sql in query(f"SELECT name, sql FROM {schema}.sqlite_master WHERE type='table'"):
-        columns = query(
-            "SELECT name, type, \"notnull\", coalesce(dflt_value,'NULL'), pk"
-            f" FROM pragma_table_info('{name}', '{schema}')"
-        )
-        checks = _CHECK.findall(re.sub(r"\s+", "", str(sql)))
-        found[str(name)] = ([tuple(map(str, column)) for column in columns], sorted(checks))
+        for name, value in instance.query(f"SELECT * FROM {layer}global_variables"):
+            if name is not None and name not in OF_THIS_RUN:
+                found[name] = (*found.get(name, ()), layer, value)
     return found

@@ -1,33 +1,34 @@
-"""Another ProxySQL is started on the DISK of an older one: nothing is left to do."""
+"""The real ProxySQL is started on the DISK of an older one: nothing is left to do."""
 
 from __future__ import annotations
+
+import shutil
+from pathlib import Path
 
 import pytest
 
 from tests.journeys.story import applied, plan
 from tests.support.cli import Project, proxyctl
-from tests.support.servers import ProxySQL, proxysql_binary
-from tests.versions.test_versions import Server, project, server
+from tests.support.servers import ProxySQL, binary_version, needed_binary
 from tests.versions.whole import whole_files
 
-pytestmark = pytest.mark.sweep
-
-__all__ = ["project", "server"]
+pytestmark = [pytest.mark.sweep, pytest.mark.real]
 
 
-def test_the_files_hold_after_an_upgrade(project: Project, server: Server) -> None:
-    newest = proxysql_binary()
-    process = server.running
-    if not isinstance(process, ProxySQL) or newest is None:
-        pytest.skip("an upgrade needs two real ones")
-    if server.version >= (2, 7, 1):
-        pytest.skip("this would be a downgrade")
-    applied()
-    process.stop()
-    process.binary = newest
-    process.start()
-    assert plan().code == 0
-    assert proxyctl("drift").code == 0
-    project.write(whole_files(server.version).replace("4096", "4097"))
-    applied()
-    assert plan().code == 0
+def test_the_files_hold_after_an_upgrade(offline: Project, tmp_path: Path) -> None:
+    newer, older = needed_binary(), shutil.which("proxysql")
+    if older is None or binary_version(older) >= binary_version(newer):
+        pytest.skip("the proxysql on PATH is not older than PROXYCTL_TEST_PROXYSQL")
+    version = binary_version(older)
+    with ProxySQL(older, tmp_path / "proxysql") as server:
+        offline.connect(server.instance)
+        offline.write(whole_files(version))
+        applied()
+        server.stop()
+        server.binary = newer
+        server.start()
+        assert plan().code == 0
+        assert proxyctl("drift").code == 0
+        offline.write(whole_files(version).replace("4096", "4097"))
+        applied()
+        assert plan().code == 0

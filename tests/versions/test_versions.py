@@ -1,11 +1,7 @@
-"""The main journey on every version: each that changed a table on the sandbox, others for real.
-
-`PROXYCTL_TEST_PROXYSQL_OTHERS` names further ProxySQL binaries, separated by colons.
-"""
+"""The main journey on every version: each that changed a table on the sandbox, and a real one."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,13 +11,10 @@ from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
 from tests.journeys.story import applied, plan, said
 from tests.support.cli import Project, proxyctl
-from tests.support.servers import Instance, ProxySQL
+from tests.support.servers import Instance, ProxySQL, needed_binary, sandbox_of
 from tests.versions.whole import changing_versions, tables_of, whole_files
 
 pytestmark = pytest.mark.sweep
-
-OTHERS = [name for name in os.environ.get("PROXYCTL_TEST_PROXYSQL_OTHERS", "").split(":") if name]
-NO_OTHERS = "no other ProxySQL: name binaries in PROXYCTL_TEST_PROXYSQL_OTHERS, colons between"
 
 
 class Server:
@@ -30,8 +23,7 @@ class Server:
     def __init__(self, running: Sandbox | ProxySQL, instance: Instance) -> None:
         self.running = running
         self.instance = instance
-        [(text,)] = instance.query("SELECT version()")
-        self.version = parse_version(str(text))
+        self.version = instance.version
 
     def restart(self) -> None:
         """Let it forget everything but DISK."""
@@ -42,22 +34,17 @@ class Server:
 @pytest.fixture(
     params=[
         *(f"sandbox {version}" for version in changing_versions()),
-        *(pytest.param(name, marks=pytest.mark.real) for name in OTHERS or [NO_OTHERS]),
-    ],
-    ids=lambda name: Path(name).name,
+        pytest.param("real", marks=pytest.mark.real),
+    ]
 )
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    if request.param == NO_OTHERS:
-        pytest.skip(NO_OTHERS)
-    kind, _, version = request.param.partition(" ")
-    if kind == "sandbox":
-        with Sandbox(version, variables={"mysql-monitor_enabled": "false"}) as sandbox:
-            handle = Instance(sandbox.host, sandbox.port, sandbox=sandbox)
-            yield Server(sandbox, handle)
-            handle.close()
+    if request.param == "real":
+        with ProxySQL(needed_binary(), tmp_path / "proxysql") as real:
+            yield Server(real, real.instance)
         return
-    with ProxySQL(request.param, tmp_path / "proxysql") as real:
-        yield Server(real, real.instance)
+    with sandbox_of(parse_version(request.param.removeprefix("sandbox "))) as handle:
+        assert handle.sandbox is not None
+        yield Server(handle.sandbox, handle)
 
 
 @pytest.fixture
