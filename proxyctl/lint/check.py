@@ -41,7 +41,8 @@ class Finding:
     Shape: `table` by catalogue name (`mysql_variables` for a variable, whose key is its name).
     `column` None is the whole row. `also` are the other rows of the table with the same cause.
     `where` is its place where the configuration does not know it. `severity` None: as its check.
-    `code` is filled in by the run.
+    `is_said`: a graver finding of the row says it already, so this one is not shown; an `ignore`
+    of it is used all the same. `code` is filled in by the run.
     """
 
     table: str
@@ -52,6 +53,7 @@ class Finding:
     where: Where | None = None
     severity: Severity | None = None
     also: tuple[Key, ...] = ()
+    is_said: bool = False
     code: str = ""
 
     @property

@@ -80,6 +80,8 @@ def lint(
     for one in checks:
         for found in one.find(subject):
             finding = _without_ignored(replace(found, code=one.code), ignores, used)
+            if found.is_said:
+                continue
             if finding is None:
                 ignored += 1
                 continue

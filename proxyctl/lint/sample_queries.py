@@ -140,7 +140,7 @@ def _jumping(subject: Subject) -> frozenset[int]:
 def _observations(subject: Subject) -> Observations:
     """Return what goes to readers."""
     found = Observations(readers=set(subject.readers))
-    for session in subject.reach.sessions:
+    for session in subject.sessions:
         _observe(subject, session, found)
     # Beside users whose transactions begin on a writer, the others are meant to read. Where there
     # are none, the writes of everybody are split, and somebody forgot these.
@@ -222,7 +222,7 @@ def _observe_rules(subject: Subject, found: Observations) -> None:
         if rule.destination not in found.readers or rule.negated or Kind.LOCK in known:
             continue
         session = session_for(rule, subject.reach.anybody)
-        if session in found.whole_sessions:
+        if session in found.whole_sessions or not subject.may_be(session):
             continue
         cells = cells_of.get((rule.rule_id,), {})
         pattern = cells.get("match_digest" if rule.match_digest is not None else "match_pattern")

@@ -13,7 +13,7 @@ from proxyctl.lint.check import RULES, quoted
 from proxyctl.lint.flags import FlagReach, reach_of
 from proxyctl.lint.patterns import Literals, literals_of
 from proxyctl.routing import Frontend, Router, RoutingVariables
-from proxyctl.routing.reach import Reach
+from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex import Broken, Compiled, Engine
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
@@ -22,6 +22,7 @@ from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
 from proxyctl.state.row import Key, Row, Where
+from proxyctl.state.runtime import client_addr_of_nobody
 
 T = TypeVar("T")
 
@@ -130,6 +131,16 @@ class Subject:
     def reach(self) -> Reach:
         """Which sample queries get where."""
         return Reach(self.router)
+
+    @cached_property
+    def sessions(self) -> tuple[Session, ...]:
+        """The sessions to try sample queries in."""
+        return tuple(filter(self.may_be, self.reach.sessions))
+
+    def may_be(self, session: Session) -> bool:
+        """Return whether a client can have a session: it can log in, and has such an address."""
+        can_log_in = not self.logins or session.username is None or session.username in self.logins
+        return can_log_in and client_addr_of_nobody(session.client_addr or "") is None
 
     @cached_property
     def rule_rows(self) -> tuple[RuleRow, ...]:

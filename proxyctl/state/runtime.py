@@ -7,6 +7,7 @@ on a running server; monitored hostgroup families are not handled here but in `f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Layout, Role, Value
@@ -193,6 +194,9 @@ def valid_client_addr(value: object) -> bool:
     return client_addr_problem(value) is None
 
 
+_ADDRESS = re.compile(r"[0-9A-Fa-f:.]*")
+
+
 def client_addr_problem(value: object) -> str | None:
     """Return why ProxySQL skips a rule with this client_addr; None if it does not."""
     if not isinstance(value, str):
@@ -202,6 +206,17 @@ def client_addr_problem(value: object) -> str | None:
     if len(value.encode("utf-8", "surrogateescape")) > MAX_CLIENT_ADDR:
         return f"ProxySQL skips a rule whose address is longer than {MAX_CLIENT_ADDR} bytes"
     return None
+
+
+def client_addr_of_nobody(text: str) -> str | None:
+    """Return why no client has this client_addr; None if one may.
+
+    Source: ProxySQL 2.7.1, run: it compares texts, and a client of the Unix socket is `localhost`.
+    """
+    known = text.removesuffix("%")
+    if _ADDRESS.fullmatch(known) or "localhost".startswith(known):
+        return None
+    return "no client has this address, and the rule never matches"
 
 
 def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:

@@ -95,6 +95,9 @@ def test_a_mistake_is_found_once(code, rule):
 
 
 GOOD = [
+    # match_digest would not see the comment.
+    pattern(r"^SELECT /\* cached \*/"),
+    pattern(r"/\*.*slave.*\*/"),
     digest("^SELECT"),
     digest("^SELECT .*FOR UPDATE"),
     digest(r"^SELECT COUNT\(\*\) FROM orders WHERE id = \?"),

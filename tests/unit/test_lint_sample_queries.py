@@ -228,11 +228,16 @@ def test_lock_functions(lint):
     (found,) = lint("PX302", SPLIT + RULES + TO_WRITER + READS)
     assert found.startswith("9: sends `SELECT GET_LOCK('nightly', 10)`")
     assert "LAST_INSERT_ID" not in found
-    # One cause is one finding: the locking reads first.
-    assert lint("PX302", SPLIT + RULES + READS) == []
     functions = r"GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT"
     rule = f"  - {{rule_id: 1, match_digest: '({functions}) ?\\(', destination_hostgroup: 10"
     assert lint("PX302", SPLIT + RULES + rule + ", apply: true}\n" + READS) == []
+
+
+@pytest.mark.parametrize("who", ["username: gone", "client_addr: '10.0.*'"])
+def test_a_session_that_nobody_can_have_is_not_tried(lint, who):
+    rule = f"  - {{rule_id: 5, {who}, match_digest: '^SELECT', destination_hostgroup: 20"
+    assert lint("PX301", SPLIT + RULES + rule + "}\n") == []
+    assert lint("PX411", SPLIT + RULES + rule + ", cache_ttl: 1000}\n") == []
 
 
 def test_writes_that_an_unanchored_pattern_catches(lint):

@@ -12,6 +12,8 @@ from proxyctl.lint.subject import RuleRow, Subject
 
 _WORD_FIRST = re.compile(r"(?:\(\?i\))?\^\(*(?:\?:|\?i\))?(?:\?i:)?[A-Za-z]")
 _DOTS_AT_THE_EDGES = re.compile(r"\A(?:\.[*+]\??)+|(?:\.[*+]\??)+\Z")
+_COMMENT = re.compile(r"/\\?\*|#")
+"""What a digest text has lost."""
 _DOTS = re.compile(r"(?<!\\)(?:\\\\)*\.[*+]")
 
 
@@ -63,5 +65,6 @@ def _deciding(subject: Subject) -> Iterator[tuple[RuleRow, str]]:
             continue
         if row.rule.match_digest is not None or "match_pattern" in row.rule.broken:
             continue
-        if not is_pasted(row, "match_pattern") and not MARK.search(text):
-            yield row, text
+        if is_pasted(row, "match_pattern") or MARK.search(text) or _COMMENT.search(text):
+            continue
+        yield row, text

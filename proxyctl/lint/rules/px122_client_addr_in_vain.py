@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.rule import subnet_of
-from proxyctl.state.runtime import client_addr_problem
-
-_ADDRESS = re.compile(r"[0-9A-Fa-f:.]*")
+from proxyctl.state.runtime import client_addr_of_nobody, client_addr_problem
 
 
 @check("PX122", "client-addr-in-vain", Severity.ERROR)
@@ -42,21 +39,10 @@ def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
     version = subject.configuration.version
     for row in subject.rule_rows:
         text = row.text("client_addr")
-        problem = None if text is None else client_addr_problem(text) or _no_address(text)
+        problem = None if text is None else client_addr_problem(text) or client_addr_of_nobody(text)
         if text is not None and subnet_of(text, version) is not None:
             continue
         if problem is not None:
             message = f"client_addr {row.shown('client_addr')}: {problem}"
             hint = "only % at the end is a wildcard, as in 10.0.0.%"
             yield Finding(RULES, row.key, message, "client_addr", hint)
-
-
-def _no_address(text: str) -> str | None:
-    """Return why no client has this address; None if one may.
-
-    Source: ProxySQL 2.7.1, run: it compares texts, and a client of the Unix socket is `localhost`.
-    """
-    known = text.removesuffix("%")
-    if _ADDRESS.fullmatch(known) or "localhost".startswith(known):
-        return None
-    return "no client has this address, and the rule never matches"

@@ -57,5 +57,5 @@ def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
         for key in (one.key, *one.also)
     }
     for finding, _ in sent_to_readers(subject, Kind.FUNCTION):
-        if (finding.table, finding.key) not in locking:
-            yield replace(finding, hint=hint)
+        is_said = (finding.table, finding.key) in locking
+        yield replace(finding, hint=hint, is_said=is_said)

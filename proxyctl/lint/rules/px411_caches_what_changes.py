@@ -47,7 +47,7 @@ def _cached(
     """Yield a finding for each rule that has one of these queries cached."""
     caching = {rule.rule_id for rule in subject.rules if "cache_ttl" in dict(rule.sets)}
     found: dict[int, tuple[str, Session, list[str]]] = {}
-    for session in subject.reach.sessions if caching else ():
+    for session in subject.sessions if caching else ():
         for probe in probes:
             route = subject.reach.route(session, probe.query)
             if route.is_answered or not route.settings.get("cache_ttl"):
