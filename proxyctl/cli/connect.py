@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from proxyctl.cli.login import Logins
-from proxyctl.cli.options import ConnectionOptions, FileOptions, FleetOptions
+from proxyctl.cli.options import ConnectionOptions, FileOptions, FleetOptions, LayerName
 from proxyctl.cli.output import progress, say
 from proxyctl.errors import ConfigError, ProxyctlError, UsageError
 from proxyctl.instance.client import AdminClient
@@ -297,16 +297,25 @@ class Subject:
     name: str = ""
 
 
-def asks_instance(files: FileOptions, connection: ConnectionOptions) -> bool:
+def asks_instance(
+    files: FileOptions, connection: ConnectionOptions, layer: LayerName | None = None
+) -> bool:
     """Return whether to examine an instance instead of the files.
 
     That is so if the command line names an instance, or if there are no files and the environment
-    names an instance.
+    names an instance. Raises: UsageError for a layer of files.
     """
     if connection.typed & ADDRESS:
         return True
     named = _effective(connection)
-    return not has_files(files) and bool(named.host or named.socket or named.instance)
+    if not has_files(files) and (named.host or named.socket or named.instance):
+        return True
+    if layer is not None:
+        raise UsageError(
+            f"--layer {layer}: files have no layers",
+            hint="name an instance with --host, --socket or --instance",
+        )
+    return False
 
 
 def subject_of(
@@ -315,14 +324,14 @@ def subject_of(
     *,
     version: Version | None,
     tables: Iterable[str] | None = None,
-    layer: Layer = Layer.RUNTIME,
+    layer: LayerName | None = None,
 ) -> Subject:
     """Return the configuration of the instance or of the files; dead rules are no mistake.
 
     `version`: the ProxySQL that the files are for, as in `ParsedFiles.project`. `tables` and
     `layer`: what to read from an instance. Raises: ConfigError, InstanceError, UsageError.
     """
-    if not asks_instance(files, connection):
+    if not asks_instance(files, connection, layer):
         from proxyctl.config.project import load_project
 
         project = load_project(
@@ -332,7 +341,7 @@ def subject_of(
     from proxyctl.instance.read import read_configuration
 
     with connected(files, connection) as client:
-        found = read_configuration(client, layer, tables)
+        found = read_configuration(client, Layer(layer or LayerName.RUNTIME), tables)
         return Subject(found, client.login.name or client.address)
 
 

@@ -42,6 +42,10 @@ class LayerName(StrEnum):
     DISK = "disk"
 
 
+LayerOption = Annotated[
+    LayerName | None,
+    typer.Option("--layer", help="The layer of the instance to look at. Default: runtime."),
+]
 FORMAT = typer.Option("--format", help="Output format.")
 """For commands with formats of their own: `Annotated[PlanFormat, FORMAT]`."""
 FormatOption = Annotated[TextFormat, FORMAT]

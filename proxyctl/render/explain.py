@@ -107,7 +107,7 @@ def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN
     width = max((len(str(step.rule_id)) for step in found.steps), default=0)
     text = answer.request.query
     lines: list[str] = []
-    for reason, group in groupby(found.steps, key=lambda step: step.reason):
+    for (reason, _), group in groupby(found.steps, key=lambda one: (one.reason, one.broken)):
         steps = list(group)
         if reason is None:
             for step in steps:

@@ -23,8 +23,12 @@ _MISTAKE = "mistake"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
-def lint_sarif(report: Report, folder: PurePath) -> str:
-    """Return the findings as SARIF. Files below `folder` are named relative to it."""
+def lint_sarif(report: Report, folder: PurePath, source: str = "") -> str:
+    """Return the findings as SARIF. Files below `folder` are named relative to it.
+
+    `source`: the place of a finding about what no file holds, such as a missing variable. GitHub
+    refuses a whole document in which one result has no file. Empty for an instance.
+    """
     rules = [_rule(check) for check in report.checks]
     places = {check.code: number for number, check in enumerate(report.checks)}
     driver = {"name": "proxyctl", "version": __version__, "rules": rules}
@@ -39,7 +43,7 @@ def lint_sarif(report: Report, folder: PurePath) -> str:
                 "ruleIndex": places[one.finding.code],
                 "level": _LEVELS[one.severity],
                 "message": {"text": _message(one)},
-                "locations": [_location(one, folder)],
+                "locations": [_location(one, folder, source)],
                 "partialFingerprints": {"row/v1": f"{mark}:{seen[mark]}"},
             }
         )
@@ -94,12 +98,14 @@ def _message(one: Placed) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _location(one: Placed, folder: PurePath) -> dict[str, object]:
-    """Return where a finding is: its row, and its place in a file if it has one."""
+def _location(one: Placed, folder: PurePath, source: str) -> dict[str, object]:
+    """Return where a finding is: its row, and its place in a file."""
     row = row_text(one.finding).encode("utf-8", "backslashreplace").decode()
     location: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": row, "kind": "row"}]}
     if one.where is not None:
         location["physicalLocation"] = _place(*one.where[:3], folder)
+    elif source:
+        location["physicalLocation"] = _place(source, 0, 0, folder)
     return location
 
 

@@ -271,3 +271,14 @@ def test_an_instance_is_asked_when_the_command_line_names_it(
     instance.execute("DELETE FROM mysql_query_rules")
     assert proxyctl(*asked, *address).json["destination_hostgroup"] == 30
     assert proxyctl(*asked, *address, "--layer", "memory").json["destination_hostgroup"] == 10
+
+
+def test_a_pattern_that_does_not_compile_is_no_miss_like_the_others(
+    sandbox_project: Project,
+) -> None:
+    rule = "  - {{rule_id: {}, match_pattern: '{}', destination_hostgroup: 1}}\n"
+    patterns = ("a", "b", "[a-", "c", "d")
+    rules = "".join(rule.format(number, text) for number, text in enumerate(patterns, 1))
+    sandbox_project.write(f"version: 1\nmysql_query_rules:\n{rules}")
+    out = proxyctl("explain", "SELECT 1").out
+    assert "3  no     match_pattern does not compile, so the rule never matches" in out

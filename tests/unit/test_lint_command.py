@@ -8,6 +8,7 @@ import pytest
 
 from proxyctl.errors import ExitCode
 from tests.support.cli import Project, proxyctl
+from tests.unit.linted import READS, SPLIT
 
 TEXT = """version: 1
 mysql_query_rules:
@@ -89,6 +90,28 @@ def test_an_ignore_that_ignores_nothing_is_noted(project):
     assert out.count("PX001") == 1
     # Nothing is said of a check that did not run.
     assert "PX001" not in proxyctl("lint", "--select", "PX0", "--select", "PX2").out
+
+
+def test_an_ignore_of_what_a_graver_finding_says_is_used(project):
+    project.write(f"version: 1\n{SPLIT}mysql_query_rules:\n{READS}lint: {{ignore: [PX302]}}\n")
+    out = proxyctl("lint", "--select", "PX3", "--select", "PX001").out
+    assert "PX301" in out
+    assert "PX302" not in out
+    assert "PX001" not in out
+
+
+@pytest.mark.parametrize("version", ["MariaDB", "8", ""])
+def test_the_version_of_a_backend_has_to_be_one(project, version):
+    wrong = lint("--backend-version", version)
+    assert wrong.code == ExitCode.USAGE
+    assert f"--backend-version {version!r} is no version" in wrong.err
+
+
+@pytest.mark.parametrize("command", [("lint",), ("explain", "SELECT 1")])
+def test_files_have_no_layers(project, command):
+    wrong = proxyctl(*command, "--layer", "memory")
+    assert wrong.code == ExitCode.USAGE
+    assert "--layer memory: files have no layers" in wrong.err
 
 
 @pytest.mark.parametrize(
@@ -174,6 +197,15 @@ def test_fingerprints_stay_when_lines_move(project):
     before = marks()
     project.write(TEXT.replace("mysql_query_rules:", "\n\nmysql_query_rules:"))
     assert marks() == before
+
+
+def test_what_no_row_of_a_file_holds_has_the_file_in_sarif(project):
+    """GitHub refuses all results if one has no file."""
+    project.write("version: 1\nvariables: {mysql-max_connections: 100}\n")
+    [run] = proxyctl("lint", "--select", "PX541", "--format", "sarif").json["runs"]
+    [result] = run["results"]
+    [location] = result["locations"]
+    assert location["physicalLocation"] == {"artifactLocation": {"uri": "proxyctl.yaml"}}
 
 
 def test_a_check_explains_itself(project):

@@ -17,6 +17,7 @@ from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
     LayerName,
+    LayerOption,
     VersionOption,
     chosen_version,
 )
@@ -71,9 +72,7 @@ def lint(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 1 for any finding, not only for an error.")
     ] = False,
-    layer: Annotated[
-        LayerName, typer.Option(help="The layer of an instance to check.")
-    ] = LayerName.RUNTIME,
+    layer: LayerOption = None,
     explain: Annotated[
         str | None,
         typer.Option(
@@ -87,6 +86,7 @@ def lint(
     format: Annotated[LintFormat, FORMAT] = LintFormat.TEXT,
 ) -> int:
     """Find rules that never match or misroute queries, and other mistakes. Exit 1 for an error."""
+    from proxyctl.catalog.server_version import version_numbers
     from proxyctl.lint.check import UNUSED_IGNORE
     from proxyctl.lint.run import lint as run
 
@@ -98,8 +98,11 @@ def lint(
         write(_list(checks, format))
         return ExitCode.DONE
     version = chosen_version(proxysql_version)
+    for backend in backend_version or ():
+        if version_numbers(backend) is None:
+            raise UsageError(f"--backend-version {backend!r} is no version", hint="such as 8.0.36")
     try:
-        found = _found(files, connection, Layer(layer), version, backend_version or ())
+        found = _found(files, connection, layer, version, backend_version or ())
     except ConfigError as wrong:
         write(_mistakes(wrong, format))
         raise
@@ -111,7 +114,7 @@ def lint(
     except ValueError as error:
         # Digest variables under which ProxySQL itself ends: nothing can be said of digests then.
         raise ProxyctlError(str(error)) from error
-    write(_output(report, format))
+    write(_output(report, format, "" if found.name else files.paths()[0]))
     fails = bool(report.findings) if strict else report.has_errors
     return ExitCode.ERROR if fails else ExitCode.DONE
 
@@ -145,7 +148,7 @@ class _Found:
 def _found(
     files: FileOptions,
     connection: ConnectionOptions,
-    layer: Layer,
+    layer: LayerName | None,
     version: Version | None,
     backend_versions: Sequence[str],
 ) -> _Found:
@@ -153,7 +156,7 @@ def _found(
     from proxyctl.instance.read import read_configuration
     from proxyctl.lint.subject import Subject
 
-    if not asks_instance(files, connection):
+    if not asks_instance(files, connection, layer):
         project = load_project(
             files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
         )
@@ -164,7 +167,7 @@ def _found(
         return _Found(subject, project.ignores)
     target = target_of(files, connection, files_are_optional=True)
     with target.connect() as client:
-        configuration = read_configuration(client, layer)
+        configuration = read_configuration(client, Layer(layer or LayerName.RUNTIME))
     subject = Subject(configuration, backend_versions=backend_versions)
     return _Found(subject, target.files.ignores(), target.name)
 
@@ -204,7 +207,7 @@ def _mistakes(wrong: ConfigError, format: LintFormat) -> str:
             return ""
 
 
-def _output(report: Report, format: LintFormat) -> str:
+def _output(report: Report, format: LintFormat, source: str) -> str:
     from proxyctl.render.lint import LINT, lint_github, lint_text
     from proxyctl.render.sarif import lint_sarif
 
@@ -214,6 +217,6 @@ def _output(report: Report, format: LintFormat) -> str:
         case LintFormat.JSON:
             return LINT.document(report)
         case LintFormat.SARIF:
-            return lint_sarif(report, Path.cwd())
+            return lint_sarif(report, Path.cwd(), source)
         case LintFormat.GITHUB:
             return lint_github(report)

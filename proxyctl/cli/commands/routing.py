@@ -21,13 +21,13 @@ from proxyctl.cli.options import (
     FileOptions,
     FormatOption,
     LayerName,
+    LayerOption,
     TextFormat,
     VersionOption,
     chosen_version,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError
-from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.routing import Request
@@ -96,9 +96,7 @@ def explain(
             help='A file of queries, one a line: {"query": ..., "username": ...}; - reads stdin.',
         ),
     ] = None,
-    layer: Annotated[
-        LayerName, typer.Option(help="The layer of an instance to ask.")
-    ] = LayerName.RUNTIME,
+    layer: LayerOption = None,
     all_rules: Annotated[
         bool, typer.Option("--all-rules", help="List each rule that does not match.")
     ] = False,
@@ -126,8 +124,8 @@ def explain(
         )
     chosen = format or (ExplainFormat.TEXT if queries is None else ExplainFormat.JSONL)
     version = chosen_version(proxysql_version)
-    subject = subject_of(files, connection, version=version, tables=TABLES, layer=Layer(layer))
-    is_placed = bool(subject.name) and layer is LayerName.RUNTIME
+    subject = subject_of(files, connection, version=version, tables=TABLES, layer=layer)
+    is_placed = bool(subject.name) and layer in (None, LayerName.RUNTIME)
     explainer = Explainer(subject.configuration, is_placed=is_placed)
     with _opened(queries) as lines:
         requests = _requests(query, session, lines, queries)
