@@ -22,6 +22,7 @@ _HEADINGS = {
     Kind.SLOW: "slower than their peers",
 }
 _LONGEST_TEXT = 300
+_PASTE = "Paste into the files:"
 
 
 def _title(found: Suggestions) -> str:
@@ -39,6 +40,17 @@ def _by_kind(found: Suggestions) -> Iterator[tuple[Kind, list[Suggestion]]]:
             yield kind, some
 
 
+def _common(some: Sequence[Suggestion]) -> list[str]:
+    """Return the sentences that hold for every one of several suggestions."""
+    if len(some) < 2:
+        return []
+    return [text for text in some[0].says if all(text in one.says for one in some)]
+
+
+def _rules(some: Sequence[Suggestion]) -> list[Mapping[str, Value]]:
+    return [rule for one in some for rule in one.rules]
+
+
 def _digest_text(one: Suggestion) -> str:
     return shown(one.digest_text, limit=_LONGEST_TEXT) if one.digest_text else ""
 
@@ -49,17 +61,24 @@ def _digest_text(one: Suggestion) -> str:
 def suggest_text(
     found: Suggestions, rules_text: RulesText, style: Style = PLAIN, *, width: int = WIDTH
 ) -> str:
-    """Return the suggestions: heading, digest, evidence, what is not known, and rules to paste.
+    """Return the suggestions by kind: what holds for all, each with its evidence, rules to paste.
 
-    Rules stand on one line each, however wide: they are to be pasted.
+    Rules take one line each, however wide: they are to be pasted.
     """
     lines = [*(style("bold", line) for line in wrapped(_title(found), width)), ""]
     for kind, some in _by_kind(found):
         lines.append(style("bold", _HEADINGS[kind].upper()))
+        common = _common(some)
+        for text in common:
+            lines += wrapped(printable(text), width, first="  ", then="  ")
         for one in some:
-            lines += _text_lines(one, rules_text, style, width)
+            lines += _text_lines(one, common, style, width)
         if kind in found.left_out:
             lines += [f"  ... {found.left_out[kind]:,} more: --limit", ""]
+        if rules := _rules(some):
+            lines.append(f"  {_PASTE}")
+            lines += (style("add", f"    {line}") for line in rules_text(rules).splitlines())
+            lines.append("")
     if not found.found:
         lines += ["Nothing to suggest.", ""]
     if found.proof:
@@ -74,17 +93,14 @@ def suggest_text(
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _text_lines(one: Suggestion, rules_text: RulesText, style: Style, width: int) -> Iterator[str]:
+def _text_lines(one: Suggestion, common: Sequence[str], style: Style, width: int) -> Iterator[str]:
     yield f"  {style('change', '*')} {printable(one.title)}"
     if one.digest:
         text = f"{one.digest}  {_digest_text(one)}"
         yield from wrapped(text, width, first="    ", then="      ")
-    for text in (*one.says, one.proof):
-        if text:
-            yield from wrapped(printable(text), width, first="    ", then="    ")
-    if one.rules:
-        yield "    Paste into the files:"
-        yield from (style("add", f"      {line}") for line in rules_text(one.rules).splitlines())
+    own = [text for text in (*one.says, one.proof) if text and text not in common]
+    if own:
+        yield from wrapped(printable(" ".join(own)), width, first="    ", then="    ")
     yield ""
 
 
@@ -92,14 +108,18 @@ def _text_lines(one: Suggestion, rules_text: RulesText, style: Style, width: int
 
 
 def suggest_markdown(found: Suggestions, rules_text: RulesText) -> str:
-    """Return the suggestions; text of the server is escaped, or stands in a block of code."""
+    """Return the suggestions; text of the server is escaped, or put into a block of code."""
     lines = [f"# {inline(_title(found))}", ""]
     for kind, some in _by_kind(found):
         lines += [f"## {_HEADINGS[kind].capitalize()}", ""]
+        common = _common(some)
+        lines += [line for text in common for line in (inline(text), "")]
         for one in some:
-            lines += _markdown_lines(one, rules_text)
+            lines += _markdown_lines(one, common)
         if kind in found.left_out:
             lines += [f"{found.left_out[kind]:,} more: `--limit`.", ""]
+        if rules := _rules(some):
+            lines += [_PASTE, "", *code_block("yaml", rules_text(rules).rstrip("\n")), ""]
     if not found.found:
         lines += ["Nothing to suggest.", ""]
     if found.proof:
@@ -123,17 +143,14 @@ _EVIDENCE: tuple[Column[tuple[str, int | float | str | None]], ...] = (
 )
 
 
-def _markdown_lines(one: Suggestion, rules_text: RulesText) -> Iterator[str]:
+def _markdown_lines(one: Suggestion, common: Sequence[str]) -> Iterator[str]:
     yield from (f"### {inline(one.title)}", "")
     if one.digest:
         yield from (*code_block("sql", _digest_text(one)), "", f"Digest `{one.digest}`.", "")
     for text in (*one.says, one.proof):
-        if text:
+        if text and text not in common:
             yield from (inline(text), "")
     yield from (*markdown_table(_EVIDENCE, one.evidence.items()), "")
-    if one.rules:
-        rules = code_block("yaml", rules_text(one.rules).rstrip("\n"))
-        yield from ("Paste into the files:", "", *rules, "")
 
 
 # -- JSON.

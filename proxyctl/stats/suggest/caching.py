@@ -83,10 +83,12 @@ def _suggestion(
     says = (
         f"{number_text(rate)} calls a second over {time_text(query.seconds * 1e6)},"
         f" {rows_text(query.rows_per_call)} each; {count_text(written, 'write')}"
-        f" {'names' if written == 1 else 'name'} {tables}, as far as digest texts show.",
+        f" {'names' if written == 1 else 'name'} {tables}.",
         f"Cached for {ttl} ms, {'at most ' if has_values else ''}{round(saved):,} of"
         f" {count_text(query.calls, 'call')} would not reach a server: {time_text(saved_us)} of"
-        f" query time. Assumed: calls come evenly, and {_sessions(query)} once in {ttl} ms.",
+        " query time.",
+        "The estimate assumes that calls come evenly, and that each pair of user and schema asks"
+        f" the server once in {ttl} ms.",
     )
     return Suggestion(
         Kind.CACHE,
@@ -108,15 +110,8 @@ def _suggestion(
         query.digest,
         query.text,
         () if rule is None else (rule,),
-        proof="" if rule else "No rule for this digest caches it and changes nothing else.",
+        proof="" if rule else "No rule caches only this digest.",
     )
-
-
-def _sessions(query: Query) -> str:
-    count = len(query.sessions)
-    if count == 1:
-        return "its one user and schema asks the server"
-    return f"each of its {count} pairs of user and schema asks the server"
 
 
 def _rule(context: Context, query: Query, rows: Sequence[SeenDigest]) -> Cells | None:

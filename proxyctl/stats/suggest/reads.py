@@ -139,15 +139,16 @@ def _suggestion(
     users = sorted({seen.username for seen in reads.rows})
     transactions = sum(context.statistics.begun.get(user, 0) for user in users)
     says = [
-        f"{count_text(reads.calls, 'call')} went to {context.called(reads.writer)};"
-        f" {context.called(reader)} is its reader{readers.known_by[reads.writer]}.",
-        f"Its users began {count_text(transactions, 'transaction')} in the same statistics."
+        f"{count_text(reads.calls, 'call')} went to {context.called(reads.writer)}.",
+        f"{context.called(reader).capitalize()} is the reader of {context.called(reads.writer)}"
+        f"{readers.known_by[reads.writer]}.",
+        f"The same users began {count_text(transactions, 'transaction')} in these statistics."
         if transactions
-        else "Its users began no transaction in the same statistics.",
+        else "The same users began no transaction in these statistics.",
     ]
     nodes = readers.nodes(reader)
     if nodes and not nodes - readers.nodes(reads.writer):
-        says.append("The reader has no server that is not a writer as well: nothing is relieved.")
+        says.append("All servers of the reader are writers as well, so this relieves no server.")
     query = context.statistics.queries[reads.digest]
     return Suggestion(
         Kind.READS,
@@ -165,7 +166,7 @@ def _suggestion(
         reads.digest,
         reads.text,
         () if rule is None else (rule,),
-        proof="" if rule else "No rule for this digest moves it and nothing else.",
+        proof="" if rule else "No rule moves only this digest.",
     )
 
 

@@ -103,28 +103,32 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
     if others := changed.keys() - {str(rule["digest"]) for rule in rules}:
         # Something else than a match, such as fast routing that a last rule with apply ends.
         count = count_text(len(others), "other digest")
-        proof = f"No rule: with those that would be proposed, {count} would change."
+        proof = f"No rule is proposed: {count} would change with it."
         return [replace(one, rules=(), proof=proof) if one.rules else one for one in found], ""
     shown = [
         replace(one, proof=_shown(changed[one.digest], maybe[one.digest])) if one.rules else one
         for one in found
     ]
     proof = (
-        f"The rules proposed here were replayed together on {_replayed(context, report)}: each"
-        " changes its own digest and no other. That says nothing of queries that were not seen."
+        f"The proposed rules were replayed together on {_replayed(context, report)}: each"
+        " changes its own digest and no other. Queries that were not seen may differ."
     )
     if unknown:
         proof += (
-            f" For {count_text(len(unknown), 'digest')} this cannot be told: the texts are cut, or"
+            f" For {count_text(len(unknown), 'digest')} that is not known: the texts are cut, or"
             " may differ from what the rules saw."
         )
     return shown, proof
 
 
 def _shown(changed: int, maybe: int) -> str:
-    """Return what a replay showed of a rule. `maybe`: calls of which it cannot be told."""
-    unless = f", {maybe:,} of them unless a rule that looks at the query itself answers it"
-    return f"The rule changes {count_text(changed, 'call')}{unless if maybe else ''}."
+    """Return what the replay left open about a rule. `maybe`: calls of which it cannot be told."""
+    if not maybe:
+        return ""
+    return (
+        f"The rule changes {count_text(changed, 'call')}; of {maybe:,} of them it depends on a rule"
+        " that matches the query itself."
+    )
 
 
 def _replayed(context: Context, report: Replay) -> str:

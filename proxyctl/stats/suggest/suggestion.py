@@ -30,10 +30,13 @@ UNKNOWN: Mapping[Kind, tuple[str, ...]] = {
         "Whether a reader lags behind: a session that reads its own write may not find it there.",
     ),
     Kind.CACHE: (
+        "Whether procedures, triggers or events write to the tables: writes are counted by the"
+        " names"
+        " in digest texts.",
         "Whether the application tolerates answers as old as cache_ttl, even after its own session"
         " changed the rows.",
         "How many different values each `?` stands for: the cache keeps one answer per query text."
-        " The estimate assumes a single value, so it is the most that can be saved.",
+        " The estimate assumes a single value, so it is an upper limit.",
         "Whether the calls are prepared statements: ProxySQL does not cache those.",
         "Whether answers are empty: mysql-query_cache_stores_empty_result says whether those are"
         " cached.",
@@ -57,23 +60,27 @@ class Thresholds:
     """What is worth a suggestion. Units: as each field says, where `threshold_rows` shows it."""
 
     reads_calls: int = _number(
-        100, "calls", "reads: fewer calls on the writer are not worth a rule"
+        100, "calls", "reads: the fewest calls on the writer that are worth a rule"
     )
     cache_rate: float = _number(1.0, "calls/s", "cache: the rate from the first to the last call")
-    cache_calls: int = _number(1_000, "calls", "cache: fewer calls tell too little")
-    cache_rows: float = _number(100.0, "rows/call", "cache: a larger result is not small")
+    cache_calls: int = _number(1_000, "calls", "cache: the fewest calls that tell enough")
+    cache_rows: float = _number(
+        100.0, "rows/call", "cache: the largest result that is worth caching"
+    )
     cache_reads_per_write: float = _number(
         10.0, "calls", "cache: reads for each write that names one of its tables"
     )
     cache_ttl: int = _number(1_000, "ms", "cache: the cache_ttl that is proposed")
-    slow_calls: int = _number(5, "calls", "slow: an average of fewer calls says little")
-    slow_average: int = _number(10_000, "µs", "slow: a shorter average is no trouble")
-    slow_factor: float = _number(10.0, "times", "slow: so many times the median of the peers")
+    slow_calls: int = _number(5, "calls", "slow: the fewest calls whose average says something")
+    slow_average: int = _number(10_000, "µs", "slow: the shortest average that is reported")
+    slow_factor: float = _number(10.0, "times", "slow: average divided by the median of the peers")
     slow_score: float = _number(
         3.5, "score", "slow: the modified z-score of the log of the average"
     )
-    slow_peers: int = _number(5, "digests", "slow: fewer peers are no measure")
-    most_rows: int = _number(50_000, "rows", "all: so many with most time are replayed")
+    slow_peers: int = _number(5, "digests", "slow: the fewest peers to compare with")
+    most_rows: int = _number(
+        50_000, "rows", "all: the most rows to replay, those with most time first"
+    )
 
 
 class ThresholdRow(NamedTuple):
@@ -98,8 +105,8 @@ class Suggestion:
 
     Shape: `evidence` are numbers by name, the unit behind the name (`_us`, `_s`, `_ms`); `says` the
     same in sentences. `rules` are cells of mysql_query_rules to paste, what is not named has the
-    column's default. `proof` says what a replay of the seen digests showed of them, or why there
-    are none.
+    column's default. `proof` says what a replay of the seen digests left open about them, or why
+    there are none.
     """
 
     kind: Kind
