@@ -12,8 +12,10 @@ from dataclasses import replace
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import Change
 from proxyctl.plan.guards.members import STALE_MEMBER
-from proxyctl.plan.plan import Plan
+from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.state.row import DesiredRow, Key, Layer
+
+MIXED_VERSIONS = "mixed_versions"
 
 
 def units(fleet: Fleet) -> list[list[Planned]]:
@@ -40,8 +42,9 @@ def as_applied(fleet: Fleet) -> Fleet:
     """Return the plans as an apply to the whole fleet will find them.
 
     A member that is behind its peers catches up once the first member is changed, so that refusal
-    becomes a warning.
+    becomes a warning. Members of different versions never follow one another: they are refused.
     """
+    fleet = _without_mixed_versions(fleet)
     first_of_name = {one.name: unit[0].name for unit in clusters(fleet) for one in unit[1:]}
     following: dict[tuple[int, str], Plan] = {}
 
@@ -56,6 +59,27 @@ def as_applied(fleet: Fleet) -> Fleet:
             for one in fleet.planned
         ],
     )
+
+
+def _without_mixed_versions(fleet: Fleet) -> Fleet:
+    """Refuse the plans of members whose versions differ, since they do not sync."""
+    refusals: dict[str, Refusal] = {}
+    for unit in clusters(fleet):
+        if len({one.plan.version for one in unit}) > 1:
+            listed = ", ".join(f"{one.name} has {one.plan.version}" for one in unit)
+            refusal = Refusal(
+                MIXED_VERSIONS,
+                f"members of one ProxySQL Cluster whose versions differ do not sync: {listed};"
+                " upgrade all of them first, or apply to each with --instance",
+            )
+            refusals |= {one.name: refusal for one in unit}
+
+    def refused(one: Planned) -> Planned:
+        plan = replace(one.plan, refusals=[*one.plan.refusals, refusals[one.name]])
+        return replace(one, plan=plan)
+
+    planned = [refused(one) if one.name in refusals else one for one in fleet.planned]
+    return replace(fleet, planned=planned)
 
 
 def _together(listed: Sequence[Collection[str]]) -> list[list[int]]:

@@ -18,6 +18,7 @@ from proxyctl.instance.members import (
     Checksum,
     Member,
     Membership,
+    travels,
 )
 from proxyctl.instance.read import refuse_lethal_numbers
 from proxyctl.state.families import Node
@@ -63,7 +64,11 @@ def read_membership(client: AdminClient) -> Membership:
     silent_s = _silences(client)
     return Membership(
         tuple(Member(node, checksums[node], silent_s.get(node)) for node in listed),
-        {str(name): Checksum(number(v), number(e), str(text)) for name, v, e, text in own},
+        {
+            str(name): Checksum(number(v), number(e), str(text))
+            for name, v, e, text in own
+            if travels(str(name), client.version)
+        },
         read_variables(client, "admin-cluster_%", "admin-checksum_%"),
         _read_clock(client),
     )

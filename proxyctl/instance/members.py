@@ -11,6 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from proxyctl.catalog import Version
+from proxyctl.catalog.releases import SYNCS_PGSQL
 from proxyctl.state.families import Node, node_text
 
 MODULES = {
@@ -20,9 +22,19 @@ MODULES = {
     "mysql_servers_v2": "MYSQL SERVERS",
     "mysql_users": "MYSQL USERS",
     "mysql_variables": "MYSQL VARIABLES",
+    "pgsql_query_rules": "PGSQL QUERY RULES",
+    "pgsql_servers": "PGSQL SERVERS",
+    "pgsql_servers_v2": "PGSQL SERVERS",
+    "pgsql_users": "PGSQL USERS",
+    "pgsql_variables": "PGSQL VARIABLES",
     "proxysql_servers": "PROXYSQL SERVERS",
 }
 """The admin module of each checksum; other checksums belong to plugins."""
+
+
+def travels(name: str, version: Version) -> bool:
+    """Return whether members of this version take a module with this checksum over."""
+    return name in MODULES and (version >= SYNCS_PGSQL or not name.startswith("pgsql_"))
 
 
 class Checksum(NamedTuple):
@@ -44,10 +56,8 @@ def configured(names: Collection[str]) -> dict[str, str]:
     For servers this is mysql_servers_v2 if the version has it: mysql_servers also changes with the
     placement by each monitor. `names`: the checksums that an instance has.
     """
-    found = {MODULES[name]: name for name in sorted(names) if name in MODULES}
-    if "mysql_servers_v2" in names:
-        found["MYSQL SERVERS"] = "mysql_servers_v2"
-    return found
+    # In order, so that a name with _v2 replaces the one without.
+    return {MODULES[name]: name for name in sorted(names) if name in MODULES}
 
 
 def switch(name: str) -> str:
@@ -104,8 +114,8 @@ class Membership:
     """An instance and its cluster; `listed` is empty for an instance without one.
 
     Shape: `listed` has every member, usually including the instance itself. `own`: the checksums of
-    the instance by name. `variables`: those of the cluster at RUNTIME. Units: `now` unix seconds of
-    the instance's clock.
+    the instance by name, of modules that travel. `variables`: those of the cluster at RUNTIME.
+    Units: `now` unix seconds of the instance's clock.
     """
 
     listed: tuple[Member, ...] = ()
@@ -164,7 +174,8 @@ def _why(name: str, own: Checksum, member: Member, silence_s: float) -> tuple[st
     if seen is None or not seen.is_known:
         return (
             "it never answered this member",
-            "look at its address in proxysql_servers, and at its admin-cluster_username",
+            "look at its address in proxysql_servers, at its admin-cluster_username and at its"
+            " version: members of different versions do not sync",
         )
     if silence:
         return silence, "it follows when it answers again"

@@ -129,6 +129,7 @@ def warnings(
             yield from cut_connections(leaving_servers(module), current.connections)
     if current.membership.has_peers:
         yield from not_travelling(modules, current.membership)
+        yield from not_answering(modules, current)
 
 
 _IDLE_PROCESSLIST = "session_idle_show_processlist"
@@ -257,6 +258,20 @@ def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Ite
                     f"{module.name}: {inactive} {'stays' if count == 1 else 'stay'} here; the other"
                     " members take the active ones, and drop their own inactive ones"
                 )
+
+
+def not_answering(modules: Iterable[ModulePlan], current: Current) -> Iterator[str]:
+    """Yield the members that never answered this one, if the changes travel."""
+    membership = current.membership
+    if not any(one.load and membership.name_of(one.name) is not None for one in modules):
+        return
+    for member in membership.listed:
+        if not any(seen.is_known for seen in member.checksums.values()):
+            yield (
+                f"{member.name} has never answered this member and will not follow: it is down,"
+                " refuses admin-cluster_username, or has another version than"
+                f" {current.look.version_text}"
+            )
 
 
 def travelling(plans: Iterable[Plan]) -> set[str]:

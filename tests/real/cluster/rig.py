@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.support.servers import ProxySQL, needed_binary
+from proxyctl.instance.members import travels
+from tests.support.servers import ProxySQL, binary_version, needed_binary
 from tests.support.waiting import until
 
 ACCOUNT = "cluster"
@@ -60,13 +61,15 @@ def agree(one: ProxySQL, listed: Sequence[ProxySQL]) -> bool:
 
 
 def checksums(one: ProxySQL) -> dict[str, tuple[int, int, str]]:
-    """Return version, epoch and checksum by name."""
+    """Return version, epoch and checksum by name, of the modules that travel."""
     rows = one.instance.query(
         "SELECT name, version, epoch, checksum FROM runtime_checksums_values WHERE version>0"
     )
+    release = binary_version(one.binary)
     return {
         str(name): (int(version or 0), int(epoch or 0), str(checksum))
         for name, version, epoch, checksum in rows
+        if travels(str(name), release)
     }
 
 

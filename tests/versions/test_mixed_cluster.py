@@ -1,0 +1,54 @@
+"""A ProxySQL Cluster in the middle of an upgrade: its members do not follow one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.real.cluster.files import fleet_of
+from tests.real.cluster.rig import join
+from tests.support.cli import Project, proxyctl
+from tests.support.servers import ProxySQL, binary_version, needed_binary
+from tests.versions.test_versions import NO_OTHERS, OTHERS
+
+pytestmark = [pytest.mark.sweep, pytest.mark.real]
+
+USERS = "mysql_users: [{username: app, password: x, default_hostgroup: 10}]\n"
+
+
+@pytest.fixture
+def mixed(tmp_path: Path, offline: Project) -> Iterator[tuple[ProxySQL, ProxySQL]]:
+    """Two members of different versions that list each other, and files that name both."""
+    binary = needed_binary()
+    others = [one for one in OTHERS if binary_version(one) != binary_version(binary)]
+    if not others:
+        pytest.skip(NO_OTHERS)
+    with ProxySQL(binary, tmp_path / "one") as one, ProxySQL(others[0], tmp_path / "two") as two:
+        for member in (one, two):
+            join(member, (one, two))
+        offline.write(f"version: 1\n{fleet_of(one, two)}{USERS}")
+        yield one, two
+
+
+def test_members_of_different_versions_are_refused_together_and_take_the_change_one_by_one(
+    mixed: tuple[ProxySQL, ProxySQL],
+) -> None:
+    [one, two] = [str(member.instance.query("SELECT @@version")[0][0]) for member in mixed]
+    words = (
+        "members of one ProxySQL Cluster whose versions differ do not sync:"
+        f" px1 has {one}, px2 has {two}; upgrade all of them first"
+    )
+    for command in ("plan", "apply"):
+        options = ["--detailed-exitcode"] if command == "plan" else ["--auto-approve"]
+        refused = proxyctl(command, "--all", *options)
+        assert (refused.code, words in refused.text) == (3, True), refused.text
+    for member in mixed:
+        assert member.instance.query("SELECT username FROM runtime_mysql_users") == []
+    for name in ("px1", "px2"):
+        shown = proxyctl("plan", "--instance", name)
+        assert "has never answered this member and will not follow" in shown.out, shown.text
+        done = proxyctl("apply", "--instance", name, "--auto-approve", "--peer-timeout", "0")
+        assert done.code == 0, done.text
+    assert proxyctl("plan", "--all", "--detailed-exitcode").code == 0
