@@ -19,7 +19,7 @@ from proxyctl.routing import (
     Stage,
     Step,
 )
-from proxyctl.routing.explain import Answer, Cells, text_of
+from proxyctl.routing.explain import Answer, Explainer, text_of
 from proxyctl.routing.servers import Backend, Destination
 from proxyctl.text import printable
 
@@ -54,7 +54,7 @@ def explain_text(answer: Answer, *, lists_all: bool = False, style: Style = PLAI
     """
     chain = chain_lines(answer, lists_all=lists_all, style=style)
     lines = [
-        *_head(answer.request, answer.explanation.route),
+        *_head(answer),
         "",
         *chain,
         *([""] if chain else []),
@@ -71,14 +71,22 @@ def cut(text: str, limit: int = LONGEST_TEXT) -> str:
     return f"{safe[:limit]}... ({counted(len(text), 'character')})"
 
 
-def _head(request: Request, route: Route) -> Iterator[str]:
+def _head(answer: Answer) -> Iterator[str]:
+    request, route = answer.request, answer.explanation.route
     query = text_of(request.query) or ""
     yield f"query        {cut(query) or '(empty)'}"
     yield f"session      {session_text(request)}"
     if route.digest is None:
-        yield "digest       none: mysql-query_digests is false"
+        yield _named("digest       none: mysql-query_digests is false", answer.explainer)
         return
     yield f"digest       0x{route.digest.number:016X}  {cut(text_of(route.digest.text) or '')}"
+
+
+def _named(text: str, explainer: Explainer) -> str:
+    """Return a text of ours with the names of the PostgreSQL side, if that is asked."""
+    if not explainer.configuration.is_pgsql:
+        return text
+    return text.replace("mysql-", "pgsql-").replace("schemaname", "database")
 
 
 def session_text(request: Request) -> str:
@@ -103,7 +111,7 @@ def session_text(request: Request) -> str:
 def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN) -> list[str]:
     """Return a line for each rule that was looked at, in ProxySQL's order."""
     found, explainer = answer.explanation, answer.explainer
-    names, rules = explainer.names, explainer.rules
+    names = explainer.names
     width = max((len(str(step.rule_id)) for step in found.steps), default=0)
     text = answer.request.query
     lines: list[str] = []
@@ -118,17 +126,18 @@ def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN
             lines.append(f"  {'':{width}}  {behind} behind it not reached")
         elif len(steps) > LISTED_ALIKE and not lists_all:
             first, last = steps[0].rule_id, steps[-1].rule_id
-            lines.append(f"  {first} to {last}: {counted(len(steps), 'rule')}: {reason.value}")
+            why = _named(reason.value, explainer)
+            lines.append(f"  {first} to {last}: {counted(len(steps), 'rule')}: {why}")
         else:
-            lines += [_miss_line(step, rules, width, style) for step in steps]
+            lines += [_miss_line(step, explainer, width, style) for step in steps]
     return lines
 
 
-def _miss_line(step: Step, rules: Mapping[int, Cells], width: int, style: Style) -> str:
+def _miss_line(step: Step, explainer: Explainer, width: int, style: Style) -> str:
     reason = step.reason
     column = _COLUMNS.get(reason) if reason else None
-    value = rules.get(step.rule_id, {}).get(column) if column else None
-    text = reason.value if reason else ""
+    value = explainer.rules.get(step.rule_id, {}).get(column) if column else None
+    text = _named(reason.value, explainer) if reason else ""
     if column is not None and column in step.broken:
         text = f"{column} does not compile, so the rule never matches: {step.broken[column]}"
     criterion = "" if value is None else f"   {shown(value, limit=LONGEST_CRITERION)}"

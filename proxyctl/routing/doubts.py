@@ -41,6 +41,8 @@ def _of_digest(router: Router, request: Request, explanation: Explanation) -> It
     if router.variables.has_parsersql:
         yield "the digest: with mysql-query_processor_parser=1 ParserSQL makes it, and no hints"
     version = router.variables.version
+    if router.is_pgsql and version >= releases.PGSQL_DIGESTS:
+        yield "the digest: queries of PostgreSQL have digests of their own, not those of MySQL"
     if b"/*+" in (request.query or b"") and version >= releases.KEEPS_OPTIMIZER_HINTS:
         yield "the digest: optimizer hints may be kept apart from comments"
 

@@ -26,6 +26,8 @@ _NOT_ASKED = {
 }
 """What a variable switches on, and is not evaluated here."""
 
+_OWN_PGSQL = "what ProxySQL itself does with SET, DISCARD and the like of PostgreSQL"
+
 _AFTER_PATTERNS = (
     None,
     Reason.MATCH_DIGEST,
@@ -124,6 +126,8 @@ class Explainer:
         self.not_asked = tuple(
             what for name, what in _NOT_ASKED.items() if configuration.variable(name) == "true"
         )
+        if configuration.is_pgsql:
+            self.not_asked += (_OWN_PGSQL,)
         self.is_placed = is_placed
         self.has_unusual_syntax = any(rule.unverified for rule in self.router.rules)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from types import MappingProxyType
 
 from proxyctl.catalog import TABLES, Layout, layout_of, releases
 from proxyctl.catalog.fast_routing import is_hidden_by_last_rule
 from proxyctl.errors import ProxyctlError
-from proxyctl.routing.digest import Digester, DigestOptions
+from proxyctl.routing.digest import Digest, Digester, DigestOptions
 from proxyctl.routing.lane import Lane
 from proxyctl.routing.open_questions import DigestWalk, Rewriting, Way
 from proxyctl.routing.regex import Patterns, never_matches_if_broken
@@ -60,12 +61,16 @@ class Router:
         fast_routing: FastRouting | None = None,
         users: Users | None = None,
         patterns: Patterns | None = None,
+        is_pgsql: bool = False,
     ) -> None:
         """Compile the rules: rows of MEMORY or RUNTIME, in any order.
 
         Without `digest_of`, each Request has to bring its digest, unless digests are off.
         `patterns`: of another router with the same engine, so that both compile a pattern once.
+        `is_pgsql`: ProxySQL's own statements of MySQL are none, and the default schema of a user is
+        the database of the same name.
         """
+        self.is_pgsql = is_pgsql
         self.variables = variables or RoutingVariables()
         version = self.variables.version
         self.patterns = patterns or Patterns(
@@ -160,6 +165,8 @@ class Router:
         """Return the schema that rules see: the session's, else the user's, else the default."""
         if request.schemaname:
             return request.schemaname
+        if self.is_pgsql:
+            return request.username or ""
         user = self.user(request.username)
         return (user and user.default_schema) or self.variables.default_schema
 
@@ -178,7 +185,7 @@ class Router:
         is_forwarded = user is not None and user.fast_forward
         special = None
         if not is_forwarded:
-            if request.query is None:
+            if request.query is None or self.is_pgsql:
                 return None
             special = before_rules(request.query, with_digests=self.variables.query_digests)
             if special is None:
@@ -242,7 +249,7 @@ class Router:
     def _special_behind(self, walk: Walk, final: Digested | None) -> Special | None:
         """Return what ProxySQL does by itself with a statement that went along the rules."""
         query = walk.request.query
-        if query is None or walk.text is None:
+        if query is None or walk.text is None or self.is_pgsql:
             return None
         if is_use(query, None if walk.digest is None else walk.digest.text):
             return USE
@@ -264,12 +271,20 @@ def digester_of(configuration: Configuration) -> Digester:
     return Digester(options)
 
 
+def _with_nul(digest_of: Callable[[bytes], Digest], query: bytes) -> Digest:
+    return digest_of(query + b"\0")
+
+
 def router_of(configuration: Configuration, *, patterns: Patterns | None = None) -> Router:
     """Return the router that ProxySQL would be with this configuration loaded.
 
     `patterns`: those of another router, to be shared. Raises: as `digester_of`.
     """
     variables = configuration.all_variables()
+    digest_of = digester_of(configuration).digest
+    if configuration.is_pgsql:
+        # The NUL that ends a query on the wire is a part of it.
+        digest_of = partial(_with_nul, digest_of)
     rules = configuration.tables.get(_RULES)
     fast = configuration.tables.get(_FAST)
     users = configuration.tables.get(_USERS)
@@ -277,9 +292,10 @@ def router_of(configuration: Configuration, *, patterns: Patterns | None = None)
     return Router(
         layout,
         configuration.rows(_RULES),
-        digest_of=digester_of(configuration).digest,
+        digest_of=digest_of,
         variables=RoutingVariables.from_values(variables, configuration.version),
         fast_routing=FastRouting(fast.layout, fast.rows.values()) if fast else None,
         users=frontends(users.layout, users.rows.values()) if users else None,
         patterns=patterns,
+        is_pgsql=configuration.is_pgsql,
     )

@@ -41,7 +41,8 @@ class Configuration:
 
     Shape: `tables` by catalogue name, without those of variables; `variables` are those that are
     set, in ProxySQL's canonical text. `hostgroup_names` by number. `place` tells where a row (or
-    one column of it) stands in the files, None for what is in no file.
+    one column of it) stands in the files, None for what is in no file. `is_pgsql`: it is the
+    PostgreSQL side of one, under the names of the MySQL side.
     """
 
     version: Version
@@ -49,6 +50,7 @@ class Configuration:
     variables: Mapping[str, str] = field(default_factory=dict)
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     place: Callable[[str, Key, str | None], Where | None] = _nowhere
+    is_pgsql: bool = False
 
     def variable(self, name: str) -> str | None:
         """Return what is in force: the value that is set, else this version's default."""

@@ -282,3 +282,15 @@ def test_a_pattern_that_does_not_compile_is_no_miss_like_the_others(
     sandbox_project.write(f"version: 1\nmysql_query_rules:\n{rules}")
     out = proxyctl("explain", "SELECT 1").out
     assert "3  no     match_pattern does not compile, so the rule never matches" in out
+
+
+def test_rules_of_the_postgresql_side(offline: Project) -> None:
+    offline.write(
+        "version: 1\nproxysql_version: '3.0.3'\n"
+        "pgsql_query_rules:\n"
+        "  - {rule_id: 1, database: crm, match_digest: '^SELECT', destination_hostgroup: 2}\n"
+    )
+    lines = explained("SELECT 1", "--pgsql", "--schemaname", "crm")
+    assert "  1  match  destination_hostgroup 2" in lines
+    assert lines[-1].startswith("caution      not asked here: what ProxySQL itself does")
+    assert "  1  no     another database   crm" in explained("SELECT 1", "--pgsql")

@@ -167,7 +167,7 @@ def free_port() -> int:
     raise RuntimeError("no free port between 18000 and 32000")
 
 
-_CONFIG = """\
+CONFIG = """\
 datadir="{folder}"
 admin_variables=
 {{
@@ -196,7 +196,7 @@ class ProxySQL:
     """
 
     def __init__(
-        self, binary: str, folder: Path, *, monitor: bool = False, config: str = _CONFIG
+        self, binary: str, folder: Path, *, monitor: bool = False, config: str = CONFIG
     ) -> None:
         self._config = config
         self.binary = binary

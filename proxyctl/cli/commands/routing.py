@@ -97,6 +97,10 @@ def explain(
         ),
     ] = None,
     layer: LayerOption = None,
+    pgsql: Annotated[
+        bool,
+        typer.Option("--pgsql", help="Ask the pgsql_query_rules; --schemaname is the database."),
+    ] = False,
     all_rules: Annotated[
         bool, typer.Option("--all-rules", help="List each rule that does not match.")
     ] = False,
@@ -113,6 +117,7 @@ def explain(
     Reads the files; with --host, --port, --socket or --instance, the rules of that instance.
     """
     from proxyctl.routing.explain import TABLES, Explainer
+    from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_names
 
     if (query is None) == (queries is None):
         raise UsageError(
@@ -124,9 +129,11 @@ def explain(
         )
     chosen = format or (ExplainFormat.TEXT if queries is None else ExplainFormat.JSONL)
     version = chosen_version(proxysql_version)
-    subject = subject_of(files, connection, version=version, tables=TABLES, layer=layer)
+    tables = pgsql_names(TABLES) if pgsql else TABLES
+    subject = subject_of(files, connection, version=version, tables=tables, layer=layer)
     is_placed = bool(subject.name) and layer in (None, LayerName.RUNTIME)
-    explainer = Explainer(subject.configuration, is_placed=is_placed)
+    asked = pgsql_as_mysql(subject.configuration) if pgsql else subject.configuration
+    explainer = Explainer(asked, is_placed=is_placed)
     with _opened(queries) as lines:
         requests = _requests(query, session, lines, queries)
         match chosen:

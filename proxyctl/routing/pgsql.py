@@ -1,0 +1,65 @@
+"""The PostgreSQL side of ProxySQL, under the names of the MySQL side.
+
+Both sides share their query processor: rules, flags, fast routing, patterns and hints. So the
+evaluator and lint need no second form, only these names. Source: ProxySQL 3.0.3, run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from proxyctl.catalog import Layout, parse_version
+from proxyctl.catalog.mysql_tables import MYSQL_TABLES
+from proxyctl.catalog.pgsql_tables import SINCE
+from proxyctl.errors import ProxyctlError
+from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.row import Key, Where
+
+_TABLES = {table.name: table for table in MYSQL_TABLES}
+_DATABASE, _SCHEMANAME = "database", "schemaname"
+
+
+def pgsql_name(name: str) -> str:
+    """Return what a table, a variable or a column of the MySQL side is called here."""
+    return _DATABASE if name == _SCHEMANAME else name.replace("mysql", "pgsql", 1)
+
+
+def pgsql_names(tables: Iterable[str]) -> tuple[str, ...]:
+    """Return what tables of the MySQL side are called here, also where there are none."""
+    return tuple(map(pgsql_name, tables))
+
+
+def pgsql_as_mysql(configuration: Configuration) -> Configuration:
+    """Return the PostgreSQL side of a configuration as if it were its MySQL side.
+
+    Raises: ProxyctlError where this ProxySQL has none.
+    """
+    if configuration.version < parse_version(SINCE):
+        raise ProxyctlError(
+            f"ProxySQL {configuration.version} has no PostgreSQL side",
+            hint="it came with 3.0; --proxysql-version names another one",
+        )
+    tables = {
+        mysql: Held(_layout(mysql, held.layout), held.rows, held.is_whole)
+        for name, held in configuration.tables.items()
+        if name.startswith("pgsql_") and (mysql := name.replace("pgsql", "mysql", 1)) in _TABLES
+    }
+    variables = {
+        name.replace("pgsql", "mysql", 1): value
+        for name, value in configuration.all_variables().items()
+        if name.startswith("pgsql-")
+    }
+
+    def place(table: str, key: Key, column: str | None) -> Where | None:
+        return configuration.place(pgsql_name(table), key, column and pgsql_name(column))
+
+    return replace(configuration, tables=tables, variables=variables, place=place, is_pgsql=True)
+
+
+def _layout(name: str, layout: Layout) -> Layout:
+    columns = tuple(
+        replace(column, name=_SCHEMANAME) if column.name == _DATABASE else column
+        for column in layout.columns
+    )
+    return Layout(_TABLES[name], columns, layout.version)
