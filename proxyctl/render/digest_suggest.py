@@ -18,8 +18,8 @@ RulesText = Callable[[Sequence[Mapping[str, Value]]], str]
 
 _HEADINGS = {
     Kind.READS: "reads on a writer",
-    Kind.CACHE: "worth caching",
-    Kind.SLOW: "slower than their peers",
+    Kind.CACHE: "results worth caching",
+    Kind.SLOW: "queries slower than their peers",
 }
 _LONGEST_TEXT = 300
 _PASTE = "Paste into the files:"
@@ -84,7 +84,7 @@ def suggest_text(
     if found.proof:
         lines += [*wrapped(found.proof, width), ""]
     for kind, texts in found.unknown.items():
-        lines.append(style("dim", f"not known from digests, {_HEADINGS[kind]}:"))
+        lines.append(style("dim", f"What digests do not tell, for {_HEADINGS[kind]}:"))
         for text in texts:
             lines += wrapped(text, width, first="  - ", then="    ")
         lines.append("")

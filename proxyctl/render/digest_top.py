@@ -33,7 +33,7 @@ _INDENT = 4
 _MOST_FATES = 3
 LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
 EMPTY = "No digests: nothing was counted since ProxySQL started, or since somebody reset them."
-NOTHING_LEFT = "Nothing is left by the filters."
+NOTHING_LEFT = "No digest passes the filters."
 
 Ranked = tuple[int, TopRow]
 """A row and its place in the list, from 1."""

@@ -272,7 +272,7 @@ def _cautions(route: Route) -> Iterator[str]:
         yield f"caution      rules {rules} lead back to each other; {route.loop.turns} turns more"
     if route.undecided:
         rules = ", ".join(map(str, route.undecided))
-        yield f"caution      cannot be told, taken for no match: rules {rules}"
+        yield f"caution      undecided: rules {rules} took too many steps, and count as no match"
 
 
 def _unverified(answer: Answer) -> Iterator[str]:

@@ -90,8 +90,8 @@ def verdict(report: Replay) -> str:
         return f"Replay: nothing changes for any of {counted(report.total.entries, 'digest')}."
     return (
         f"Replay: {share_text(report.share(changed))} of the query time changes"
-        f" ({counted(changed.entries, 'digest')}), {share_text(report.share(undecided))} cannot be"
-        f" told ({counted(undecided.entries, 'digest')})."
+        f" ({counted(changed.entries, 'digest')}), {share_text(report.share(undecided))}"
+        f" undecided ({counted(undecided.entries, 'digest')})."
     )
 
 
@@ -103,7 +103,7 @@ def _summary_lines(report: Replay) -> Iterator[str]:
     for kind, words in _KINDS.items():
         if kind in report.certain:
             yield _tally_line(f"  {words}", report, report.certain[kind])
-    yield _tally_line("cannot be told", report, report.undecided)
+    yield _tally_line("undecided", report, report.undecided)
     for kind, words in _KINDS.items():
         if kind in report.possible:
             yield _tally_line(f"  perhaps {words}", report, report.possible[kind])
@@ -136,9 +136,7 @@ def _list_lines(report: Replay, style: Style) -> Iterator[str]:
         "Digests that change, the biggest first:", report, report.moved, report.changed, style
     )
     if report.undecided.entries:
-        yield from _entries(
-            "Digests that cannot be told:", report, report.open, report.undecided, style
-        )
+        yield from _entries("Undecided digests:", report, report.open, report.undecided, style)
         yield from _open_rules(report)
     if report.elsewhere.entries:
         share = share_text(report.share(report.elsewhere))
@@ -171,7 +169,7 @@ def _open_rules(report: Replay) -> Iterator[str]:
     for (rule_id, column), tally in _by_time(report.open_rules)[:MOST_FLOWS]:
         share = share_text(report.share(tally))
         digests = counted(tally.entries, "digest")
-        yield f"  {share:>6}  {digests:<14}rule {rule_id}: {column} cannot be told"
+        yield f"  {share:>6}  {digests:<14}rule {rule_id}: {column} is undecided"
     if any(column == "match_pattern" for _, column in report.open_rules):
         yield f"          {NO_LITERALS}"
     yield ""
@@ -207,10 +205,10 @@ def entry_text(entry: Entry, report: Replay) -> str:
     """Return what becomes of a digest before and after."""
     verdict, names = entry.verdict, report.hostgroup_names
     if not verdict.before:
-        return "cannot be told"
+        return "undecided"
     before, after = (_outcomes(side, names) for side in (verdict.before, verdict.after))
     rules = sorted({rule_id for rule_id, _ in verdict.undecided})
-    open_ = f"   (rule {', '.join(map(str, rules))} cannot be told)" if rules else ""
+    open_ = f"   (rule {', '.join(map(str, rules))} undecided)" if rules else ""
     return f"{before} -> {after}{open_}"
 
 

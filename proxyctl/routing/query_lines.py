@@ -25,18 +25,20 @@ def read_requests(lines: Iterable[bytes], path: str) -> Iterator[Request]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        found = _request(line)
+        column = 1
+        try:
+            found = _request(json.loads(line.decode("utf-8", "surrogateescape")))
+        except json.JSONDecodeError as error:
+            column, found = error.colno, f"not JSON: {error.msg.removesuffix(' starting at')}"
+        except RecursionError:
+            found = "not JSON: too many brackets"
         if isinstance(found, str):
-            raise ConfigError([Mistake(path, number, 1, "", found)])
+            raise ConfigError([Mistake(path, number, column, "", found)])
         yield found
 
 
-def _request(line: bytes) -> Request | str:
+def _request(item: Any) -> Request | str:  # noqa: ANN401 - anything that JSON has
     """Return the request of a line, or what is wrong with it."""
-    try:
-        item: Any = json.loads(line.decode("utf-8", "surrogateescape"))
-    except (ValueError, RecursionError) as error:
-        return f"not JSON: {error}"
     if not isinstance(item, dict):
         return "expected an object with the key `query`"
     unknown = [key for key in item if key not in _KEYS]

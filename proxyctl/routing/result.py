@@ -95,7 +95,7 @@ class Outcome(NamedTuple):
 class Reason(Enum):
     """The first criterion that fails, in the order of ProxySQL."""
 
-    FLAG_IN = "flagIN is not where the query stands"
+    FLAG_IN = "the query has another flagIN"
     USERNAME = "another username"
     SCHEMANAME = "another schemaname"
     CLIENT_ADDR = "another client_addr"

@@ -19,7 +19,7 @@ from heapq import nlargest
 from itertools import chain
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import JITTER_S, Bundle, Key, Tally
+from proxyctl.stats.counters import JITTER_S, SAME_SECOND, Bundle, Key, Tally
 from proxyctl.stats.model import NOT_COUNTING, SWITCH, TRACKS_CLIENTS, Group, Load, is_counting
 
 LEAST_CALLS = 30
@@ -239,7 +239,7 @@ def check_order(before: Tally, after: Tally, *, is_live: bool = False) -> None:
         )
     if after.table.taken_at == before.table.taken_at:
         raise UsageError(
-            "both snapshots were taken in the same second: no time lies between them",
+            SAME_SECOND,
             hint="name two snapshots taken at different times",
         )
     raise UsageError("the snapshot AFTER is older than the snapshot BEFORE", hint="swap them")

@@ -200,6 +200,12 @@ class _FileRows:
             for number, line in enumerate(lines, 2):
                 if len(line) == _LONGEST_LINE:
                     raise self._damaged(number)
+                if not line.endswith(b"\n"):
+                    raise ProxyctlError(
+                        f"{self.path}:{number}: the last line is incomplete: the file was cut"
+                        " short",
+                        hint=_HINT,
+                    )
                 yield self._digest(number, line)
         if number - 1 != self.count:
             raise ProxyctlError(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from itertools import pairwise
 
-from proxyctl.stats.counters import Bundle, Key, Tally, tally
+from proxyctl.stats.counters import SAME_SECOND, Bundle, Key, Tally, tally
 from proxyctl.stats.model import DigestTable, Group, Load
 
 LIMIT = 250
@@ -105,7 +105,7 @@ def make_report(moments: Sequence[DigestTable], *, limit: int = LIMIT) -> Report
     """
     ordered = sorted(moments, key=lambda moment: moment.taken_at)
     if any(earlier.taken_at == later.taken_at for earlier, later in pairwise(ordered)):
-        raise ValueError("two snapshots of the same second")
+        raise ValueError(SAME_SECOND)
     intervals: list[Interval] = []
     first = last = tally(ordered[0], parts=_PLACE)
     groups = {} if ordered[1:] else first.groups

@@ -193,7 +193,7 @@ def test_a_snapshot_and_itself(shop: Shop) -> None:
     shop.snapshot("before.gz", READ)
     found = diff("before.gz", "before.gz")
     assert (found.code, found.out) == (64, "")
-    assert "both snapshots were taken in the same second" in found.err
+    assert "two snapshots were taken in the same second" in found.err
     assert "fix: " in found.err
 
 

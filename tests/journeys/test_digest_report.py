@@ -70,8 +70,9 @@ def test_snapshots_that_hardly_belong_together_are_said(offline: Project) -> Non
 def test_what_cannot_be_is_refused_and_leaves_no_page(offline: Project) -> None:
     file = str(shop_snapshots(offline.folder, 1)[0])
     Path("damaged.jsonl").write_text(Path(file).read_text()[:-200])
+    same = report(file, file)
+    assert (same.code, "two snapshots were taken in the same second" in same.err) == (64, True)
     for arguments, message in (
-        ([file, file], "two snapshots of the same second"),
         (["nowhere.jsonl"], "No such file"),
         (["damaged.jsonl"], "damaged.jsonl"),
         (["-o", "no/where.html", file], "no/where.html: cannot be written: no such folder"),

@@ -74,8 +74,8 @@ def test_what_a_digest_cannot_tell_is_said_with_the_rule(seen: Project) -> None:
     # The write goes to the writer whether rule 15 matches it or not.
     assert found.json["unchanged"]["digests"] == 2
     text = replay()
-    assert "rule 15: match_pattern cannot be told" in text.out
-    assert "60.0% cannot be told (1 digest)" in text.out
+    assert "rule 15: match_pattern is undecided" in text.out
+    assert "60.0% undecided (1 digest)" in text.out
 
 
 def test_a_pattern_that_both_sides_share_makes_nothing_uncertain(seen: Project) -> None:

@@ -164,7 +164,7 @@ def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:
 @pytest.mark.parametrize(
     ("after", "is_live", "says"),
     [
-        (1100, False, "both snapshots were taken in the same second"),
+        (1100, False, "two snapshots were taken in the same second"),
         (1099, False, "AFTER is older than the snapshot BEFORE"),
         (1100, True, "is no older than the instance's clock"),
     ],

@@ -80,10 +80,10 @@ def _suggestion(
     rate, written = query.calls / query.seconds, _written(query, writes)
     has_values = "?" in query.text
     tables = ", ".join(tables_in(query.text))
+    writes_seen = f"{count_text(written, 'write')} to" if written else "no write to"
     says = (
         f"{number_text(rate)} calls a second over {time_text(query.seconds * 1e6)},"
-        f" {rows_text(query.rows_per_call)} each; {count_text(written, 'write')}"
-        f" {'names' if written == 1 else 'name'} {tables}.",
+        f" {rows_text(query.rows_per_call)} each; {writes_seen} {tables}.",
         f"Cached for {ttl} ms, {'at most ' if has_values else ''}{round(saved):,} of"
         f" {count_text(query.calls, 'call')} would not reach a server: {time_text(saved_us)} of"
         " query time.",
@@ -92,7 +92,7 @@ def _suggestion(
     )
     return Suggestion(
         Kind.CACHE,
-        f"the same answer, {number_text(rate)} times a second",
+        f"a small result, read {number_text(rate)} times a second",
         {
             "calls": query.calls,
             "sum_time_us": query.sum_time,

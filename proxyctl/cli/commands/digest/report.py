@@ -12,7 +12,7 @@ from proxyctl.cli.commands.init import templates_folder
 from proxyctl.cli.connect import connected, hostgroup_names
 from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import check_writable, say, write_file
-from proxyctl.errors import ExitCode, ProxyctlError
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError
 from proxyctl.stats.model import NOT_COUNTING, is_counting
 from proxyctl.stats.units import count_text
 
@@ -62,9 +62,7 @@ def report(
     try:
         made = make_report(tables, limit=limit)
     except ValueError as error:
-        raise ProxyctlError(
-            f"{error}: no time passed between them", hint="leave one of them out"
-        ) from error
+        raise UsageError(str(error), hint="leave one of them out") from error
     origin = _origin(tables, len(snapshots or []), hostgroup_names(files))
     for note in origin.notes:
         say(f"note: {note}")
