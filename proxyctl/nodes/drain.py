@@ -94,8 +94,7 @@ def drain(client: AdminClient, request: DrainRequest) -> Done:
         reasons = [] if request.force else [*reasons_against(standing, node, image)]
         if reasons:
             raise RefusedError(
-                f"{name}: not drained",
-                reasons=[f"{reason}   allow with --force" for reason in reasons],
+                f"{name}: not drained", reasons=reasons, hint="allow it with --force"
             )
         with servers.explain_disconnect(node):
             servers.load(image)

@@ -56,7 +56,7 @@ class Pending:
         what = "" if is_variable else f"{', '.join(self.columns) or 'row'} "
         name = row_name(self.layout, self.key)
         if Layer.RUNTIME not in self.layers:
-            return f"{name}: {what}not saved to DISK, or edited there"
+            return f"{name}: {what}differs between MEMORY and DISK"
         how = "edited"
         if not self.columns:
             how = "added" if self.difference.current is None else "deleted"

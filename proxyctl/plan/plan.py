@@ -41,9 +41,10 @@ class Refusal:
     details: tuple[str, ...] = ()
 
     @property
-    def text(self) -> str:
-        """The reason, and the option that lets it through."""
-        return f"{self.message}   allow with {self.allow}" if self.allow else self.message
+    def below(self) -> tuple[str, ...]:
+        """The lines below the message: the option that lets it through, and the details."""
+        fix = (f"fix: allow it with {self.allow}",) if self.allow else ()
+        return (*fix, *self.details)
 
 
 class ShardMove(NamedTuple):
@@ -292,6 +293,6 @@ def raise_refusals(plan: Plan) -> None:
             reasons=[
                 line
                 for refusal in plan.refusals
-                for line in (refusal.text, *(f"  {detail}" for detail in refusal.details))
+                for line in (refusal.message, *(f"  {line}" for line in refusal.below))
             ],
         )

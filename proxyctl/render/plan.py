@@ -232,10 +232,10 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
 
 def _refusals(plan: Plan, style: Style) -> Iterator[str]:
     for refusal in plan.refusals:
-        lines = _remark(style, "refused", printable(refusal.text))
+        lines = _remark(style, "refused", printable(refusal.message))
         yield from (style("refuse", line) for line in lines)
         # Not wrapped: they hold statements to copy.
-        yield from (f"               {printable(detail)}" for detail in refusal.details)
+        yield from (f"               {printable(line)}" for line in refusal.below)
 
 
 def _remark(style: Style, label: str, text: str) -> list[str]:

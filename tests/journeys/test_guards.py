@@ -135,7 +135,7 @@ def test_a_guard_refuses_once_and_then_it_is_a_state(
 ) -> None:
     guarded.write(edit(BEFORE))
     before = held(instance)
-    said(apply(), 3, f"(guards.{guard})   allow with --force")
+    said(apply(), 3, f"(guards.{guard})\n    fix: allow it with --force")
     assert held(instance) == before
     assert [refusal["code"] for refusal in refusals()] == [guard]
 
@@ -175,7 +175,7 @@ def test_proxyctl_does_not_lock_itself_out(
         pytest.skip("the sandbox listens on another port than its variable says")
     project.write(edit(FILES))
     before = held(instance)
-    said(apply(), 3, "in use, would", "(guards.admin_access)   allow with --force")
+    said(apply(), 3, "in use, would", "(guards.admin_access)\n    fix: allow it with --force")
     assert held(instance) == before
 
 

@@ -130,7 +130,7 @@ def test_what_was_not_saved_keeps_nodes_from_being_drained(
     found = proxyctl("nodes", "drain", "db2")
     assert found.code == 3, found.text
     assert "MYSQL SERVERS is not in step" in found.err
-    assert "mysql_servers 10:db1:3306: weight not saved to DISK" in found.err
+    assert "mysql_servers 10:db1:3306: weight differs between MEMORY and DISK" in found.err
     assert status(servers, "db2") == {"ONLINE"}
 
 
@@ -176,7 +176,10 @@ def test_the_last_server_of_a_hostgroup_is_refused(servers: Instance) -> None:
     drained("db2")
     found = proxyctl("nodes", "drain", "db1")
     assert found.code == 3, found.text
-    assert "db1:3306 is the last usable server of hostgroup 10   allow with --force" in found.err
+    assert (
+        "db1:3306 is the last usable server of hostgroup 10\nfix: allow it with --force"
+        in found.err
+    )
     assert status(servers, "db1") == {"ONLINE"}
     drained("db1", "--force")
     assert status(servers, "db1") == {"OFFLINE_SOFT"}

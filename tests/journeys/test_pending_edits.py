@@ -129,7 +129,8 @@ def test_rows_of_the_files_are_overwritten_where_that_is_said_and_others_never(
     instance.run("UPDATE mysql_query_rules SET match_digest='wip' WHERE rule_id=20")
     instance.run(NEW_RULE)
     in_sync.write(CHANGED)
-    ours = "MYSQL QUERY RULES: 1 pending edit; the files say otherwise   allow with --discard-pend"
+    ours = "MYSQL QUERY RULES: 1 pending edit; the files say otherwise\n    fix: allow it with"
+    " --discard-pend"
     theirs = "MYSQL QUERY RULES: 1 pending edit not in the files\n"
     said(apply(), 3, ours, theirs, "mysql_query_rules 20: match_digest edited in MEMORY")
     found = apply("--discard-pending", "--force")
@@ -146,7 +147,7 @@ def test_an_edit_on_disk_alone_is_not_called_one_in_memory(
 ) -> None:
     instance.run("UPDATE disk.mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db3'")
     in_sync.write(CHANGED)
-    said(apply(), 3, "mysql_servers 20:db3:3306: status not saved to DISK, or edited there")
+    said(apply(), 3, "mysql_servers 20:db3:3306: status differs between MEMORY and DISK")
     assert "LOAD MYSQL SERVERS TO RUNTIME" not in offered("publish:")
     # Without a SAVE nothing of it moves.
     applied("--no-save")
@@ -205,7 +206,7 @@ def test_an_edit_that_runtime_never_shows_is_not_lost_unasked(
     instance.run(edit)
     edited = dump(instance)
     for options in ([], ["--no-save"], ["--force"]):
-        said(apply(*options), 3, f"{told} not saved to DISK, or edited there")
+        said(apply(*options), 3, f"{told} differs between MEMORY and DISK")
     assert dump(instance) == edited
     applied("--discard-pending")
     assert proxyctl("drift").code == 0
@@ -230,5 +231,5 @@ def test_without_a_save_what_was_not_saved_is_no_obstacle(
     instance.execute("SET mysql-max_connections=777")
     instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
     project.write(FILES.replace("8.0.36", "8.4.0"))
-    assert "not saved to DISK" in plan().out
+    assert "differs between MEMORY and DISK" in plan().out
     assert "1 LOAD, 0 SAVE" in applied("--no-save").out

@@ -38,7 +38,7 @@ def test_an_error_stands_in_the_plan_in_full(sandbox_project: Project) -> None:
 def test_the_guard_can_refuse(sandbox_project: Project) -> None:
     sandbox_project.write(FILES + "guards: {lint: refuse}\n")
     assert plan().code == 3
-    said(apply(), 3, LOCKING, "(guards.lint)", "allow with --force")
+    said(apply(), 3, LOCKING, "(guards.lint)", "allow it with --force")
     assert apply("--force").code == 0
 
 
@@ -52,7 +52,7 @@ def test_on_a_terminal_a_refusal_stands_once_within_the_width(sandbox_project: P
     assert [line for line in lines if len(line) > 80] == []
     text = " ".join(" ".join(lines).split())
     assert text.count(LOCKING) == 1
-    assert text.count("allow with --force") == 1
+    assert text.count("allow it with --force") == 1
 
 
 @pytest.mark.parametrize(

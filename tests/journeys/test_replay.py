@@ -190,7 +190,7 @@ def test_shards_move_only_when_that_is_allowed(project: Project) -> None:
     plan = proxyctl("plan")
     assert plan.code == 0
     assert "refused      sharding t: table t2 would go from 10 (writer) to 20" in plan.out
-    assert "allow with --allow-shard-moves" in plan.out
+    assert "allow it with --allow-shard-moves" in plan.out
     found = proxyctl("plan", "--format", "json").json["instances"][0]
     assert {one["code"] for one in found["refusals"]} == {"shard_moves"}
     assert {one["name"] for one in found["shard_moves"]} == {"t2"}

@@ -58,7 +58,8 @@ def test_remarks_stand_between_the_rows_and_the_verdict():
         "left alone   a; b",
         "warning      c",
         "restart      d takes effect when ProxySQL is restarted",
-        "refused      e   allow with --force",
+        "refused      e",
+        "               fix: allow it with --force",
         "refused      f",
     ]
 

@@ -184,10 +184,13 @@ def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
     from proxyctl.render.fleet import names
 
     reasons = [
-        f"{names(alike)}: {refusal.message}"
-        + (f"   allow with {refusal.allow}" if refusal.allow else "")
+        line
         for alike in found.alike
         for refusal in alike[0].plan.refusals
+        for line in (
+            f"{names(alike)}: {refusal.message}",
+            *(f"  {line}" for line in refusal.below),
+        )
     ]
     if reasons:
         raise RefusedError("no instance was changed", reasons=reasons)
