@@ -61,7 +61,7 @@ class Finding:
         """The message, and the other rows that it is about."""
         if not self.also:
             return self.message
-        if self.table == RULES:
+        if self.table.endswith("_query_rules"):
             return f"{self.message} (also {listed([key[0] for key in self.also])})"
         more = len(self.also)
         return f"{self.message} (also {more} more row{'s' * (more > 1)})"

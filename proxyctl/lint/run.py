@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from proxyctl.lint.check import UNUSED_IGNORE, Check, Finding, Severity
+from proxyctl.lint.pgsql import pgsql_findings
 from proxyctl.lint.subject import Subject
 from proxyctl.state.row import Key, Where
 
@@ -77,16 +79,16 @@ def lint(
     kept: list[Placed] = []
     ignored = 0
     place = subject.configuration.place
-    for one in checks:
-        for found in one.find(subject):
-            finding = _without_ignored(replace(found, code=one.code), ignores, used)
-            if found.is_said:
-                continue
-            if finding is None:
-                ignored += 1
-                continue
-            where = finding.where or place(finding.table, finding.key, finding.column)
-            kept.append(Placed(finding, one, where))
+    of_mysql = ((one, found) for one in checks for found in one.find(subject))
+    for one, found in chain(of_mysql, pgsql_findings(subject, checks)):
+        finding = _without_ignored(replace(found, code=one.code), ignores, used)
+        if found.is_said:
+            continue
+        if finding is None:
+            ignored += 1
+            continue
+        where = finding.where or place(finding.table, finding.key, finding.column)
+        kept.append(Placed(finding, one, where))
     ran = {one.code: one for one in checks}
     if UNUSED_IGNORE in ran:
         idle = (one for number, one in enumerate(ignores) if number not in used)
