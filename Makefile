@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 # compile the package and the tests again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-all test-real test-containers check bench docs golden clean test-faults fuzz
+.PHONY: help demo test test-all test-real test-version test-containers check bench docs golden clean test-faults fuzz
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
@@ -17,6 +17,7 @@ help:
 	@echo "More:"
 	@echo "  test-all   every test that needs no ProxySQL binary: test, and the sweeps for some minutes more"
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
+	@echo "  test-version  is proxyctl right about a ProxySQL? PROXYSQL=/path/to/proxysql or IMAGE=proxysql/proxysql:3.0.12; ends with a table"
 	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
 	@echo "  test-faults  every fault at every statement of an apply, and every promise of tests/faults/promises.toml; two tables"
 	@echo "  check      format, lint, types, import contracts"
@@ -51,6 +52,9 @@ test-all: $(READY)
 test-real: $(READY)
 	$(BIN)/python -m pytest -q -n $(REAL_WORKERS) --dist worksteal -m "real and not alone"
 	$(BIN)/python -m pytest -q -m "real and alone"
+
+test-version: $(READY)
+	@$(BIN)/python -m tests.versions $(if $(IMAGE),--image $(IMAGE)) $(PROXYSQL)
 
 test-containers: $(READY)
 	$(BIN)/python -m pytest -q tests/containers

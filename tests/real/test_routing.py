@@ -12,6 +12,7 @@ import struct
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from random import Random, SystemRandom
@@ -89,7 +90,9 @@ def test_large_patterns_and_texts(rig: Rig, name: str) -> None:
 
 
 @pytest.mark.since("2.6.0", "some digests are others")
-def test_random_cases_agree(rig: Rig, capsys: pytest.CaptureFixture[str]) -> None:
+def test_random_cases_agree(
+    rig: Rig, capsys: pytest.CaptureFixture[str], record_property: Callable[[str, object], None]
+) -> None:
     chosen = os.environ.get("PROXYCTL_TEST_ROUTING_SEED")
     seed = chosen or str(SystemRandom().randrange(10**6))
     with capsys.disabled():
@@ -101,6 +104,8 @@ def test_random_cases_agree(rig: Rig, capsys: pytest.CaptureFixture[str]) -> Non
         found = differences(predict(case, rig.ports, rig.version), observed(rig, case))
         if found:
             different[name] = found
+            record_property("differs", name)
+    record_property("known", PAIRS - QUERIES * len(different))
     assert different == {}
 
 
