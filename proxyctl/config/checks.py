@@ -144,7 +144,9 @@ def check_logins(variables: DesiredTable, mistakes: Mistakes) -> None:
     for name in sorted(lists[0] & lists[1]):
         where = variables.where[("admin-stats_credentials",)]
         message = f"{name!r} is in admin-admin_credentials too; ProxySQL makes it a stats user"
-        mistakes.add(where, "variables.admin-stats_credentials", message)
+        mistakes.add(
+            where, "variables.admin-stats_credentials", message, "take the name out of one"
+        )
 
 
 # Hostgroups of families --------------------------------------------------------------------------

@@ -162,3 +162,9 @@ def test_a_suggestion_is_what_may_have_been_meant(tmp_path, name, hint):
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, f"variables: {{{name}: 1}}")
     assert caught.value.mistakes[0].hint == hint
+
+
+def test_a_login_is_an_administrator_or_reads_statistics(tmp_path):
+    text = 'variables: {admin-admin_credentials: "a:x;s:x", admin-stats_credentials: "s:x"}'
+    (found,) = mistakes(tmp_path, text)
+    assert "'s' is in admin-admin_credentials too" in found
