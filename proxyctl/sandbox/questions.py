@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from proxyctl.catalog import parse_version
+from proxyctl.catalog.releases import SET_REFUSES_UNKNOWN
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.logins import Session
 from proxyctl.sandbox.replies import OK, AdminError, Result, not_modelled, refusal, sqlite_error
@@ -144,7 +146,10 @@ def _set(assignment: str, database: Database, running: Mapping[str, str]) -> Res
     name, _, value = assignment.partition("=")
     name = name.strip()
     if name not in running:
-        return Result(info=f"ERROR: Unknown global variable: '{name}'.")
+        unknown = f"ERROR: Unknown global variable: '{name}'."
+        if parse_version(running["admin-version"]) >= SET_REFUSES_UNKNOWN:
+            raise sqlite_error(unknown)
+        return Result(info=unknown)
     if name == _NOT_BY_SET:
         raise sqlite_error(
             f"ERROR: Global variable '{name}' is not configurable using SET command."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,16 @@ def test_variables_begin_with_the_defaults_of_the_version(version, name, value):
         sql = f"SELECT variable_value FROM {table} WHERE variable_name='{name}'"
         assert sandbox.query(sql) == [(value,)]
     sandbox.close()
+
+
+def test_from_3_0_10_a_set_of_an_unknown_variable_is_an_error():
+    words = "ERROR: Unknown global variable: 'mysql-nope'."
+    before, later = Sandbox("3.0.3"), Sandbox("3.0.10")
+    assert before.run("SET mysql-nope=1").info == words
+    with pytest.raises(AdminError, match=re.escape(f"ProxySQL Admin Error: {words}")):
+        later.run("SET mysql-nope=1")
+    before.close()
+    later.close()
 
 
 def test_before_2_6_runtime_holds_hashes():
