@@ -91,8 +91,8 @@ CNF_BINDS_VALUES = Version(3, 0, 4)
 carried; it also takes away the prefix of a variable's name. Source: release notes of 3.0.4."""
 
 KEEPS_OPTIMIZER_HINTS = Version(3, 0, 6)
-"""From here on `/*+ ... */` is no comment, so digests of such queries differ. Source: release
-notes."""
+"""From here on `/*+ ... */` may be no comment, so that digests and hints of such queries differ.
+Source: release notes of 3.0.6; a later c_tokenizer.cpp has nothing of it."""
 
 FIRST_COMMENT_BITS = Version(3, 0, 6)
 """From here on `mysql-query_processor_first_comment_parsing` says when hints in the first comment

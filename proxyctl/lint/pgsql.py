@@ -21,7 +21,7 @@ ON_PGSQL = frozenset(
 """Checks of rules, fast routing and their destinations that ask nothing of MySQL's SQL."""
 
 _OUR_NAMES = re.compile(
-    r"\bmysql(?=-[a-z]|_(?:query_rules|users|servers|replication_hostgroups))|\bschemaname\b"
+    r"\bmysql(?=-[a-z]+_|_(?:query_rules|users|servers|replication_hostgroups))|\bschemaname\b"
 )
 
 

@@ -186,7 +186,8 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
     yield from _answers(route, names)
     yield f"goes to      {style('bold', destination_text(route, names))}{_why(answer)}"
     if destination is not None and with_servers:
-        yield f"servers      {servers_text(destination)}"
+        servers = servers_text(destination)
+        yield f"servers      {servers if destination.backends else _named(servers, explainer)}"
     if route.drawn:
         drawn = ", ".join(f"rule {rule}" for rule in dict.fromkeys(route.drawn))
         yield f"by chance    {drawn} draws flagOUT by weight; above is the likeliest way of:"

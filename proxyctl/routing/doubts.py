@@ -44,7 +44,7 @@ def _of_digest(router: Router, request: Request, explanation: Explanation) -> It
     if router.is_pgsql and version >= releases.PGSQL_DIGESTS:
         yield "the digest: queries of PostgreSQL have digests of their own, not those of MySQL"
     if b"/*+" in (request.query or b"") and version >= releases.KEEPS_OPTIMIZER_HINTS:
-        yield "the digest: optimizer hints may be kept apart from comments"
+        yield "the digest and hints: /*+ ... */ may be kept apart from other comments"
 
 
 def _of_hints(router: Router, explanation: Explanation) -> Iterator[str]:

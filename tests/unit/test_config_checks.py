@@ -243,6 +243,18 @@ def test_when_it_is_needed(tmp_path, apply, active, routed, is_added):
     assert ((10,) in rules) is is_added
 
 
+@pytest.mark.parametrize(
+    ("version", "is_added"),
+    [(Version(2, 7, 1), True), (Version(3, 0, 8), True), (Version(3, 0, 9), False)],
+)
+def test_from_3_0_9_on_it_is_not_needed(tmp_path, version, is_added):
+    text = ROUTED % ("true", "true")
+    found = load(tmp_path, text, version=version)
+    assert ((10,) in found.desired.tables["mysql_query_rules"].rows) is is_added
+    alone = load(tmp_path, f"keep_fast_routing_alive: false\n{text}", version=version)
+    assert any("ProxySQL skips all of it" in one for one in alone.desired.warnings) is is_added
+
+
 def test_it_needs_room_in_the_scope(tmp_path):
     text = "manage: {mysql_query_rules: {rule_id: '1-9'}}" + ROUTED % ("true", "true")
     assert "10 is outside rule_id 1-9" in mistakes(tmp_path, text)[0]
