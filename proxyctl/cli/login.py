@@ -60,6 +60,7 @@ class Logins:
 
         The host of ~/.my.cnf is that of a MySQL server, not of a ProxySQL admin interface.
         """
+        from proxyctl.config.files import near_file
         from proxyctl.instance.option_file import client_options
 
         given = self.options.defaults_file
@@ -68,7 +69,7 @@ class Logins:
             if given:
                 # A pipe can be read once only, and every member of a cluster needs the file.
                 what = "not a regular file" if os.path.exists(path) else "no such file"
-                raise ProxyctlError(f"--defaults-file {path}: {what}")
+                raise ProxyctlError(f"--defaults-file {path}: {what}", hint=near_file(path))
             return {}
         try:
             found = client_options(path)
@@ -149,4 +150,6 @@ def password_from(path: str, option: str) -> str:
         return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise ProxyctlError(f"{option} {path}: {reason}") from None
+        from proxyctl.config.files import near_file
+
+        raise ProxyctlError(f"{option} {path}: {reason}", hint=near_file(path)) from None

@@ -43,8 +43,9 @@ def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: AN
     match type(error).__name__:
         case "UsageError" | "NoSuchCommand" if hasattr(context and context.command, "commands"):
             # A group of commands has its own name before the one that is not there.
-            typed = words[1:] if context.parent is not None else words
-            return _no_such_command(typed[0] if typed else "", context.command.commands)
+            group = words[:1] if context.parent is not None else []
+            typed = words[len(group) :]
+            return _no_such_command(group, typed[0] if typed else "", context.command.commands)
         case "UsageError" if extra := _EXTRA.search(error.message):
             if "--file" in _options(context):
                 see = f"name files with -f: {path} -f {extra[1].replace(' ', ' -f ')}"
@@ -54,7 +55,7 @@ def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: AN
         case "MissingParameter":
             return UsageError(f"{_name(error.param)} is missing", hint=see)
         case "BadParameter":
-            return UsageError(f"{_place(error.param, context)}: {_lowered(error.message)}")
+            return _wrong_value(error, context, see)
     return UsageError(_lowered(error.message), hint=see)
 
 
@@ -79,10 +80,35 @@ def refuse_one_dash(built: Any, arguments: Sequence[str]) -> None:  # noqa: ANN4
             raise UsageError(f"no such option: -{name}", hint=_OTHER_SPELLINGS[name])
 
 
-def _no_such_command(word: str, commands: Iterable[str]) -> UsageError:
+def _no_such_command(group: list[str], word: str, commands: Iterable[str]) -> UsageError:
     near = "--version" if word == "version" else _nearest(word, commands)
-    hint = f"did you mean {near}?" if near else f"commands: {', '.join(commands)}"
-    return UsageError(f"no such command: {word or repr(word)}", hint=hint)
+    meant = " ".join([*group, near or ""])
+    hint = f"did you mean {meant}?" if near else f"commands: {', '.join(commands)}"
+    return UsageError(f"no such command: {' '.join([*group, word or repr(word)])}", hint=hint)
+
+
+_CHOICE = re.compile(r"'(?P<given>.*)' is not one of (?P<choices>'.+')", re.DOTALL)
+_LIMITS = {
+    "input should be a valid integer": "expected a whole number",
+    "input should be a valid number": "expected a number",
+    "input should be greater than or equal to": "expected at least",
+    "input should be less than or equal to": "expected at most",
+    "input should be greater than": "expected more than",
+}
+"""How Typer's models say what they expect, and how we do."""
+
+
+def _wrong_value(error: Any, context: Any, see: str) -> UsageError:  # noqa: ANN401 - see above
+    place, message = _place(error.param, context), _lowered(error.message)
+    choice = _CHOICE.fullmatch(message)
+    if choice is not None:
+        choices = choice["choices"].strip("'").split("', '")
+        near = nearest(choice["given"], choices, cutoff=_NEAR)
+        hint = f"did you mean {near}?" if near else f"one of: {', '.join(choices)}"
+        return UsageError(f"{place}: no such value: {choice['given']}", hint=hint)
+    for theirs, ours in _LIMITS.items():
+        message = message.replace(theirs, ours)
+    return UsageError(f"{place}: {message}", hint=see)
 
 
 def _no_such_option(given: str, context: Any, see: str) -> UsageError:  # noqa: ANN401 - see above

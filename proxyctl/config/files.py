@@ -307,12 +307,17 @@ def _check_used(sources: Sources, used: NamesUsed, mistakes: Mistakes) -> None:
 def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> None:
     hint = error.hint
     if not is_there(path):
-        names: list[str] = []
+        hint = near_file(path) or "name the files with -f, or start with `proxyctl init`"
+    mistakes.add(error.where(path), "", error.message, hint)
+
+
+def near_file(path: str) -> str | None:
+    """Return `did you mean 'proxyctl.yaml'?` for a file that is not there; None without one."""
+    names: list[str] = []
+    if not is_there(path):
         with suppress(OSError):
             names = os.listdir(os.path.dirname(path) or ".")
-        hint = did_you_mean(os.path.basename(path), names)
-        hint = hint or "name the files with -f, or start with `proxyctl init`"
-    mistakes.add(error.where(path), "", error.message, hint)
+    return did_you_mean(os.path.basename(path), names)
 
 
 def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:

@@ -130,7 +130,10 @@ class UnknownCode(Exception):  # noqa: N818 - an answer; its caller knows where 
     def hint(self, near: Callable[[str, Sequence[str]], str | None]) -> str:
         """Return the fix. `near` finds what may have been meant."""
         words = [word for code, one in all_checks().items() for word in (code, one.name)]
-        return near(self.word, words) or "`proxyctl lint --list` shows all"
+        # A wrong number says nothing about the check that was meant.
+        is_code = self.word[:2].isupper() and self.word[2:3].isdigit()
+        found = None if is_code else near(self.word, words)
+        return found or "`proxyctl lint --list` shows all checks"
 
 
 def codes_of(text: str) -> frozenset[str]:

@@ -44,7 +44,10 @@ class SavedPlan:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            raise ProxyctlError(f"{path}: {error.strerror}") from error
+            from proxyctl.config.files import near_file
+
+            hint = near_file(str(path)) or _HINT
+            raise ProxyctlError(f"{path}: {error.strerror}", hint=hint) from error
         except (ValueError, RecursionError) as error:
             raise ProxyctlError(f"{path}: not a saved plan (no JSON)", hint=_HINT) from error
         if not isinstance(document, dict) or document.get("kind") != "proxyctl plan":

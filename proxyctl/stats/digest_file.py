@@ -146,7 +146,10 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise ProxyctlError(f"{path}: the compressed file is damaged", hint=_HINT) from error
     except OSError as error:
-        raise ProxyctlError(f"{path}: {error.strerror or error}") from error
+        from proxyctl.config.files import near_file
+
+        hint = near_file(str(path)) or _HINT
+        raise ProxyctlError(f"{path}: {error.strerror or error}", hint=hint) from error
 
 
 _KEYS = {

@@ -156,7 +156,12 @@ def test_a_saved_plan_can_be_shown_without_files_and_instance(
 
 def test_no_plan_file_is_said_so(sandbox_project: Project) -> None:
     found = proxyctl("apply", "nowhere.out")
-    assert (found.code, found.err) == (1, "error: nowhere.out: No such file or directory\n")
+    assert (found.code, found.err) == (
+        1,
+        "error: nowhere.out: No such file or directory\nfix: make one with: proxyctl plan --out"
+        " FILE;"
+        " files with a configuration are named with -f\n",
+    )
 
 
 def test_a_saved_plan_does_not_replace_another_file(project: Project, instance: Instance) -> None:

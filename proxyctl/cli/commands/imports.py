@@ -133,7 +133,14 @@ def _imported(
     cnf: str, version: Version | None, secrets: Secrets, *, restrict_paths: bool
 ) -> Imported:
     """Return what a proxysql.cnf becomes. Raises: ProxyctlError where it cannot be read."""
-    from proxyctl.config.files import MAX_FILE, Fence, UnreadableError, exposure, read_bytes
+    from proxyctl.config.files import (
+        MAX_FILE,
+        Fence,
+        UnreadableError,
+        exposure,
+        near_file,
+        read_bytes,
+    )
     from proxyctl.formats.imported import import_cnf
 
     path = Path(cnf)
@@ -153,7 +160,8 @@ def _imported(
     try:
         text = text_of(path)
     except UnreadableError as error:
-        raise ProxyctlError(f"{path}: {error}", hint=error.hint) from error
+        hint = error.hint or near_file(str(path))
+        raise ProxyctlError(f"{path}: {error}", hint=hint) from error
     found = import_cnf(text, cnf, version=version, secrets=secrets.value, include=included)
     if found.has_clear_password and (exposed := exposure(cnf)):
         say(f"warning: {exposed}")

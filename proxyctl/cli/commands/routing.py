@@ -121,7 +121,7 @@ def explain(
 
     if (query is None) == (queries is None):
         raise UsageError(
-            "expected either QUERY or --queries FILE", hint="a query that begins with - follows --"
+            "expected either QUERY or --queries FILE", hint="see proxyctl explain --help"
         )
     if queries is not None and session.given():
         raise UsageError(
@@ -156,7 +156,11 @@ def _opened(queries: str | None) -> Iterator[Iterable[bytes]]:
         try:
             file = Path(queries).open("rb")  # noqa: SIM115 - the context manager below closes it
         except OSError as error:
-            raise ProxyctlError(f"--queries {queries}: {error.strerror}") from error
+            from proxyctl.config.files import near_file
+
+            raise ProxyctlError(
+                f"--queries {queries}: {error.strerror}", hint=near_file(queries)
+            ) from error
         with file:
             yield file
 
@@ -249,7 +253,10 @@ def run_tests(
         )
     chosen = [one for one in tests if only is None or only in (one.name or "") or only in one.query]
     if not chosen:
-        raise ProxyctlError(f"-k {only}: no name or query of a test contains this")
+        raise ProxyctlError(
+            f"-k {only}: no name or query of a test contains this",
+            hint="leave out -k to run every test",
+        )
     results = list(run(chosen, explainer))
     left = unreached(results, explainer) if coverage else None
     if format is TextFormat.JSON:

@@ -9,6 +9,7 @@ import typer
 from proxyctl.errors import UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group
 from proxyctl.stats.units import microseconds_of
+from proxyctl.text import nearest
 
 MOST_LISTED = 1_000_000
 """The maximum of --limit; a snapshot holds all digests."""
@@ -33,10 +34,9 @@ def columns_of(given: list[str] | None) -> tuple[Group, ...]:
         try:
             found.append(SHORT_NAMES.get(name) or Group(name))
         except ValueError:
-            known = ", ".join(Group)
-            raise UsageError(
-                f"--group {cut_short(name)}: no such column", hint=f"one of: {known}"
-            ) from None
+            near = nearest(name, list(Group), cutoff=0.6)
+            hint = f"did you mean {near}?" if near else f"columns: {', '.join(Group)}"
+            raise UsageError(f"--group {cut_short(name)}: no such column", hint=hint) from None
     return tuple(dict.fromkeys(found))
 
 
