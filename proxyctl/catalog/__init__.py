@@ -6,7 +6,7 @@ in the order in which an apply LOADs them.
 
 from __future__ import annotations
 
-from proxyctl.catalog.additions import NO_ADDITIONS, Additions
+from proxyctl.catalog.deviations import NO_DEVIATIONS, Deviations
 from proxyctl.catalog.model import (
     MAX_INT,
     AdminModule,
@@ -18,75 +18,20 @@ from proxyctl.catalog.model import (
     Value,
     layout_of,
 )
-from proxyctl.catalog.mysql_tables import MYSQL_TABLES
-from proxyctl.catalog.other_tables import OTHER_TABLES
-from proxyctl.catalog.pgsql_tables import PGSQL_TABLES
 from proxyctl.catalog.releases import REFERENCE, Version, known_version, parse_version
-
-_VARIABLE_COLUMNS = (
-    Column("variable_name", "VARCHAR", notnull=True),
-    Column("variable_value", "VARCHAR", notnull=True),
-)
-
-VARIABLE_TABLES: tuple[Table, ...] = tuple(
-    Table(
-        f"{prefix}_variables",
-        admin_module=f"{prefix.upper()} VARIABLES",
-        key=("variable_name",),
-        columns=_VARIABLE_COLUMNS,
-        since=since,
-        prefix=f"{prefix}-",
-    )
-    for prefix, since in (("mysql", "2.0.1"), ("pgsql", "3.0.0"), ("admin", "2.0.1"))
-)
-"""global_variables, split by prefix as LOAD and SAVE split it."""
-
-TABLES: dict[str, Table] = {
-    table.name: table for table in (*MYSQL_TABLES, *PGSQL_TABLES, *OTHER_TABLES, *VARIABLE_TABLES)
-}
-
-NOT_MANAGED: dict[str, str] = {
-    "coredump_filters": "it is never saved",
-    "mysql_ldap_mapping": "it belongs to the LDAP plugin",
-    "pgsql_ldap_mapping": "it belongs to the LDAP plugin",
-    "clickhouse_users": "it belongs to the ClickHouse build",
-    "global_variables": "write `variables:`, a mapping of names to values",
-}
-"""Tables that no file manages, and why not."""
-
-_LOAD_ORDER = (
-    "MYSQL VARIABLES",
-    "PGSQL VARIABLES",
-    "MYSQL SERVERS",
-    "PGSQL SERVERS",
-    "MYSQL QUERY RULES",
-    "PGSQL QUERY RULES",
-    "MYSQL FIREWALL",
-    "PGSQL FIREWALL",
-    "MYSQL USERS",
-    "PGSQL USERS",
-    "SCHEDULER",
-    "RESTAPI",
-    "PROXYSQL SERVERS",
-    "ADMIN VARIABLES",
-)
-
-ADMIN_MODULES: dict[str, AdminModule] = {
-    name: AdminModule(name, tuple(t for t in TABLES.values() if t.admin_module == name))
-    for name in _LOAD_ORDER
-}
+from proxyctl.catalog.tables import ADMIN_MODULES, NOT_MANAGED, TABLES, VARIABLE_TABLES
 
 __all__ = [
     "ADMIN_MODULES",
     "MAX_INT",
     "NOT_MANAGED",
-    "NO_ADDITIONS",
+    "NO_DEVIATIONS",
     "REFERENCE",
     "TABLES",
     "VARIABLE_TABLES",
-    "Additions",
     "AdminModule",
     "Column",
+    "Deviations",
     "Kind",
     "Layout",
     "Role",

@@ -123,7 +123,9 @@ class Role(StrEnum):
 class Table:
     """One configuration table, with the columns of every version.
 
-    `prefix` is set for the two halves of global_variables: rows whose name begins with it.
+    `prefix` is set for the parts of global_variables: rows whose name begins with it.
+    `at_runtime` are columns that the runtime table has besides, or in another form. Rows of it in
+    which `monitor_row` is true were made by the monitor: they are no configuration, and never read.
     """
 
     name: str
@@ -136,6 +138,8 @@ class Table:
     autoincrement: bool = False
     prefix: str | None = None
     role: Role | None = None
+    at_runtime: tuple[Column, ...] = ()
+    monitor_row: str | None = None
 
     @property
     def sql_name(self) -> str:

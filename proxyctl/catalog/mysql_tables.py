@@ -36,6 +36,9 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("max_latency_ms", "INT UNSIGNED", notnull=True, default=0, check="max_latency_ms>=0"),
             Column("comment", "VARCHAR", notnull=True, default=""),
         ),
+        at_runtime=(
+            Column("status", "VARCHAR", notnull=True, default="ONLINE", check="UPPER(status) IN ('ONLINE','SHUNNED','SHUNNED_AWS_BGD','OFFLINE_SOFT', 'OFFLINE_HARD')", since="3.0.10"),
+        ),
     ),
     Table(
         "mysql_replication_hostgroups",
@@ -88,6 +91,31 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("autopurge_missing_checks", "INT", notnull=True, default=0, check="autopurge_missing_checks >= 0 AND autopurge_missing_checks <= 100", since="3.0.9"),
             Column("comment", "VARCHAR"),
         ),
+    ),
+    Table(
+        "mysql_aws_rds_bgd_hostgroups",
+        admin_module="MYSQL SERVERS",
+        key=("writer_hostgroup",),
+        unique=(("reader_hostgroup",),),
+        since="3.0.10",
+        columns=(
+            Column("writer_hostgroup", "INT", notnull=True, check="writer_hostgroup>=0", hostgroup=True),
+            Column("reader_hostgroup", "INT", notnull=True, check="reader_hostgroup<>writer_hostgroup AND reader_hostgroup>0", hostgroup=True),
+            Column("green_writer_hostgroup", "INT", notnull=True, check="green_writer_hostgroup>=0", hostgroup=True),
+            Column("green_reader_hostgroup", "INT", notnull=True, check="green_reader_hostgroup>=0", hostgroup=True),
+            Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
+            Column("writer_is_also_reader", "INT", notnull=True, default=0, check="writer_is_also_reader IN (0,1)"),
+            Column("check_interval_ms", "INT", notnull=True, default=1000, check="check_interval_ms >= 100 AND check_interval_ms <= 600000"),
+            Column("check_timeout_ms", "INT", notnull=True, default=800, check="check_timeout_ms >= 80 AND check_timeout_ms <= 3000"),
+            Column("comment", "VARCHAR", notnull=True, default=""),
+        ),
+        at_runtime=(
+            Column("green_writer_hostgroup", "INT", check="green_writer_hostgroup IS NULL OR green_writer_hostgroup>=0"),
+            Column("green_reader_hostgroup", "INT", check="green_reader_hostgroup IS NULL OR green_reader_hostgroup>=0"),
+            Column("auto_generated", "INT", notnull=True, default=0, check="auto_generated IN (0,1)"),
+            Column("status", "VARCHAR", notnull=True, default="NONE"),
+        ),
+        monitor_row="auto_generated=1",
     ),
     Table(
         "mysql_hostgroup_attributes",

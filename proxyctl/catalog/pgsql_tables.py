@@ -18,6 +18,7 @@ _WITHOUT = frozenset(
         "mysql_group_replication_hostgroups",
         "mysql_galera_hostgroups",
         "mysql_aws_aurora_hostgroups",
+        "mysql_aws_rds_bgd_hostgroups",
         "mysql_servers_ssl_params",
     }
 )
@@ -47,6 +48,7 @@ def _table(table: Table) -> Table:
             for one in _columns(column)
         ),
         since=SINCE,
+        at_runtime=(),
     )
 
 

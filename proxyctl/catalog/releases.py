@@ -11,6 +11,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from proxyctl.catalog.tiers import TIERS
+
 
 class Version(NamedTuple):
     """A ProxySQL version, as far as it orders features."""
@@ -33,9 +35,6 @@ REFERENCE = NEWEST_PROVEN
 
 NEWEST_KNOWN = Version(3, 0, 12)
 """The newest release that the catalogue describes."""
-
-TIERS = {(3, 1): "innovative", (4, 0): "AI"}
-"""Other tiers of the 3.0 line; equal third numbers mean equal source. Source: release notes."""
 
 _DESCRIBED = {*((2, minor) for minor in range(8)), NEWEST_KNOWN[:2]}
 

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from proxyctl.catalog import (
-    NO_ADDITIONS,
+    NO_DEVIATIONS,
     NOT_MANAGED,
     REFERENCE,
     TABLES,
-    Additions,
+    Deviations,
     Layout,
     Version,
     known_version,
     parse_version,
 )
 from proxyctl.catalog.releases import NEWEST_KNOWN
+from proxyctl.catalog.tiers import tier_text
 from proxyctl.config.files import Fence
 from proxyctl.config.mistakes import Mistakes, described, key_text, shown
 from proxyctl.config.references import References, UnresolvedError
@@ -39,7 +40,7 @@ class Context:
 
     Shape: `hostgroups` from name to number, filled by the `hostgroups` section; the names whose
     number is wrong are `broken_hostgroups`. `layouts` of the tables that the version has, by name.
-    `needs_secrets`, `takes_dead_rules`, `additions`: see `ParsedFiles.project`; without the first,
+    `needs_secrets`, `takes_dead_rules`, `deviations`: see `ParsedFiles.project`; without the first,
     an unavailable secret is UNKNOWN_SECRET.
     """
 
@@ -51,15 +52,11 @@ class Context:
     warnings: list[str] = field(default_factory=list)
     hostgroups: dict[str, int] = field(default_factory=dict)
     broken_hostgroups: set[str] = field(default_factory=set)
-    additions: Additions = NO_ADDITIONS
+    deviations: Deviations = NO_DEVIATIONS
     layouts: dict[str, Layout] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.layouts = {
-            name: self.additions.layout_of(table, self.version)
-            for name, table in TABLES.items()
-            if table.exists_in(self.version)
-        }
+        self.layouts = self.deviations.layouts(self.version)
 
     def note(
         self, part: Part, keys: Keys, message: str, hint: str | None = None, *, of_key: bool = False
@@ -179,7 +176,7 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
     """Return whether the section exists and has the right shape. Changes: mistakes."""
     name, value = part.name, part.value
     if name not in SPECIAL and name not in TABLE_SECTIONS:
-        reason = NOT_MANAGED.get(name)
+        reason = NOT_MANAGED.get(name) or tier_text(name)
         message = f"proxyctl does not manage it: {reason}" if reason else "no such section"
         hint = None if reason else mistakes.did_you_mean(name, SPECIAL, TABLE_SECTIONS)
         mistakes.add(part.where(of_key=True), name, message, hint)

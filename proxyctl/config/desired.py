@@ -170,7 +170,7 @@ def _tables(
     rows: dict[str, list[TableRows]] = {}
     for name in TABLE_SECTIONS:
         for part in sections.get(name, []):
-            if missing := missing_table(TABLES[name], context.version):
+            if missing := missing_table(TABLES[name], context):
                 context.mistakes.add(part.where(of_key=True), name, missing)
             elif found := compile_part(part, context):
                 rows.setdefault(name, []).append(found)

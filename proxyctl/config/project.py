@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from proxyctl.catalog import NO_ADDITIONS, REFERENCE, Additions, Version
+from proxyctl.catalog import NO_DEVIATIONS, REFERENCE, Deviations, Version
 from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.config.context import Context, check_version, named_version, split
 from proxyctl.config.desired import Project, compile_ignores, compile_project
@@ -38,7 +38,7 @@ class ParsedFiles:
         self._fence = Fence.around(sources)
         self._mistakes = Mistakes()
         self._sections = split(read_documents(sources, self._mistakes), self._mistakes)
-        self._projects: dict[tuple[Version, bool, bool, Additions], Project] = {}
+        self._projects: dict[tuple[Version, bool, bool, Deviations], Project] = {}
         self._guard = threading.Lock()
 
     def with_vars(self, variables: Mapping[str, object]) -> ParsedFiles:
@@ -116,21 +116,21 @@ class ParsedFiles:
         *,
         takes_dead_rules: bool = False,
         needs_secrets: bool = True,
-        additions: Additions = NO_ADDITIONS,
+        deviations: Deviations = NO_DEVIATIONS,
     ) -> Project:
         """Return what the files say, in the layouts of `version`; compiled once.
 
         `version`: by default the one that the files name, at most the newest that is known.
         `takes_dead_rules`: accept rules that ProxySQL accepts and that never work: a pattern that
         does not compile, an unreadable client_addr or digest. `needs_secrets` False: accept secrets
-        that are not available, as in a pull request. `additions`: what the instance has beyond its
+        that are not available, as in a pull request. `deviations`: what the instance has beyond its
         version.
 
         Raises: ConfigError with all mistakes.
         """
         named = self.version or REFERENCE
         used = version or min(named, NEWEST_KNOWN)
-        asked = (used, takes_dead_rules, needs_secrets, additions)
+        asked = (used, takes_dead_rules, needs_secrets, deviations)
         with self._guard:
             # Instances that are asked at the same time wait for the first one's result.
             if asked not in self._projects:
@@ -140,7 +140,7 @@ class ParsedFiles:
                     needs_secrets,
                     self._mistakes.copy(),
                     takes_dead_rules=takes_dead_rules,
-                    additions=additions,
+                    deviations=deviations,
                 )
                 if version is None and used < named:
                     context.warnings.append(
@@ -176,9 +176,11 @@ def load_project(
     )
 
 
-def mistakes_in(text: str, version: Version, additions: Additions = NO_ADDITIONS) -> list[Mistake]:
+def mistakes_in(
+    text: str, version: Version, deviations: Deviations = NO_DEVIATIONS
+) -> list[Mistake]:
     """Return what is wrong with a file of this text, for a ProxySQL of this version."""
-    context = Context(version, additions=additions)
+    context = Context(version, deviations=deviations)
     document = read_yaml(text, "", context.mistakes)
     sections = split([] if document is None else [document], context.mistakes)
     compile_project(sections, context)

@@ -65,7 +65,7 @@ def compile_part(part: Part, context: Context) -> TableRows | None:
         ),
         label=lambda keys: key_text((part.name, *keys) if is_yaml else keys[1:]),
         columns={column.name: column for column in layout.columns},
-        unknown=other_versions(layout.table, context.version),
+        unknown=other_versions(layout.table, context),
     )
     _, keys_of_wrong = validated(rows_adapter(layout), subject, context)
     wrong = {int(keys[0]) for keys in keys_of_wrong}
@@ -182,7 +182,7 @@ def _header_fits(header: list[str], path: str, layout: Layout, context: Context)
         mistakes.add(where, "", message, "put commas between the fields")
     if len(mistakes) > count:
         return False
-    explain = other_versions(layout.table, context.version)
+    explain = other_versions(layout.table, context)
     for position, name in enumerate(header):
         if name not in layout.index:
             message = explain(name) or f"no such column: {shown(name)}"

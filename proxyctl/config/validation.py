@@ -263,19 +263,27 @@ def _fields(model: Any) -> dict[str, object]:  # noqa: ANN401 - a model class or
 # What other versions have -------------------------------------------------------------------------
 
 
-def missing_table(table: Table, version: Version) -> str | None:
-    """Return what to say when a version does not have the table; None if it has it."""
-    if table.exists_in(version):
+def missing_table(table: Table, context: Context) -> str | None:
+    """Return what to say when the ProxySQL at hand does not have the table; None if it has it."""
+    if table.name in context.layouts:
         return None
-    if version < parse_version(table.since):
-        return f"ProxySQL {version} has no table {table.name}; it came with {table.since}"
-    return f"ProxySQL {version} has no table {table.name}; it was last in {table.until}"
+    text = f"ProxySQL {context.version} has no table {table.name}"
+    return text + _since_when(table.since, table.until, context.version)
+
+
+def _since_when(since: str, until: str | None, version: Version) -> str:
+    """Return the release that has a table, column or variable which another one lacks."""
+    if version < parse_version(since):
+        return f"; it came with {since}"
+    if until is not None and parse_version(until) < version:
+        return f"; it was last in {until}"
+    return " here, though the release has it: it is another build"
 
 
 def other_versions(
-    table: Table, version: Version, instead: Mapping[str, str] | None = None
+    table: Table, context: Context, instead: Mapping[str, str] | None = None
 ) -> Callable[[str], str | None]:
-    """Return what explains a key that is a column of the table, but not in this version.
+    """Return what explains a key that is a column of the table, but not of the ProxySQL at hand.
 
     `instead`: what to say of columns that have another name in a section.
     """
@@ -286,10 +294,9 @@ def other_versions(
         found = [column for column in table.columns if column.name == name]
         if not found:
             return None
-        if missing := missing_table(table, version):
+        if missing := missing_table(table, context):
             return missing
-        if version < parse_version(found[0].since):
-            return f"ProxySQL {version} has no such column; it came with {found[0].since}"
-        return f"ProxySQL {version} has no such column; it was last in {found[-1].until}"
+        when = _since_when(found[0].since, found[-1].until, context.version)
+        return f"ProxySQL {context.version} has no such column{when}"
 
     return explain

@@ -12,6 +12,7 @@ from typing import Any
 from proxyctl.catalog import TABLES, VARIABLE_TABLES, Version, layout_of, parse_version
 from proxyctl.catalog.charsets import charset_of, default_collation, fits
 from proxyctl.catalog.releases import NEWEST_KNOWN
+from proxyctl.catalog.tiers import tier_text
 from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variable_rules import (
     CHARSET,
@@ -62,7 +63,7 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
             if table not in TABLES or "-" not in name:
                 _add_unknown(part, name, context)
                 continue
-            missing = missing_table(TABLES[table], context.version)
+            missing = missing_table(TABLES[table], context)
             if missing:
                 context.note(part, (name,), missing, of_key=True)
                 continue
@@ -131,8 +132,15 @@ def _add_unknown(part: Part, name: str, context: Context) -> None:
     hint = hint or context.mistakes.did_you_mean(name, VARIABLES)
     message = f"no such variable: a name begins with {' or '.join(prefixes)}"
     if name.partition("-")[2]:
-        message = "ProxySQL has no such variable, and would silently drop it"
+        message, hint = _unknown_variable(name, hint)
     context.note(part, (name,), message, hint, of_key=True)
+
+
+def _unknown_variable(name: str, hint: str | None) -> tuple[str, str | None]:
+    """Return what to say of a variable that the catalogue lacks, and the hint."""
+    tier = tier_text(name)
+    message = "ProxySQL has no such variable, and would silently drop it"
+    return (message, hint) if tier is None else (f"{tier}; others silently drop it", None)
 
 
 class _Compiler:
@@ -155,7 +163,7 @@ class _Compiler:
             self._add("it cannot be set", "remove it", of_key=True)
             return None
         variable = VARIABLES.get(self._name)
-        is_present = self._name in self._context.additions.variables
+        is_present = self._name in self._context.deviations.variables
         if not is_present and (variable is None or not variable.exists_in(self._version)):
             if not self._is_plausible(variable):
                 return None
@@ -192,7 +200,7 @@ class _Compiler:
                 f"{where}: {self._name} is not in the catalogue; taken as it is{tail}"
             )
             return True
-        self._add("ProxySQL has no such variable, and would silently drop it", hint, of_key=True)
+        self._add(*_unknown_variable(self._name, hint), of_key=True)
         return False
 
     def _expected(self, words: str, value: object, hint: str | None = None) -> None:

@@ -14,14 +14,14 @@ from typing import TypeVar
 from proxyctl.catalog import (
     ADMIN_MODULES,
     TABLES,
-    Additions,
+    Deviations,
     Layout,
     Table,
     Value,
     Version,
     layout_of,
 )
-from proxyctl.catalog.additions import unlisted_column
+from proxyctl.catalog.deviations import unlisted_column
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient, Patience
 from proxyctl.state.configuration import Configuration, Held, variables_of
@@ -54,17 +54,17 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
     layouts = {}
     for table in TABLES.values():
         found = columns.get(table.sql_name)
-        if found and table.exists_in(client.version):
+        if found and (table.prefix is None or table.exists_in(client.version)):
             shown = {row[0] for row in columns.get(f"runtime_{table.sql_name}", found)}
             described = [row for row in found if row[0] in shown]
             layouts[table.name] = _layout(table, described, client.version)
     return layouts
 
 
-def read_additions(client: AdminClient, layouts: Mapping[str, Layout]) -> Additions:
+def read_deviations(client: AdminClient, layouts: Mapping[str, Layout]) -> Deviations:
     """Return what the instance has beyond the catalogue; `layouts` are those of `read_layouts`."""
     names = client.query("SELECT variable_name FROM global_variables")
-    return Additions.of(layouts, (str(name) for (name,) in names), client.version)
+    return Deviations.of(layouts, (str(name) for (name,) in names), client.version)
 
 
 def _layout(table: Table, found: Iterable[tuple[str | None, ...]], version: Version) -> Layout:
@@ -352,6 +352,12 @@ LETHAL: Mapping[str, tuple[str, ...]] = {
     "mysql_galera_hostgroups": (*_GROUPS, "max_writers", "max_transactions_behind"),
     "mysql_group_replication_hostgroups": (*_GROUPS, "max_writers", "max_transactions_behind"),
     "mysql_aws_aurora_hostgroups": ("writer_hostgroup", "reader_hostgroup"),
+    "mysql_aws_rds_bgd_hostgroups": (
+        "writer_hostgroup",
+        "reader_hostgroup",
+        "green_writer_hostgroup",
+        "green_reader_hostgroup",
+    ),
     "proxysql_servers": ("weight",),
 }
 """Columns that have such a CHECK, by table."""

@@ -32,6 +32,7 @@ _LISTED = 8
 _WHO_DECIDES = {
     "group_replication": "make another member the primary, or set super_read_only on this one",
     "aurora": "fail over to another instance first",
+    "rds_bgd": "switch over the deployment first",
 }
 """How to move the writer in a family whose servers elect it."""
 

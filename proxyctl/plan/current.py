@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from proxyctl.catalog import Additions, Layout, Value, Version, parse_version
+from proxyctl.catalog import Deviations, Layout, Value, Version, parse_version
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.instance.facts import RuntimeFacts
 from proxyctl.instance.members import Membership
@@ -28,7 +28,7 @@ class Access:
 class Look:
     """The first things to know of an instance: its tables, and how to read them.
 
-    `additions`: columns and variables that the catalogue lacks. `staged`: the admin modules that a
+    `deviations`: columns and variables that the catalogue lacks. `staged`: the admin modules that a
     dead apply had begun to write, and whether MEMORY equalled DISK before. `taken_over`: the same,
     after its lock was taken over and MEMORY came from DISK again.
     """
@@ -38,7 +38,7 @@ class Look:
     version_text: str
     access: Access
     layouts: Mapping[str, Layout]
-    additions: Additions
+    deviations: Deviations
     facts: RuntimeFacts
     staged: Mapping[str, bool]
     taken_over: Mapping[str, bool]

@@ -8,7 +8,7 @@ from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts
-from proxyctl.instance.read import TableRows, read_additions, read_layouts, read_tables
+from proxyctl.instance.read import TableRows, read_deviations, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, diff_table, placed_families
 from proxyctl.state.compare import fold_users
 from proxyctl.state.families import Family, drained_nodes
@@ -31,8 +31,8 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     """
     layouts = read_layouts(client)
     facts = read_facts(client)
-    additions = read_additions(client, layouts)
-    exported = Exported(client.version, layouts, additions, is_for_version=True)
+    deviations = read_deviations(client, layouts)
+    exported = Exported(client.version, layouts, deviations, is_for_version=True)
     tables = read_tables(client, layouts.values())
     families: tuple[Family, ...] = ()
     if facts.monitor_enabled:

@@ -75,7 +75,7 @@ def _inspected(
     look = look_at(client, taken_over)
     reading = begin_reading(client, look, () if options.only else files.sections)
     project = files.project(
-        look.version, takes_dead_rules=takes_dead_rules, additions=look.additions
+        look.version, takes_dead_rules=takes_dead_rules, deviations=look.deviations
     )
     desired = select(project.desired, options.only)
     current = inspect(client, desired, look, reading, routing=routing)

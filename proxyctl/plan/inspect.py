@@ -11,7 +11,7 @@ from proxyctl.instance.cluster_sync import read_membership
 from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
 from proxyctl.instance.lock import read_staged
 from proxyctl.instance.members import Membership
-from proxyctl.instance.read import Reading, TableRows, read_additions, read_layouts
+from proxyctl.instance.read import Reading, TableRows, read_deviations, read_layouts
 from proxyctl.plan.current import Access, Current, Look
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, has_sections, section_of
 from proxyctl.plan.plan import REGEX_ENGINE
@@ -35,7 +35,7 @@ def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -
         client.version_text,
         Access(login.user, login.password, login.host, login.port, login.socket),
         layouts,
-        read_additions(client, layouts),
+        read_deviations(client, layouts),
         read_facts(client),
         staged=read_staged(client) if taken_over is None else {},
         taken_over=taken_over or {},

@@ -31,6 +31,7 @@ _SUBJECTS = {
     "galera_hostgroups": "galera hostgroups",
     "group_replication_hostgroups": "group replication hostgroups",
     "aws_aurora_hostgroups": "aurora hostgroups",
+    "aws_rds_bgd_hostgroups": "RDS Blue/Green hostgroups",
     "hostgroup_attributes": "hostgroup attributes",
     "servers_ssl_params": "ssl params",
     "firewall_whitelist_users": "firewall user",

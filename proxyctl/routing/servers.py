@@ -18,6 +18,7 @@ _KINDS = {
     "group_replication": "group replication",
     "replication": "replication",
     "aurora": "Aurora",
+    "rds_bgd": "RDS Blue/Green",
 }
 
 Node = tuple[str, int]

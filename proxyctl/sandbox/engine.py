@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from proxyctl.catalog import NO_ADDITIONS, Additions, Version
+from proxyctl.catalog import NO_DEVIATIONS, Deviations, Version
 from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.sandbox import commands, questions, tables
 from proxyctl.sandbox.database import Database, Image
@@ -165,7 +165,7 @@ class Engine:
             )
 
     def _show_runtime(self, table: str) -> None:
-        layout = self.layers.layouts[table]
+        layout = tables.at_runtime(self.layers.layouts[table])
         rows = as_tuples(layout, self.layers.rows[table])
         try:
             self._database.refill(f"main.runtime_{table}", layout.names, rows)
@@ -184,7 +184,7 @@ def start_engine(
     product: str,
     overrides: Mapping[str, str],
     *,
-    additions: Additions = NO_ADDITIONS,
+    deviations: Deviations = NO_DEVIATIONS,
     path: Path | None = None,
     disk: bytes = b"",
     clock: Callable[[], float] = time.time,
@@ -196,8 +196,8 @@ def start_engine(
     Raises: sqlite3.DatabaseError for a file that cannot be DISK.
     """
     if path is not None or disk:
-        return _start_fresh(version, product, overrides, additions, path, disk, clock)
-    first = _first_start(version, product, tuple(overrides.items()), additions)
+        return _start_fresh(version, product, overrides, deviations, path, disk, clock)
+    first = _first_start(version, product, tuple(overrides.items()), deviations)
     database = Database.of(first.database)
     return Engine(first.layers.copy(database, clock), database, clock)
 
@@ -211,10 +211,10 @@ class _FirstStart(NamedTuple):
 
 @lru_cache(maxsize=32)
 def _first_start(
-    version: Version, product: str, overrides: tuple[tuple[str, str], ...], additions: Additions
+    version: Version, product: str, overrides: tuple[tuple[str, str], ...], deviations: Deviations
 ) -> _FirstStart:
     """Start with an empty DISK, once: a copy takes a tenth of the time."""
-    engine = _start_fresh(version, product, dict(overrides), additions, None, b"", time.time)
+    engine = _start_fresh(version, product, dict(overrides), deviations, None, b"", time.time)
     with closing(engine):
         return _FirstStart(engine.layers, engine.image())
 
@@ -223,12 +223,12 @@ def _start_fresh(
     version: Version,
     product: str,
     overrides: Mapping[str, str],
-    additions: Additions,
+    deviations: Deviations,
     path: Path | None,
     disk: bytes,
     clock: Callable[[], float],
 ) -> Engine:
-    layouts = tables.layouts(version, additions)
+    layouts = tables.layouts(version, deviations)
     file = str(path.absolute()) if path else ":memory:"
     database = Database({"disk": file, **dict.fromkeys(_ATTACHED, ":memory:")})
     try:
@@ -236,12 +236,13 @@ def _start_fresh(
             database.restore("disk", disk)
         tables.create_all(database, layouts, version)
         running = starting_values(version, product)
-        running.update(dict.fromkeys(additions.variables, ""))
+        running.update(dict.fromkeys(deviations.variables, ""))
         unknown = set(overrides) - set(running)
         if unknown:
             raise ValueError(f"this version has no variable {', '.join(sorted(unknown))}")
         running.update(overrides)
-        layers = Layers(database, version, layouts, tables.modules(version), running, clock)
+        modules = tables.modules(version, layouts)
+        layers = Layers(database, version, layouts, modules, running, clock)
         layers.start()
     except BaseException:
         database.close()

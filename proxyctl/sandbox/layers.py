@@ -20,7 +20,7 @@ from proxyctl.sandbox.commands import Command, Direction
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.replies import OK, Cell, Result
 from proxyctl.sandbox.runtime import Row
-from proxyctl.sandbox.tables import VARIABLE_COLUMNS
+from proxyctl.sandbox.tables import VARIABLE_COLUMNS, at_runtime
 
 _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
     "ADMIN VARIABLES": (("admin_variables", "2.0.18"),),
@@ -63,7 +63,7 @@ class RuntimeRows(MutableMapping[str, list[Row]]):
     """
 
     def __init__(self, layouts: Mapping[str, Layout]) -> None:
-        self._layouts = layouts
+        self._layouts = {name: at_runtime(layout) for name, layout in layouts.items()}
         self._rows: dict[str, list[Row]] = {name: [] for name in layouts}
         self.stale: set[str] = set(layouts)
 
@@ -87,7 +87,7 @@ class RuntimeRows(MutableMapping[str, list[Row]]):
 
 def _complete(layout: Layout, row: Mapping[str, Cell] | Sequence[Cell]) -> Row:
     if not isinstance(row, Mapping):
-        return dict(zip(layout.names, row, strict=True))
+        row = dict(zip(layout.names, row, strict=False))
     unknown = set(row) - set(layout.names)
     if unknown:
         raise KeyError(f"{layout.name} has no column {', '.join(sorted(unknown))}")
@@ -302,6 +302,7 @@ class Layers:
         for table in self.modules[module]:
             layout, rows = self.layouts[table], self.rows[table]
             role = layout.table.role
+            rows = [row for row in rows if not row.get("auto_generated")]
             if role is Role.SERVERS:
                 rows = runtime.saved_servers(rows)
             cells = runtime.as_tuples(layout, rows)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from proxyctl.catalog import NO_ADDITIONS, Additions, known_version
+from proxyctl.catalog import NO_DEVIATIONS, Deviations, known_version
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox import sample_shop
 from proxyctl.sandbox.engine import Engine, start_engine
@@ -31,7 +31,7 @@ class Sandbox:
     """An embedded ProxySQL admin interface, served over the MySQL protocol from background threads.
 
     `users` and `stats_users` are the logins at start, `variables` other global variables that
-    differ from the defaults of `version`. `additions` are what it has beyond that version, as a
+    differ from the defaults of `version`. `deviations` are what it has beyond that version, as a
     ProxySQL of tomorrow has. DISK is kept in the file `path`, or in memory.
     `clock` tells the time in unix seconds.
     Raises: ProxyctlError for a version that the catalogue does not know, and for a file that cannot
@@ -45,7 +45,7 @@ class Sandbox:
         *,
         stats_users: Mapping[str, str] | None = None,
         variables: Mapping[str, str] | None = None,
-        additions: Additions = NO_ADDITIONS,
+        deviations: Deviations = NO_DEVIATIONS,
         path: Path | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -59,7 +59,7 @@ class Sandbox:
         }
         product = f"{version}-sandbox" if str(parsed) == version else version
         self._make_engine: Callable[[bytes], Engine] = lambda disk: start_engine(
-            parsed, product, overrides, additions=additions, path=path, disk=disk, clock=clock
+            parsed, product, overrides, deviations=deviations, path=path, disk=disk, clock=clock
         )
         self._engine = self._first_engine(path)
         self._server: Server | None = None

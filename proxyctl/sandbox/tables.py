@@ -8,12 +8,12 @@ Source: sqlite_master of a running ProxySQL 2.7.1; versions from the tables of e
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from proxyctl.catalog import (
     ADMIN_MODULES,
-    NO_ADDITIONS,
-    TABLES,
-    Additions,
+    NO_DEVIATIONS,
+    Deviations,
     Layout,
     Version,
     parse_version,
@@ -110,30 +110,40 @@ _SINCE = {
 """Tables and columns that came later than the first version."""
 
 
-def layouts(version: Version, additions: Additions = NO_ADDITIONS) -> dict[str, Layout]:
+def layouts(version: Version, deviations: Deviations = NO_DEVIATIONS) -> dict[str, Layout]:
     """Return the configuration tables of a version by name; global_variables is not among them."""
-    return {
-        table.name: additions.layout_of(table, version)
-        for table in TABLES.values()
-        if table.exists_in(version) and table.prefix is None
-    }
+    found = deviations.layouts(version)
+    return {name: layout for name, layout in found.items() if layout.table.prefix is None}
 
 
-def modules(version: Version) -> dict[str, tuple[str, ...]]:
+def at_runtime(layout: Layout) -> Layout:
+    """Return a table with the columns of its runtime table."""
+    columns = {column.name: column for column in layout.columns}
+    for column in layout.table.at_runtime:
+        if parse_version(column.since) <= layout.version:
+            columns[column.name] = column
+    return replace(layout, columns=tuple(columns.values()))
+
+
+def modules(version: Version, layouts: Mapping[str, Layout]) -> dict[str, tuple[str, ...]]:
     """Return the admin modules of a version with their tables; those of variables have none."""
     found: dict[str, tuple[str, ...]] = {}
     for name, module in ADMIN_MODULES.items():
-        tables = [table for table in module.tables if table.exists_in(version)]
-        if tables:
-            found[name] = tuple(table.name for table in tables if table.prefix is None)
+        names = tuple(table.name for table in module.tables if table.name in layouts)
+        if names or any(table.prefix and table.exists_in(version) for table in module.tables):
+            found[name] = names
     return found
 
 
 def create_all(database: Database, layouts: Mapping[str, Layout], version: Version) -> None:
     """Create the tables that an administrator sees."""
     for name, layout in layouts.items():
-        for schema, twin in (("main", name), ("main", f"runtime_{name}"), ("disk", name)):
-            database.create(schema, twin, create_table(layout, f"{schema}.{twin}"))
+        for schema, twin, form in (
+            ("main", name, layout),
+            ("main", f"runtime_{name}", at_runtime(layout)),
+            ("disk", name, layout),
+        ):
+            database.create(schema, twin, create_table(form, f"{schema}.{twin}"))
     for name, columns in _OF_MAIN.items():
         _create(database, "main", name, columns)
     _create(database, "disk", "global_variables", _VARIABLES)

@@ -1,10 +1,10 @@
 """Monitored hostgroup families: the hostgroups among which ProxySQL's monitor moves nodes.
 
 One active row of mysql_galera_hostgroups, mysql_group_replication_hostgroups,
-mysql_replication_hostgroups or mysql_aws_aurora_hostgroups makes a family, as long as
-`mysql-monitor_enabled` is on at RUNTIME. Inside a family the hostgroup and the status of a node at
-RUNTIME are the monitor's business: a plan compares membership and attributes, and a LOAD of MYSQL
-SERVERS keeps the placement. Pure.
+mysql_replication_hostgroups, mysql_aws_aurora_hostgroups or mysql_aws_rds_bgd_hostgroups makes a
+family, as long as `mysql-monitor_enabled` is on at RUNTIME. Inside a family the hostgroup and the
+status of a node at RUNTIME are the monitor's business: a plan compares membership and attributes,
+and a LOAD of MYSQL SERVERS keeps the placement. Pure.
 Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 """
 
@@ -32,6 +32,7 @@ FAMILY_TABLES = (
     "mysql_galera_hostgroups",
     "mysql_group_replication_hostgroups",
     "mysql_aws_aurora_hostgroups",
+    "mysql_aws_rds_bgd_hostgroups",
     "mysql_replication_hostgroups",
 )
 
@@ -93,7 +94,7 @@ def families_in(
                     backup=row[index["backup_writer_hostgroup"]]
                     if "backup_writer_hostgroup" in index
                     else None,
-                    discovers=kind in ("group_replication", "aurora")
+                    discovers=kind in ("group_replication", "aurora", "rds_bgd")
                     or (kind == "replication" and rds_discovery),
                     reader=row[index["reader_hostgroup"]],
                     max_writers=_number(row, index.get("max_writers"), 1),

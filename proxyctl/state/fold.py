@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from proxyctl.catalog import NO_ADDITIONS, Additions, Layout, Role, Version
+from proxyctl.catalog import NO_DEVIATIONS, Deviations, Layout, Role, Version
 from proxyctl.catalog.variable_rules import CHARSET_PAIR, is_out_of_reach
 from proxyctl.catalog.variables import (
     READ_ONLY,
@@ -52,13 +52,13 @@ class Exported:
     written; `local` and `secrets` become comments, secrets without their values. `left_out`: rows
     of `tables`, by table and key, that become comments, with the reason; `refused`: variables that
     do. `places`: the place of a row (by table and key) or a variable (by "variables" and name) in
-    an imported file. `additions`: what the instance has beyond its version. `is_for_version`: the
+    an imported file. `deviations`: what the instance has beyond its version. `is_for_version`: the
     rows come from, or are for, just this version, so that a file of them names it.
     """
 
     version: Version
     layouts: dict[str, Layout] = field(default_factory=dict)
-    additions: Additions = NO_ADDITIONS
+    deviations: Deviations = NO_DEVIATIONS
     is_for_version: bool = field(default=False, kw_only=True)
     tables: dict[str, list[DesiredRow]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)

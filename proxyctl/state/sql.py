@@ -277,7 +277,7 @@ def select_json(tables: Sequence[tuple[Layout, Layer]], *, chunk: int) -> str:
     rows, or none, when a SELECT fails while it runs, as at a BLOB, which JSON cannot hold: without
     that end nothing may be believed.
     """
-    sources = [f"{table_name(layout, layer)}{_where(layout)}" for layout, layer in tables]
+    sources = [f"{table_name(layout, layer)}{_where(layout, layer)}" for layout, layer in tables]
     parts = [
         f"SELECT {number}, json_group_array(json_array({_columns(layout)})), count(*)"
         f" FROM {source} GROUP BY rowid/{chunk}"
@@ -291,8 +291,10 @@ def _columns(layout: Layout) -> str:
     return ",".join(map(quoted_name, layout.names))
 
 
-def _where(layout: Layout) -> str:
-    prefix = layout.table.prefix
+def _where(layout: Layout, layer: Layer) -> str:
+    prefix, monitor_row = layout.table.prefix, layout.table.monitor_row
+    if monitor_row is not None and layer is Layer.RUNTIME:
+        return f" WHERE NOT ({monitor_row})"
     if prefix is None:
         return ""
     return f" WHERE substr(variable_name,1,{len(prefix)})={literal(prefix)}"

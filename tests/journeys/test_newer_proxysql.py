@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from proxyctl.catalog import Additions, Column
+from proxyctl.catalog import Column, Deviations
 from proxyctl.sandbox import Sandbox
 from tests.journeys.layers import everywhere
 from tests.journeys.story import FILES, applied, plan, said
@@ -19,7 +19,7 @@ def _column(name: str, sql_type: str, default: int | str | None, *, notnull: boo
     return Column(name, sql_type, notnull, default, kept=True, is_listed=False)
 
 
-TOMORROW = Additions(
+TOMORROW = Deviations(
     frozenset(
         {
             ("mysql_servers", _column("zone", "VARCHAR", "")),
@@ -37,7 +37,7 @@ ALL = "SELECT hostgroup_id, hostname, zone, burst FROM {}mysql_servers ORDER BY 
 @pytest.fixture
 def instance() -> Iterator[Instance]:
     with Sandbox(
-        "2.7.1", variables={"mysql-monitor_enabled": "false"}, additions=TOMORROW
+        "2.7.1", variables={"mysql-monitor_enabled": "false"}, deviations=TOMORROW
     ) as served:
         handle = Instance(served.host, served.port, sandbox=served)
         yield handle

@@ -2,7 +2,7 @@
 
 import re
 
-from proxyctl.catalog import REFERENCE, TABLES, Additions, Column
+from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations
 from proxyctl.config.project import mistakes_in
 from proxyctl.errors import Mistake
 from proxyctl.formats.exported import exported_text
@@ -18,7 +18,7 @@ def written(exported: Exported) -> str:
         exported,
         "yaml",
         "clear",
-        check=lambda text: mistakes_in(text, exported.version, exported.additions),
+        check=lambda text: mistakes_in(text, exported.version, exported.deviations),
     )
 
 
@@ -109,9 +109,9 @@ def test_each_row_of_an_imported_file_is_said_at_its_place():
 
 def test_a_column_that_only_the_instance_knows_is_written():
     colour = Column("colour", "VARCHAR", default="red", kept=True, is_listed=False)
-    additions = Additions(frozenset({(RULES, colour)}))
-    newer = additions.layout_of(TABLES[RULES], REFERENCE)
-    exported = Exported(REFERENCE, {RULES: newer}, additions)
+    deviations = Deviations(frozenset({(RULES, colour)}))
+    newer = deviations.layout_of(TABLES[RULES], REFERENCE)
+    exported = Exported(REFERENCE, {RULES: newer}, deviations)
     exported.tables[RULES] = [
         (*row(RULES, rule_id=1), "red"),
         (*row(RULES, rule_id=2), "blue"),

@@ -36,6 +36,10 @@ _ROWS: dict[str, tuple[str, ...]] = {
         "writer_hostgroup: 50, reader_hostgroup: 51, domain_name: .example.com,"
         " endpoint_address: aurora.example.com, add_lag_ms: 40",
     ),
+    "mysql_aws_rds_bgd_hostgroups": (
+        "writer_hostgroup: 54, reader_hostgroup: 55, green_writer_hostgroup: 56,"
+        " green_reader_hostgroup: 57",
+    ),
     "mysql_hostgroup_attributes": (
         "hostgroup_id: reader, multiplex: false, servers_defaults: {weight: 7},"
         " hostgroup_settings: {handle_warnings: 1}",
@@ -68,7 +72,6 @@ _ROWS: dict[str, tuple[str, ...]] = {
     ),
     "proxysql_servers": (),
     "pgsql_servers": ("hostgroup_id: 70, hostname: pg1",),
-    "pgsql_servers_ssl_params": ("hostname: pg1, username: app, ssl_ca: /etc/ca.pem",),
     "pgsql_replication_hostgroups": ("writer_hostgroup: 70, reader_hostgroup: 71",),
     "pgsql_hostgroup_attributes": ("hostgroup_id: 71, multiplex: false",),
     "pgsql_users": ("username: app, password: {env: APP_PASSWORD}, default_hostgroup: 70",),

@@ -153,7 +153,7 @@ def export(
         format.value,
         secrets.value,
         header=header,
-        check=lambda text: mistakes_in(text, exported.version, exported.additions),
+        check=lambda text: mistakes_in(text, exported.version, exported.deviations),
     )
     emit(exported, text, secrets, out)
     return ExitCode.DONE

@@ -38,7 +38,7 @@ def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
     columns = {column.name: column for column in table.columns}
     for part in parts:
         instead = {"hostgroup_id": "the number of a hostgroup is its id"}
-        unknown = other_versions(table, context.version, instead)
+        unknown = other_versions(table, context, instead)
         _, wrong = check(part, context, columns=columns, unknown=unknown)
         bad = {keys[0] for keys in wrong}
         for name in part.value:

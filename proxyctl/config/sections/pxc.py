@@ -67,7 +67,7 @@ def compile_clusters(parts: list[Part], context: Context) -> Clusters:
     known: dict[str, Where] = {}
     columns = {c.name: c for name in (SERVERS, GALERA) for c in context.layouts[name].columns}
     instead = {"hostgroup_id": "a node has hostgroup, where it does not start in writer_hostgroup"}
-    unknown = other_versions(TABLES[SERVERS], context.version, instead)
+    unknown = other_versions(TABLES[SERVERS], context, instead)
     for part in parts:
         _, wrong = check(part, context, columns=columns, unknown=unknown)
         bad = {keys[0] for keys in wrong}

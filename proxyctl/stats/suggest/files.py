@@ -9,7 +9,7 @@ from proxyctl.catalog import REFERENCE, Layout, Value, Version, parse_version
 from proxyctl.config.project import ParsedFiles, Project
 from proxyctl.formats.yaml import row_lines
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.read import read_additions, read_configuration, read_layouts
+from proxyctl.instance.read import read_configuration, read_deviations, read_layouts
 from proxyctl.routing.sides import SIDE_TABLES
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.row import Layer
@@ -64,7 +64,7 @@ def subject_of_instance(
             client.version,
             takes_dead_rules=True,
             needs_secrets=False,
-            additions=read_additions(client, read_layouts(client)),
+            deviations=read_deviations(client, read_layouts(client)),
         )
     configuration = read_configuration(client, Layer.RUNTIME, SIDE_TABLES)
     if project is not None:

@@ -1,4 +1,4 @@
-"""What an instance has beyond the catalogue: files for that instance may use it."""
+"""Where an instance differs from its release by the catalogue: files for it may use what it has."""
 
 from __future__ import annotations
 
@@ -9,22 +9,32 @@ from typing import Self
 from proxyctl.catalog.model import Column, Layout, Table, layout_of
 from proxyctl.catalog.releases import Version
 from proxyctl.catalog.secret_names import names_a_secret
+from proxyctl.catalog.tables import TABLES
 from proxyctl.catalog.variables import VARIABLES
 
 
 @dataclass(frozen=True)
-class Additions:
-    """Columns and variables of one instance: it is newer than the catalogue, or a build of its own.
+class Deviations:
+    """How one instance differs: it is newer than the catalogue, or a build of its own.
 
-    Shape: `columns` with the name of their table.
+    Shape: `columns` and `variables` are those it has beyond its release, the columns with the name
+    of their table. `tables` are those that it has although its release has not; `missing` are
+    tables, and pairs of table and column, that its release has and it lacks.
     """
 
     columns: frozenset[tuple[str, Column]] = frozenset()
     variables: frozenset[str] = frozenset()
+    tables: frozenset[str] = frozenset()
+    missing: frozenset[str | tuple[str, str]] = frozenset()
 
     @classmethod
     def of(cls, layouts: Mapping[str, Layout], variables: Iterable[str], version: Version) -> Self:
-        """Return what an instance has beyond the catalogue. `layouts` are those of the instance."""
+        """Return how an instance differs. `layouts` and `variables` are those of the instance."""
+        of_release = {
+            table.name: layout_of(table, version).names
+            for table in TABLES.values()
+            if table.exists_in(version)
+        }
         return cls(
             frozenset(
                 (name, column)
@@ -37,20 +47,45 @@ class Additions:
                 for name in variables
                 if name not in VARIABLES or not VARIABLES[name].exists_in(version)
             ),
+            frozenset(layouts.keys() - of_release.keys()),
+            frozenset(
+                (
+                    *(of_release.keys() - layouts.keys()),
+                    *(
+                        (name, column)
+                        for name in of_release.keys() & layouts.keys()
+                        for column in of_release[name]
+                        if column not in layouts[name].index
+                    ),
+                )
+            ),
         )
 
+    def layouts(self, version: Version) -> dict[str, Layout]:
+        """Return the tables of the instance by name, in the order of the catalogue."""
+        return {
+            name: self.layout_of(table, version)
+            for name, table in TABLES.items()
+            if (table.exists_in(version) or name in self.tables) and name not in self.missing
+        }
+
     def layout_of(self, table: Table, version: Version) -> Layout:
-        """Return the table as `version` has it, with the columns of the instance behind."""
+        """Return the table as the instance has it; columns beyond its release stand behind."""
         layout = layout_of(table, version)
         more = sorted((column for name, column in self.columns if name == table.name), key=_name)
-        return Layout(table, (*layout.columns, *more), version) if more else layout
+        kept = tuple(c for c in layout.columns if (table.name, c.name) not in self.missing)
+        return (
+            layout
+            if kept == layout.columns and not more
+            else Layout(table, (*kept, *more), version)
+        )
 
 
 def _name(column: Column) -> str:
     return column.name
 
 
-NO_ADDITIONS = Additions()
+NO_DEVIATIONS = Deviations()
 
 
 def unlisted_column(
