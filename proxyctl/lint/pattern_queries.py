@@ -88,12 +88,12 @@ def queries_of(pattern: str) -> Iterator[Probe]:
 
     Whether it matches them is not known: the evaluator has the last word.
     """
-    for fill in _FILLS:
-        for sample in samples(pattern, fill=fill):
-            text = re.sub(r" {2,}", " ", sample.replace("?", "1")).strip().removesuffix(";")
-            if len(text) <= _LONGEST:
-                yield from _writes(text)
-                yield from _locking_reads(text)
+    for sample in dict.fromkeys(text for fill in _FILLS for text in samples(pattern, fill=fill)):
+        text = re.sub(r" {2,}", " ", sample.replace("?", "1")).strip().removesuffix(";")
+        found = [*_writes(text), *_locking_reads(text)] if len(text) <= _LONGEST else []
+        yield from found
+        if found:
+            return
 
 
 def _locking_reads(text: str) -> Iterator[Probe]:
