@@ -62,7 +62,7 @@ def known_version(text: str) -> Version:
     if version[:2] not in _DESCRIBED or not OLDEST <= version <= NEWEST_KNOWN:
         tier = TIERS.get(version[:2])
         subject = f"ProxySQL {version}" + (f" ({tier} tier)" if tier else "")
-        known = f"known are {OLDEST} to 2.7 and 3.0.0 to {NEWEST_KNOWN}"
+        known = f"known: {OLDEST} to 2.7 and 3.0.0 to {NEWEST_KNOWN}"
         raise ValueError(f"the catalogue does not know {subject}; {known}")
     return version
 

@@ -78,8 +78,8 @@ def _digest(text: str) -> tuple[str, str | None] | None:
     hint = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
     read = normal_digest(text)
     if read is not None:
-        return f"no digest as it is written: ProxySQL would take it for {read}", hint
-    return "no digest: ProxySQL would drop the criterion and the rule match every query", hint
+        return f"not a digest: ProxySQL would read it as {read}", hint
+    return "not a digest: ProxySQL would drop it, and the rule would match every query", hint
 
 
 def _modifiers(text: str) -> tuple[str, str | None] | None:
@@ -90,7 +90,7 @@ def _modifiers(text: str) -> tuple[str, str | None] | None:
             message = f"ProxySQL ignores {shown(word)}" if word else "an empty word"
             if isinstance(text, Secret):
                 message = "a word that ProxySQL ignores"
-            return message, near if near and " " not in word else f"known are {hint}"
+            return message, near if near and " " not in word else f"known: {hint}"
     return None
 
 

@@ -71,9 +71,7 @@ def expected(column: Column) -> str:
         case Kind.BOOL:
             words = "true or false"
         case Kind.INT:
-            words = (
-                f"an integer from {low} to {high}" if low > -MAX_INT else "an integer of 32 bits"
-            )
+            words = f"an integer from {low} to {high}" if low > -MAX_INT else "a 32-bit integer"
             if column.hostgroup:
                 words += " or a name from `hostgroups`"
         case Kind.JSON:
@@ -109,7 +107,7 @@ def _choice(choices: tuple[int | str, ...]) -> Any:  # noqa: ANN401 - a type for
 
     def check(text: str) -> str:
         if text.upper() not in spelled:
-            raise ValueError("not one of the values")
+            raise ValueError("none of the allowed values")
         return text
 
     # The list is what editors offer; the pattern lets every other mixture of cases pass.

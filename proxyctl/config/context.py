@@ -221,7 +221,12 @@ def named_version(parts: Iterable[Part], mistakes: Mistakes) -> Version | None:
             found, first = version, part.where()
         elif version != found:
             message = f"{version} differs from {found} at {first}"
-            mistakes.add(part.where(), part.name, message, "all files are for one ProxySQL")
+            mistakes.add(
+                part.where(),
+                part.name,
+                message,
+                "all files describe the same ProxySQL, so they name one version",
+            )
     return found
 
 

@@ -338,7 +338,7 @@ def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
         if isinstance(root, YamlMap):
             variables.update(without_marks(root))
         elif document and root is not None and not isinstance(root, Unusable):
-            mistakes.add(document.where(()), "", "a var file is a mapping of names to values")
+            mistakes.add(document.where(()), "", "expected a mapping of names to values")
     return {**variables, **sources.instance_vars, **sources.variables}
 
 

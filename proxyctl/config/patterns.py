@@ -78,7 +78,7 @@ def _bad_patterns(table: DesiredTable, chosen: object) -> Iterator[tuple[Mistake
                 where, label = field_place(table, key, name)
                 effect = "the rule would never match"
                 if row[negate] == 1 and not never_matches_if_broken(version):
-                    effect = "negated, it would fit every query"
+                    effect = "negated, it would match every query"
                 message = f"not a regular expression for {engine}: {known[pattern]}; {effect}"
                 mistake = Mistake(where.path, where.line, where.column, label, message)
                 yield mistake, row[active] != 0

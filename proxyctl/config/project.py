@@ -202,7 +202,7 @@ def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Inst
         check_version(part, mistakes)
     listed = sections.pop("instances", [])
     for part in (part for others in sections.values() for part in others):
-        message = "only `instances` are taken from what a command prints"
+        message = "a command may print `instances` only"
         mistakes.add(part.where(of_key=True), part.name, message)
     mistakes.raise_if_any()
     context = Context(REFERENCE, fence or ANYWHERE)

@@ -79,7 +79,7 @@ class References:
         if is_secret and not text:
             what = {"env": "the environment variable", "file": "the file"}.get(kind, "hex")
             raise UnresolvedError(
-                f"{what} {named(argument)} is empty", "fill it, or write '' where none is meant"
+                f"{what} {named(argument)} is empty", "set it, or write '' for an empty value"
             )
         return text if kind == "hex" else Secret(text)
 

@@ -260,7 +260,7 @@ def json_problem(text: str) -> str | None:
     except json.JSONDecodeError as error:
         return f"not JSON: {error.msg} at character {error.pos + 1}"
     except OverflowError:
-        return "a number that is too large for ProxySQL, which would end at the LOAD"
+        return "the number is too large: the LOAD would crash ProxySQL"
     except (ValueError, RecursionError):
         return "not JSON: NaN or Infinity, or nested too deep"
     if text.isascii() and "\\u" not in text:
@@ -268,7 +268,7 @@ def json_problem(text: str) -> str | None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        return "text that is not UTF-8, or half a surrogate pair: ProxySQL would end at the LOAD"
+        return "text that is not UTF-8, or half a surrogate pair: the LOAD would crash ProxySQL"
     return None
 
 

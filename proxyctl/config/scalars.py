@@ -55,7 +55,7 @@ _DISPUTED: Final = (
     ),
     (
         re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z"),
-        "infinity and not-a-number have no place in a configuration",
+        "infinity and not-a-number are not allowed",
         "quote it if it is text",
     ),
     (re.compile(r"=\Z"), "a lone equals sign is special to some YAML readers", "quote it"),

@@ -176,7 +176,7 @@ def _header_fits(header: list[str], path: str, layout: Layout, context: Context)
     mistakes, where = context.mistakes, Where(path, 1, 1)
     count = len(mistakes)
     if not any(header):
-        mistakes.add(where, "", "no header: the first line names the columns")
+        mistakes.add(where, "", "no header: expected the names of the columns in the first line")
     elif len(header) == 1 and re.search(r"[;\t]", header[0]):
         message = f"one column only: {shown(header[0])}"
         mistakes.add(where, "", message, "put commas between the fields")
@@ -246,7 +246,7 @@ def _json_row(line: str) -> object:
         try:
             json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            message = "half a surrogate pair is no character"
+            message = "half a surrogate pair is not a character"
             raise _NotJsonError(message, 'write bytes as {"hex": "c3a9"}') from None
     return row
 
@@ -261,4 +261,4 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise _NotJsonError(f"{name} is no JSON number")
+    raise _NotJsonError(f"{name} is not a JSON number")

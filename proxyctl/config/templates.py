@@ -139,7 +139,7 @@ class _Includes:
 
 def _words(error: BaseException) -> str:
     if isinstance(error, MemoryError | RecursionError):
-        return "runs out of memory or nests too deep"
+        return "needs too much memory or nests too deep"
     # Python's own words for an undefined name that was taken for a number or a text.
     return (
         str(error).replace("'StrictUndefined' object", "a name that is not defined")

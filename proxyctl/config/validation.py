@@ -35,7 +35,7 @@ _WORDS = {
     "model_attributes_type": "a mapping",
     "list_type": "a list",
     "none_required": "null",
-    "greater_than_equal": "an integer of at least {ge}",
+    "greater_than_equal": "an integer of {ge} or more",
     "less_than_equal": "an integer of at most {le}",
     "literal_error": "{expected}",
     "union_tag_invalid": "{expected_tags}",
@@ -191,7 +191,7 @@ def _value(value: Any, keys: Keys) -> object:  # noqa: ANN401 - any YAML value
 
 def _listed(known: Iterable[str]) -> str | None:
     names = sorted(known)
-    return f"known are {', '.join(names)}" if 0 < len(names) <= 12 else None
+    return f"known: {', '.join(names)}" if 0 < len(names) <= 12 else None
 
 
 def _wanted(errors: list[ErrorDetails]) -> str:

@@ -110,11 +110,11 @@ def _check_charset(found: _Found, context: Context) -> None:
     owner = charset_of(collation)
     if not collation and (CHARSET,) in found.rows and (COLLATION,) not in found.where:
         hint = f"add {COLLATION}: {default_collation(charset)}"
-        message = "ProxySQL takes a character set only together with one of its collations"
+        message = "ProxySQL accepts a character set only together with one of its collations"
         context.mistakes.add(where, _label(CHARSET), message, hint)
     elif not charset and (COLLATION,) in found.rows and (CHARSET,) not in found.where:
         hint = f"add {CHARSET}: {owner or 'its character set'}"
-        message = "ProxySQL changes the character set to that of the collation"
+        message = "ProxySQL sets the character set of the collation"
         context.mistakes.add(where, _label(COLLATION), message, hint)
     elif charset and owner is not None and not fits(charset, collation):
         message = f"{COLLATION} ({found.where[COLLATION,]}) makes ProxySQL change this to {owner!r}"
@@ -139,8 +139,8 @@ def _add_unknown(part: Part, name: str, context: Context) -> None:
 def _unknown_variable(name: str, hint: str | None) -> tuple[str, str | None]:
     """Return what to say of a variable that the catalogue lacks, and the hint."""
     tier = tier_text(name)
-    message = "ProxySQL has no such variable, and would silently drop it"
-    return (message, hint) if tier is None else (f"{tier}; others silently drop it", None)
+    message = "ProxySQL has no such variable and would drop it without an error"
+    return (message, hint) if tier is None else (f"{tier}; other versions drop it without an error", None)
 
 
 class _Compiler:
@@ -160,7 +160,7 @@ class _Compiler:
         if isinstance(value, Unusable):
             return None
         if self._name in READ_ONLY:
-            self._add("it cannot be set", "remove it", of_key=True)
+            self._add("read-only: it cannot be set", "remove it", of_key=True)
             return None
         variable = VARIABLES.get(self._name)
         is_present = self._name in self._context.deviations.variables
@@ -169,8 +169,8 @@ class _Compiler:
                 return None
             variable = None
         if value is None:
-            hint = "remove the key to leave it alone, or write the value that you want"
-            self._add("a variable cannot be NULL", hint)
+            hint = "remove the key to leave it alone, or write a value"
+            self._add("a variable cannot be null", hint)
             return None
         if variable is None:
             return self._any(value)
@@ -185,7 +185,7 @@ class _Compiler:
     def _is_plausible(self, variable: Variable | None) -> bool:
         """Note a variable that this version lacks; one newer than the catalogue gets a warning."""
         if variable is not None:
-            message = f"ProxySQL {self._version} has no such variable, and would drop it"
+            message = f"ProxySQL {self._version} has no such variable and would drop it"
             if self._version < parse_version(variable.since):
                 message += f"; it came with {variable.since}"
             else:
@@ -197,7 +197,7 @@ class _Compiler:
             where = self._part.where(self._name, of_key=True)
             tail = f" ({hint})" if hint else ""
             self._context.warnings.append(
-                f"{where}: {self._name} is not in the catalogue; taken as it is{tail}"
+                f"{where}: {self._name} is unknown to proxyctl and used unchecked{tail}"
             )
             return True
         self._add(*_unknown_variable(self._name, hint), of_key=True)
@@ -215,10 +215,10 @@ class _Compiler:
     def _flag(self, value: object) -> str | None:
         diffs = DIFFS_BY_CHECKSUM.get(self._name)
         if diffs is not None and value in (0, False):
-            self._add(f"with it off ProxySQL takes {diffs} for 0", f"write {diffs}: 0 instead")
+            self._add(f"when it is false, ProxySQL uses 0 for {diffs}", f"write {diffs}: 0 instead")
             return None
         if self._name in ALWAYS_OFF and value in (1, True):
-            self._add("ProxySQL sets it back to false at every LOAD", "remove it")
+            self._add("ProxySQL resets it to false at every LOAD", "remove it")
             return None
         if isinstance(value, int) and value in (0, 1):
             return "true" if value else "false"
@@ -276,7 +276,8 @@ class _Compiler:
             return Secret(same) if isinstance(text, Secret) else same
         if found.choices and self._version > NEWEST_KNOWN:
             where = self._part.where(self._name)
-            warning = f"{where}: {self._name}: {found.message}; this one may know more than we do"
+            warning = f"{where}: {self._name}: {found.message}; this ProxySQL may be newer than"
+            " the catalogue"
             self._context.warnings.append(warning)
             return text
         # The text is not repeated: it may come from an environment variable by mistake.

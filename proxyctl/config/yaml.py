@@ -35,7 +35,7 @@ _OFF = {"empty_hostgroup": "off", "mode": "OFF", "mysql-default_session_track_gt
 
 _TAG = "tag:yaml.org,2002:"
 _TAGGED = {"int": int, "float": float, "bool": bool, "null": type(None)}
-_UNKNOWN_TAG = "an unknown tag, or one that does not fit"
+_UNKNOWN_TAG = "an unknown tag, or one that does not fit the value"
 
 
 class Mark(NamedTuple):
@@ -136,21 +136,21 @@ def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
         mistakes.add(error.where, "", error.message, error.hint)
     except UnicodeEncodeError as error:
         place = _place_of_byte(text[: error.start], path, error.start * 4)
-        mistakes.add(place, "", "not YAML: half a surrogate pair is no character")
+        mistakes.add(place, "", "not YAML: half a surrogate pair is not a character")
     return None
 
 
 def _syntax_hint(problem: str, text: str, mark: Mark) -> str | None:
     """Return the fix for the most frequent mistakes."""
     if problem == "mapping values are not allowed in this context":
-        return "quote a text that holds a colon and a blank"
+        return "quote text that holds a colon and a blank"
     if problem != "found character that cannot start any token":
         return None
     line = text.split("\n")[mark.line : mark.line + 1]
     character = line[0][mark.column : mark.column + 1] if line else ""
     if character == "\t":
-        return "indent with blanks: YAML takes no tabs for that"
-    return f"quote a text that begins with {character}" if character else None
+        return "indent with blanks: YAML allows no tabs there"
+    return f"quote text that begins with {character}" if character else None
 
 
 def _place_of_byte(text: str, path: str, position: int) -> Where:
@@ -238,7 +238,7 @@ class _Composer:
         found = self._anchors.get(event.anchor)
         if found is None:
             self._add(
-                event, "an alias without an anchor", "quote a text that begins with an asterisk"
+                event, "an alias without an anchor", "quote text that begins with an asterisk"
             )
             return UNUSABLE
         value, nodes = found

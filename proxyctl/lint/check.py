@@ -124,7 +124,7 @@ class UnknownCode(Exception):  # noqa: N818 - an answer; its caller knows where 
     """Neither a code, nor the beginning of one, nor a name."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(f"no check is called {text!r}")
+        super().__init__(f"no such check: {text!r}")
         self.word = text.strip()
 
     def hint(self, near: Callable[[str, Sequence[str]], str | None]) -> str:

@@ -18,7 +18,7 @@ class RoutingTest:
     """One query of one session, and what has to become of it.
 
     Shape: `expect` holds only the keys that the file names, hostgroups as numbers; None there means
-    that nothing is expected (`rewritten: null`: the query is not rewritten).
+    that the test expects nothing (`rewritten: null`: the query is not rewritten).
     """
 
     query: str

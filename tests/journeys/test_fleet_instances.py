@@ -147,6 +147,6 @@ def test_other_sections_beside_the_instances_are_named(offline: Project) -> None
     found = proxyctl(*command)
     said(found, 1, "2 mistakes in the files")
     for section in more:
-        assert f": {section}: only `instances` are taken from what a command prints" in found.err
+        assert f": {section}: a command may print `instances` only" in found.err
     offline.write(json.dumps({"version": 7, "instances": printed["instances"]}), "found.json")
     said(proxyctl(*command), 1, "<cat>:1:13: version: ")

@@ -143,7 +143,7 @@ routing_tests:
     [
         ("", "the files have no routing_tests"),
         ('routing_tests: [{query: "SELECT 1"}]', "expect is missing"),
-        ('routing_tests: [{query: "SELECT 1", expect: {}}]', "nothing is expected"),
+        ('routing_tests: [{query: "SELECT 1", expect: {}}]', "the test expects nothing"),
         ('routing_tests: [{query: "SELECT 1", expect: {hostgroup: wrtier}}]', "did you mean"),
         ('routing_tests: [{query: "SELECT 1", expect: {digest: abc}}]', "not a digest"),
         ('routing_tests: [{query: "SELECT 1", expect: {rule: 1}}]', "did you mean 'rule_id'"),

@@ -257,7 +257,7 @@ LEFT_OUT = {
     ),
     "a negated pattern that is none": (
         RULE.format("match_pattern, negate_match_pattern", 1, "'[', 1"),
-        "negated, it would fit every query; a plan of this file deletes it",
+        "negated, it would match every query; a plan of this file deletes it",
         EVERYWHERE,
     ),
     "a port below 0": (

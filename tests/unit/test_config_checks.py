@@ -70,7 +70,7 @@ SHARDED = "variables: {mysql-query_digests_no_digits: true}\nsharding: [{name: s
             "mysql_servers: [{hostgroup_id: 1, hostname: a, gtid_port: 3306}]",
             "CHECK constraint failed: (gtid_port <> port",
         ),
-        (RULE % "match_digest: '((', negate_match_pattern: true", "it would fit every query"),
+        (RULE % "match_digest: '((', negate_match_pattern: true", "it would match every query"),
         ("mysql_users: [{username: a, frontend: 0, backend: 0}]", "ProxySQL drops a user"),
         (
             "mysql_servers: [{hostgroup_id: 1, hostname: a, max_latency_ms: 4294968}]",
@@ -78,7 +78,7 @@ SHARDED = "variables: {mysql-query_digests_no_digits: true}\nsharding: [{name: s
         ),
         ("proxysql_servers: [{hostname: a, port: 65536}]", "the largest is 65535"),
         ("mysql_query_rules: [{rule_id: -3000000000}]", "rule_id"),
-        (RULE % "attributes: '[1e400]'", "a number that is too large"),
+        (RULE % "attributes: '[1e400]'", "the number is too large"),
         (RULE % "attributes: '[\"\\ud800\"]'", "half a surrogate pair"),
         *(
             (RULE % f"client_addr: '{text}'", "skips a rule")
@@ -89,7 +89,7 @@ SHARDED = "variables: {mysql-query_digests_no_digits: true}\nsharding: [{name: s
             for text in ("CASELESS, GLOBAL", "GLOBALX", "i", "CASELESS,")
         ),
         *(
-            (RULE % f"digest: '{text}'", "no digest")
+            (RULE % f"digest: '{text}'", "not a digest")
             for text in ("31E9C2AB5F2BEAD7", "0x", "0x0", "0x1FFFFFFFFFFFFFFFF", "12", "")
         ),
         (
@@ -99,7 +99,7 @@ SHARDED = "variables: {mysql-query_digests_no_digits: true}\nsharding: [{name: s
         (
             "sharding: [{name: s, tables: 't{1..2}', hostgroups: [1, 2],"
             " first_rule_id: 2147483647}]",
-            "first_rule_id: rule ids would run on beyond 2147483647",
+            "first_rule_id: rule ids would exceed 2147483647",
         ),
     ],
 )

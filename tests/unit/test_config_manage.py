@@ -56,7 +56,7 @@ def test_a_scope_for_a_table_that_no_section_has_is_only_a_warning(tmp_path):
     project = load(tmp_path, "manage: {mysql_users: {username: a}}")
     assert project.desired.tables == {}
     assert project.desired.warnings == (
-        "manage: mysql_users is in no section, so nothing of it is managed",
+        "manage: no section has mysql_users, so none of its rows are managed",
     )
 
 
@@ -64,7 +64,7 @@ def test_a_scope_for_a_table_that_no_section_has_is_only_a_warning(tmp_path):
     ("manage", "said"),
     [
         ("{}", "2: manage.mysql_query_rules: no key column"),
-        ("{rule_id: []}", "2: manage.mysql_query_rules.rule_id: an empty list"),
+        ("{rule_id: []}", "2: manage.mysql_query_rules.rule_id: the list is empty"),
     ],
 )
 def test_a_scope_that_says_nothing_is_a_mistake(tmp_path, manage, said):

@@ -58,8 +58,8 @@ def test_line_separators_inside_text_do_not_count_as_lines(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", "1: : no header: the first line names the columns"),
-        ("\n\n", "1: : no header: the first line names the columns"),
+        ("", "1: : no header: expected the names of the columns in the first line"),
+        ("\n\n", "1: : no header: expected the names of the columns in the first line"),
         ("username;password\na;b\n", "1: : one column only: 'username;password'"),
         ("username\nab\0c\n", "2: : a NUL character cannot be stored in ProxySQL"),
         ("username,usernam\n", "1: : no such column: 'usernam'"),
@@ -130,7 +130,7 @@ def test_a_byte_that_is_no_utf_8_is_a_mistake_in_its_own_file(tmp_path, kind):
         ('{"rule_id": 1, "attributes": {"a": ["\\ud800"]}}', "not JSON: half a surrogate pair"),
         ('{"rule_id": 1, "attributes": ' + "[" * 100_000, "not JSON: nested too deep"),
         ('{"rule_id": ' + "9" * 5000 + "}", "not JSON: a number with too many digits"),
-        ('{"rule_id": NaN}', "not JSON: NaN is no JSON number"),
+        ('{"rule_id": NaN}', "not JSON: NaN is not a JSON number"),
         ('{"rule_id": 1, "rule_id": 2}', "not JSON: duplicate key 'rule_id'"),
     ],
 )

@@ -70,20 +70,20 @@ def test_the_tables_of_this_module_name_variables_that_exist():
         ("mysql-server_version: 8.10", "expected text, got the decimal number 8.10"),
         (
             "mysql-default_charset: latin1",
-            "ProxySQL takes a character set only together with one of its collations",
+            "ProxySQL accepts a character set only together with one of its collations",
         ),
         (
             "mysql-default_collation_connection: latin1_bin",
-            "ProxySQL changes the character set to that of the collation",
+            "ProxySQL sets the character set of the collation",
         ),
         (
             "mysql-default_charset: utf16le, mysql-default_collation_connection: utf16_bin",
             "makes ProxySQL change this to 'utf16'",
         ),
-        ("mysql-thread: 8", "ProxySQL has no such variable, and would silently drop it"),
+        ("mysql-thread: 8", "ProxySQL has no such variable and would drop it without an error"),
         (
             "mysql-passthrough_auth_enabled: true",
-            "ProxySQL 3.0.3 has no such variable, and would drop it; it came with 3.0.10",
+            "ProxySQL 3.0.3 has no such variable and would drop it; it came with 3.0.10",
         ),
     ],
 )
@@ -101,7 +101,7 @@ def test_values_that_proxysql_would_not_take(tmp_path, given, said):
         ("3.0.3", "pgsql-default_charset: UTF8", "it was last in 3.0.0"),
         ("3.0.3", "pgsql-default_collation_connection: x", "it was last in 3.0.0"),
         ("3.0.3", "pgsql-server_capabilities: 569867", "it was last in 3.0.0"),
-        ("3.0.12", "mysql-passthrough_auth_enabled: true", "sets it back to false at every LOAD"),
+        ("3.0.12", "mysql-passthrough_auth_enabled: true", "resets it to false at every LOAD"),
     ],
 )
 def test_what_one_version_does_not_take(tmp_path, version, given, said):
@@ -144,7 +144,7 @@ def test_a_newer_proxysql_may_know_more_collations(tmp_path):
     project = load(tmp_path, text, version=Version(3, 0, 99))
     rows = project.desired.tables["mysql_variables"].rows
     assert [row[1] for row in rows.values()] == ["utf8mb4", "utf8mb4_new_ci"]
-    assert "may know more" in project.desired.warnings[0]
+    assert "may be newer" in project.desired.warnings[0]
 
 
 @pytest.mark.parametrize(

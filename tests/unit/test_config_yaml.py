@@ -115,9 +115,9 @@ def test_off_is_a_boolean_to_some_elsewhere():
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("a:\n\t- b\n", "indent with blanks: YAML takes no tabs for that"),
-        ("a: @b\n", "quote a text that begins with @"),
-        ("a: b: c\n", "quote a text that holds a colon and a blank"),
+        ("a:\n\t- b\n", "indent with blanks: YAML allows no tabs there"),
+        ("a: @b\n", "quote text that begins with @"),
+        ("a: b: c\n", "quote text that holds a colon and a blank"),
     ],
 )
 def test_the_way_out_of_a_mistake_that_many_make(text, hint):

@@ -117,7 +117,7 @@ def test_files_have_no_layers(project, command):
 @pytest.mark.parametrize(
     ("entry", "mistake"),
     [
-        ("PX999", "no check is called 'PX999'"),
+        ("PX999", "no such check: 'PX999'"),
         ("{code: shadowed-rul}", "did you mean 'shadowed-rule'?"),
         ("{code: PX201, table: mysql_query_rule}", "did you mean 'mysql_query_rules'?"),
         ("{code: PX201, key: 20}", "add `table:`"),

@@ -53,7 +53,7 @@ def _with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> Desir
             where,
             rules.layout.name,
             f"rule {last} is the last one and has apply 1, so fast routing needs one more rule"
-            f" behind it; {rule_id} is outside {limit}",
+            f" after it; {rule_id} is outside {limit}",
             f"leave one id free at the end of the range, or write {SECTION}: false",
         )
         return rules

@@ -61,15 +61,15 @@ def _add(result: Hostgroups, part: Part, name: str, context: Context) -> None:
     if not name.strip():
         context.note(part, (name,), "a name that is empty", of_key=True)
     elif name.lstrip("-").isdigit():
-        message = "a name that is a number could not be told from one"
+        message = "a number cannot be a name: it would be read as a hostgroup id"
         context.note(part, (name,), message, of_key=True)
     elif name.lower() in YAML_WORDS:
-        message = "YAML readers take this name for a boolean or null where it is not quoted"
+        message = "without quotes YAML readers take this name for a boolean or null"
         context.note(part, (name,), message, "choose another name", of_key=True)
     other = result.names.setdefault(number, name)
     if other != name:
         place = result.first[other].where(other, "id")
-        message = f"hostgroup {number} has the name {other!r} already, at {place}"
+        message = f"hostgroup {number} is already called {other!r}, at {place}"
         context.note(part, (name, "id"), message)
     if len(value) > 1:
         row = {key: item for key, item in value.items() if key != "id"}

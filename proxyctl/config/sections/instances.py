@@ -85,7 +85,7 @@ def refuse_duplicate_addresses(instances: Iterable[Instance]) -> None:
         if known is not one:
             path, line, column, _ = one.where
             message = f"the address of {known.name}, at {known.where}"
-            hint = "give each its own, or leave one of them out"
+            hint = "give each its own address, or remove one of them"
             mistakes.append(Mistake(path, line, column, f"instances.{one.name}", message, hint))
     if mistakes:
         raise ConfigError(mistakes)
@@ -124,7 +124,7 @@ def _instance(part: Part, position: int, model: InstanceModel, context: Context)
         return context.text(value, part.where(position, key), label)
 
     if not model.host and not model.socket:
-        context.note(part, (position,), "neither a host nor a socket")
+        context.note(part, (position,), "host or socket is missing")
     elif model.host is not None and model.socket is not None:
         message = "both a host and a socket"
         context.note(part, (position, "socket"), message, "remove one of the two", of_key=True)

@@ -39,7 +39,7 @@ def compile_manage(parts: list[Part], context: Context) -> Management:
             if name == "ignore":
                 _add_ignored(result, part, context)
             elif name in result.scopes:
-                message = f"the table has a scope; first at {result.places[name]}"
+                message = f"duplicate scope of this table (first defined at {result.places[name]})"
                 context.note(part, (name,), message, of_key=True)
             elif name not in context.layouts:
                 where = part.where(name, of_key=True)
@@ -69,7 +69,7 @@ def _add_ignored(result: Management, part: Part, context: Context) -> None:
                 hint = context.mistakes.did_you_mean(column, layout.names)
                 context.note(part, at, f"{table} has no column {shown(column)}", hint)
             elif column in layout.table.key:
-                context.note(part, at, "a key column tells rows apart and cannot be ignored")
+                context.note(part, at, "a key column identifies the row and cannot be ignored")
         result.ignored[table] = result.ignored.get(table, frozenset()) | set(columns)
 
 
@@ -78,7 +78,8 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
     value: Mapping[str, Any] = part.value[table]
     layout = context.layouts[table]
     if not value:
-        hint = f"name one of {', '.join(layout.table.key)}, or remove it to own the whole table"
+        hint = f"name one of {', '.join(layout.table.key)}, or remove the scope to manage the"
+        " whole table"
         context.note(part, (table,), "no key column", hint)
     terms: dict[str, Sequence[Term]] = {}
     texts: list[str] = []
@@ -91,7 +92,7 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
             continue
         items = spec if isinstance(spec, list) else [spec]
         if not items:
-            context.note(part, keys, "an empty list: it would own no row")
+            context.note(part, keys, "the list is empty, so no row would be managed")
         reader = _Reader(layout.column(name), part, keys, context)
         terms[name] = [term for item in items for term in reader.terms(item)]
         texts.append(f"{name} {', '.join(map(str, items))}")
@@ -133,7 +134,8 @@ class _Reader:
             label = key_text((self.part.name, *self.keys))
             return self.context.hostgroup(word, self.part.where(*self.keys), label)
         self._add(
-            f"{shown(word)} is no number and no range", 'write numbers and ranges: "1,5,10-20"'
+            f"{shown(word)} is neither a number nor a range",
+            'write numbers and ranges: "1,5,10-20"',
         )
         return None
 
@@ -152,7 +154,9 @@ def apply_manage(
     for name in dict.fromkeys((*management.scopes, *management.ignored)):
         table = result.get(name)
         if table is None:
-            context.warnings.append(f"manage: {name} is in no section, so nothing of it is managed")
+            context.warnings.append(
+                f"manage: no section has {name}, so none of its rows are managed"
+            )
             continue
         scope = management.scopes.get(name)
         ignored = management.ignored.get(name, frozenset())

@@ -66,7 +66,7 @@ def compile_clusters(parts: list[Part], context: Context) -> Clusters:
     result = Clusters()
     known: dict[str, Where] = {}
     columns = {c.name: c for name in (SERVERS, GALERA) for c in context.layouts[name].columns}
-    instead = {"hostgroup_id": "a node has hostgroup, where it does not start in writer_hostgroup"}
+    instead = {"hostgroup_id": "nodes start in writer_hostgroup unless they name their hostgroup"}
     unknown = other_versions(TABLES[SERVERS], context, instead)
     for part in parts:
         _, wrong = check(part, context, columns=columns, unknown=unknown)
@@ -126,14 +126,14 @@ def _members(
         # The same row twice is said of every table.
         if earlier is not place and key not in keys:
             label = row_place.field("hostname")[1]
-            context.mistakes.add(place, label, f"{words} is in the cluster already, at {earlier}")
+            context.mistakes.add(place, label, f"{words} is already in the cluster, at {earlier}")
         hostgroup = row[index["hostgroup_id"]]
         if hostgroups and hostgroup not in hostgroups:
             context.mistakes.add(
                 *row_place.field("hostgroup_id"),
-                f"hostgroup {hostgroup} is not one of the cluster's: no monitor looks after {words}"
+                f"hostgroup {hostgroup} is not one of the cluster's, so no monitor places {words}"
                 " there",
-                f"put it into {SERVERS} if that is what you want",
+                f"add the row to {SERVERS} if that is intended",
             )
         keys.add(key)
     return Members(name, hostgroups, nodes, frozenset(keys))

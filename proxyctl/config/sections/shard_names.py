@@ -115,7 +115,7 @@ def _pieces(pattern: str, key: str) -> tuple[list[list[str]], int]:
     for number, text in enumerate(_BRACE.split(pattern)):
         if number % 2 == 0:
             if "{" in text or "}" in text:
-                raise ShardingError(f"{pattern!r}: a brace is not closed, or in another", key)
+                raise ShardingError(f"{pattern!r}: a brace is not closed, or inside another", key)
             pieces.append([text])
             continue
         items = [item.strip() for item in text.split(",")]

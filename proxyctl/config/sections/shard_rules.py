@@ -52,9 +52,9 @@ def assign(
     if method == "explicit":
         return _explicit(names, hostgroups, mapping)
     if mapping is not None:
-        raise ShardingError(f"a mapping says where each name is: {method} has no say", "assign")
+        raise ShardingError(f"a mapping already places each name: remove {method}", "assign")
     if not hostgroups:
-        raise ShardingError(f"{method} needs hostgroups to choose from", "hostgroups")
+        raise ShardingError(f"{method} needs a list of hostgroups", "hostgroups")
     count = len(hostgroups)
     if method == "modulo":
         return {
@@ -71,7 +71,7 @@ def _explicit(
     result: dict[str, int] = {}
     for name in names:
         if name not in mapping:
-            raise ShardingError(f"the mapping has no hostgroup for {name!r}", "assign")
+            raise ShardingError(f"the mapping gives no hostgroup for {name!r}", "assign")
         if hostgroups and mapping[name] not in hostgroups:
             raise ShardingError(
                 f"{name!r} is in hostgroup {mapping[name]}, which is not listed", "hostgroups"
@@ -161,10 +161,10 @@ def _table_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[P
             message = f"{name!r} is no table name"
             hint = "the session's schema goes into schema:" if "." in name else None
         elif scheme.match == "digest" and _CHANGED_IN_DIGEST.search(name):
-            message = f"{name!r} does not stand in digests as it is"
-            hint = "match: pattern finds it"
+            message = f"{name!r} looks different in digests"
+            hint = "use match: pattern"
         elif other != name:
-            message = f"{other!r} and {name!r}: rules do not tell upper and lower case apart"
+            message = f"{other!r} and {name!r}: rules ignore upper and lower case"
         else:
             continue
         problems.setdefault(keys, Problem(message, keys, hint))
@@ -192,7 +192,7 @@ def _first_rule_id(scheme: ShardingModel, count: int) -> int:
     """Return the id of the first rule. Raises: ShardingError when `count` rules do not fit."""
     if scheme.rule_ids is None:
         if scheme.first_rule_id is None:
-            raise ShardingError("sharding by table needs the id of its first rule", "first_rule_id")
+            raise ShardingError("sharding by table needs first_rule_id", "first_rule_id")
         return scheme.first_rule_id
     low, high = rule_id_range(scheme.rule_ids)
     first = low if scheme.first_rule_id is None else scheme.first_rule_id
@@ -202,7 +202,7 @@ def _first_rule_id(scheme: ShardingModel, count: int) -> int:
         raise ShardingError(f"{first} is outside rule_ids {low}-{high}", "first_rule_id")
     if first + count - 1 > high:
         raise ShardingError(
-            f"{count} rules from {first} on do not fit into {low}-{high}", "rule_ids"
+            f"{count} rules starting at {first} do not fit into {low}-{high}", "rule_ids"
         )
     return first
 

@@ -21,8 +21,8 @@ RULES = "mysql_query_rules"
 FAST_ROUTING = "mysql_query_rules_fast_routing"
 
 _DIGEST_VARIABLES = {
-    ("mysql-query_digests", "false"): "rules on match_digest then match every query",
-    ("mysql-query_digests_no_digits", "true"): "digests then lose the digits of table names",
+    ("mysql-query_digests", "false"): "rules with match_digest then match every query",
+    ("mysql-query_digests_no_digits", "true"): "digests then lack the digits of table names",
 }
 
 
@@ -103,7 +103,7 @@ class _Scheme:
             return
         is_by_table = scheme.tables is not None
         if is_by_table and cast(int, rows[-1]["rule_id"]) > MAX_INT:
-            message = f"rule ids would run on beyond {MAX_INT}"
+            message = f"rule ids would exceed {MAX_INT}"
             self._add(("first_rule_id",), message, of_key=False)
             return
         prefix = (self.part.name, self.position)
@@ -123,7 +123,7 @@ class _Scheme:
             return
         for key in ONLY_FOR_TABLES:
             if self.part.value[self.position].get(key) is not None:
-                message = "it has no effect: schemas become fast routing, which has no rules"
+                message = "no effect: schemas become fast-routing rows, which are not rules"
                 self._add((key,), message, "remove it", of_key=True)
 
     def _with_numbers(self, model: ShardingModel) -> tuple[ShardingModel, bool]:

@@ -25,7 +25,7 @@ def compile_routing_tests(parts: list[Part], context: Context) -> tuple[RoutingT
 def _test(part: Part, position: int, model: RoutingTestModel, context: Context) -> RoutingTest:
     expect: dict[str, Any] = model.expect.model_dump(exclude_unset=True)
     if not expect:
-        context.note(part, (position, "expect"), "nothing is expected")
+        context.note(part, (position, "expect"), "the test expects nothing")
     hostgroup = expect.get("hostgroup")
     if hostgroup is not None:
         where = part.where(position, "expect", "hostgroup")
