@@ -140,7 +140,11 @@ def _unknown_variable(name: str, hint: str | None) -> tuple[str, str | None]:
     """Return what to say of a variable that the catalogue lacks, and the hint."""
     tier = tier_text(name)
     message = "ProxySQL has no such variable and would drop it without an error"
-    return (message, hint) if tier is None else (f"{tier}; other versions drop it without an error", None)
+    return (
+        (message, hint)
+        if tier is None
+        else (f"{tier}; other versions drop it without an error", None)
+    )
 
 
 class _Compiler:
