@@ -81,6 +81,9 @@ class Router:
         self.last_rule_applies = bool(self.rules) and self.rules[-1].apply
         self.hides_fast_routing = self.last_rule_applies and is_hidden_by_last_rule(version)
         """Whether fast routing is skipped for queries that no rule matches."""
+        self._hints_before = bool(self.variables.first_comment & BEFORE_RULES)
+        self._hints_behind = bool(self.variables.first_comment & BEHIND_RULES)
+        self._hints_of_rewritten = version >= releases.FIRST_COMMENT_BITS
         self._digest_of = digest_of
         self.users = users or {}
         """Who may log in, by name."""
@@ -209,15 +212,16 @@ class Router:
 
         Changes: walk.
         """
-        self._take_hints(walk, walk.digest, BEFORE_RULES)
+        if self._hints_before:
+            _take_hints(walk, walk.digest)
         walk.follow(self.rules, self._lanes, self.variables.query_processor_iterations)
         self._ask_fast_routing(walk)
         rewritten = None if walk.text == walk.request.query else walk.text
         final = walk.digest
         if rewritten is not None and final is not None:
             final = self._digest_of(rewritten) if self._digest_of else None
-        is_new = self.variables.version >= releases.FIRST_COMMENT_BITS
-        self._take_hints(walk, final if is_new else walk.digest, BEHIND_RULES)
+        if self._hints_behind:
+            _take_hints(walk, final if self._hints_of_rewritten else walk.digest)
         if walk.destination is None or walk.destination < 0:
             walk.use_default_hostgroup(self.user(walk.request.username))
         special = self._special_behind(walk, final)
@@ -228,11 +232,6 @@ class Router:
         elif special is LAST_INSERT_ID and _ANSWERS.isdisjoint(walk.sets):
             walk.sets.pop("cache_ttl", None)  # ProxySQL forgets it on the way to a backend
         return walk.route(rewritten, final, special)
-
-    def _take_hints(self, walk: Walk, digest: Digested | None, when: int) -> None:
-        """Read the hints of a text at one of the two times. Changes: walk."""
-        if digest is not None and digest.comment and self.variables.first_comment & when:
-            walk.take_hints(hints(digest.comment))
 
     def _ask_fast_routing(self, walk: Walk) -> None:
         """Let fast routing decide where no rule had apply. Changes: walk."""
@@ -257,6 +256,12 @@ class Router:
         locks = self.variables.set_query_lock_on_hostgroup and "multiplex" not in walk.sets
         text = None if final is None else final.text
         return behind_rules(walk.text, text, locks_on_set=locks)
+
+
+def _take_hints(walk: Walk, digest: Digested | None) -> None:
+    """Let the hints in a text's first comment win over what is set so far. Changes: walk."""
+    if digest is not None and digest.comment:
+        walk.take_hints(hints(digest.comment))
 
 
 def digester_of(configuration: Configuration) -> Digester:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from proxyctl.routing.request import Digested, Request
@@ -25,6 +26,9 @@ MAX_GLOBAL_TEXT = 2 << 20
 
 MAX_TURNS = 1_000
 """So often rules are evaluated again as long as that goes on to change the query."""
+
+
+_NO_HINTS: Mapping[str, int | str] = MappingProxyType({})
 
 
 def heaviest(weights: Sequence[int]) -> int:
@@ -85,7 +89,7 @@ class Walk:
         self.fast_routing = FastRoutingUse.NO_ROW
         self.fast_key: FastKey | None = None
         self.applied = False
-        self.hinted: dict[str, int | str] = {}
+        self.hinted: Mapping[str, int | str] = _NO_HINTS
         """What hints in the first comment said."""
         self.drawn: list[int] = []
         self.turns_left = 0
@@ -240,7 +244,7 @@ class Walk:
 
     def take_hints(self, hinted: Mapping[str, int | str]) -> None:
         """Let hints win over rules and fast routing; a negative number unsets something."""
-        self.hinted.update(hinted)
+        self.hinted = {**self.hinted, **hinted}
         if "destination_hostgroup" in hinted:
             self.destination, self.source = int(hinted["destination_hostgroup"]), Source.HINT
         merged = {**self.sets, **hinted}
