@@ -6,8 +6,9 @@ also why each rule did or did not match; `outcomes` follows every way that chanc
     router = Router(layout, rows, digest_of=Digester(options).digest, users=frontends(...))
     router.evaluate(Request(b"SELECT 1", username="app")).destination_hostgroup
 
-The order of everything is that of ProxySQL 2.7 and proven on the real one: rules by rule_id along
-flagIN and flagOUT, fast routing, hints in the first comment, the user's default hostgroup.
+The order of everything is that of ProxySQL 2.7 and 3.0 and proven on the real ones: rules by
+rule_id along flagIN and flagOUT, fast routing, hints in the first comment, the user's default
+hostgroup. What a release does otherwise hangs on `RoutingVariables.version`.
 """
 
 from __future__ import annotations

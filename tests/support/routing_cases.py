@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from random import Random
 
 from proxyctl.catalog import REFERENCE, Value, Version
+from proxyctl.catalog.releases import CLIENT_ADDR_SUBNETS, FIRST_COMMENT_BITS
 from proxyctl.routing.digest import DigestOptions, digest
 from tests.support.routing_shapes import ADDRESSES, Case, Cells, Client, Sent
 
@@ -187,6 +188,8 @@ MODIFIERS: Sequence[str | None] = ("CASELESS",) * 6 + (
 )
 CLIENT_ADDRS = ("127.0.0.1", "127.0.0.%", "127.%", "%", "127.0.0.2", "", "10.%", "127.0.0.1%")
 
+SUBNETS = ("127.0.0.0/8", "127.0.0.2/32", "10.0.0.0/8", "127.0.0.0/31")
+
 
 def statement(random: Random) -> bytes:
     """Return a statement, as an application may send it, or somewhat odd."""
@@ -235,7 +238,8 @@ def rule(
     maybe("username", 0.15, (*USERNAMES, "etl", "", "nobody"))
     maybe("schemaname", 0.1, (*SCHEMAS, "Shop", ""))
     maybe("flagIN", 0.35, (1, 2, 3))
-    maybe("client_addr", 0.12, CLIENT_ADDRS)
+    subnets = SUBNETS if options.version >= CLIENT_ADDR_SUBNETS else ()
+    maybe("client_addr", 0.12, (*CLIENT_ADDRS, *subnets))
     maybe("proxy_addr", 0.08, (*ADDRESSES, "", "0.0.0.0"))
     maybe("proxy_port", 0.08, (*ports, *ports, 6033))
     if queries:
@@ -288,7 +292,7 @@ def random_case(
 ) -> Case:
     """Return a rule set, and queries of several sessions."""
     rules = random.choice((1, 3, 8, 15, 30))
-    variables = _variables(random)
+    variables = _variables(random, version)
     options = DigestOptions.from_variables(variables, version)
     texts: list[bytes] = []
     while len(texts) < queries:
@@ -319,8 +323,11 @@ def _client(random: Random) -> Client:
     )
 
 
-def _variables(random: Random) -> dict[str, str]:
+def _variables(random: Random, version: Version) -> dict[str, str]:
     chosen: dict[str, str] = {}
+    if version >= FIRST_COMMENT_BITS:
+        bits = random.choice(("2", "2", "2", "0", "1", "3"))
+        chosen["mysql-query_processor_first_comment_parsing"] = bits
     if random.random() < 0.3:
         chosen["mysql-query_processor_regex"] = "2"
     if random.random() < 0.3:

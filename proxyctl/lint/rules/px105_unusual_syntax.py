@@ -12,10 +12,10 @@ from proxyctl.lint.subject import Subject
 def unusual_syntax(subject: Subject) -> Iterator[Finding]:
     r"""A pattern with rare syntax, for which proxyctl's answers are not verified.
 
-    ProxySQL matches with PCRE 8, proxyctl with PCRE2. The two agree on what most rules contain:
-    words, `.`, `\d`, simple brackets, groups, look-ahead, quantifiers. They may differ for
-    look-behind, named groups, back references, conditions, verbs and other rare syntax. `explain`,
-    `test`, `replay` and other checks may then be wrong about the rule.
+    ProxySQL before 3.0.12 matches with PCRE 8, proxyctl with PCRE2. The two agree on what most
+    rules contain: words, `.`, `\d`, simple brackets, groups, look-ahead, quantifiers. They may
+    differ for look-behind, named groups, back references, conditions, verbs and other rare syntax.
+    `explain`, `test`, `replay` and other checks may then be wrong about the rule.
 
     Try the rule on a ProxySQL, or write a simpler pattern.
 

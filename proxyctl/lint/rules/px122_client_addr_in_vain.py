@@ -19,8 +19,8 @@ def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
     client of the Unix socket has the address `localhost`.) With a `%` elsewhere, or more than 45
     characters, LOAD drops the rule silently.
 
-    Write the common beginning of the addresses and one `%`, or a rule for each address. From
-    ProxySQL 3.0.12 on a subnet such as `10.0.0.0/8` works.
+    Write the common beginning of the addresses and one `%`, or a rule for each address. ProxySQL
+    3.0.12 takes a subnet such as `10.0.0.0/8`; how it is written there is not verified.
 
     ```yaml
     # Bad
@@ -41,6 +41,8 @@ def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
         text = row.text("client_addr")
         problem = None if text is None else client_addr_problem(text) or client_addr_of_nobody(text)
         if text is not None and subnet_of(text, version) is not None:
+            message = f"client_addr {row.shown('client_addr')} as a subnet: not verified"
+            yield Finding(RULES, row.key, message, "client_addr", severity=Severity.NOTE)
             continue
         if problem is not None:
             message = f"client_addr {row.shown('client_addr')}: {problem}"
