@@ -13,6 +13,23 @@ from proxyctl.catalog.pgsql_tables import SINCE
 from proxyctl.catalog.releases import parse_version
 from proxyctl.catalog.variable_model import BOOL, INT, TEXT, Variable
 
+ENCODINGS = (
+    "BIG5", "EUC_CN", "EUC_JIS_2004", "EUC_JP", "EUC_KR", "EUC_TW", "GB18030", "GBK", "ISO88591",
+    "ISO_8859_5", "ISO_8859_6", "ISO_8859_7", "ISO_8859_8", "JOHAB", "KOI8", "KOI8R", "KOI8U",
+    "LATIN1", "LATIN2", "LATIN3", "LATIN4", "LATIN5", "LATIN6", "LATIN7", "LATIN8", "LATIN9",
+    "LATIN10", "MULE_INTERNAL", "SHIFT_JIS_2004", "SJIS", "SQL_ASCII", "UHC", "UNICODE", "UTF8",
+    "WIN866", "WIN874", "WIN1250", "WIN1251", "WIN1252", "WIN1253", "WIN1254", "WIN1255",
+    "WIN1256", "WIN1257", "WIN1258",
+)  # fmt: skip
+"""Names of encodings that ProxySQL takes. Source: ProxySQL 3.0.3, run."""
+
+DATE_STYLES = tuple(
+    f"{style}, {order}"
+    for style in ("ISO", "SQL", "Postgres", "German")
+    for order in ("MDY", "DMY", "YMD")
+)
+"""The whole values of pgsql-default_datestyle; ProxySQL completes a part of one."""
+
 _WITHOUT = frozenset(
     {
         "connpoll_reset_queue_length",
@@ -49,24 +66,17 @@ _MONITOR = frozenset(
 )
 """All that it has of the monitor's."""
 
-_NO_LIMITS: Mapping[str, Any] = {"minimum": None, "maximum": None}
 _ALPHA_ONLY: Mapping[str, Any] = {"until": "3.0.0"}
 _LATE: Mapping[str, Any] = {"since": "3.0.6"}
 _CHANGES: Mapping[str, Mapping[str, Any]] = {
-    "binlog_reader_connect_retry_msec": _NO_LIMITS,
-    "data_packets_history_size": _NO_LIMITS,
     "default_charset": _ALPHA_ONLY,
     "default_collation_connection": _ALPHA_ONLY,
     "eventslog_buffer_history_size": _LATE,
     "eventslog_buffer_max_query_length": _LATE,
-    "eventslog_format": _NO_LIMITS,
     "eventslog_table_memory_size": _LATE,
-    "handle_unknown_charset": {"maximum": None},
     "interfaces": {"default": "0.0.0.0:6133"},
-    "query_cache_size_MB": _NO_LIMITS,
     "server_capabilities": _ALPHA_ONLY,
     "server_version": {"default": "16.1"},
-    "wait_timeout": _NO_LIMITS,
 }
 _OWN = (
     Variable("pgsql-authentication_method", INT, "3", minimum=1, maximum=3, since=SINCE),

@@ -3,7 +3,7 @@
 The LOAD always answers OK: a text may be refused, rounded, cut or written in other letters.
 Everything that has to know this (the files, the runtime image, the import of a .cnf, the schema,
 the sandbox) asks here. How one variable changes another stands in `variable_effects`.
-Source: ProxySQL 2.7.1; every variable was run with values at and beyond its limits.
+Source: ProxySQL 2.7.1, for those of pgsql 3.0.3; every variable was run at and beyond its limits.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation
 from proxyctl.catalog.model import MAX_INT
+from proxyctl.catalog.pgsql_variables import DATE_STYLES, ENCODINGS
 from proxyctl.catalog.releases import REFERENCE, WIDE_GROUPING_LIMITS, Version
 from proxyctl.catalog.variables import (
     CHOICES,
@@ -151,11 +152,12 @@ class TextRule:
 
 
 def _one_of(choices: tuple[str, ...], *, any_case: bool = False) -> TextRule:
-    def taken(text: str) -> str | None:
-        found = text.upper() if any_case else text
-        return found if found in choices else None
+    return TextRule(_taken_choice(choices, any_case=any_case), " or ".join(choices))
 
-    return TextRule(taken, " or ".join(choices))
+
+def _taken_choice(choices: tuple[str, ...], *, any_case: bool) -> Callable[[str], str | None]:
+    shown = {choice.lower() if any_case else choice: choice for choice in choices}
+    return lambda text: shown.get(text.lower() if any_case else text)
 
 
 def _taken_networks(text: str) -> str | None:
@@ -181,6 +183,7 @@ def _is_network(text: str) -> bool:
 
 _HEARTBEAT = re.compile(r"(`?[A-Za-z\d_]+`?\.`?[A-Za-z\d_]+`?)?", re.ASCII)
 
+_OF_ENCODINGS = ("an encoding of PostgreSQL", "such as UTF8 or LATIN1", ENCODINGS)
 _FILE = TextRule(
     lambda text: None if text.endswith("/") else text,
     "the name of a file",
@@ -224,6 +227,26 @@ TEXT_RULES: Mapping[str, TextRule] = {
     "mysql-server_version": TextRule(
         lambda text: "5.5.30" if text == "5.1.30" else text, "a version"
     ),
+    "pgsql-default_client_encoding": TextRule(
+        _taken_choice(ENCODINGS, any_case=True), *_OF_ENCODINGS
+    ),
+    "pgsql-default_datestyle": TextRule(
+        _taken_choice(DATE_STYLES, any_case=True),
+        "the style and the order of dates",
+        "such as ISO, MDY",
+        DATE_STYLES,
+    ),
+    "pgsql-server_encoding": TextRule(
+        lambda text: text if text.upper() in ENCODINGS else None, *_OF_ENCODINGS
+    ),
+    **{
+        name: _one_of(CHOICES[name], any_case=True)
+        for name in (
+            "pgsql-default_intervalstyle",
+            "pgsql-default_session_track_gtids",
+            "pgsql-default_standard_conforming_strings",
+        )
+    },
 }
 """Text variables that do not take any text."""
 

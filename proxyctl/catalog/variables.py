@@ -65,6 +65,7 @@ NEVER_EMPTY = frozenset(
         "admin-cluster_password",
         "admin-cluster_username",
         "admin-mysql_ifaces",
+        "admin-pgsql_ifaces",
         "admin-stats_credentials",
         "admin-telnet_admin_ifaces",
         "admin-telnet_stats_ifaces",
@@ -77,14 +78,29 @@ NEVER_EMPTY = frozenset(
         "mysql-keep_multiplexing_variables",
         "mysql-monitor_username",
         "mysql-server_version",
+        "pgsql-default_client_encoding",
+        "pgsql-default_datestyle",
+        "pgsql-default_intervalstyle",
+        "pgsql-default_schema",
+        "pgsql-default_session_track_gtids",
+        "pgsql-default_standard_conforming_strings",
+        "pgsql-default_timezone",
+        "pgsql-keep_multiplexing_variables",
+        "pgsql-monitor_username",
+        "pgsql-server_encoding",
+        "pgsql-server_version",
     }
 )
-"""Text variables that never become empty: most keep their old value. Source: ProxySQL 2.7.1, run."""
+"""Text variables that never become empty: most keep their old value. Source: ProxySQL 2.7.1 and
+3.0.3, run."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "mysql-default_authentication_plugin": ("mysql_native_password", "caching_sha2_password"),
     "mysql-default_session_track_gtids": ("OFF", "OWN_GTID"),
     "mysql-resolution_family": ("system", "ipv4", "ipv6"),
+    "pgsql-default_intervalstyle": ("postgres", "postgres_verbose", "sql_standard", "iso_8601"),
+    "pgsql-default_session_track_gtids": ("OFF", "OWN_GTID"),
+    "pgsql-default_standard_conforming_strings": ("on", "off"),
 }
 """Text variables that take only one of these, as RUNTIME shows it."""
 

@@ -37,6 +37,7 @@ ROUNDS = 6
 OMITTED = READ_ONLY | RESTART_ONLY | {
     "admin-admin_credentials",  # locks us out
     "admin-mysql_ifaces",  # moves the admin port
+    "admin-pgsql_ifaces",
     "admin-read_only",  # refuses every later statement
     "admin-restapi_enabled",  # opens a port
     "admin-stats_credentials",
@@ -65,6 +66,12 @@ TEXTS: dict[str, list[str]] = {
     "mysql-monitor_replication_lag_use_percona_heartbeat": ["", "percona.heartbeat", "`A`.`b_1`"],
     "mysql-proxy_protocol_networks": ["*", "10.0.0.0/8", "", "::1/128,192.168.0.0/16", ","],
     "mysql-server_version": ["8.0.36", "5.1.73", "5.1", "10.11.6-MariaDB", "5.5.30"],
+    "pgsql-default_client_encoding": ["LATIN1", "utf8", "SQL_ASCII"],
+    "pgsql-default_datestyle": ["SQL, DMY", "iso, mdy", "German, YMD"],
+    "pgsql-default_intervalstyle": ["sql_standard", "ISO_8601", "postgres"],
+    "pgsql-default_session_track_gtids": ["own_gtid", "Off", "OWN_GTID", "OFF"],
+    "pgsql-default_standard_conforming_strings": ["off", "ON"],
+    "pgsql-server_encoding": ["LATIN1", "utf8", "SQL_ASCII"],
 }
 
 CAPABILITIES = (0x8000, 2**31 - 1, 569867)
@@ -137,7 +144,8 @@ def test_what_a_variable_takes_along_is_no_difference_afterwards(
     shown = at_runtime(instance)
     for layer in ("main", "disk"):
         rows = instance.query(f"SELECT variable_name, variable_value FROM {layer}.global_variables")
-        assert {str(name): str(value) for name, value in rows} == shown
+        held = {str(name): str(value) for name, value in rows}
+        assert {name for name, value in shown.items() if held[name] != value} <= RESTART_ONLY
 
 
 AWKWARD = (

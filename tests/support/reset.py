@@ -8,7 +8,7 @@ from proxyctl.catalog import ADMIN_MODULES
 from tests.support.servers import Instance
 
 _LAYERS = ("main.", "disk.", "main.runtime_")
-_VARIABLE_MODULES = ("MYSQL VARIABLES", "ADMIN VARIABLES")
+_VARIABLE_MODULES = {"mysql-": "MYSQL", "pgsql-": "PGSQL", "admin-": "ADMIN"}
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,9 @@ class Baseline:
     def _restore_variables(self, instance: Instance) -> bool:
         if _variables(instance, "main.runtime_global_variables") != self.variables:
             self._write(instance, "main")
-            for module in _VARIABLE_MODULES:
-                instance.run(f"LOAD {module} TO RUNTIME")
+            for prefix, module in _VARIABLE_MODULES.items():
+                if any(name.startswith(prefix) for name in self.variables):
+                    instance.run(f"LOAD {module} VARIABLES TO RUNTIME")
         for schema in ("main", "disk"):
             if _variables(instance, f"{schema}.global_variables") != self.variables:
                 self._write(instance, schema)

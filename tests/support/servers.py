@@ -155,6 +155,14 @@ def binary_version(binary: str) -> Version:
     return parse_version(done.stdout.partition("version ")[2])
 
 
+def other_binary() -> str:
+    """Return the ProxySQL on PATH if it is another version than the tests run on, or skip."""
+    binary, on_path = needed_binary(), shutil.which("proxysql")
+    if on_path is None or binary_version(on_path) == binary_version(binary):
+        pytest.skip("no second version: PROXYCTL_TEST_PROXYSQL names none beside that on PATH")
+    return on_path
+
+
 def free_port() -> int:
     """Return a loopback port that is free now, outside the range for outgoing connections."""
     for port in random.sample(range(18000, 32000), 200):

@@ -10,8 +10,7 @@ import pytest
 from tests.real.cluster.files import fleet_of
 from tests.real.cluster.rig import join
 from tests.support.cli import Project, proxyctl
-from tests.support.servers import ProxySQL, binary_version, needed_binary
-from tests.versions.test_versions import NO_OTHERS, OTHERS
+from tests.support.servers import ProxySQL, needed_binary, other_binary
 
 pytestmark = [pytest.mark.sweep, pytest.mark.real]
 
@@ -21,11 +20,8 @@ USERS = "mysql_users: [{username: app, password: x, default_hostgroup: 10}]\n"
 @pytest.fixture
 def mixed(tmp_path: Path, offline: Project) -> Iterator[tuple[ProxySQL, ProxySQL]]:
     """Two members of different versions that list each other, and files that name both."""
-    binary = needed_binary()
-    others = [one for one in OTHERS if binary_version(one) != binary_version(binary)]
-    if not others:
-        pytest.skip(NO_OTHERS)
-    with ProxySQL(binary, tmp_path / "one") as one, ProxySQL(others[0], tmp_path / "two") as two:
+    binary, other = needed_binary(), other_binary()
+    with ProxySQL(binary, tmp_path / "one") as one, ProxySQL(other, tmp_path / "two") as two:
         for member in (one, two):
             join(member, (one, two))
         offline.write(f"version: 1\n{fleet_of(one, two)}{USERS}")

@@ -1,24 +1,21 @@
-"""The real ProxySQL is started on the DISK of an older one: nothing is left to do."""
+"""A real ProxySQL is started on the DISK of an older one: nothing is left to do."""
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.journeys.story import applied, plan
 from tests.support.cli import Project, proxyctl
-from tests.support.servers import ProxySQL, binary_version, needed_binary
+from tests.support.servers import ProxySQL, binary_version, needed_binary, other_binary
 from tests.versions.whole import whole_files
 
 pytestmark = [pytest.mark.sweep, pytest.mark.real]
 
 
 def test_the_files_hold_after_an_upgrade(offline: Project, tmp_path: Path) -> None:
-    newer, older = needed_binary(), shutil.which("proxysql")
-    if older is None or binary_version(older) >= binary_version(newer):
-        pytest.skip("the proxysql on PATH is not older than PROXYCTL_TEST_PROXYSQL")
+    older, newer = sorted((needed_binary(), other_binary()), key=binary_version)
     version = binary_version(older)
     with ProxySQL(older, tmp_path / "proxysql") as server:
         offline.connect(server.instance)

@@ -74,6 +74,7 @@ _ROWS: dict[str, tuple[str, ...]] = {
     "pgsql_servers": ("hostgroup_id: 70, hostname: pg1",),
     "pgsql_replication_hostgroups": ("writer_hostgroup: 70, reader_hostgroup: 71",),
     "pgsql_hostgroup_attributes": ("hostgroup_id: 71, multiplex: false",),
+    "pgsql_servers_ssl_params": ("hostname: pg1, username: app, ssl_ca: /etc/ca.pem",),
     "pgsql_users": ("username: app, password: {env: APP_PASSWORD}, default_hostgroup: 70",),
     "pgsql_query_rules": ("rule_id: 10, match_digest: '^SELECT', destination_hostgroup: 71",),
     "pgsql_query_rules_fast_routing": (
