@@ -60,22 +60,23 @@ def _stage(run: ApplyRun) -> None:
 
 
 def _load_all(run: ApplyRun) -> None:
-    """LOAD every module; MYSQL SERVERS gets its second LOAD once USERS are loaded."""
-    later: list[ModulePlan] = []
+    """LOAD every module; one of servers gets its second LOAD once its USERS are loaded."""
+    later: dict[str, ModulePlan] = {}
     for module in run.modules:
+        protocol = module.name.partition(" ")[0]
         if module.images:
             _load(run, module, module.images[0])
             if len(module.images) > 1:
-                later.append(module)
-        if module.name == "MYSQL USERS":
-            _load_again(run, later)
-    _load_again(run, later)
+                later[protocol] = module
+        if module.name.endswith(" USERS"):
+            _load_again(run, later.pop(protocol, None))
+    for module in later.values():
+        _load_again(run, module)
 
 
-def _load_again(run: ApplyRun, later: list[ModulePlan]) -> None:
-    """LOAD MYSQL SERVERS without the servers to which nothing routes any more."""
-    while later:
-        module = later.pop()
+def _load_again(run: ApplyRun, module: ModulePlan | None) -> None:
+    """LOAD a module of servers without those to which nothing routes any more."""
+    if module is not None:
         for image in module.images[1:]:
             run.say(f"{module.name}: write MEMORY without the servers that leave")
             run.write(module, image)

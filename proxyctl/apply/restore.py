@@ -175,7 +175,7 @@ class Restore:
                     key: without_shunning(columns, row, diff.memory.get(key))
                     for key, row in rows.items()
                 }
-            if name == "mysql_servers":
+            if diff.is_of_servers:
                 now = self.run.read(module, name, Layer.RUNTIME)
                 families = self.run.plan.families_before
                 rows = placed_rows(diff.layout, rows, now, families, drained=diff.drained)

@@ -19,7 +19,7 @@ from proxyctl.instance.read import read_rows
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.plan.steps import placed_again
-from proxyctl.state.families import Family
+from proxyctl.state.families import Family, families_of
 from proxyctl.state.row import Layer, Rows
 from proxyctl.state.sql import Statement
 
@@ -118,9 +118,10 @@ class ApplyRun:
         layouts = [diff.layout for diff in module.diffs.values()]
         loaded = {name: image.get(name, found.memory) for name, found in module.diffs.items()}
         parsed = self.read_back.runtime(layouts, loaded, families)
-        if "mysql_servers" in parsed:
-            servers = module.diffs["mysql_servers"]
-            self._reread_shunned(servers, parsed["mysql_servers"], loaded["mysql_servers"])
+        servers = module.servers
+        if servers is not None and servers.layout.name in parsed:
+            name = servers.layout.name
+            self._reread_shunned(servers, parsed[name], loaded[name])
 
     def _reread_shunned(self, diff: TableDiff, runtime: Rows, loaded: Rows) -> None:
         """Report servers that stay SHUNNED at RUNTIME although they were loaded ONLINE."""
@@ -154,14 +155,14 @@ class ApplyRun:
         Returns the rows that were loaded.
         """
         self.options.before_load(module.module)
-        families = self._families_placed_now(module)
-        if families:
-            diff, loaded = module.diffs["mysql_servers"], image["mysql_servers"]
-            runtime = self.read(module, "mysql_servers", Layer.RUNTIME)
+        families, diff = self._families_placed_now(module), module.servers
+        if families and diff is not None:
+            name = diff.layout.name
+            loaded, runtime = image[name], self.read(module, name, Layer.RUNTIME)
             placed = placed_again(diff, loaded, runtime, families)
             if placed is not loaded:
                 self.say(f"{module.name}: write MEMORY again, since nodes have moved")
-                image = {**image, "mysql_servers": placed}
+                image = {**image, name: placed}
                 self.write(module, image)
         self.command(module.module.load)
         self._loaded.add(module.name)
@@ -172,8 +173,8 @@ class ApplyRun:
 
         Once the first LOAD is done, the families of the files are those that it places.
         """
-        if module.name in self._loaded and "mysql_servers" in module.diffs:
-            return self.plan.families
+        if module.name in self._loaded and module.servers is not None:
+            return families_of(module.servers.layout, self.plan.families)
         return module.monitored
 
     def command(self, sql: str) -> None:

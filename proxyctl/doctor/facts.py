@@ -19,7 +19,14 @@ from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
 from proxyctl.instance.members import Membership
 from proxyctl.instance.read import TableRows, query_whole, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
-from proxyctl.state.families import FAMILY_TABLES, Family, Node, families_in, takes_queries
+from proxyctl.state.families import (
+    FAMILY_TABLES,
+    PGSQL_FAMILY_TABLES,
+    Family,
+    Node,
+    families_in,
+    takes_queries,
+)
 from proxyctl.state.row import Layer, sorted_keys
 from proxyctl.stats.read import read_digest_size
 
@@ -101,7 +108,7 @@ class Protocol(NamedTuple):
 class Facts:
     """One instance as it was read.
 
-    Shape: `variables` are those of RUNTIME, `families` those whose nodes the monitor places now.
+    Shape: `variables` are those of RUNTIME, `families` those of MySQL that the monitor places.
     `pgsql` has nothing before ProxySQL 3.0. `users_with_tls`: the frontend users with use_ssl 1.
     `diffs`: each table in its three layers, by catalogue name. `answers`: what the servers that
     were asked say; `versions` of servers, from the answers or else from pooled connections.
@@ -193,7 +200,7 @@ def read_facts(
         hostgroup_names=hostgroup_names or {},
         mysql=mysql,
         pgsql=_protocol(tables, "pgsql"),
-        families=families,
+        families=tuple(one for one in families if one.protocol == "mysql"),
         rules=_rules(tables),
         users_with_tls=_users_with_tls(tables),
         monitor_logs=_monitor_logs(client),
@@ -207,10 +214,13 @@ def read_facts(
 
 
 def _families(tables: Mapping[str, TableRows], variables: Mapping[str, str]) -> tuple[Family, ...]:
-    """Return the families whose nodes the monitor places now."""
-    if variables.get("mysql-monitor_enabled") != "true":
-        return ()
-    found = {name: tables[name] for name in FAMILY_TABLES if name in tables}
+    """Return the families of either protocol whose nodes its monitor places now."""
+    found = {
+        name: tables[name]
+        for protocol, names in (("mysql", FAMILY_TABLES), ("pgsql", PGSQL_FAMILY_TABLES))
+        for name in names
+        if name in tables and variables.get(f"{protocol}-monitor_enabled") == "true"
+    }
     return tuple(
         families_in(
             {name: table.layout for name, table in found.items()},

@@ -11,6 +11,7 @@ from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import refuse_lethal_numbers
+from proxyctl.state.families import FAMILY_TABLES, PGSQL_FAMILY_TABLES
 from proxyctl.state.row import Key
 from proxyctl.state.sql import literal
 
@@ -20,11 +21,18 @@ class RuntimeFacts:
     """Variables at RUNTIME that a plan depends on."""
 
     monitor_enabled: bool
+    pgsql_monitor_enabled: bool
     rds_discovery: bool
     regex_engine: int
     admin_names: frozenset[str]
     is_cluster_member: bool
     is_read_only: bool
+
+    @property
+    def family_tables(self) -> tuple[str, ...]:
+        """The tables whose rows make families, since the monitor of their protocol is on."""
+        mysql = FAMILY_TABLES if self.monitor_enabled else ()
+        return mysql + (PGSQL_FAMILY_TABLES if self.pgsql_monitor_enabled else ())
 
 
 CREDENTIALS = ("admin-admin_credentials", "admin-stats_credentials")
@@ -36,6 +44,7 @@ RDS_DISCOVERY = "mysql-monitor_aws_rds_topology_discovery_interval"
 
 _FACTS = (
     "mysql-monitor_enabled",
+    "pgsql-monitor_enabled",
     RDS_DISCOVERY,
     "mysql-query_processor_regex",
     *CREDENTIALS,
@@ -63,6 +72,7 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
     logins = ";".join(values.get(name, "") for name in CREDENTIALS)
     return RuntimeFacts(
         monitor_enabled=values.get("mysql-monitor_enabled") == "true",
+        pgsql_monitor_enabled=values.get("pgsql-monitor_enabled") == "true",
         rds_discovery=values.get(RDS_DISCOVERY, "0") not in ("", "0"),
         regex_engine=client.number(values.get("mysql-query_processor_regex") or "1"),
         admin_names=frozenset(one.split(":", 1)[0] for one in logins.split(";") if one),
@@ -90,7 +100,7 @@ def used_hostgroups(
 
 
 class PoolServer(NamedTuple):
-    """A row of stats_mysql_connection_pool. Counters run since ProxySQL started.
+    """A row of stats_mysql_connection_pool or stats_pgsql_connection_pool, counted since the start.
 
     Units: `latency_us` is the round trip of the monitor's last ping; 0 when there was none.
     """
@@ -107,15 +117,16 @@ class PoolServer(NamedTuple):
 
     @property
     def key(self) -> Key:
-        """The key of the server in mysql_servers."""
+        """The key of the server in its table."""
         return (self.hostgroup, self.host, self.port)
 
 
-def read_pool(client: AdminClient) -> list[PoolServer]:
+def read_pool(client: AdminClient, servers: str = "mysql_servers") -> list[PoolServer]:
     """Return the connection pool, a row for each server of a hostgroup. Raises: InstanceError."""
+    protocol = servers.partition("_")[0]
     rows = client.query(
         "SELECT hostgroup, srv_host, srv_port, status, ConnUsed, ConnFree, ConnERR, Queries,"
-        " Latency_us FROM stats_mysql_connection_pool",
+        f" Latency_us FROM stats_{protocol}_connection_pool",
     )
     number = client.number
     return [
@@ -124,6 +135,6 @@ def read_pool(client: AdminClient) -> list[PoolServer]:
     ]
 
 
-def used_connections(client: AdminClient) -> dict[Key, int]:
-    """Return the connections in use by server. Shape: keyed like mysql_servers; only above 0."""
-    return {one.key: one.used for one in read_pool(client) if one.used}
+def used_connections(client: AdminClient, servers: str = "mysql_servers") -> dict[Key, int]:
+    """Return the connections in use by server. Shape: keyed like `servers`; only above 0."""
+    return {one.key: one.used for one in read_pool(client, servers) if one.used}

@@ -41,7 +41,7 @@ from proxyctl.plan import pending_edits
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
 from proxyctl.plan.guards import members
 from proxyctl.plan.plan import plan_module
-from proxyctl.state.families import Family, Node, node_text
+from proxyctl.state.families import FAMILY_TABLES, Family, Node, node_text
 from proxyctl.state.row import DesiredTable, Layer, Rows, Scope, Source
 from proxyctl.state.sql import Statement, transition
 
@@ -210,7 +210,7 @@ class _Servers:
             memory, runtime = (tables[name].rows[one] for one in (Layer.MEMORY, Layer.RUNTIME))
             return memory, memory, runtime
 
-        _, families, _ = placed_families(layouts, rows, rds_discovery=rds_discovery)
+        _, families, _ = placed_families(layouts, FAMILY_TABLES, rows, rds_discovery=rds_discovery)
         nothing = DesiredTable(layouts[_TABLE], {}, scope=Scope(lambda _key: False, ""))
         around = Surroundings(families, families)
         return {

@@ -55,14 +55,14 @@ class Current:
 
     Shape: `tables` by name with all layers, every one that the plan may need. `destinations`: the
     hostgroups that RUNTIME sends traffic to, for those tables of DESTINATIONS that were not read.
-    `connections` in use, keyed like mysql_servers. `membership`: the ProxySQL Cluster as the
-    instance sees it.
+    `connections` in use by table of servers, keyed like it. `membership`: the ProxySQL Cluster as
+    the instance sees it.
     """
 
     look: Look
     tables: Mapping[str, TableRows]
     destinations: Mapping[str, frozenset[Value]] = field(default_factory=dict)
-    connections: Mapping[Key, int] = field(default_factory=dict)
+    connections: Mapping[str, Mapping[Key, int]] = field(default_factory=dict)
     membership: Membership = field(default_factory=Membership)
 
     def rows(self, name: str) -> Mapping[Layer, Rows]:

@@ -12,12 +12,12 @@ from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.plan.secrets import Place, covered, hide_references, replaced_secrets
 from proxyctl.state.compare import Difference, differences, fold_users, value_of
 from proxyctl.state.families import (
-    FAMILY_TABLES,
     Family,
     Node,
     ServerColumns,
     drained_nodes,
     families_in,
+    families_of,
     monitored,
     place_of,
 )
@@ -94,15 +94,16 @@ class Surroundings:
 
 def placed_families(
     layouts: Mapping[str, Layout],
+    tables: Iterable[str],
     rows: Callable[[str], tuple[Rows, Rows, Rows]],
     *,
     rds_discovery: bool,
 ) -> tuple[tuple[Family, ...], tuple[Family, ...], tuple[Family, ...]]:
     """Return the desired families, those of them that the monitor places now, and those of MEMORY.
 
-    `rows` returns the desired, MEMORY and RUNTIME rows of a family table.
+    `tables`: those of families; `rows` returns the desired, MEMORY and RUNTIME rows of one.
     """
-    names = [name for name in FAMILY_TABLES if name in layouts]
+    names = [name for name in tables if name in layouts]
     sides = zip(*map(rows, names), strict=True) if names else iter([()] * 3)
     wanted, memory, running = (
         families_in(
@@ -219,14 +220,14 @@ def _diff_servers(
     columns = ServerColumns.of(layout)
     runtime = {key: row for key, row in rows[Layer.RUNTIME].items() if not columns.is_off(row)}
     drained = drained_nodes(layout, runtime, memory, disk)
-    families = (*around.memory_families, *around.families)
+    families = tuple(families_of(layout, (*around.memory_families, *around.families)))
     place = place_of(families) if families else None
 
     def count(found: Rows) -> int:
         return len(found) if place is None else len(set(map(place, found)))
 
     def stored(held: Rows, layer: Layer) -> list[Difference]:
-        if desired is not None and around.is_cluster_member and around.families:
+        if desired is not None and around.is_cluster_member and families:
             return _by_family(desired, held, desired.rows, around).differences
         return _against(layout, desired, held, layer)
 

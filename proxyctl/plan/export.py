@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.facts import read_facts
+from proxyctl.instance.facts import RuntimeFacts, read_facts
 from proxyctl.instance.read import TableRows, read_deviations, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, diff_table, placed_families
 from proxyctl.state.compare import fold_users
@@ -34,9 +34,7 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     deviations = read_deviations(client, layouts)
     exported = Exported(client.version, layouts, deviations, is_for_version=True)
     tables = read_tables(client, layouts.values())
-    families: tuple[Family, ...] = ()
-    if facts.monitor_enabled:
-        families = _families_placed(layouts, tables, rds_discovery=facts.rds_discovery)
+    families = _families_placed(layouts, tables, facts)
     for name in TABLES:
         if name in layouts:
             _export_table(exported, tables[name], families, layer=layer, secrets=secrets)
@@ -91,7 +89,7 @@ def unknown_tables(client: AdminClient) -> list[str]:
 
 
 def _families_placed(
-    layouts: Mapping[str, Layout], tables: Mapping[str, TableRows], *, rds_discovery: bool
+    layouts: Mapping[str, Layout], tables: Mapping[str, TableRows], facts: RuntimeFacts
 ) -> tuple[Family, ...]:
     """Return the families that the monitor places, as MEMORY configures them."""
 
@@ -99,4 +97,5 @@ def _families_placed(
         memory = tables[name].rows[Layer.MEMORY]
         return memory, memory, tables[name].rows[Layer.RUNTIME]
 
-    return placed_families(layouts, rows, rds_discovery=rds_discovery)[2]
+    names, rds_discovery = facts.family_tables, facts.rds_discovery
+    return placed_families(layouts, names, rows, rds_discovery=rds_discovery)[2]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES
-from proxyctl.catalog.destinations import DESTINATIONS
+from proxyctl.catalog.destinations import DESTINATIONS, SERVERS, servers_of
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster_sync import read_membership
 from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
@@ -76,13 +76,21 @@ def inspect(
     if unread and _shards_at_runtime(desired, tables):
         reading.add(layouts[name] for name in unread)
         tables = reading.tables()
-    has_servers = bool(_of_module("MYSQL SERVERS") & desired.tables.keys())
-    others = {name: layouts[name] for name in DESTINATIONS if name in layouts.keys() - tables}
+    modules = {TABLES[name].admin_module for name in desired.tables}
+    others = {
+        name: layouts[name]
+        for name in DESTINATIONS
+        if name in layouts.keys() - tables and TABLES[servers_of(name)].admin_module in modules
+    }
     return Current(
         look,
         tables,
-        destinations=used_hostgroups(client, others) if has_servers and others else {},
-        connections=used_connections(client) if _servers_leave(desired, tables) else {},
+        destinations=used_hostgroups(client, others) if others else {},
+        connections={
+            name: used_connections(client, name)
+            for name in SERVERS
+            if _servers_leave(name, desired, tables)
+        },
         membership=read_membership(client) if look.facts.is_cluster_member else Membership(),
     )
 
@@ -95,8 +103,7 @@ def _needed(desired: Desired, *, routing: bool) -> Iterator[str]:
         names.add(RULES)  # which are loaded again
     if changed & {*CREDENTIALS}:
         names.add("mysql_users")  # whose names must not be those of administrators
-    if names & {*DESTINATIONS}:
-        names.add("mysql_servers")
+    names |= {servers_of(name) for name in names & {*DESTINATIONS}}
     if routing or has_sections(desired.tables):
         names |= {*SIDE_TABLES}
     modules = {TABLES[name].admin_module for name in names}
@@ -118,12 +125,12 @@ def _shards_at_runtime(desired: Desired, tables: Mapping[str, TableRows]) -> boo
     return False
 
 
-def _servers_leave(desired: Desired, tables: Mapping[str, TableRows]) -> bool:
-    """Return whether a server that has connections may leave a hostgroup.
+def _servers_leave(name: str, desired: Desired, tables: Mapping[str, TableRows]) -> bool:
+    """Return whether a server of a table that has connections may leave a hostgroup.
 
     In a family RUNTIME has nodes in other hostgroups than the files: only a node that goes counts.
     """
-    wanted, held = desired.tables.get("mysql_servers"), tables.get("mysql_servers")
+    wanted, held = desired.tables.get(name), tables.get(name)
     if wanted is None or held is None:
         return False
     nodes = {key[1:] for key in wanted.rows}

@@ -74,7 +74,8 @@ def make(
     if found:
         raise ConfigError(found)
     in_use = judge.hostgroups_in_use(diffs, current)
-    modules = with_images(modules, around, in_use.at_any_time)
+    used = {table: found.at_any_time for table, found in in_use.items()}
+    modules = with_images(modules, around, used)
     situation = judge.situation_of(modules, diffs, current, in_use, around, desired.hostgroup_names)
     dangers = [*judge.dangers(modules, situation, limits)]
     summary: list[str] = []
@@ -193,16 +194,15 @@ def _surroundings(
 ) -> tuple[Surroundings, tuple[Family, ...]]:
     """Return the families that the monitor places now, and the desired families."""
     facts = current.look.facts
-    servers = {table.name for table in ADMIN_MODULES["MYSQL SERVERS"].tables}
-    if not (facts.monitor_enabled and servers & tables.keys()):
-        return Surroundings(is_cluster_member=facts.is_cluster_member), ()
+    managed = {TABLES[name].admin_module for name in tables}
+    names = [name for name in facts.family_tables if TABLES[name].admin_module in managed]
 
     def rows(name: str) -> tuple[Rows, Rows, Rows]:
         found = diff_table(current.look.layouts[name], tables.get(name), current.rows(name))
         return found.target, found.memory, found.runtime
 
     coming, placed, memory = placed_families(
-        current.look.layouts, rows, rds_discovery=facts.rds_discovery
+        current.look.layouts, names, rows, rds_discovery=facts.rds_discovery
     )
     return Surroundings(placed, memory, facts.is_cluster_member), coming
 

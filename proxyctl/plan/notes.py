@@ -13,7 +13,7 @@ from proxyctl.plan.change import ADD
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan
-from proxyctl.state.families import Family, node_text
+from proxyctl.state.families import Family, families_of, node_text
 from proxyctl.state.row import KEEP, Key, Layer
 from proxyctl.state.runtime import runtime_image
 
@@ -68,8 +68,7 @@ def _statuses(found: TableDiff) -> Iterator[str]:
             del held[Layer.RUNTIME]
         out = {layer: text for layer, text in held.items() if text != "ONLINE"}
         if out:
-            kind = "pgsql " if found.layout.name == "pgsql_servers" else ""
-            name = f"{kind}{key[1]}:{key[2]} in hostgroup {key[0]}"
+            name = f"{_kind(found)}{key[1]}:{key[2]} in hostgroup {key[0]}"
             yield f"{name} {_status_text(out)}, set by an operator"
 
 
@@ -124,9 +123,10 @@ def warnings(
     yield from of_the_release(modules, current.look.version)
     yield from shared_families(families)
     for module in modules:
-        if module.name == "MYSQL SERVERS" and module.load:
-            yield from unshunned(module, families)
-            yield from cut_connections(leaving_servers(module), current.connections)
+        if module.servers is not None and module.load:
+            yield from unshunned(module, module.servers, families)
+            used = current.connections.get(module.servers.layout.name, {})
+            yield from cut_connections(leaving_servers(module), used, _kind(module.servers))
     if current.membership.has_peers:
         yield from not_travelling(modules, current.membership)
         yield from not_answering(modules, current)
@@ -187,38 +187,53 @@ def left_by_dead_apply(
 
 
 def leaving_servers(module: ModulePlan) -> frozenset[Key]:
-    """Return the servers that RUNTIME has and no more after the last LOAD of MYSQL SERVERS."""
-    diff = module.diffs["mysql_servers"]
-    image = module.images[-1]["mysql_servers"] if module.images else {}
-    loaded, runtime = runtime_image(diff.layout, image), diff.runtime
-    return frozenset(key for key in runtime if key not in loaded)
+    """Return the servers that RUNTIME has and no more after the last LOAD of the module."""
+    servers = module.servers
+    if servers is None:
+        return frozenset()
+    image = module.images[-1][servers.layout.name] if module.images else {}
+    loaded = runtime_image(servers.layout, image)
+    return frozenset(key for key in servers.runtime if key not in loaded)
 
 
-def cut_connections(leaving: frozenset[Key], used: Mapping[Key, int]) -> Iterator[str]:
+def cut_connections(
+    leaving: frozenset[Key], used: Mapping[Key, int], kind: str = ""
+) -> Iterator[str]:
     """Yield how many connections in use are cut, by server. `used`: counted at the instance."""
     for key, count in sorted(used.items(), key=repr):
         if key in leaving:
-            connections = counted(count, "connection")
+            drain = (
+                "status: OFFLINE_SOFT in an apply before this one"
+                if kind
+                else f"proxyctl nodes drain {key[1]}:{key[2]}"
+            )
             yield (
-                f"{key[1]}:{key[2]} leaves hostgroup {key[0]}: {connections} in use will be cut;"
-                f" drain it first: proxyctl nodes drain {key[1]}:{key[2]}"
+                f"{kind}{key[1]}:{key[2]} leaves hostgroup {key[0]}:"
+                f" {counted(count, 'connection')} in use will be cut; drain it first: {drain}"
             )
 
 
-def unshunned(module: ModulePlan, families: Iterable[Family]) -> Iterator[str]:
+def unshunned(module: ModulePlan, servers: TableDiff, families: Iterable[Family]) -> Iterator[str]:
     """Yield the servers that ProxySQL itself has SHUNNED and that the LOAD sets ONLINE."""
-    found = module.diffs["mysql_servers"]
-    image = module.images[-1].get("mysql_servers", {}) if module.images else {}
-    writers = {family.writer for family in families if family.is_galera}
-    status = found.layout.index["status"]
-    for key, row in found.runtime.items():
+    image = module.images[-1].get(servers.layout.name, {}) if module.images else {}
+    mine = families_of(servers.layout, families)
+    writers = {family.writer for family in mine if family.is_galera}
+    status, kind = servers.layout.index["status"], _kind(servers)
+    for key, row in servers.runtime.items():
         loaded = image.get(key)
         if not (str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE"):
             continue
         if key[0] in writers:
             yield f"{row[1]}:{row[2]} becomes the writer in hostgroup {row[0]}: another one leaves"
         else:
-            yield f"{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
+            yield (
+                f"{kind}{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
+            )
+
+
+def _kind(servers: TableDiff) -> str:
+    """Return what stands before the name of a server that is none of MySQL."""
+    return "pgsql " if servers.layout.name == "pgsql_servers" else ""
 
 
 def restart_required(modules: Iterable[ModulePlan]) -> Iterator[str]:

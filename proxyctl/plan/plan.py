@@ -95,6 +95,11 @@ class ModulePlan:
         return self.module.name
 
     @property
+    def servers(self) -> TableDiff | None:
+        """The table of servers of the module, if it has one."""
+        return next((diff for diff in self.diffs.values() if diff.is_of_servers), None)
+
+    @property
     def stages(self) -> bool:
         """Whether MEMORY is written."""
         return any(diff.target is not diff.memory for diff in self.diffs.values())

@@ -2,65 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from proxyctl.catalog import Value
+from proxyctl.catalog.destinations import destinations_of
 from proxyctl.plan.diff import Surroundings, TableDiff
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.compare import value_of
-from proxyctl.state.families import Family, by_hostgroup, place_of
+from proxyctl.state.families import Family, by_hostgroup, families_of, place_of
 from proxyctl.state.placement import placed_rows, with_successors
 from proxyctl.state.row import Key, Rows
 
 
 def with_images(
-    modules: Iterable[ModulePlan], surroundings: Surroundings, used_hostgroups: frozenset[Value]
+    modules: Iterable[ModulePlan],
+    surroundings: Surroundings,
+    used_hostgroups: Mapping[str, frozenset[Value]],
 ) -> list[ModulePlan]:
     """Return the modules with what each loads, and with what MEMORY holds before its SAVE.
 
-    MYSQL SERVERS loads placed rows. If servers leave a hostgroup that traffic still uses while
-    rules or users change in the same apply, a first LOAD holds old and new rows: a query routed
-    into an emptied hostgroup would wait the whole connect timeout.
+    A module of servers loads placed rows. If servers leave a hostgroup that traffic still uses
+    while rules or users change in the same apply, a first LOAD holds old and new rows: a query
+    routed into an emptied hostgroup would wait the whole connect timeout. `used_hostgroups` by
+    table of servers.
     """
     plans = list(modules)
-    reroutes = any(plan.load and plan.name.endswith(("QUERY RULES", "USERS")) for plan in plans)
+
+    def reroutes(servers: str) -> bool:
+        return any(
+            plan.load and not destinations_of(servers).keys().isdisjoint(plan.diffs)
+            for plan in plans
+        )
 
     def completed(plan: ModulePlan) -> ModulePlan:
         target = {name: diff.target for name, diff in plan.diffs.items()}
         final = _with_restart_only(plan) if plan.save else target
         if not plan.load:
             return replace(plan, final=final)
-        if plan.name == "MYSQL SERVERS":
-            images = _server_images(plan, target, surroundings, used_hostgroups, reroutes)
-            return replace(plan, final=final, images=images, monitored=surroundings.families)
+        if plan.servers is not None:
+            name = plan.servers.layout.name
+            families = tuple(families_of(plan.servers.layout, surroundings.families))
+            used = used_hostgroups.get(name, frozenset()) if reroutes(name) else frozenset()
+            images = _server_images(plan.servers, target, families, used)
+            return replace(plan, final=final, images=images, monitored=families)
         return replace(plan, final=final, images=[target])
 
     return [completed(plan) for plan in plans]
 
 
 def _server_images(
-    plan: ModulePlan,
+    diff: TableDiff,
     target: dict[str, Rows],
-    surroundings: Surroundings,
+    families: Collection[Family],
     used_hostgroups: frozenset[Value],
-    reroutes: bool,
 ) -> list[dict[str, Rows]]:
-    diff = plan.diffs["mysql_servers"]
+    """Return what each LOAD takes. `used_hostgroups`: those that other modules stop to use."""
     layout, runtime = diff.layout, diff.runtime
-    placed = placed_rows(layout, diff.target, runtime, surroundings.families, drained=diff.drained)
-    loaded = with_successors(layout, placed, runtime, surroundings.families)
-    image = {**target, "mysql_servers": loaded if loaded != diff.memory else diff.memory}
+    placed = placed_rows(layout, diff.target, runtime, families, drained=diff.drained)
+    loaded = with_successors(layout, placed, runtime, families)
+    image = {**target, layout.name: loaded if loaded != diff.memory else diff.memory}
     hostgroup = layout.index["hostgroup_id"]
     leaving = {
         key: row
         for key, row in runtime.items()
         if key not in placed and row[hostgroup] in used_hostgroups
     }
-    if not (reroutes and leaving):
+    if not leaving:
         return [image]
-    both = placed_again(diff, {**leaving, **placed}, runtime, surroundings.families)
-    return [{**image, "mysql_servers": both}, image]
+    both = placed_again(diff, {**leaving, **placed}, runtime, families)
+    return [{**image, layout.name: both}, image]
 
 
 def placed_again(
@@ -74,6 +85,7 @@ def placed_again(
     The monitor goes on while an apply does: a LOAD of where they stood when the plan was made would
     give the writes back to a node that has failed since. `image` itself, where nothing moved.
     """
+    families = families_of(diff.layout, families)
     in_family, place = by_hostgroup(families), place_of(families)
     mine = {key: row for key, row in diff.target.items() if key[0] in in_family}
     staying = {place(key) for key in mine}

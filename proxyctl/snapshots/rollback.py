@@ -25,9 +25,11 @@ from proxyctl.snapshots.snapshot import References, Snapshot, TableScope
 from proxyctl.state.compare import fold_users
 from proxyctl.state.families import (
     FAMILY_TABLES,
+    PGSQL_FAMILY_TABLES,
     Family,
     drained_nodes,
     families_in,
+    families_of,
     monitored,
     place_of,
 )
@@ -153,7 +155,7 @@ def _families(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> list[Family]
     def families(layer: Layer) -> list[Family]:
         rows = {
             name: snapshot.tables[name].layers[layer]
-            for name in FAMILY_TABLES
+            for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES)
             if name in snapshot.tables
         }
         return families_in(layouts, rows, rds_discovery=False)
@@ -168,7 +170,7 @@ def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Fa
         return from_runtime(layout, runtime, memory)
     drained = drained_nodes(layout, runtime, memory, layers[Layer.DISK])
     rows = from_runtime(layout, runtime, memory, families, drained)
-    discovering = [family for family in families if family.discovers]
+    discovering = [one for one in families_of(layout, families) if one.discovers]
     rediscovered = frozenset().union(*(family.hostgroups for family in discovering))
     place = place_of(discovering)
     configured = set(map(place, memory))

@@ -1,11 +1,13 @@
 """Monitored hostgroup families: the hostgroups among which ProxySQL's monitor moves nodes.
 
 One active row of mysql_galera_hostgroups, mysql_group_replication_hostgroups,
-mysql_replication_hostgroups, mysql_aws_aurora_hostgroups or mysql_aws_rds_bgd_hostgroups makes a
-family, as long as `mysql-monitor_enabled` is on at RUNTIME. Inside a family the hostgroup and the
-status of a node at RUNTIME are the monitor's business: a plan compares membership and attributes,
-and a LOAD of MYSQL SERVERS keeps the placement. Pure.
-Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
+mysql_replication_hostgroups, mysql_aws_aurora_hostgroups, mysql_aws_rds_bgd_hostgroups or
+pgsql_replication_hostgroups makes a family, as long as the monitor of its protocol is on at
+RUNTIME. Inside a family the hostgroup and the status of a node at RUNTIME are the monitor's
+business: a plan compares membership and attributes, and a LOAD of servers keeps the placement.
+Pure.
+Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1, and on a primary and a
+standby of PostgreSQL 15 behind 3.0.3.
 """
 
 from __future__ import annotations
@@ -35,6 +37,10 @@ FAMILY_TABLES = (
     "mysql_aws_rds_bgd_hostgroups",
     "mysql_replication_hostgroups",
 )
+"""Those of MySQL, whose hostgroups are none of PostgreSQL."""
+
+
+PGSQL_FAMILY_TABLES = ("pgsql_replication_hostgroups",)
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,7 @@ class Family:
     backup: Value = None
     discovers: bool = False
     also: tuple[str, ...] = ()
+    protocol: str = "mysql"
     reader: Value = field(default=None, compare=False)
     max_writers: int = field(default=1, compare=False)
     writer_is_also_reader: int = field(default=0, compare=False)
@@ -66,18 +73,19 @@ class Family:
 def families_in(
     layouts: Mapping[str, Layout], tables: Mapping[str, Iterable[Row]], *, rds_discovery: bool
 ) -> list[Family]:
-    """Return the families that the rows of these tables define.
+    """Return the families that the rows of these tables define, of either protocol.
 
     ProxySQL checks each table alone, so rows of two tables may name one hostgroup. Two monitors
     place its nodes then; such rows make one family.
     """
     found: list[Family] = []
-    for name in FAMILY_TABLES:
+    for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES):
         layout = layouts.get(name)
         if layout is None:
             continue
         index = layout.index
-        kind = name.removeprefix("mysql_").removesuffix("_hostgroups").removeprefix("aws_")
+        protocol, _, kind = name.removesuffix("_hostgroups").partition("_")
+        kind = kind.removeprefix("aws_")
         for row in tables.get(name, ()):
             if "active" in index and row[index["active"]] != 1:
                 continue
@@ -95,7 +103,8 @@ def families_in(
                     if "backup_writer_hostgroup" in index
                     else None,
                     discovers=kind in ("group_replication", "aurora", "rds_bgd")
-                    or (kind == "replication" and rds_discovery),
+                    or (name == "mysql_replication_hostgroups" and rds_discovery),
+                    protocol=protocol,
                     reader=row[index["reader_hostgroup"]],
                     max_writers=_number(row, index.get("max_writers"), 1),
                     writer_is_also_reader=_number(row, index.get("writer_is_also_reader"), 0),
@@ -113,7 +122,7 @@ def _without_overlap(families: Iterable[Family]) -> list[Family]:
     result: list[Family] = []
     for family in families:
         joined = family
-        for other in [known for known in result if known.hostgroups & family.hostgroups]:
+        for other in [one for one in result if _overlap(one, family)]:
             result.remove(other)
             joined = replace(
                 other,
@@ -125,10 +134,19 @@ def _without_overlap(families: Iterable[Family]) -> list[Family]:
     return result
 
 
+def _overlap(one: Family, other: Family) -> bool:
+    return one.protocol == other.protocol and bool(one.hostgroups & other.hostgroups)
+
+
+def families_of(layout: Layout, families: Iterable[Family]) -> list[Family]:
+    """Return the families whose nodes stand in this table of servers."""
+    return [one for one in families if layout.name == f"{one.protocol}_servers"]
+
+
 def monitored(desired: Iterable[Family], runtime: Iterable[Family]) -> list[Family]:
     """Return the desired families whose nodes the monitor places now: same kind, same writer."""
-    running = {(family.kind, family.writer) for family in runtime}
-    return [family for family in desired if (family.kind, family.writer) in running]
+    running = {(one.protocol, one.kind, one.writer) for one in runtime}
+    return [one for one in desired if (one.protocol, one.kind, one.writer) in running]
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from proxyctl.state.families import (
     Node,
     ServerColumns,
     by_hostgroup,
+    families_of,
     place_of,
     with_cells,
     without_shunning,
@@ -89,7 +90,7 @@ def from_runtime(
     rows = fold_users(layout, runtime) if is_users else runtime
     known = fold_users(layout, memory) if is_users else memory
     if layout.name in ("mysql_servers", "pgsql_servers"):
-        return _servers(layout, rows, known, list(families), drained)
+        return _servers(layout, rows, known, families_of(layout, families), drained)
     image = runtime_image(layout, dict(known))
     result: Rows = {}
     for key, row in rows.items():

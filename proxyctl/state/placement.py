@@ -15,6 +15,7 @@ from proxyctl.state.families import (
     Node,
     ServerColumns,
     drain_columns,
+    families_of,
     main_hostgroup,
     takes_queries,
     with_cells,
@@ -44,7 +45,7 @@ def placed_rows(
         if key in result and columns.node(row) in drained:
             held = drain_columns(columns, row)
             result[key] = with_cells(result[key], {position: row[position] for position in held})
-    for family in families:
+    for family in families_of(layout, families):
         known = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
         mine = [row for row in known if not columns.is_off(row)]
         standing: dict[Node, list[Row]] = {}
@@ -72,7 +73,7 @@ def with_successors(
     once.
     """
     columns, result = ServerColumns.of(layout), dict(placed)
-    for family in families:
+    for family in families_of(layout, families):
         if not family.is_galera:
             continue
         staying = {

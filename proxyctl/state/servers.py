@@ -18,6 +18,7 @@ from proxyctl.state.families import (
     ServerColumns,
     by_hostgroup,
     drain_columns,
+    families_of,
     main_hostgroup,
 )
 from proxyctl.state.row import DesiredRow, Key, Row, Rows
@@ -117,7 +118,7 @@ def compare_servers(
 
     columns = ServerColumns.of(layout)
     comparison = _Comparison(layout, columns, is_owned, ignored, drained)
-    in_family = by_hostgroup(families)
+    in_family = by_hostgroup(families_of(layout, families))
     current, wanted = _divided(columns, runtime, in_family), _divided(columns, desired, in_family)
     verdict = ServersVerdict([], [])
     verdict.differences.extend(_outside_families(comparison, current.outside, wanted.outside))

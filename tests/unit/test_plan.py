@@ -14,7 +14,7 @@ NOWHERE = Surroundings()
 
 
 def complete(module, surroundings=NOWHERE, used=()):
-    (module,) = with_images([module], surroundings, frozenset(used))
+    (module,) = with_images([module], surroundings, {SERVERS: frozenset(used)})
     return module
 
 
@@ -149,11 +149,11 @@ def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():
     memory = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a"})
     servers = module_plan(diff(desired(SERVERS, {"hostgroup_id": 2, "hostname": "a"}), memory))
     rules = module_plan(diff(desired(RULES, {"rule_id": 1}), {}))
-    servers, rules = with_images([servers, rules], NOWHERE, frozenset({1}))
+    servers, rules = with_images([servers, rules], NOWHERE, {SERVERS: frozenset({1})})
     first, second = servers.images
     assert {key[0] for key in first[SERVERS]} == {1, 2}
     assert {key[0] for key in second[SERVERS]} == {2}
-    (servers,) = with_images([servers], NOWHERE, frozenset({1}))
+    (servers,) = with_images([servers], NOWHERE, {SERVERS: frozenset({1})})
     assert len(servers.images) == 1
 
 

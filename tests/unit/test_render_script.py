@@ -21,7 +21,7 @@ CLIENT = shutil.which("mariadb") or shutil.which("mysql")
 
 def plan_of(*diffs, refusals=(), saves=True):
     modules = [module_plan(one) for one in diffs]
-    modules = with_images(modules, Surroundings(), frozenset())
+    modules = with_images(modules, Surroundings(), {})
     return Plan("px1", "h:6032", "2.7.1", modules, list(refusals), saves=saves)
 
 

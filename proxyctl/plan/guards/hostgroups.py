@@ -20,7 +20,7 @@ from proxyctl.state.row import Row, Rows
 EMPTY_HOSTGROUP = "empty_hostgroup"
 
 
-USERS = "mysql_users"
+_USERS = {"mysql_users", "pgsql_users"}
 
 
 _MOST_NAMES = 3
@@ -31,12 +31,18 @@ class Needs:
     """The hostgroups that are needed once everything is applied.
 
     Shape: `writers` are those of the monitored families; `destinations` the hostgroups that rules,
-    fast routing and users send traffic to, by table. `names` by number.
+    fast routing and users send traffic to, by table. `names` by number. `noun`: what a hostgroup
+    is called.
     """
 
     writers: frozenset[Value]
     destinations: Mapping[str, frozenset[Value]]
     names: Mapping[int, str]
+    noun: str = "hostgroup"
+
+    def called(self, hostgroup: Value) -> str:
+        """Return `hostgroup 10 (writer)`, or `pgsql hostgroup 10`."""
+        return f"{self.noun} {self.shown(hostgroup)}"
 
     def shown(self, hostgroup: Value) -> str:
         """Return the number of a hostgroup, with its name in the files."""
@@ -46,9 +52,10 @@ class Needs:
     def of(self, hostgroup: Value) -> list[str]:
         """Return what needs a hostgroup; empty if nothing does."""
         found = ["a writer hostgroup"] if hostgroup in self.writers else []
-        if hostgroup in self.destinations.get(USERS, ()):
+        used_by = {table for table, used in self.destinations.items() if hostgroup in used}
+        if used_by & _USERS:
             found.append("the default hostgroup of users")
-        if any(hostgroup in used for table, used in self.destinations.items() if table != USERS):
+        if used_by - _USERS:
             found.append("used by rules")
         return found
 
@@ -104,7 +111,7 @@ def emptied_hostgroups(servers: Servers, needs: Needs) -> Iterator[Danger]:
         if not reasons:
             continue
         message = (
-            f"hostgroup {needs.shown(hostgroup)} is {_listed(reasons)}"
+            f"{needs.called(hostgroup)} is {_listed(reasons)}"
             f" and would have {_nothing_left(servers, hostgroup)}"
         )
         family = _waiting_family(servers, hostgroup)
@@ -153,13 +160,16 @@ class _Wording(NamedTuple):
 
 
 _WORDINGS = {
-    USERS: _Wording("user", "would be the default hostgroup of", ("username",)),
-    "mysql_query_rules": _Wording("rule", "would be the destination of", ("rule_id",)),
-    "mysql_query_rules_fast_routing": _Wording(
-        "row",
-        "would be the destination of fast routing in",
-        ("username", "schemaname"),
-    ),
+    f"{protocol}_{table}": wording
+    for protocol, schema in (("mysql", "schemaname"), ("pgsql", "database"))
+    for table, wording in (
+        ("users", _Wording("user", "would be the default hostgroup of", ("username",))),
+        ("query_rules", _Wording("rule", "would be the destination of", ("rule_id",))),
+        (
+            "query_rules_fast_routing",
+            _Wording("row", "would be the destination of fast routing in", ("username", schema)),
+        ),
+    )
 }
 
 
@@ -182,7 +192,7 @@ def strays(
     for hostgroup, names in sorted(stray.items(), key=repr):
         yield Danger(
             EMPTY_HOSTGROUP,
-            f"hostgroup {needs.shown(hostgroup)} {wording.consequence}"
+            f"{needs.called(hostgroup)} {wording.consequence}"
             f" {counted(len(names), wording.noun)} ({_some(names)})"
             " and has no server that takes queries",
         )

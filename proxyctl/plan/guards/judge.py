@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from proxyctl.catalog import Value
-from proxyctl.catalog.destinations import DESTINATIONS
+from proxyctl.catalog.destinations import SERVERS, destinations_of
 from proxyctl.instance.facts import CREDENTIALS
 from proxyctl.plan.current import Current, hostgroups_in
 from proxyctl.plan.diff import Surroundings, TableDiff
@@ -22,7 +23,12 @@ from proxyctl.plan.guards.danger import Danger
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.families import FAMILY_TABLES, families_in
+from proxyctl.state.families import (
+    FAMILY_TABLES,
+    PGSQL_FAMILY_TABLES,
+    families_in,
+    families_of,
+)
 from proxyctl.state.row import GuardLimits, Layer, Rows
 from proxyctl.state.runtime import runtime_image
 
@@ -57,40 +63,53 @@ class Logins:
     admins_now: frozenset[str]
 
 
+class Traffic(NamedTuple):
+    """The servers of one protocol, and what needs them. `servers`: the name of their table."""
+
+    table: str
+    servers: Servers
+    needs: Needs
+
+
 @dataclass(frozen=True)
 class Situation:
     """The facts that guards need besides the changes.
 
-    `servers` None: no change affects servers or destinations. `logins` None: no user has the name
-    of an administrator.
+    `traffic`: of each protocol of which a change affects servers or destinations. `logins` None: no
+    user has the name of an administrator.
     """
 
     current: Current
-    needs: Needs
-    servers: Servers | None
+    traffic: tuple[Traffic, ...]
     logins: Logins | None
 
 
-def hostgroups_in_use(diffs: Mapping[str, TableDiff], current: Current) -> HostgroupsInUse:
-    """Return the hostgroups in use; empty if no hostgroup may lose servers."""
-    servers = diffs.get("mysql_servers")
-    if servers is None or not servers.changes[Layer.RUNTIME]:
-        return HostgroupsInUse()
-    before = current.hostgroups_used()
-    after = dict(before)
-    for name, column in DESTINATIONS.items():
-        found = diffs.get(name)
-        if found is not None and found.desired is not None:
-            image = runtime_image(found.layout, dict(found.target))
-            after[name] = hostgroups_in(image.values(), found.layout.index[column])
-    return HostgroupsInUse(before, after)
+def hostgroups_in_use(
+    diffs: Mapping[str, TableDiff], current: Current
+) -> dict[str, HostgroupsInUse]:
+    """Return the hostgroups in use by table of servers; none if no hostgroup may lose servers."""
+    found: dict[str, HostgroupsInUse] = {}
+    for table in SERVERS:
+        servers = diffs.get(table)
+        if servers is None or not servers.changes[Layer.RUNTIME]:
+            continue
+        mine = destinations_of(table)
+        before = {name: used for name, used in current.hostgroups_used().items() if name in mine}
+        after = dict(before)
+        for name, column in mine.items():
+            diff = diffs.get(name)
+            if diff is not None and diff.desired is not None:
+                image = runtime_image(diff.layout, dict(diff.target))
+                after[name] = hostgroups_in(image.values(), diff.layout.index[column])
+        found[table] = HostgroupsInUse(before, after)
+    return found
 
 
 def situation_of(
     modules: Sequence[ModulePlan],
     diffs: Mapping[str, TableDiff],
     current: Current,
-    in_use: HostgroupsInUse,
+    in_use: Mapping[str, HostgroupsInUse],
     around: Surroundings,
     hostgroup_names: Mapping[int, str],
 ) -> Situation:
@@ -98,41 +117,42 @@ def situation_of(
     layouts = current.look.layouts
     rows = {
         name: (diffs[name].target if name in diffs else current.rows(name)[Layer.MEMORY]).values()
-        for name in FAMILY_TABLES
+        for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES)
         if name in current.tables
     }
-    writers = {family.writer for family in families_in(layouts, rows, rds_discovery=False)}
-    return Situation(
-        current,
-        Needs(frozenset(writers), in_use.after, hostgroup_names),
-        _servers_in(modules, current, around),
-        _logins_in(diffs, current),
-    )
+    families = families_in(layouts, rows, rds_discovery=False)
+    traffic: list[Traffic] = []
+    for table in SERVERS:
+        servers = _servers_in(table, modules, current, around)
+        if servers is not None:
+            writers = frozenset(one.writer for one in families_of(layouts[table], families))
+            used = in_use.get(table, HostgroupsInUse()).after
+            noun = "hostgroup" if table == "mysql_servers" else "pgsql hostgroup"
+            needs = Needs(writers, used, hostgroup_names, noun)
+            traffic.append(Traffic(table, servers, needs))
+    return Situation(current, tuple(traffic), _logins_in(diffs, current))
 
 
 def _servers_in(
-    modules: Iterable[ModulePlan], current: Current, around: Surroundings
+    table: str, modules: Iterable[ModulePlan], current: Current, around: Surroundings
 ) -> Servers | None:
     """Return the servers now and afterwards, if the apply changes them or destinations."""
-    look = current.look
-    layout = look.layouts["mysql_servers"]
-    plans = {name: one for one in modules for name in one.diffs}
-    servers = plans.get("mysql_servers")
+    look, plans = current.look, {name: one for one in modules for name in one.diffs}
+    servers = plans.get(table)
     if servers is not None:
-        now = servers.diffs["mysql_servers"].runtime
-        loaded = servers.images[-1]["mysql_servers"] if servers.images else now
-        return Servers(layout, now, loaded, around.families)
-    if not any(name in plans and plans[name].at_runtime(name) for name in DESTINATIONS):
+        layout, now = look.layouts[table], servers.diffs[table].runtime
+        loaded = servers.images[-1][table] if servers.images else now
+        return Servers(layout, now, loaded, tuple(families_of(layout, around.families)))
+    if not any(name in plans and plans[name].at_runtime(name) for name in destinations_of(table)):
         return None
-    now, families = current.at_runtime("mysql_servers"), []
-    if look.facts.monitor_enabled:
-        rows = {
-            name: current.at_runtime(name).values()
-            for name in FAMILY_TABLES
-            if name in current.tables
-        }
-        families = families_in(look.layouts, rows, rds_discovery=look.facts.rds_discovery)
-    return Servers(layout, now, now, tuple(families))
+    layout, now = look.layouts[table], current.at_runtime(table)
+    rows = {
+        name: current.at_runtime(name).values()
+        for name in look.facts.family_tables
+        if name in current.tables
+    }
+    families = families_in(look.layouts, rows, rds_discovery=look.facts.rds_discovery)
+    return Servers(layout, now, now, tuple(families_of(layout, families)))
 
 
 def _logins_in(diffs: Mapping[str, TableDiff], current: Current) -> Logins | None:
@@ -171,12 +191,12 @@ def dangers(
     changes = {
         name: found for one in modules for name in one.diffs if (found := one.at_runtime(name))
     }
-    current, servers, needs = situation.current, situation.servers, situation.needs
+    current = situation.current
     yield from deletions(modules, limits)
-    if servers is not None:
-        if "mysql_servers" in changes:
+    for table, servers, needs in situation.traffic:
+        if table in changes:
             yield from emptied_hostgroups(servers, needs)
-        for name in DESTINATIONS:
+        for name in destinations_of(table):
             if name in changes:
                 yield from strays(current.look.layouts[name], changes[name], servers, needs)
     if "admin_variables" in changes:

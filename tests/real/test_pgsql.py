@@ -1,0 +1,297 @@
+"""The PostgreSQL side of a real ProxySQL 3.0: the same promises as on the MySQL side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.journeys.story import applied, plan, rolled_back, said
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.postgresql_server import MISSING, USER, Pair
+from tests.support.servers import CONFIG, ProxySQL, free_port, needed_binary
+from tests.support.waiting import until
+
+pytestmark = [pytest.mark.real, pytest.mark.since("3.0.2", "no PostgreSQL side that is released")]
+
+needs_postgresql = pytest.mark.skipif(bool(MISSING), reason=f"not installed: {MISSING}")
+
+TABLES = """\
+version: 1
+variables:
+  pgsql-max_connections: 4096
+pgsql_servers:
+  - {hostgroup_id: 10, hostname: pg1, max_connections: 50}
+  - {hostgroup_id: 20, hostname: pg2, comment: reads}
+  - {hostgroup_id: 20, hostname: pg3}
+pgsql_hostgroup_attributes:
+  - {hostgroup_id: 20, max_num_online_servers: 5, servers_defaults: {weight: 7}}
+pgsql_users:
+  - {username: app, password: {env: APP_PASSWORD}, default_hostgroup: 10}
+  - {username: batch, password: {env: OTHER_PASSWORD}, default_hostgroup: 10, active: false}
+pgsql_query_rules:
+  - {rule_id: 1, match_digest: '^SELECT', database: shop, destination_hostgroup: 20, apply: true}
+  - {rule_id: 2, match_digest: '^DELETE', error_msg: 'not here'}
+  - {rule_id: 3, match_digest: '^COPY', active: false, destination_hostgroup: 10}
+pgsql_query_rules_fast_routing:
+  - {username: app, database: shop, destination_hostgroup: 20, comment: ''}
+pgsql_firewall_whitelist_users: [{username: app, client_address: '', mode: DETECTING, comment: ''}]
+pgsql_firewall_whitelist_rules:
+  - {username: app, client_address: '', database: shop, digest: '0x1', comment: ''}
+pgsql_firewall_whitelist_sqli_fingerprints: [{fingerprint: s&1o1}]
+"""
+MODULES = ("SERVERS", "USERS", "QUERY RULES", "FIREWALL", "VARIABLES")
+
+
+def start(folder: Path, *, monitor: bool) -> ProxySQL:
+    """Return a ProxySQL whose PostgreSQL side listens on loopback, and asks every 200 ms."""
+    admin = f'    pgsql_ifaces="127.0.0.1:{free_port()}"\n    refresh_interval'
+    words = {
+        "interfaces": f'"127.0.0.1:{free_port()}"',
+        "monitor_enabled": str(monitor).lower(),
+        "monitor_username": f'"{USER}"',
+        "monitor_read_only_interval": "200",
+    }
+    pgsql = "".join(f"    {name}={value}\n" for name, value in words.items())
+    config = CONFIG.replace("    refresh_interval", admin)
+    return ProxySQL(
+        needed_binary(), folder, config=f"{config}pgsql_variables=\n{{{{\n{pgsql}}}}}\n"
+    )
+
+
+@pytest.fixture
+def proxysql(tmp_path: Path, offline: Project) -> Iterator[ProxySQL]:
+    with start(tmp_path / "proxysql", monitor=False) as server:
+        offline.connect(server.instance)
+        yield server
+
+
+@pytest.fixture
+def project(proxysql: ProxySQL, offline: Project) -> Project:
+    offline.write(TABLES)
+    return offline
+
+
+def apply() -> Outcome:
+    return proxyctl("apply", "--auto-approve")
+
+
+def rows(server: ProxySQL, what: str) -> list[tuple[str | None, ...]]:
+    return server.instance.query(f"SELECT {what}")
+
+
+# -- every table ----------------------------------------------------------------------------------
+
+
+def test_every_table_is_applied_read_back_and_survives_a_restart(
+    proxysql: ProxySQL, project: Project
+) -> None:
+    done = applied()
+    for module in MODULES:
+        assert f"LOAD PGSQL {module} TO RUNTIME" in done.err
+        assert f"SAVE PGSQL {module} TO DISK" in done.err
+    assert plan().code == 0
+    assert proxyctl("drift").code == 0
+    proxysql.restart()
+    assert plan().code == 0
+
+
+@pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
+def test_an_export_of_each_layer_plans_to_nothing(
+    proxysql: ProxySQL, project: Project, layer: str
+) -> None:
+    applied()
+    exported = proxyctl("export", "--layer", layer)
+    assert exported.code == 0, exported.text
+    assert "secret1" not in exported.text
+    project.write(exported.out)
+    assert plan().code == 0
+
+
+def test_an_edit_by_hand_is_drift_then_pending_and_given_up_or_published(
+    proxysql: ProxySQL, project: Project
+) -> None:
+    applied()
+    edit = proxysql.instance.execute
+    edit("UPDATE pgsql_servers SET weight=9 WHERE hostname='pg2'")
+    drift = proxyctl("drift")
+    assert (drift.code, "weight" in drift.out) == (2, True), drift.text
+    edit("INSERT INTO pgsql_users (username, password) VALUES ('other', 'x')")
+    project.write(TABLES.replace("max_connections: 50", "max_connections: 60"))
+    refused = apply()
+    said(refused, 3, "PGSQL SERVERS: 1 pending edit", "pgsql_users other: row added in MEMORY")
+    applied("--discard-pending")
+    assert plan().code == 0
+    assert rows(proxysql, "weight FROM runtime_pgsql_servers WHERE hostname='pg2'") == [("1",)]
+
+
+def test_a_value_that_runtime_refuses_restores_everything(
+    proxysql: ProxySQL, project: Project
+) -> None:
+    applied()
+    before = rows(proxysql, "* FROM runtime_pgsql_servers ORDER BY 1, 2")
+    project.write(
+        TABLES.replace("  pgsql-max", "  pgsql-default_client_encoding: NONE\n  pgsql-max").replace(
+            "max_connections: 50", "max_connections: 60"
+        )
+    )
+    failed = apply()
+    said(failed, 4, "everything was restored", "asked 'NONE'")
+    for layer in ("runtime_", "", "disk."):
+        found = rows(proxysql, f"* FROM {layer}pgsql_servers ORDER BY 1, 2")
+        assert [row[:4] for row in found] == [row[:4] for row in before]
+    project.write(TABLES)
+    assert plan().code == 0
+
+
+def test_a_rollback_gives_back_what_was_there(proxysql: ProxySQL, project: Project) -> None:
+    applied()
+    changed = TABLES.replace("max_connections: 50", "max_connections: 60").replace(
+        "'^SELECT', database", "'^WITH', database"
+    )
+    project.write(changed)
+    applied()
+    rolled_back()
+    project.write(TABLES)
+    assert plan().code == 0
+
+
+# -- hostgroups in use ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"),
+    [
+        (
+            "{hostgroup_id: 10, hostname: pg1, max_connections: 50}",
+            "the default hostgroup of users",
+        ),
+        ("{hostgroup_id: 20, hostname: pg2, comment: reads}", "used by rules"),
+    ],
+)
+def test_a_hostgroup_in_use_keeps_a_server(
+    proxysql: ProxySQL, project: Project, gone: str, words: str
+) -> None:
+    applied()
+    left = TABLES.replace(f"  - {gone}\n", "").replace(
+        "  - {hostgroup_id: 20, hostname: pg3}\n", ""
+    )
+    left = left.replace(
+        "pgsql_servers:\n", "pgsql_servers:\n  - {hostgroup_id: 5, hostname: pg9}\n"
+    )
+    project.write(left)
+    number = gone[15:17]
+    said(apply(), 3, f"pgsql hostgroup {number} is {words} and would have no ONLINE server")
+    applied("--force")
+    assert plan().code == 0
+
+
+def test_a_rule_goes_to_no_hostgroup_without_servers(proxysql: ProxySQL, project: Project) -> None:
+    applied()
+    rule = "database: shop, destination_hostgroup: 20, apply"
+    project.write(TABLES.replace(rule, rule.replace("20", "30")))
+    said(apply(), 3, "pgsql hostgroup 30 would be the destination of 1 rule (1)")
+
+
+def test_servers_leave_after_the_rules_that_use_them(proxysql: ProxySQL, project: Project) -> None:
+    applied()
+    moved = TABLES.replace("hostgroup_id: 20", "hostgroup_id: 30").replace(
+        "destination_hostgroup: 20", "destination_hostgroup: 30"
+    )
+    project.write(moved)
+    done = applied()
+    loads = [line.split(" TO ")[0] for line in done.err.splitlines() if line.startswith("LOAD")]
+    assert loads.count("LOAD PGSQL SERVERS") == 2
+    last = len(loads) - 1 - loads[::-1].index("LOAD PGSQL SERVERS")
+    assert loads.index("LOAD PGSQL SERVERS") < loads.index("LOAD PGSQL QUERY RULES") < last
+    assert plan().code == 0
+
+
+# -- families -------------------------------------------------------------------------------------
+
+FAMILY = """\
+version: 1
+pgsql_servers:
+  - {{hostgroup_id: 10, hostname: 127.0.0.1, port: {0}, weight: {2}}}
+  - {{hostgroup_id: 20, hostname: 127.0.0.1, port: {1}}}
+pgsql_replication_hostgroups: [{{writer_hostgroup: 10, reader_hostgroup: 20}}]
+"""
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with Pair() as servers:
+        yield servers
+
+
+@pytest.fixture
+def family(tmp_path: Path, offline: Project, pair: Pair) -> Iterator[ProxySQL]:
+    with start(tmp_path / "proxysql", monitor=True) as server:
+        offline.connect(server.instance)
+        offline.write(files(pair))
+        applied()
+        yield server
+
+
+def files(pair: Pair, weight: int = 1) -> str:
+    """Return the files, in which the primary of the start is the writer for ever."""
+    first, second = sorted((pair.primary, pair.standby), key=lambda one: one is pair.standby)
+    return FAMILY.format(first.port, second.port, weight)
+
+
+def places(server: ProxySQL) -> list[tuple[int, int, int]]:
+    """Return hostgroup, port and weight of each server at RUNTIME that is ONLINE."""
+    what = "hostgroup_id, port, weight FROM runtime_pgsql_servers WHERE status='ONLINE'"
+    return sorted((int(h or 0), int(p or 0), int(w or 0)) for h, p, w in rows(server, what))
+
+
+def writers(server: ProxySQL) -> list[int]:
+    return [port for hostgroup, port, _ in places(server) if hostgroup == 10]
+
+
+@needs_postgresql
+def test_a_failover_is_no_difference_and_an_apply_keeps_it(
+    family: ProxySQL, offline: Project, pair: Pair
+) -> None:
+    assert plan().code == 0
+    before = files(pair)
+    heavier = files(pair, weight=5)
+    pair.fail_over()
+    # The monitor has the primary among the readers, too.
+    until(lambda: writers(family) == [pair.primary.port] and len(places(family)) == 3)
+    for found in (plan(), proxyctl("drift")):
+        assert found.code == 0, found.text
+    exported = proxyctl("export")
+    offline.write(exported.out)
+    assert plan().code == 0, exported.text
+    assert f"port: {pair.standby.port}" in exported.out
+    # The monitor looks away, so that nothing mends what a LOAD does.
+    for sql in (
+        "SET pgsql-monitor_read_only_interval=60000",
+        "LOAD PGSQL VARIABLES TO RUNTIME",
+        "SAVE PGSQL VARIABLES TO DISK",
+    ):
+        family.instance.execute(sql)
+    offline.write(heavier)
+    applied()
+    assert writers(family) == [pair.primary.port]
+    assert (20, pair.standby.port, 5) in places(family)
+    assert plan().code == 0
+    rolled_back()
+    assert writers(family) == [pair.primary.port]
+    assert (20, pair.standby.port, 1) in places(family)
+    offline.write(before)
+    assert plan().code == 0
+
+
+@needs_postgresql
+def test_the_monitor_is_off_so_every_row_counts(
+    family: ProxySQL, offline: Project, pair: Pair
+) -> None:
+    pair.fail_over()
+    until(lambda: writers(family) == [pair.primary.port])
+    for sql in ("SET pgsql-monitor_enabled='false'", "LOAD PGSQL VARIABLES TO RUNTIME"):
+        family.instance.execute(sql)
+    found = plan()
+    assert (found.code, str(pair.primary.port) in found.out) == (2, True), found.text
