@@ -133,7 +133,10 @@ def test_a_rule_that_ends_all_behind_it():
 
 
 def test_a_rule_without_criteria_is_noted():
-    assert said_of("PX213", READS, {"destination_hostgroup": 1, "apply": 1}) == [2]
+    assert said_of("PX213", {"destination_hostgroup": 1}, READS) == [1]
+    assert said_of("PX213", READS, {"error_msg": "no", "apply": 1}) == [2]
+    # The last rule sends the rest somewhere.
+    assert said_of("PX213", READS, digest(".*", destination_hostgroup=1, apply=1)) == []
     assert said_of("PX213", READS, {"flagIN": 5}) == []
 
 

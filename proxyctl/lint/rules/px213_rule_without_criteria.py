@@ -13,8 +13,9 @@ from proxyctl.lint.subject import Subject
 def rule_without_criteria(subject: Subject) -> Iterator[Finding]:
     r"""A rule that matches every query of every session.
 
-    It may be intended as the last rule, or without apply as a default or for logging. It is a
-    mistake where a criterion was forgotten.
+    It may be intended without apply, as a default or for logging. It is a mistake where a criterion
+    was forgotten. The last rule is not reported if it has a destination_hostgroup: that is for the
+    rest.
 
     Add a criterion, or ignore the note for this rule.
 
@@ -38,6 +39,8 @@ def rule_without_criteria(subject: Subject) -> Iterator[Finding]:
         for row in subject.rule_rows
         if row.rule and "" in (row.text("match_digest"), row.text("match_pattern"))
     }
+    at_start = [rule for rule in subject.rules if rule.flag_in == 0]
+    reported |= {rule.rule_id for rule in at_start[-1:] if rule.destination is not None}
     for rule in found.matching_all:
         if rule.flag_in == 0 and rule.rule_id not in reported:
             yield Finding(RULES, (rule.rule_id,), "matches every query of every session")
