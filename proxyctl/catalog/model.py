@@ -6,11 +6,12 @@ A *layout* is a table as one ProxySQL version has it: the columns of that versio
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
-from proxyctl.catalog.releases import REFERENCE, Version, parse_version
+from proxyctl.catalog.releases import NEWEST_KNOWN, REFERENCE, Version, parse_version
 
 Value = int | float | str | None
 """One field as ProxySQL stores it. None is SQL NULL and nothing else; text that is not UTF-8 holds
@@ -31,6 +32,14 @@ class Kind(StrEnum):
     JSON = "json"
 
 
+class JsonKey(NamedTuple):
+    """A key of a JSON mapping, for an integer within limits. ProxySQL ignores any other value."""
+
+    name: str
+    low: int
+    high: int
+
+
 def _exists(since: str, until: str | None, version: Version) -> bool:
     return parse_version(since) <= version and (until is None or version <= parse_version(until))
 
@@ -47,6 +56,9 @@ class Column:
 
     `is_listed` False: no version of the catalogue has it, an instance does. What its values mean is
     not known, so they are taken and compared as they are.
+
+    `json_keys`: all that ProxySQL reads of a JSON column; it takes anything else and ignores it.
+    Empty where any JSON may mean something.
     """
 
     name: str
@@ -61,6 +73,7 @@ class Column:
     absent: int | str | None = None
     kept: bool = False
     is_listed: bool = True
+    json_keys: tuple[JsonKey, ...] = ()
 
     @cached_property
     def kind(self) -> Kind:
@@ -198,8 +211,10 @@ class Layout:
 
 @lru_cache(maxsize=512)
 def layout_of(table: Table, version: Version) -> Layout:
-    """Return the table as `version` has it."""
+    """Return the table as `version` has it. A release that is not known may read more JSON keys."""
     columns = (c for c in table.columns if _exists(c.since, c.until, version))
+    if version > NEWEST_KNOWN:
+        columns = (replace(c, json_keys=()) if c.json_keys else c for c in columns)
     return Layout(table, tuple(columns), version)
 
 

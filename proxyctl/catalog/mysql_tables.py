@@ -1,6 +1,6 @@
 """The MySQL side: every configuration table of ProxySQL 2.0 to 2.7 (and 3.0), as data."""
 
-from proxyctl.catalog.model import Column, Role, Table
+from proxyctl.catalog.model import MAX_INT, Column, JsonKey, Role, Table
 
 _GROUP_COLUMNS = (
     Column("writer_hostgroup", "INT", notnull=True, check="writer_hostgroup>=0", hostgroup=True),
@@ -14,6 +14,16 @@ _GROUP_COLUMNS = (
     Column("comment", "VARCHAR"),
 )
 """Of both monitors that have a backup writer and an offline hostgroup."""
+
+HANDLE_WARNINGS = JsonKey("handle_warnings", 0, 1)
+QUERY_TIMEOUT = JsonKey("default_query_timeout", 1000, 1_728_000_000)
+_LAG_WHEN_NULL = JsonKey("monitor_slave_lag_when_null", 0, 604_800)
+_SERVERS_DEFAULTS = (
+    JsonKey("weight", 0, MAX_INT),
+    JsonKey("max_connections", 0, MAX_INT),
+    JsonKey("use_ssl", 0, 1),
+)
+"""Source: ProxySQL 2.7.1 and 3.0.3, run with each; MySQL_HostGroups_Manager.cpp after 3.0.11."""
 
 MYSQL_TABLES: tuple[Table, ...] = (
     Table(
@@ -132,8 +142,9 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("connection_warming", "INT", notnull=True, default=0, check="connection_warming IN (0, 1)"),
             Column("throttle_connections_per_sec", "INT", notnull=True, default=1000000, check="throttle_connections_per_sec >= 1 AND throttle_connections_per_sec <= 1000000"),
             Column("ignore_session_variables", "VARCHAR", notnull=True, default="", check="JSON_VALID(ignore_session_variables) OR ignore_session_variables = ''"),
-            Column("hostgroup_settings", "VARCHAR", notnull=True, default="", check="JSON_VALID(hostgroup_settings) OR hostgroup_settings = ''", since="2.6.0"),
-            Column("servers_defaults", "VARCHAR", notnull=True, default="", check="JSON_VALID(servers_defaults) OR servers_defaults = ''", since="2.5.3"),
+            Column("hostgroup_settings", "VARCHAR", notnull=True, default="", check="JSON_VALID(hostgroup_settings) OR hostgroup_settings = ''", since="2.6.0", until="3.0.9", json_keys=(HANDLE_WARNINGS, _LAG_WHEN_NULL)),
+            Column("hostgroup_settings", "VARCHAR", notnull=True, default="", check="JSON_VALID(hostgroup_settings) OR hostgroup_settings = ''", since="3.0.10", json_keys=(HANDLE_WARNINGS, _LAG_WHEN_NULL, QUERY_TIMEOUT)),
+            Column("servers_defaults", "VARCHAR", notnull=True, default="", check="JSON_VALID(servers_defaults) OR servers_defaults = ''", since="2.5.3", json_keys=_SERVERS_DEFAULTS),
             Column("comment", "VARCHAR", notnull=True, default=""),
         ),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proxyctl.catalog.model import Column, Table, layout_of
-from proxyctl.catalog.mysql_tables import MYSQL_TABLES
+from proxyctl.catalog.mysql_tables import HANDLE_WARNINGS, MYSQL_TABLES, QUERY_TIMEOUT
 from proxyctl.catalog.releases import Version
 
 SINCE = "3.0.0-alpha"
@@ -57,10 +57,14 @@ def _columns(column: Column) -> tuple[Column, ...]:
     default = _PORT if column.name == "port" else column.default
     name = _RENAMED.get(column.name, column.name)
     alike = replace(column, name=name, default=default, since=Column.since)
-    if name != "check_type":
-        return (alike,)
-    narrow = replace(alike, check="LOWER(check_type) IN ('read_only')", since="3.0.2")
-    return (replace(alike, until="3.0.1"), narrow)
+    if name == "check_type":
+        narrow = replace(alike, check="LOWER(check_type) IN ('read_only')", since="3.0.2")
+        return (replace(alike, until="3.0.1"), narrow)
+    if name == "hostgroup_settings":
+        older = replace(alike, until="3.0.9", json_keys=(HANDLE_WARNINGS,))
+        keys = (HANDLE_WARNINGS, QUERY_TIMEOUT)
+        return (older, replace(alike, since="3.0.10", until=None, json_keys=keys))
+    return (alike,)
 
 
 _SSL_PARAMS = Table(

@@ -15,7 +15,7 @@ from proxyctl.catalog.ddl import create_table
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.rows import field_place, key_words
-from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, normal_digest
+from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, ignored_keys, normal_digest
 from proxyctl.state.row import KEEP, DesiredTable, Key, Secret
 from proxyctl.state.runtime import PASTED, client_addr_problem, columns_with_quote
 
@@ -100,6 +100,34 @@ _RULE_COLUMNS: dict[str, Callable[[str], tuple[str, str | None] | None]] = {
     "re_modifiers": _modifiers,
 }
 """What is wrong with a value, and the hint, by column."""
+
+
+def check_json(table: DesiredTable, context: Context) -> None:
+    """Note what ProxySQL would ignore in a JSON column. Changes: context.mistakes."""
+    for column in table.layout.columns:
+        for key, value in _values(table, column.name) if column.json_keys else ():
+            for name in ignored_keys(column, value) if isinstance(value, str) else ():
+                where, label = field_place(table, key, column.name)
+                label = label if name is None else f"{label}.{name}"
+                context.mistakes.add(where, label, *_ignored(table, column, name, context))
+
+
+def _ignored(
+    table: DesiredTable, column: Column, name: str | None, context: Context
+) -> tuple[str, str | None]:
+    """Return why ProxySQL ignores a key of a JSON column (None: all of it), and the fix."""
+    limits = {key.name: key for key in column.json_keys}
+    if name is None:
+        return "ProxySQL reads only a mapping here", None
+    if name in limits:
+        _, low, high = limits[name]
+        return f"ProxySQL ignores all but an integer from {low} to {high}", None
+    forms = [form for form in table.layout.table.columns if form.name == column.name]
+    for form in forms:
+        if name in (key.name for key in form.json_keys):
+            return f"ProxySQL {context.version} ignores this key; it came with {form.since}", None
+    near = context.mistakes.did_you_mean(name, limits)
+    return "ProxySQL ignores this key", near or f"known are {', '.join(limits)}"
 
 
 def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:

@@ -75,7 +75,8 @@ def expected(column: Column) -> str:
             if column.hostgroup:
                 words += " or a name from `hostgroups`"
         case Kind.JSON:
-            words = "JSON: a mapping, a list or text"
+            names = ", ".join(key.name for key in column.json_keys)
+            words = f"a mapping of {names}" if names else "JSON: a mapping, a list or text"
         case Kind.TEXT:
             words = "one of " + ", ".join(map(str, column.choices)) if column.choices else "text"
     return words if column.notnull else f"{words}, or null"

@@ -10,6 +10,7 @@ from proxyctl.catalog import TABLES
 from proxyctl.config.checks import (
     check_constraints,
     check_family_rows,
+    check_json,
     check_logins,
     check_numbers,
     check_quotes,
@@ -238,6 +239,8 @@ def _check_tables(
 ) -> None:
     """Note rows that ProxySQL would refuse, cut, drop or ignore. Changes: context."""
     for name, table in tables.items():
+        if not context.takes_dead_rules:
+            check_json(table, context)
         check_numbers(table, context.mistakes)
         check_quotes(table, context.mistakes)
         # A hostgroup that is taken is reported by check_family_rows, in whichever column it is.

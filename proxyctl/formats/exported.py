@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import cast
 
 from proxyctl.catalog import MAX_INT, Column, Kind, Layout, Value
@@ -24,7 +25,7 @@ from proxyctl.formats.yaml import (
     row_lines,
     write_document,
 )
-from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, as_read
+from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, as_read, ignored_keys
 from proxyctl.state.fold import Exported, environment_name, without_secrets
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key
 
@@ -268,7 +269,7 @@ def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) ->
                 cell, column = row[position], layout.columns[position]
                 if cell is None or cell is KEEP:
                     continue
-                if column.kind is Kind.JSON:
+                if column.kind is Kind.JSON and _SURROGATE.search(str(cell)):
                     reason = f"{column.name}: JSON in a file is UTF-8, and this is not"
                     exported.leave_out(layout.name, {_key(layout, row): reason})
                     continue
@@ -289,13 +290,20 @@ def _plain(layout: Layout, position: int) -> Callable[[object], bool] | None:
     if not column.is_listed:
         return lambda cell: cell is KEEP or cell == column.default
     if column.kind is Kind.JSON:
-        return lambda cell: str(cell).isascii() or not _SURROGATE.search(str(cell))
+        return partial(_is_plain_json, column)
     if form is not None:
         return lambda cell: not isinstance(cell, str) or form.match(cell) is not None
     if column.is_numeric and position not in layout.key_index:
         most = MAX_LATENCY_MS if column.name == "max_latency_ms" else MAX_INT
         return lambda cell: cell.__class__ is int and 0 <= cell <= most
     return None
+
+
+def _is_plain_json(column: Column, cell: object) -> bool:
+    text = str(cell)
+    if not text.isascii() and _SURROGATE.search(text):
+        return False
+    return not column.json_keys or not isinstance(cell, str) or not ignored_keys(column, cell)
 
 
 def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, str | None]:

@@ -7,6 +7,7 @@ Source: ProxySQL 2.7.1, run with each kind of value; lib/Query_Processor.cpp for
 
 from __future__ import annotations
 
+import json
 import re
 
 from proxyctl.catalog import MAX_INT, Column, Role, Table, Value
@@ -40,7 +41,40 @@ def as_read(table: Table, column: Column, value: Value) -> Value:
             return normal_digest(value)
         if column.name == "re_modifiers":
             return normal_modifiers(value)
+    if column.json_keys and isinstance(value, str):
+        return read_json(column, value)
     return value
+
+
+def read_json(column: Column, text: str) -> str:
+    """Return the part of a JSON mapping that ProxySQL reads, or '' for nothing.
+
+    The text stays as it is where all of it is read.
+    """
+    ignored = ignored_keys(column, text)
+    if not ignored:
+        return text
+    read = {} if None in ignored else json.loads(text)
+    kept = {key: value for key, value in read.items() if key not in ignored}
+    return json.dumps(kept, separators=(",", ":"), ensure_ascii=False) if kept else ""
+
+
+def ignored_keys(column: Column, text: str) -> list[str | None]:
+    """Return the keys of a JSON mapping that ProxySQL ignores; None stands for all of the text."""
+    try:
+        mapping = json.loads(text) if text else {}
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(mapping, dict):
+        return [None]
+    limits = {key.name: key for key in column.json_keys}
+    return [
+        name
+        for name, value in mapping.items()
+        if name not in limits
+        or type(value) is not int
+        or not limits[name].low <= value <= limits[name].high
+    ]
 
 
 def _as_number(table: Table, column: Column, value: Value) -> Value:

@@ -359,3 +359,19 @@ def test_json_that_ends_the_process_is_left_out(
     exported, planned = taken_over("memory")
     assert "mysql_query_rules 1: left out" in exported.err
     assert changes(planned) == [("mysql_query_rules", "delete", NOT_AT_RUNTIME)]
+
+
+def test_json_that_proxysql_ignores_is_no_difference(project: Project, instance: Instance) -> None:
+    table = "mysql_hostgroup_attributes"
+    settings = '{"handle_warnings":1,"nobody":2}'
+    run(
+        instance,
+        f"INSERT INTO {table} (hostgroup_id, hostgroup_settings) VALUES (1, '{settings}')",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+        "SAVE MYSQL SERVERS TO DISK",
+    )
+    exported, planned = taken_over("runtime")
+    text = (project.folder / "proxyctl.yaml").read_text()
+    assert 'hostgroup_settings: {"handle_warnings": 1}' in text
+    assert 'hostgroup_settings \'{"handle_warnings":1,"nobody":2}\' is written as' in exported.err
+    assert changes(planned) == []

@@ -38,9 +38,11 @@ hostgroups = st.integers(0, 3)
 names = st.sampled_from(["app", "it's", "größe", 'a"b\\c', " x ", "null", "1"])
 flags = st.integers(0, 1)
 family_hostgroups = st.integers(40, 45)
-json_texts = st.sampled_from(
-    ["", "{}", '{"weight":1}', '{ "weight": 1 }', '{"weight":true}', '{"weight":1.0}', "[1]"]
+server_texts = st.sampled_from(
+    ["", "{}", '{"weight":1}', '{ "weight": 1 }', '{"weight":2,"use_ssl":1}']
 )
+setting_texts = st.sampled_from(["", '{"handle_warnings":1}', '{ "handle_warnings": 0 }'])
+odd_json = st.sampled_from(['{"weight":true}', '{"weight":1.0}', '{"a":1}', "[1]", "null"])
 patterns = st.sampled_from([None, "^SELECT", "a'b", r"\d+\\", '"', "é", " "])
 
 _CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
@@ -54,8 +56,8 @@ _CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
     "mysql_hostgroup_attributes": {
         "hostgroup_id": hostgroups,
         "max_num_online_servers": st.integers(0, 2),
-        "servers_defaults": json_texts,
-        "hostgroup_settings": json_texts,
+        "servers_defaults": server_texts,
+        "hostgroup_settings": setting_texts,
         "comment": any_text,
     },
     "mysql_replication_hostgroups": {
@@ -120,6 +122,10 @@ _ODD_CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
         "status": st.sampled_from(["online", "Offline_Soft", "OFFLINE_HARD", "shunned"]),
         "max_connections": st.sampled_from([0, 1000, "abc", 1.5]),
         "max_latency_ms": st.sampled_from([0, 5_000_000]),
+    },
+    "mysql_hostgroup_attributes": {
+        "servers_defaults": odd_json,
+        "hostgroup_settings": odd_json,
     },
     "mysql_replication_hostgroups": {
         "writer_hostgroup": st.integers(10, 13),

@@ -242,7 +242,9 @@ FREE = {
         *("max_connections", "attributes", "comment"),
     ),
     "mysql_servers": ("port", "weight", "max_connections", "use_ssl", "comment"),
-    "mysql_hostgroup_attributes": ("init_connect", "servers_defaults", "comment", "multiplex"),
+    "mysql_hostgroup_attributes": (
+        *("init_connect", "ignore_session_variables", "comment", "multiplex"),
+    ),
     "mysql_servers_ssl_params": ("username", "ssl_ca", "tls_version", "comment"),
     "scheduler": ("active", "arg1", "arg5", "comment"),
 }
