@@ -102,7 +102,8 @@ class TestMonitorCredentials:
 
     def test_the_monitor_keeps_its_account_while_it_is_on(self):
         assert self.said("monitor", "") == [
-            "mysql-monitor_password would become empty: the monitor could check no server any more"
+            "mysql-monitor_password would become empty: the monitor could check no server"
+            " that asks for one"
         ]
         assert self.said("monitor", "", is_on=False) == []
 

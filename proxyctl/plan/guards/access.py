@@ -152,5 +152,5 @@ def blind_monitor(changes: Iterable[Difference], *, is_on: bool) -> Iterator[Dan
         if before.get(name) and not after[name]:
             yield Danger(
                 MONITOR_CREDENTIALS,
-                f"{name} would become empty: the monitor could check no server any more",
+                f"{name} would become empty: the monitor could check no server that asks for one",
             )

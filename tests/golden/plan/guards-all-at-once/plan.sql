@@ -1,7 +1,7 @@
 -- apply would refuse: mysql_users: nothing would be left; 2 rows would be deleted (guards.table_emptied); allow with --force
 -- apply would refuse: hostgroup 10 is a writer hostgroup and would have no ONLINE server (guards.empty_hostgroup); allow with --force
 -- apply would refuse: admin-admin_credentials: admin, the login in use, would not be in it any more (guards.admin_access); allow with --force
--- apply would refuse: mysql-monitor_password would become empty: the monitor could check no server any more (guards.monitor_credentials); allow with --force
+-- apply would refuse: mysql-monitor_password would become empty: the monitor could check no server that asks for one (guards.monitor_credentials); allow with --force
 -- HOST:PORT: what apply would send, in order
 -- MYSQL VARIABLES is commented out: a password or another secret is masked as ***, and would be set to that
 -- UPDATE global_variables SET variable_value='***' WHERE variable_name='mysql-monitor_password';
