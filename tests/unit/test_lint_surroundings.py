@@ -79,10 +79,12 @@ def test_families_without_nodes(lint):
 
 def test_a_writer_hostgroup_that_nothing_is_sent_to(lint):
     users = "mysql_users: [{username: app, password: {env: APP}, default_hostgroup: 10}]\n"
-    assert lint("PX504", GALERA + users) == ["20: hostgroup 20 gets no queries"]
-    assert lint("PX504", GALERA) == []
+    served = GALERA + "  - {hostgroup_id: 20, hostname: pxc3}\n"
+    assert lint("PX504", served + users) == ["20: hostgroup 20 gets no queries"]
+    assert lint("PX504", GALERA + users) == []  # it has no server: PX503
+    assert lint("PX504", served) == []
     rule = "mysql_query_rules: [{rule_id: 1, schemaname: a, destination_hostgroup: 20}]\n"
-    assert lint("PX504", GALERA + users + rule) == []
+    assert lint("PX504", served + users + rule) == []
 
 
 def test_families_that_nobody_monitors(lint):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.destinations import destinations
-from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
+from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, Subject
 from proxyctl.state.cells import number
 
 
@@ -16,7 +16,7 @@ def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
 
     No rule, no row of fast routing and no user's default_hostgroup has its number. Often a
     hostgroup was renumbered, and the rules or the users were not. Nothing is reported where the
-    files leave mysql_users alone.
+    files leave mysql_users alone. A family without a server is PX503.
 
     Correct the number.
 
@@ -43,7 +43,10 @@ def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
         return
     used: set[int | None] = {one.hostgroup for one in destinations(subject)}
     used |= {number(cells["default_hostgroup"]) for _, cells in users}
+    lists_servers = subject.holds_all_of(SERVERS)
     for row in subject.families:
+        if lists_servers and not subject.nodes_of(row):
+            continue
         writer = row.roles.get("writer_hostgroup")
         if writer is not None and writer not in used:
             message = f"{subject.called(writer)} gets no queries"
