@@ -15,7 +15,7 @@ from docs import markdown, notes
 from docs.commands_page import commands
 from docs.json_page import UnexplainedError, json_page
 from proxyctl import errors
-from proxyctl.catalog import MAX_INT, TABLES, Column, Layout, Table
+from proxyctl.catalog import MAX_INT, TABLES, Column, Layout, Table, releases
 from proxyctl.catalog.variables import (
     CHOICES,
     READ_ONLY,
@@ -31,7 +31,7 @@ from proxyctl.config.models import section_adapter
 from proxyctl.lint.check import all_checks
 
 FOLDER = Path(__file__).parent / "reference"
-OLDEST = "2.0.1"
+OLDEST = str(releases.OLDEST)
 
 
 def pages() -> dict[str, str]:

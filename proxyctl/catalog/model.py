@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from proxyctl.catalog.releases import NEWEST_KNOWN, REFERENCE, Version, parse_version
+from proxyctl.catalog.releases import NEWEST_KNOWN, OLDEST, REFERENCE, Version, parse_version
 
 Value = int | float | str | None
 """One field as ProxySQL stores it. None is SQL NULL and nothing else; text that is not UTF-8 holds
@@ -66,7 +66,7 @@ class Column:
     notnull: bool = False
     default: int | str | None = None
     check: str | None = None
-    since: str = "2.0.1"
+    since: str = str(OLDEST)
     until: str | None = None
     hostgroup: bool = False
     secret: bool = False
@@ -146,7 +146,7 @@ class Table:
     key: tuple[str, ...]
     columns: tuple[Column, ...]
     unique: tuple[tuple[str, ...], ...] = ()
-    since: str = "2.0.1"
+    since: str = str(OLDEST)
     until: str | None = None
     autoincrement: bool = False
     prefix: str | None = None

@@ -1,4 +1,4 @@
-"""The MySQL side: every configuration table of ProxySQL 2.0 to 2.7 (and 3.0), as data."""
+"""The MySQL side: every configuration table of ProxySQL 2.4 to 2.7 and 3.0, as data."""
 
 from proxyctl.catalog.model import MAX_INT, Column, JsonKey, Role, Table
 
@@ -35,8 +35,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("hostgroup_id", "INT", notnull=True, default=0, check="hostgroup_id>=0", hostgroup=True),
             Column("hostname", "VARCHAR", notnull=True),
             Column("port", "INT", notnull=True, default=3306, check="port >= 0 AND port <= 65535"),
-            Column("gtid_port", "INT", notnull=True, default=0, check="gtid_port <> port AND gtid_port >= 0 AND gtid_port <= 65535", until="2.0.10"),
-            Column("gtid_port", "INT", notnull=True, default=0, check="(gtid_port <> port OR gtid_port=0) AND gtid_port >= 0 AND gtid_port <= 65535", since="2.0.11"),
+            Column("gtid_port", "INT", notnull=True, default=0, check="(gtid_port <> port OR gtid_port=0) AND gtid_port >= 0 AND gtid_port <= 65535"),
             Column("status", "VARCHAR", notnull=True, default="ONLINE", check="UPPER(status) IN ('ONLINE','SHUNNED','OFFLINE_SOFT', 'OFFLINE_HARD')", kept=True),
             Column("weight", "INT", notnull=True, default=1, check="weight >= 0 AND weight <=10000000"),
             Column("compression", "INT", notnull=True, default=0, check="compression IN(0,1)"),
@@ -58,8 +57,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
         columns=(
             Column("writer_hostgroup", "INT", notnull=True, check="writer_hostgroup>=0", hostgroup=True),
             Column("reader_hostgroup", "INT", notnull=True, check="reader_hostgroup<>writer_hostgroup AND reader_hostgroup>=0", hostgroup=True),
-            Column("check_type", "VARCHAR", notnull=True, default="read_only", check="LOWER(check_type) IN ('read_only','innodb_read_only','super_read_only')", until="2.0.7"),
-            Column("check_type", "VARCHAR", notnull=True, default="read_only", check="LOWER(check_type) IN ('read_only','innodb_read_only','super_read_only','read_only|innodb_read_only','read_only&innodb_read_only')", since="2.0.8"),
+            Column("check_type", "VARCHAR", notnull=True, default="read_only", check="LOWER(check_type) IN ('read_only','innodb_read_only','super_read_only','read_only|innodb_read_only','read_only&innodb_read_only')"),
             Column("comment", "VARCHAR", notnull=True, default=""),
         ),
     ),
@@ -82,22 +80,20 @@ MYSQL_TABLES: tuple[Table, ...] = (
         admin_module="MYSQL SERVERS",
         key=("writer_hostgroup",),
         unique=(("reader_hostgroup",),),
-        since="2.0.4",
         columns=(
             Column("writer_hostgroup", "INT", notnull=True, check="writer_hostgroup>=0", hostgroup=True),
             Column("reader_hostgroup", "INT", notnull=True, check="reader_hostgroup<>writer_hostgroup AND reader_hostgroup>0", hostgroup=True),
             Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
             Column("aurora_port", "INT", notnull=True, default=3306),
-            Column("endpoint_address", "VARCHAR", notnull=True, default="", until="2.0.5"),
-            Column("domain_name", "VARCHAR", notnull=True, check="SUBSTR(domain_name,1,1) = '.'", since="2.0.6"),
+            Column("domain_name", "VARCHAR", notnull=True, check="SUBSTR(domain_name,1,1) = '.'"),
             Column("max_lag_ms", "INT", notnull=True, default=600000, check="max_lag_ms>= 10 AND max_lag_ms <= 600000"),
             Column("check_interval_ms", "INT", notnull=True, default=1000, check="check_interval_ms >= 100 AND check_interval_ms <= 600000"),
             Column("check_timeout_ms", "INT", notnull=True, default=800, check="check_timeout_ms >= 80 AND check_timeout_ms <= 3000"),
             Column("writer_is_also_reader", "INT", notnull=True, default=0, check="writer_is_also_reader IN (0,1)"),
             Column("new_reader_weight", "INT", notnull=True, default=1, check="new_reader_weight >= 0 AND new_reader_weight <=10000000"),
-            Column("add_lag_ms", "INT", notnull=True, default=30, check="add_lag_ms >= 0 AND add_lag_ms <= 600000", since="2.0.9"),
-            Column("min_lag_ms", "INT", notnull=True, default=30, check="min_lag_ms >= 0 AND min_lag_ms <= 600000", since="2.0.9"),
-            Column("lag_num_checks", "INT", notnull=True, default=1, check="lag_num_checks >= 1 AND lag_num_checks <= 16", since="2.0.9"),
+            Column("add_lag_ms", "INT", notnull=True, default=30, check="add_lag_ms >= 0 AND add_lag_ms <= 600000"),
+            Column("min_lag_ms", "INT", notnull=True, default=30, check="min_lag_ms >= 0 AND min_lag_ms <= 600000"),
+            Column("lag_num_checks", "INT", notnull=True, default=1, check="lag_num_checks >= 1 AND lag_num_checks <= 16"),
             Column("autopurge_missing_checks", "INT", notnull=True, default=0, check="autopurge_missing_checks >= 0 AND autopurge_missing_checks <= 100", since="3.0.9"),
             Column("comment", "VARCHAR"),
         ),
@@ -187,7 +183,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("backend", "INT", notnull=True, default=1, check="backend IN (0,1)"),
             Column("frontend", "INT", notnull=True, default=1, check="frontend IN (0,1)"),
             Column("max_connections", "INT", notnull=True, default=10000, check="max_connections >=0"),
-            Column("attributes", "VARCHAR", notnull=True, default="", check="JSON_VALID(attributes) OR attributes = ''", since="2.0.18"),
+            Column("attributes", "VARCHAR", notnull=True, default="", check="JSON_VALID(attributes) OR attributes = ''"),
             Column("comment", "VARCHAR", notnull=True, default=""),
         ),
     ),
@@ -231,7 +227,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("gtid_from_hostgroup", "INT UNSIGNED", hostgroup=True),
             Column("log", "INT", check="log IN (0,1)"),
             Column("apply", "INT", notnull=True, default=0, check="apply IN (0,1)"),
-            Column("attributes", "VARCHAR", notnull=True, default="", check="JSON_VALID(attributes) OR attributes = ''", since="2.0.18"),
+            Column("attributes", "VARCHAR", notnull=True, default="", check="JSON_VALID(attributes) OR attributes = ''"),
             Column("comment", "VARCHAR"),
         ),
     ),
@@ -251,7 +247,6 @@ MYSQL_TABLES: tuple[Table, ...] = (
         "mysql_firewall_whitelist_users",
         admin_module="MYSQL FIREWALL",
         key=("username", "client_address"),
-        since="2.0.9",
         columns=(
             Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
             Column("username", "VARCHAR", notnull=True),
@@ -264,7 +259,6 @@ MYSQL_TABLES: tuple[Table, ...] = (
         "mysql_firewall_whitelist_rules",
         admin_module="MYSQL FIREWALL",
         key=("username", "client_address", "schemaname", "flagIN", "digest"),
-        since="2.0.9",
         columns=(
             Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
             Column("username", "VARCHAR", notnull=True),
@@ -279,7 +273,6 @@ MYSQL_TABLES: tuple[Table, ...] = (
         "mysql_firewall_whitelist_sqli_fingerprints",
         admin_module="MYSQL FIREWALL",
         key=("fingerprint",),
-        since="2.0.9",
         columns=(
             Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
             Column("fingerprint", "VARCHAR", notnull=True),

@@ -26,12 +26,10 @@ OTHER_TABLES: tuple[Table, ...] = (
         admin_module="RESTAPI",
         key=("id",),
         autoincrement=True,
-        since="2.0.9",
         columns=(
             Column("id", "INTEGER", notnull=True),
             Column("active", "INT", notnull=True, default=1, check="active IN (0,1)"),
-            Column("interval_ms", "INTEGER", notnull=True, check="interval_ms>=100 AND interval_ms<=100000000", until="2.0.17"),
-            Column("timeout_ms", "INTEGER", notnull=True, check="timeout_ms>=100 AND timeout_ms<=100000000", since="2.0.18"),
+            Column("timeout_ms", "INTEGER", notnull=True, check="timeout_ms>=100 AND timeout_ms<=100000000"),
             Column("method", "VARCHAR", notnull=True, check="UPPER(method) IN ('GET','POST')"),
             Column("uri", "VARCHAR", notnull=True),
             Column("script", "VARCHAR", notnull=True),

@@ -25,7 +25,9 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}.{self.patch}"
 
 
-OLDEST = Version(2, 0, 1)
+OLDEST = Version(2, 4, 0)
+"""The oldest release that the catalogue describes; older instances are refused."""
+
 
 NEWEST_PROVEN = Version(3, 0, 3)
 """The newest release on which proxyctl was run."""
@@ -36,7 +38,7 @@ REFERENCE = NEWEST_PROVEN
 NEWEST_KNOWN = Version(3, 0, 12)
 """The newest release that the catalogue describes."""
 
-_DESCRIBED = {*((2, minor) for minor in range(8)), NEWEST_KNOWN[:2]}
+_DESCRIBED = {*((2, minor) for minor in range(4, 8)), NEWEST_KNOWN[:2]}
 
 
 @lru_cache(maxsize=256)

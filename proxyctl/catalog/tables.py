@@ -9,6 +9,7 @@ from proxyctl.catalog.model import AdminModule, Column, Table
 from proxyctl.catalog.mysql_tables import MYSQL_TABLES
 from proxyctl.catalog.other_tables import OTHER_TABLES
 from proxyctl.catalog.pgsql_tables import PGSQL_TABLES
+from proxyctl.catalog.releases import OLDEST
 
 _VARIABLE_COLUMNS = (
     Column("variable_name", "VARCHAR", notnull=True),
@@ -24,7 +25,7 @@ VARIABLE_TABLES: tuple[Table, ...] = tuple(
         since=since,
         prefix=f"{prefix}-",
     )
-    for prefix, since in (("mysql", "2.0.1"), ("pgsql", "3.0.0"), ("admin", "2.0.1"))
+    for prefix, since in (("mysql", str(OLDEST)), ("pgsql", "3.0.0"), ("admin", str(OLDEST)))
 )
 """global_variables, split by prefix as LOAD and SAVE split it."""
 

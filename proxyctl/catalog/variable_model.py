@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from proxyctl.catalog.releases import Version, parse_version
+from proxyctl.catalog.releases import OLDEST, Version, parse_version
 
 
 class VariableKind(StrEnum):
@@ -30,7 +30,6 @@ _DEFAULTS_BEFORE_2_6: Mapping[str, str] = {
     "mysql-use_tcp_keepalive": "false",
 }
 _OLDER_LIMITS: Mapping[str, tuple[str, int, int]] = {
-    "mysql-hostgroup_manager_verbose": ("2.4.0", 1, 2),
     "mysql-max_stmts_cache": ("2.6.0", 1024, 1048576),
     "mysql-monitor_threads_max": ("2.4.4", 4, 256),
     "mysql-monitor_threads_min": ("2.4.4", 2, 16),
@@ -43,12 +42,7 @@ _OLDER_LIMITS: Mapping[str, tuple[str, int, int]] = {
 _DEFAULTS_ELSEWHERE: Mapping[str, str] = {
     "admin-hash_passwords": "true",
     "admin-pgsql_ifaces": "0.0.0.0:6132",
-    "mysql-client_found_rows": "true",
-    "mysql-client_multi_statements": "true",
-    "mysql-default_sql_mode": "",
-    "mysql-default_time_zone": "SYSTEM",
     "mysql-default_tx_isolation": "READ-COMMITTED",
-    "mysql-forward_autocommit": "false",
 }
 """Defaults of variables that 2.7.1 does not have."""
 
@@ -66,7 +60,7 @@ class Variable:
     default: str | None
     minimum: int | None = None
     maximum: int | None = None
-    since: str = "2.0.1"
+    since: str = str(OLDEST)
     until: str | None = None
     secret: bool = False
 

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSch
 from typing_extensions import TypedDict
 
 from proxyctl.catalog import MAX_INT, Column, Kind, Layout
+from proxyctl.catalog.releases import OLDEST
 
 _SIGNED = frozenset({"rule_id", "flagIN"})
 """Numbers that ProxySQL keeps below 0, and works with, where no check forbids it."""
@@ -131,7 +132,7 @@ def _description(column: Column) -> str:
         parts.append("default NULL")
     if column.check and column.kind is Kind.INT:
         parts.append(column.check)
-    if column.since != "2.0.1":
+    if column.since != str(OLDEST):
         parts.append(f"since ProxySQL {column.since}")
     return "; ".join(parts)
 

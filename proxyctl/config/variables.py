@@ -105,7 +105,7 @@ def _check_charset(found: _Found, context: Context) -> None:
     """
     charset, collation = (str(found.rows.get((name,), ("", ""))[1]) for name in CHARSET_PAIR)
     where = found.where.get((CHARSET,)) or found.where.get((COLLATION,))
-    if where is None or not VARIABLES[COLLATION].exists_in(context.version):
+    if where is None:
         return
     owner = charset_of(collation)
     if not collation and (CHARSET,) in found.rows and (COLLATION,) not in found.where:

@@ -351,7 +351,6 @@ def _newest(log: str, error: str) -> str:
     )
 
 
-_POOL_DESCRIBED_SINCE = Version(2, 0, 4)
 _MOST_CONNECTIONS = 5_000
 
 
@@ -360,8 +359,6 @@ def _pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[Node,
 
     Empty if there are too many connections: ProxySQL describes each of them.
     """
-    if client.version < _POOL_DESCRIBED_SINCE:
-        return {}
     if sum(one.free for one in read_pool(client)) > _MOST_CONNECTIONS:
         return {}
     rows = client.query(

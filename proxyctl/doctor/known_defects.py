@@ -14,7 +14,6 @@ from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, listed
 from proxyctl.state.families import node_text
 
-_SKIPS_FAST_ROUTING = Version(2, 0, 12)
 _STALLS_UNTIL = Version(2, 5, 1)
 
 
@@ -33,7 +32,7 @@ def find(facts: Facts) -> Iterator[Finding]:
 def _fast_routing_skipped(facts: Facts) -> Iterator[Finding]:
     has_rows = any(use.kind == "fast-routing row" for use in facts.mysql.uses)
     last = facts.rules[-1] if facts.rules else None
-    is_skipped = facts.version >= _SKIPS_FAST_ROUTING and is_hidden_by_last_rule(facts.version)
+    is_skipped = is_hidden_by_last_rule(facts.version)
     if has_rows and last is not None and last.apply and is_skipped:
         yield Finding(
             "fast-routing-skipped",

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxyctl.catalog import Version, parse_version
+from proxyctl.catalog.releases import OLDEST
 from proxyctl.errors import ConnectionLostError, InstanceError, StatementError, counted
 from proxyctl.instance.connect import (
     LOST,
@@ -109,6 +110,12 @@ class AdminClient:
             raise InstanceError(
                 f"{self.address} does not answer as ProxySQL does (version {self.version_text!r})",
                 hint=PORTS,
+            )
+        if self.version < OLDEST:
+            raise InstanceError(
+                f"{self.address}: ProxySQL {self.version} is older than {OLDEST},"
+                " the oldest release that proxyctl works with",
+                hint="upgrade ProxySQL, or leave this instance to its own tools",
             )
         if schema == [("stats",)]:
             raise InstanceError(

@@ -58,7 +58,25 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
             shown = {row[0] for row in columns.get(f"runtime_{table.sql_name}", found)}
             described = [row for row in found if row[0] in shown]
             layouts[table.name] = _layout(table, described, client.version)
+    _refuse_unknown_schema(client, layouts)
     return layouts
+
+
+def _refuse_unknown_schema(client: AdminClient, layouts: Mapping[str, Layout]) -> None:
+    """Refuse an instance whose tables are not ProxySQL's. Raises: InstanceError."""
+    missing = [f"table {name}" for name in ("mysql_servers", "mysql_users") if name not in layouts]
+    missing += [
+        f"column {layout.name}.{key}"
+        for layout in layouts.values()
+        for key in layout.table.key
+        if key not in layout.index
+    ]
+    if missing:
+        raise InstanceError(
+            f"{client.address}: there is no {missing[0]}: the tables are not those of a ProxySQL"
+            f" {client.version} that proxyctl knows",
+            hint="nothing was read or changed; if this is a build of your own, report it",
+        )
 
 
 def read_deviations(client: AdminClient, layouts: Mapping[str, Layout]) -> Deviations:

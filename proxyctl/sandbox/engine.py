@@ -146,7 +146,7 @@ class Engine:
                 self.layers.show_variables()
             self._are_variables_shown = True
         if "stats_" in statement:
-            self.statistics.refresh(statement, self._database, self.layers.version)
+            self.statistics.refresh(statement, self._database)
 
     def _refresh_runtime(self, statement: str) -> None:
         rows = self.layers.rows
@@ -234,7 +234,7 @@ def _start_fresh(
     try:
         if disk and path is None:
             database.restore("disk", disk)
-        tables.create_all(database, layouts, version)
+        tables.create_all(database, layouts)
         running = starting_values(version, product)
         running.update(dict.fromkeys(deviations.variables, ""))
         unknown = set(overrides) - set(running)

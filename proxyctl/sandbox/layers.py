@@ -23,16 +23,16 @@ from proxyctl.sandbox.runtime import Row
 from proxyctl.sandbox.tables import VARIABLE_COLUMNS, at_runtime
 
 _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
-    "ADMIN VARIABLES": (("admin_variables", "2.0.18"),),
-    "MYSQL QUERY RULES": (("mysql_query_rules", "2.0.1"),),
-    "MYSQL SERVERS": (("mysql_servers", "2.0.1"), ("mysql_servers_v2", "2.6.0")),
-    "MYSQL USERS": (("mysql_users", "2.0.1"),),
-    "MYSQL VARIABLES": (("mysql_variables", "2.0.18"),),
+    "ADMIN VARIABLES": (("admin_variables", "2.4.0"),),
+    "MYSQL QUERY RULES": (("mysql_query_rules", "2.4.0"),),
+    "MYSQL SERVERS": (("mysql_servers", "2.4.0"), ("mysql_servers_v2", "2.6.0")),
+    "MYSQL USERS": (("mysql_users", "2.4.0"),),
+    "MYSQL VARIABLES": (("mysql_variables", "2.4.0"),),
     "PGSQL QUERY RULES": (("pgsql_query_rules", "3.0.0"),),
     "PGSQL SERVERS": (("pgsql_servers", "3.0.0"), ("pgsql_servers_v2", "3.0.8")),
     "PGSQL USERS": (("pgsql_users", "3.0.0"),),
     "PGSQL VARIABLES": (("pgsql_variables", "3.0.8"),),
-    "PROXYSQL SERVERS": (("proxysql_servers", "2.0.1"),),
+    "PROXYSQL SERVERS": (("proxysql_servers", "2.4.0"),),
 }
 """The checksums of each admin module, and since when there are such."""
 

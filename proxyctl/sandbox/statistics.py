@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from proxyctl.catalog import Version
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.layers import Layers
 from proxyctl.sandbox.replies import Cell
 from proxyctl.sandbox.runtime import server_key
 from proxyctl.sandbox.sample_traffic import DIGESTS, SampleTraffic
-from proxyctl.sandbox.tables import statistics_columns
+from proxyctl.sandbox.tables import STATISTICS
 
 _BYTES_OF_DIGEST = 900
 _LAST_SEEN = 8
@@ -61,15 +60,12 @@ class Statistics:
         """How long ago it started, in seconds."""
         return int(self._clock() - self._started)
 
-    def refresh(self, sql: str, database: Database, version: Version) -> None:
+    def refresh(self, sql: str, database: Database) -> None:
         """Refill the tables that the text names."""
-        for name, columns in statistics_columns(version):
-            if name not in sql:
-                continue
-            names = [column.split()[0] for column in columns.split(", ")]
-            # Columns that came with a later version stand at the end.
-            rows = [row[: len(names)] for row in self._rows(name)]
-            database.refill(f"stats.{name}", names, rows)
+        for name, columns in STATISTICS.items():
+            if name in sql:
+                names = [column.split()[0] for column in columns.split(", ")]
+                database.refill(f"stats.{name}", names, self._rows(name))
 
     def clear_digests(self) -> int:
         """Begin the counters of queries again at 0; return how many rows there were."""

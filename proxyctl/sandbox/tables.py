@@ -7,7 +7,7 @@ Source: sqlite_master of a running ProxySQL 2.7.1; versions from the tables of e
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from proxyctl.catalog import (
@@ -36,7 +36,7 @@ _OF_MAIN = {
         " checksum VARCHAR NOT NULL"
     ),
 }
-_STATS = {
+STATISTICS = {
     "stats_memory_metrics": _PAIR,
     "stats_mysql_connection_pool": (
         "hostgroup INT, srv_host VARCHAR, srv_port INT, status VARCHAR, ConnUsed INT,"
@@ -101,14 +101,6 @@ _LOGS = {
 }
 """What ProxySQL writes down as time goes by, by schema. The sandbox never does."""
 
-_SINCE = {
-    "stats_mysql_free_connections": "2.0.4",
-    "sum_rows_affected": "2.0.6",
-    "sum_rows_sent": "2.0.6",
-    "pxc_maint_mode": "2.0.9",
-}
-"""Tables and columns that came later than the first version."""
-
 
 def layouts(version: Version, deviations: Deviations = NO_DEVIATIONS) -> dict[str, Layout]:
     """Return the configuration tables of a version by name; global_variables is not among them."""
@@ -135,7 +127,7 @@ def modules(version: Version, layouts: Mapping[str, Layout]) -> dict[str, tuple[
     return found
 
 
-def create_all(database: Database, layouts: Mapping[str, Layout], version: Version) -> None:
+def create_all(database: Database, layouts: Mapping[str, Layout]) -> None:
     """Create the tables that an administrator sees."""
     for name, layout in layouts.items():
         for schema, twin, form in (
@@ -147,26 +139,11 @@ def create_all(database: Database, layouts: Mapping[str, Layout], version: Versi
     for name, columns in _OF_MAIN.items():
         _create(database, "main", name, columns)
     _create(database, "disk", "global_variables", _VARIABLES)
-    for name, columns in statistics_columns(version):
+    for name, columns in STATISTICS.items():
         _create(database, "stats", name, columns)
     for schema, tables in _LOGS.items():
         for name, columns in tables.items():
-            _create(database, schema, name, _columns_in(columns, version))
-
-
-def statistics_columns(version: Version) -> Iterator[tuple[str, str]]:
-    """Yield the statistics tables of a version with their columns, as SQLite declares them."""
-    for name, columns in _STATS.items():
-        if _exists_in(name, version):
-            yield name, _columns_in(columns, version)
-
-
-def _columns_in(columns: str, version: Version) -> str:
-    return ", ".join(c for c in columns.split(", ") if _exists_in(c.split()[0], version))
-
-
-def _exists_in(name: str, version: Version) -> bool:
-    return name not in _SINCE or version >= parse_version(_SINCE[name])
+            _create(database, schema, name, columns)
 
 
 def _create(database: Database, schema: str, name: str, columns: str) -> None:

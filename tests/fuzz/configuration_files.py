@@ -22,7 +22,7 @@ from tests.fuzz.any_file import any_files
 from tests.fuzz.seeds import files_like
 from tests.fuzz.target import Run, Target
 
-_VERSIONS = tuple(map(parse_version, ("2.0.1", "2.7.1", "3.0.0")))
+_VERSIONS = tuple(map(parse_version, ("2.4.0", "2.7.1", "3.0.12")))
 _TABLES = ("mysql_servers", "mysql_users", "mysql_query_rules", "mysql_query_rules_fast_routing")
 _VARIABLES = {"count": "3", "name": "app", "shards": "4", "env": "prod"}
 

@@ -13,9 +13,12 @@ from mysql_mimic.errors import MysqlError
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
+from proxyctl.instance.read import END
 from tests.journeys.story import FILES, plan, said
+from tests.support.answering_server import AnsweringServer, packets, result
 from tests.support.cli import Project, proxyctl
 from tests.support.galera_nodes import GaleraCluster, GaleraNode
+from tests.support.packets import OK
 from tests.support.servers import free_port
 from tests.support.tcp_server import TcpServer
 
@@ -29,6 +32,52 @@ def test_nothing_listens(offline: Project) -> None:
             found, 1, f"cannot connect to 127.0.0.1:{port}: refused: nothing listens there", "6032"
         )
         assert (found.out, "Errno" in found.err) == ("", False)
+
+
+def answers(version: bytes, tables: list[list[bytes]]) -> AnsweringServer:
+    """Return what looks like an admin interface of this version with these columns of tables."""
+
+    def answer(sql: bytes) -> bytes:
+        if b"@@version" in sql:
+            return result([b"@@version"], [[version]])
+        if b"DATABASE()" in sql:
+            return result([b"DATABASE()"], [[b"admin"]])
+        if b"pragma_table_info" in sql:
+            return result([b"1", b"2", b"3", b"4", b"5"], [*tables, [END.encode()] * 5])
+        return packets([OK])
+
+    return AnsweringServer(answer)
+
+
+def test_a_proxysql_that_is_too_old(offline: Project) -> None:
+    offline.write(FILES)
+    with answers(b"2.3.2-10-g8cd66cf", []) as server:
+        for command in ("plan", "apply", "drift", "export", "doctor"):
+            found = proxyctl(command, "--port", str(server.port))
+            said(found, 1, "ProxySQL 2.3.2 is older than 2.4.0, the oldest release that proxyctl")
+            assert "upgrade ProxySQL" in found.err
+
+
+@pytest.mark.parametrize(
+    ("tables", "missing"),
+    [
+        ([], "table mysql_servers"),
+        ([[b"mysql_users", b"name"]], "table mysql_servers"),
+        (
+            [[b"mysql_servers", b"hostname"], [b"mysql_users", b"username"]],
+            "column mysql_servers.hostgroup_id",
+        ),
+    ],
+)
+def test_tables_that_are_not_those_of_proxysql(
+    offline: Project, tables: list[list[bytes]], missing: str
+) -> None:
+    offline.write(FILES)
+    rows = [[*row, b"VARCHAR", b"1", b""] for row in tables]
+    with answers(b"2.7.1", rows) as server:
+        for command in ("plan", "export"):
+            found = proxyctl(command, "--port", str(server.port))
+            said(found, 1, f"there is no {missing}: the tables are not those of a ProxySQL 2.7.1")
 
 
 def test_no_such_host(offline: Project) -> None:

@@ -195,10 +195,10 @@ mysql_servers:
 
 
 def test_rows_follow_the_layout_of_the_version(tmp_path):
-    text = "mysql_users: [{username: app, password: x}]"
-    old = tables_of(tmp_path, text, version=parse_version("2.0.5"))["mysql_users"]
-    assert "attributes" not in old.layout.index
-    assert len(old.rows[("app", 1)]) == len(old.layout.columns)
+    text = "mysql_hostgroup_attributes: [{hostgroup_id: 1}]"
+    old = tables_of(tmp_path, text, version=parse_version("2.5.5"))["mysql_hostgroup_attributes"]
+    assert "hostgroup_settings" not in old.layout.index
+    assert len(old.rows[(1,)]) == len(old.layout.columns)
 
 
 def test_guards(tmp_path):

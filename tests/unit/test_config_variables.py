@@ -134,11 +134,6 @@ def test_character_set_and_collation_are_named_together(tmp_path):
     assert texts(tmp_path, f"variables: {{{listed}}}") == {**given, COLLATION: "utf8_bin"}
 
 
-def test_before_there_was_a_collation_the_character_set_stands_alone(tmp_path):
-    text = "variables: {mysql-default_charset: utf8}"
-    assert texts(tmp_path, text, version=Version(2, 0, 5)) == {"mysql-default_charset": "utf8"}
-
-
 def test_a_newer_proxysql_may_know_more_collations(tmp_path):
     text = f"variables: {{{CHARSET}: utf8mb4, {COLLATION}: utf8mb4_new_ci}}"
     project = load(tmp_path, text, version=Version(3, 0, 99))

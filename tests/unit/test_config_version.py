@@ -44,7 +44,7 @@ def test_the_version_that_counts(
         ("2.7", "expected a version, got the decimal number 2.7"),
         ("latest", "not a ProxySQL version: 'latest'"),
         ("1.4.16", "the catalogue does not know ProxySQL 1.4.16"),
-        ("2.9.0", "known: 2.0.1 to 2.7 and 3.0.0 to 3.0.12"),
+        ("2.9.0", "known: 2.4.0 to 2.7 and 3.0.0 to 3.0.12"),
     ],
 )
 def test_a_version_that_is_none(project: Project, value: str, said: str) -> None:

@@ -369,9 +369,6 @@ def test_a_known_defect_that_touches_the_configuration(facts: Facts, code: str) 
 def test_a_defect_of_other_versions_or_other_rules_is_not_told() -> None:
     assert found(replace(HEALTHY, version=Version(2, 5, 2))) == []
     assert found(replace(FAST, rules=(Rule(1, apply=True), Rule(9)))) == []
-    assert found(replace(FAST, version=Version(2, 0, 11))) == [
-        ("digests-stall-queries", *only(replace(HEALTHY, version=Version(2, 0, 11)))[1:])
-    ]
 
 
 # -- the release -----------------------------------------------------------------------------------
