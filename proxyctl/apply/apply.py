@@ -91,7 +91,7 @@ def apply_planned(
             raise RefusedError(
                 f"{found.name}: the plan is stale: the instance, the files or a secret changed"
                 " since it was made",
-                hint="run plan again and look at what is different now",
+                hint="run plan again to see what differs now",
             )
         request.before(found)
         raise_refusals(found)
@@ -129,7 +129,7 @@ def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]
     """
     for name in ADMIN_MODULES:
         if lock.leftovers.get(name):
-            say(f"{name}: a command died while it wrote MEMORY, which comes from DISK again")
+            say(f"{name}: a command was killed while it wrote MEMORY; MEMORY is restored from DISK")
             client.execute(Statement.plain(f"LOAD {name} FROM DISK"))
 
 

@@ -78,7 +78,7 @@ def _load_again(run: ApplyRun, module: ModulePlan | None) -> None:
     """LOAD a module of servers without those to which nothing routes any more."""
     if module is not None:
         for image in module.images[1:]:
-            run.say(f"{module.name}: write MEMORY without the servers that leave")
+            run.say(f"{module.name}: write MEMORY without the servers to be removed")
             run.write(module, image)
             _load(run, module, image)
 

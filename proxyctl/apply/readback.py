@@ -123,7 +123,7 @@ def _demand(shortfalls: Iterable[Shortfall], layer: Layer) -> None:
         raise ReadBackError(
             f"{layer.name} does not hold what was written:",
             then=[f"  {one}" for one in shown],
-            hint="ProxySQL refused the value: its error log says why" if is_refused else None,
+            hint="ProxySQL refused the value; see its error log" if is_refused else None,
         )
 
 
@@ -138,9 +138,9 @@ class Shortfall:
         """Return what was written and what the layer holds, with secrets masked."""
         difference, name = self.difference, row_name(self.layout, self.difference.key)
         if difference.current is None:
-            return f"{name}: the row is missing"
+            return f"{name}: missing row"
         if difference.desired is None:
-            return f"{name}: the row should not be there"
+            return f"{name}: unexpected row"
         fields = (self._field(difference, position) for position in difference.columns)
         return f"{name}: {', '.join(fields)}"
 
@@ -149,8 +149,8 @@ class Shortfall:
         plain: Row = tuple(None if cell is KEEP else cell for cell in desired)
         name = "" if self.layout.table.prefix is not None else f"{self.layout.names[position]} "
         if is_secret(self.layout, position, plain) or is_secret(self.layout, position, current):
-            return f"{name}asked {MASK}, holds something else"
-        return f"{name}asked {plain[position]!r}, holds {current[position]!r}"
+            return f"{name}should be {MASK}, is something else"
+        return f"{name}should be {plain[position]!r}, is {current[position]!r}"
 
 
 def stored_shortfalls(layout: Layout, found: Rows, expected: Rows) -> Iterator[Shortfall]:

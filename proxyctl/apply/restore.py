@@ -30,7 +30,7 @@ ATTEMPTS = 3
 """How often restoring is tried, where the connection breaks or a statement fails meanwhile."""
 
 
-RUN_AGAIN = "a plain second run of apply finishes or says what stands in the way"
+RUN_AGAIN = "run apply again: it finishes the change or says why it cannot"
 
 
 class Restore:
@@ -50,10 +50,10 @@ class Restore:
         if self.run.lock.is_lost:
             return self._lock_lost(error, second)
         if second is not None:
-            return self._failure(error, _after("MEMORY could not be put back", second))
-        what = "nothing was loaded; MEMORY was put back"
+            return self._failure(error, _after("MEMORY could not be restored", second))
+        what = "nothing was loaded; MEMORY was restored"
         if self.run.reconnect.was_restarted:
-            what = f"{RESTARTED}; we loaded nothing, and MEMORY was put back"
+            what = f"{RESTARTED}; nothing was loaded, and MEMORY was restored"
         if isinstance(error, KeyboardInterrupt):
             return self._failure(error, [what])
         first, *then = error_texts(error)
@@ -101,8 +101,7 @@ class Restore:
             self.run.connect_again(ConnectionLostError(error_texts(error)[0]))
         except ConnectionLostError:
             raise InstanceError(
-                "ProxySQL does not answer any more. When it is started again, MEMORY and RUNTIME"
-                " come from DISK"
+                "ProxySQL stopped answering. After a restart MEMORY and RUNTIME come from DISK"
             ) from None
 
     def _write_back(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
@@ -189,7 +188,7 @@ class Restore:
         """
         for result in self.run.results.values():
             result.disown()
-        what = "nothing was put back: another apply may have gone on there since"
+        what = "nothing was restored: another apply may have continued since"
         if second is None or error_texts(second) == error_texts(error):
             return self._failure(error, [what])
         hint = getattr(second, "hint", None)

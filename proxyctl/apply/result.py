@@ -10,7 +10,7 @@ OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
 """What a layer holds; after a rollback it is `as in the snapshot` in place of NEW."""
 
 
-NOT_OURS = "not known any more"
+NOT_OURS = "unknown"
 """What a layer holds once the lock is lost: somebody else may have gone on there since."""
 
 

@@ -140,7 +140,7 @@ class ApplyRun:
         time.sleep(SETTLE_S)
         again = read_rows(self.client, diff.layout, Layer.RUNTIME)
         self.result.notes += [
-            f"{place} is SHUNNED at RUNTIME although it was loaded ONLINE"
+            f"{place} is SHUNNED at RUNTIME although the files say ONLINE"
             for place in sorted(shunned(again))
         ]
 
@@ -161,7 +161,7 @@ class ApplyRun:
             loaded, runtime = image[name], self.read(module, name, Layer.RUNTIME)
             placed = placed_again(diff, loaded, runtime, families)
             if placed is not loaded:
-                self.say(f"{module.name}: write MEMORY again, since nodes have moved")
+                self.say(f"{module.name}: write MEMORY again: the monitor has moved nodes")
                 image = {**image, name: placed}
                 self.write(module, image)
         self.command(module.module.load)

@@ -53,6 +53,13 @@ def check_names(incomplete: str) -> list[str]:
     return _starting(incomplete, words)
 
 
+def finding_codes(incomplete: str) -> list[str]:
+    """Return the codes of doctor's findings."""
+    from proxyctl.doctor.finding import CODES
+
+    return _starting(incomplete, CODES)
+
+
 def _starting(incomplete: str, names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 

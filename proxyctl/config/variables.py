@@ -280,8 +280,10 @@ class _Compiler:
             return Secret(same) if isinstance(text, Secret) else same
         if found.choices and self._version > NEWEST_KNOWN:
             where = self._part.where(self._name)
-            warning = f"{where}: {self._name}: {found.message}; this ProxySQL may be newer than"
-            " the catalogue"
+            warning = (
+                f"{where}: {self._name}: {found.message}; this ProxySQL may be newer than"
+                " the catalogue"
+            )
             self._context.warnings.append(warning)
             return text
         # The text is not repeated: it may come from an environment variable by mistake.

@@ -69,7 +69,8 @@ def _without_mixed_versions(fleet: Fleet) -> Fleet:
             listed = ", ".join(f"{one.name} has {one.plan.version}" for one in unit)
             refusal = Refusal(
                 MIXED_VERSIONS,
-                f"members of one ProxySQL Cluster whose versions differ do not sync: {listed};"
+                "members of a ProxySQL Cluster with different versions do not synchronise:"
+                f" {listed};"
                 " upgrade all of them first, or apply to each with --instance",
             )
             refusals |= {one.name: refusal for one in unit}

@@ -141,7 +141,7 @@ class _Rollout:
                 wait(futures)
             except KeyboardInterrupt:
                 self._was_interrupted = True
-                self._request.say("interrupted: those that have begun are finished")
+                self._request.say("interrupted: finishing the instances that have begun")
                 for future in futures:
                     future.cancel()
                 with uninterrupted():
@@ -219,7 +219,7 @@ class _Rollout:
         found = [self._found[one] for one in unit if one in self._found]
         if not any(one.result or isinstance(one.error, ApplyError) for one in found):
             return
-        note = "it may have taken over what a member of its cluster was loaded with; run plan"
+        note = "it may have synchronised with a changed member of its cluster; run plan"
         for target in unit:
             if target in self._found and self._found[target].state is State.NOT_TOUCHED:
                 self._found[target] = replace(self._found[target], notes=[note])
@@ -243,7 +243,9 @@ class _Rollout:
         for target in targets:
             for one in failed:
                 if one.name == target.name:
-                    error = ApplyError(f"applied, and then not read: {one.error.message}")
+                    error = ApplyError(
+                        f"applied, but could not be read afterwards: {one.error.message}"
+                    )
                     self._found[target] = replace(self._found[target], error=error)
 
 
@@ -262,5 +264,5 @@ def _error_of(target: Target, error: Exception) -> ProxyctlError:
     expected = target.expected_error(error)
     if isinstance(error, ProxyctlError):
         return expected
-    unknown = "what it has changed there is not known; plan says what differs from the files"
+    unknown = "it is not known what changed there; plan shows what differs from the files"
     return ApplyError(expected.message, then=[unknown], hint=expected.hint)

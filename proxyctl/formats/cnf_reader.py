@@ -128,20 +128,20 @@ class _Reader:
         elif section is not None and setting.type in (Type.LIST, Type.GROUP):
             self._section(section, setting)
         elif section is not None:
-            self._note(setting.place, f"{name}: {setting.type}, where a list ( ) is needed")
+            self._note(setting.place, f"{name}: expected a list ( ), got {setting.type}")
         elif name in TABLES:
             text = "many versions of ProxySQL do not read this table from a .cnf: left out"
             self._note(setting.place, f"{name}: {text}")
         else:
             hint = self._like(name, [*SECTIONS, *VARIABLE_SECTIONS, *STARTUP_KEYS])
-            self._note(setting.place, f"{name}: ProxySQL does not know this key{hint}")
+            self._note(setting.place, f"{name}: ProxySQL has no such key{hint}")
 
     # Variables ----------------------------------------------------------------------------------
 
     def _variables(self, section: str, setting: Setting) -> None:
         prefix = VARIABLE_SECTIONS[section]
         if setting.members is None:
-            message = f"{setting.type}, where ProxySQL needs a group {{ }}: it does not start"
+            message = f"expected a group {{ }}, got {setting.type}: ProxySQL does not start with it"
             raise ConfigError([Mistake(*setting.place, section, message)])
         for key, item in setting.members.items():
             binds = self._version >= CNF_BINDS_VALUES
@@ -159,7 +159,7 @@ class _Reader:
             return None
         text = _inserted(setting)
         if text == NO_VALUE:
-            self._note(setting.place, f"{name}: (null) stands for no value")
+            self._note(setting.place, f"{name}: (null) means that it has no value")
             return None
         if '"' in text and self._version < CNF_BINDS_VALUES:
             self._note(setting.place, f"{name}: ProxySQL cannot read a double quote in a variable")
@@ -171,29 +171,29 @@ class _Reader:
             return None
         if value is None:
             default = "its default" if known.default is None else known.default or "''"
-            self._note(setting.place, f"{name}: ProxySQL refuses {shown}: it stays at {default}")
+            self._note(setting.place, f"{name}: ProxySQL refuses {shown} and keeps {default}")
             return None
         is_changed = value.lower() != text.strip().lower() and known.kind is not VariableKind.BOOL
         if is_odd or is_changed:
-            self._note(setting.place, f"{name}: ProxySQL takes {shown} for {value or repr(value)}")
+            self._note(setting.place, f"{name}: ProxySQL reads {shown} as {value or repr(value)}")
         return canonical(name, value)
 
     def _why_unread(self, name: str) -> str:
         prefix, _, rest = name.partition("-")
         known = VARIABLES.get(name)
         if name in READ_ONLY:
-            return f"{name}: it belongs to the program and cannot be set"
+            return f"{name}: read-only: it cannot be set"
         if known is not None and known.until is not None:
-            return f"{name}: gone, ProxySQL {known.until} was the last to have it"
+            return f"{name}: removed: ProxySQL {known.until} was the last to have it"
         if known is not None:
             return f"{name}: ProxySQL {self._version} does not have it yet"
         if rest.startswith(tuple(VARIABLE_SECTIONS.values())):
-            return f"{rest}: the group adds the prefix once more: ProxySQL ignores the line"
+            return f"{rest}: the group adds the prefix again, so ProxySQL ignores the line"
         elsewhere = [other for other in VARIABLES if other.partition("-")[2] == rest]
         if elsewhere:
-            return f"{name}: ProxySQL does not know this variable; {elsewhere[0]} is one"
+            return f"{name}: ProxySQL has no such variable; did you mean {elsewhere[0]}?"
         names = [other.partition("-")[2] for other in VARIABLES if other.startswith(prefix)]
-        return f"{name}: ProxySQL does not know this variable{self._like(rest, names)}"
+        return f"{name}: ProxySQL has no such variable{self._like(rest, names)}"
 
     # Tables -------------------------------------------------------------------------------------
 
@@ -213,7 +213,7 @@ class _Reader:
                 other = holders.get(claim)
                 if other in rows:
                     first = self.found.places[layout.name, other]
-                    text = f"{_words(section, cells)}: takes the place of the entry at {first}"
+                    text = f"{_words(section, cells)}: replaces the entry at {first}"
                     self._note(entry.place, f"{section.name}: {text}")
                     del rows[other]
                 holders[claim] = key
@@ -231,7 +231,7 @@ class _Reader:
         """Return the cells of an entry by column, or None where ProxySQL skips it."""
         start = f"{section.name}: "
         if entry.members is None:
-            self._note(entry.place, f"{start}{entry.type}, where an entry {{ }} is needed: skipped")
+            self._note(entry.place, f"{start}expected an entry {{ }}, got {entry.type}: skipped")
             return None
         cells: dict[str, Value] = {}
         missing, known = [], set(section.unread)
@@ -247,7 +247,7 @@ class _Reader:
         for key, setting in entry.members.items():
             if key not in known:
                 hint = self._like(key, known)
-                self._note(setting.place, f"{start}{key}: ProxySQL does not know this key{hint}")
+                self._note(setting.place, f"{start}{key}: ProxySQL has no such key{hint}")
             elif key in section.unread and setting.value != cells[key]:
                 text = f"{key}: ProxySQL does not read it from a .cnf: it is {cells[key]}"
                 self._note(setting.place, start + text)
@@ -269,7 +269,7 @@ class _Reader:
             if setting is not None and setting.type is wanted:
                 return setting
             if setting is not None:
-                text = f"{key}: {setting.type} is ignored, where {wanted} is needed"
+                text = f"{key}: expected {wanted}, got {setting.type}: ignored"
                 self._note(setting.place, f"{section.name}: {text}")
         return None
 
@@ -278,7 +278,7 @@ class _Reader:
         words, other = WORDS.get(column.name, (None, ""))
         if words is None or str(value).lower() in words:
             return value
-        text = f"{column.name}: ProxySQL takes {value!r} for {other}"
+        text = f"{column.name}: ProxySQL reads {value!r} as {other}"
         self._note(setting.place, f"{section.name}: {text}")
         return other
 

@@ -51,7 +51,7 @@ def write_cnf(
             body += writer.section(section, *tables[section.table])
     for name, (_, rows) in tables.items():
         if name not in SECTION_OF_TABLE and rows:
-            writer.note(f"{name}: {counted(len(rows), 'row')}: a .cnf has no place for this table")
+            writer.note(f"{name}: {counted(len(rows), 'row')}: a .cnf cannot hold this table")
     notes = [f"not in this file: {note}" for note in writer.notes]
     comments = [f"# {_one_line(line)}".rstrip() for line in (*header, *notes)]
     return CnfText("\n".join([*comments, *body]) + "\n", tuple(writer.notes))
@@ -79,7 +79,7 @@ class _Writer:
                 yield from ("", f"{section}=", "{", *lines, "}")
         for name in variables:
             if not name.startswith(tuple(VARIABLE_SECTIONS.values())):
-                self.note(f"{name}: a .cnf has no place for this variable")
+                self.note(f"{name}: a .cnf cannot hold this variable")
 
     def _is_carried(self, name: str, value: str) -> bool:
         if name == "admin-version" or value == "(null)":
@@ -132,7 +132,7 @@ class _Writer:
         for column, value in zip(layout.columns, row, strict=True):
             if column.name in section.unread:
                 if value != section.default_of(column):
-                    self.note(f"{place}: {column.name} {value}: a .cnf cannot say that")
+                    self.note(f"{place}: {column.name} {value}: a .cnf cannot hold it")
                     return None
                 continue
             reason = _why_not(section, column, value)

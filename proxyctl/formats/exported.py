@@ -128,14 +128,14 @@ def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_al
     for name, reason, rows in _left_out(exported, tables):
         layout = tables[name][0]
         remarks.setdefault(name, []).extend([f"left out: {reason}", *row_lines(layout, rows)])
-        text = f"left out, a comment in the file shows it: {reason}"
+        text = f"left out (see the comment in the file): {reason}"
         if not exported.places and name in sections:
             text += "; a plan of this file deletes it"
         _warn(exported, name, [_key(layout, row) for row in rows], text)
     for name, reason in exported.refused.items():
         place = exported.places.get(("variables", (name,)))
         start = f"{place}: {name}" if place else name
-        exported.warnings.append(f"{start}: left out, a comment in the file shows it: {reason}")
+        exported.warnings.append(f"{start}: left out (see the comment in the file): {reason}")
     return write_document(
         sections,
         dict(sorted(_variables(exported).items())),
@@ -270,7 +270,7 @@ def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) ->
                 if cell is None or cell is KEEP:
                     continue
                 if column.kind is Kind.JSON and _SURROGATE.search(str(cell)):
-                    reason = f"{column.name}: JSON in a file is UTF-8, and this is not"
+                    reason = f"{column.name}: JSON in a file must be UTF-8, and this is not"
                     exported.leave_out(layout.name, {_key(layout, row): reason})
                     continue
                 cells[position], warning = _cell_as_read(layout, column, cell)

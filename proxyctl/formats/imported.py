@@ -105,7 +105,7 @@ def _write_counts_for_checksums(found: CnfContent) -> None:
             del found.variables[name]
             found.variables[count] = "0"
             place = found.places["variables", (count,)] = found.places["variables", (name,)]
-            text = f"with it off ProxySQL takes {count} for 0, which is written instead"
+            text = f"when it is false, ProxySQL uses 0 for {count}; 0 is written instead"
             found.notes.append(f"{place}: {name}: {text}")
 
 

@@ -112,7 +112,7 @@ _TOKEN_OF_1_8 = _token_pattern(
     r"|(?P<integer>[-+]?0*[0-9]{1,19}L{0,2})"
 )
 
-_LONE_INCLUDE = "@include stands alone on its line, with the file in double quotes"
+_LONE_INCLUDE = "@include must be alone on its line, with the file in double quotes"
 
 
 class _Tokenizer:
@@ -160,7 +160,7 @@ class _Tokenizer:
 
     def _tokens_of_file(self, name: str, place: Place) -> Iterator[_Token]:
         if self._include is None:
-            _fail(place, "@include cannot be followed here", "put the other file's text here")
+            _fail(place, "@include is not supported here", "put the text of that file here")
         if self._included == MAX_INCLUDES:
             _fail(place, f"more than {MAX_INCLUDES} files are included, counting each time")
         self._included += 1
@@ -178,12 +178,12 @@ def _fail_at(text: str, position: int, place: Place) -> NoReturn:
     """
     character = text[position]
     if character == '"':
-        _fail(place, "a text that does not end")
+        _fail(place, "text without a closing quote")
     if text.startswith("@include", position):
         _fail(place, _LONE_INCLUDE)
     if not character.isprintable():
         _fail(place, f"a character that libconfig does not know: U+{ord(character):04X}")
-    what = "a character that stands for nothing outside of double quotes"
+    what = "an unexpected character outside of double quotes"
     _fail(place, what, "write text in double quotes")
 
 
@@ -326,7 +326,7 @@ class _Parser:
         """
         token = self._token
         if token.kind == "end":
-            _fail(token.place, "the file ends too early", "is a bracket or a value missing?")
+            _fail(token.place, "unexpected end of the file", "is a bracket or a value missing?")
         missing = "is a comma, an equals sign or a bracket missing in front of it?"
         quoted = "write text in double quotes; or " if token.kind == "name" else ""
         _fail(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 3.0
 
 
-_NO_MONITOR_USER = "there is no monitor user to log in as: mysql-monitor_username is empty"
+_NO_MONITOR_USER = "no account to log in with: mysql-monitor_username is empty"
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,9 @@ def _open(host: str, port: int, account: Account) -> Connection[Any]:
         )
     except RuntimeError as error:
         # PyMySQL, where it would have to encrypt the password by itself.
-        reason = "it asks for the whole password without TLS; it was not sent"
+        reason = (
+            "the server asks for the clear-text password without TLS; the password was not sent"
+        )
         raise BackendError(reason) from error
     except (pymysql.err.MySQLError, OSError, ValueError) as error:  # ValueError: no host name
         raise BackendError(_reason(error)) from error

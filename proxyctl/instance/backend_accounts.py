@@ -73,8 +73,8 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
         raise InstanceError(
             f"{name}: {error.message.removeprefix(f'{name}: ')}",
             then=error.then,
-            hint=f"{account.user!r} has to read the schema mysql there; --backend-user names"
-            " another account",
+            hint=f"{account.user!r} must be allowed to read the schema mysql; or choose another"
+            " account with --backend-user",
         ) from error
 
 
@@ -156,7 +156,7 @@ def chosen_accounts(
     for user, found in by_user.items():
         if len({account.password for account in found}) > 1:
             names = ", ".join(account.host for account in found)
-            left_out.append(f"{user} is left out: it has another password at each of {names}")
+            left_out.append(f"{user} is left out: its password differs at each of {names}")
         else:
             chosen.append(found[0])
     return sorted(chosen, key=lambda account: account.user), left_out
@@ -167,7 +167,7 @@ def _why_not(account: BackendAccount, version: Version) -> str | None:
     if account.user in _SYSTEM or account.is_role:
         return ""
     if not account.user:
-        return "it has no name"
+        return "the account has no name"
     if account.privileges:
         return f"it is an administrator ({', '.join(account.privileges)})"
     if account.is_locked:
@@ -177,7 +177,7 @@ def _why_not(account: BackendAccount, version: Version) -> str | None:
     if account.plugin == "caching_sha2_password" and version < _SHA2_SINCE:
         return "ProxySQL knows caching_sha2_password from 2.6.0 on"
     if account.password and not is_hash(account.password):
-        return "its stored password is no hash that ProxySQL takes"
+        return "ProxySQL does not support the hash of its password"
     return None
 
 

@@ -101,9 +101,11 @@ class AdminClient:
         except StatementError as error:
             # The port for applications asks a server, which may be down.
             answer = error.message
-            raise InstanceError(f"{answer}; no admin interface says that", hint=PORTS) from error
+            raise InstanceError(
+                f"{answer}, which no admin interface answers", hint=PORTS
+            ) from error
         self.version_text = str(rows[0][0]) if rows else ""
-        self.tell(f"it says that it is version {self.version_text}")
+        self.tell(f"it reports version {self.version_text}")
         # A MySQL server, also one behind ProxySQL's port for applications, has versions as well.
         schema = self.query("SELECT DATABASE()")
         if not _is_version(self.version_text) or schema not in ([("admin",)], [("stats",)]):
@@ -285,7 +287,7 @@ class AdminClient:
         except NOT_UNDERSTOOD as error:
             self.close()  # the start of the next answer is unknown
             raise ConnectionLostError(
-                f"{self.address}: its answer is not of the MySQL protocol",
+                f"{self.address}: the answer is not in the MySQL protocol",
                 then=[_inside(statement.masked)],
                 hint=PORTS,
             ) from error
@@ -300,7 +302,7 @@ class AdminClient:
                 f"{self.address}: the admin interface is read-only (admin-read_only)",
                 code=code,
                 statement=masked,
-                hint="PROXYSQL READWRITE allows changes again",
+                hint="to allow changes, send PROXYSQL READWRITE",
             )
         if is_answer:
             return StatementError(

@@ -143,7 +143,7 @@ def _connection_class(login: Login, *, needs_tls: bool) -> type[Any]:
             super()._get_server_information()  # type: ignore[misc]
             if needs_tls and not self.server_capabilities & CLIENT.SSL:
                 # Not every PyMySQL refuses: some log in without TLS then.
-                raise err.OperationalError(CR.CR_SSL_CONNECTION_ERROR, "it offers no TLS (SSL)")
+                raise err.OperationalError(CR.CR_SSL_CONNECTION_ERROR, "the instance offers no TLS")
             if not self.server_version.split(".", 1)[0].isdigit():
                 self.server_version = f"8.0.0 ({self.server_version})"
 
@@ -298,7 +298,10 @@ def why_not_answered(method: bytes) -> str | None:
     """Return why we do not log in by the method that the other end asks for, or None."""
     if method not in _WITHOUT_PROTECTION:
         return None
-    return f"it asks for the password by {method.decode()}, as no ProxySQL does; it was not sent"
+    return (
+        f"the server asks for the password by {method.decode()}, which ProxySQL never does;"
+        " the password was not sent"
+    )
 
 
 def why_no_key(login: Login) -> str | None:
@@ -309,8 +312,8 @@ def why_no_key(login: Login) -> str | None:
     if is_local(login):
         return None
     return (
-        "it asks for the whole password without TLS, with a key that nobody vouches for;"
-        " it was not sent"
+        "the instance asks for the password without TLS, under a key that cannot be verified;"
+        " the password was not sent"
     )
 
 

@@ -253,12 +253,12 @@ class Lock:
     def _lost(self, holder: Holder | None) -> RefusedError:
         """Return the error for a lock that was lost. Changes: the lock is not held."""
         self._is_held, self._is_lost = False, True
-        what = "the lock was removed by unlock, or by another apply that has ended"
+        what = "the lock was removed, by unlock or by another apply that has finished"
         if holder is not None and holder.stage != _ABANDONED:
             what = f"the lock was taken by somebody else: {holder.text()}"
         return RefusedError(
             f"{self.client.address}: {what}",
-            hint="run plan again: it shows the present state",
+            hint="run plan again to see the current state",
         )
 
     def take_again(self) -> bool:
@@ -369,7 +369,7 @@ def _give_up(client: AdminClient, where: str, leftovers: Mapping[str, bool]) -> 
 RECONNECT_S = 15
 
 
-RESTARTED = "ProxySQL was restarted meanwhile: MEMORY and RUNTIME of every module came from DISK"
+RESTARTED = "ProxySQL was restarted meanwhile, so MEMORY and RUNTIME come from DISK now"
 
 
 @dataclass

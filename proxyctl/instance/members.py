@@ -103,7 +103,7 @@ class Member:
     def silence(self, longest_s: float) -> str:
         """Return that the member does not answer; empty if it did within `longest_s` seconds."""
         if not any(seen.is_known for seen in self.checksums.values()):
-            return "it never answered this member"
+            return "it has never answered this member"
         if self.silent_s is not None and self.silent_s > longest_s:
             return f"it has not answered for {self.silent_s:.0f} s"
         return ""
@@ -173,24 +173,24 @@ def _why(name: str, own: Checksum, member: Member, silence_s: float) -> tuple[st
     silence = member.silence(silence_s)
     if seen is None or not seen.is_known:
         return (
-            "it never answered this member",
-            "look at its address in proxysql_servers, at its admin-cluster_username and at its"
+            "it has never answered this member",
+            "check its address in proxysql_servers, its admin-cluster_username and its"
             " version: members of different versions do not sync",
         )
     if silence:
-        return silence, "it follows when it answers again"
-    load = f"LOAD {MODULES[name]} once more at the member that is right"
+        return silence, "it synchronises once it answers again"
+    load = f"LOAD {MODULES[name]} again at the member whose content is right"
     if seen.version > 1 and seen.epoch == own.epoch:
-        return "it was loaded in the same second with other content", load
+        return "it loaded other content in the same second", load
     if is_source(seen, own):
         return (
-            "it was loaded later with other content",
+            "it loaded other content later",
             "this member takes it over within seconds, or its log says why not; run plan again",
         )
     if own.version <= 1:
-        return "neither member was loaded since it started", load
+        return "neither member had a LOAD since it started", load
     return (
-        "it answers, and has not taken it over",
+        "it answers, but has not taken over the change",
         f"look at {switch(name)} there, at its proxysql_servers and at its log",
     )
 

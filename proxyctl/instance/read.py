@@ -221,7 +221,7 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], list[l
             return _by_table(answer, len(requests))
         names = ", ".join(table_name(layout, layer) for layout, layer in requests)
         raise InstanceError(
-            f"{client.address}: {names}: ProxySQL answered with a part of the rows only",
+            f"{client.address}: {names}: ProxySQL answered with only a part of the rows",
             hint=f"a cell may be a BLOB: {NO_BLOBS}; or {LOCKED}",
         )
 
@@ -353,7 +353,7 @@ def query_whole(client: AdminClient, sql: str, *, width: int) -> list[tuple[str 
     marked = f"SELECT * FROM ({sql}) UNION ALL SELECT {', '.join(map(literal, end))}"
     *rows, last = answered(lambda: client.query(marked)) or [()]
     if last != end:
-        message = f"{client.address}: ProxySQL answered with a part of the rows only: {sql}"
+        message = f"{client.address}: ProxySQL answered with only a part of the rows: {sql}"
         raise InstanceError(message, hint=LOCKED)
     return rows
 
@@ -408,7 +408,7 @@ def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
     if found:
         name, key = found[0]
         raise InstanceError(
-            f"{client.address}: {name} {key} has a number that ProxySQL takes for a negative one."
+            f"{client.address}: {name} {key} has a number that ProxySQL reads as negative."
             " If it is at RUNTIME, ProxySQL ends as soon as that is read",
             hint=_FIXES.get(module, _FIX).format(module=module),
         )

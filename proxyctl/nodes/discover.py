@@ -112,7 +112,7 @@ def seed_node(seed: str) -> Node:
     nodes = members_in(seed)
     is_one = len(nodes) == 1 and not {",", "/"} & set(seed)
     if not (is_one and _may_be_host(str(nodes[0][0])) and 0 < int(nodes[0][1] or 0) < 65536):
-        raise UsageError("--seed: one node is meant, HOST or HOST:PORT")
+        raise UsageError("--seed: expected one node, HOST or HOST:PORT")
     return nodes[0]
 
 
@@ -139,14 +139,14 @@ def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Node
     if answer.unreachable is not None:
         raise InstanceError(
             f"{seed}: {answer.unreachable}",
-            hint="it is asked with the account of ProxySQL's monitor, from this machine",
+            hint="this machine asks it with the account of ProxySQL's monitor",
         )
     component = answer.status.get("wsrep_cluster_status", PRIMARY)
     if component != PRIMARY:
         # It names only those on its side, be it nobody else, while the others go on without it.
         raise InstanceError(
-            f"{seed}: it is not in the primary component ({component}), and does not know who is",
-            hint="ask another node",
+            f"{seed}: the node is not in the primary component ({component})",
+            hint="choose another node as --seed",
         )
     nodes, silent = named_by([], answer)
     if not nodes and not silent:

@@ -99,7 +99,7 @@ def drain(client: AdminClient, request: DrainRequest) -> Done:
         with servers.explain_disconnect(node):
             servers.load(image)
             if node not in servers.read().drained:
-                raise ApplyError(f"{name} does not show as drained after the LOAD")
+                raise ApplyError(f"{name} is not drained after the LOAD")
         return Done(node, is_changed=True)
 
 
@@ -117,7 +117,7 @@ def restore(client: AdminClient, request: DrainRequest) -> Done:
         with servers.explain_disconnect(node):
             servers.load(restored_image(standing, node))
             if node in servers.read().drained:
-                raise ApplyError(f"{node_text(node)} still shows as drained after the LOAD")
+                raise ApplyError(f"{node_text(node)} is still drained after the LOAD")
         return Done(node, is_changed=True)
 
 
@@ -127,13 +127,13 @@ def _check_configured(standing: Standing, node: Node) -> None:
     if node not in {columns.node(row) for row in standing.configured.values()}:
         raise RefusedError(
             f"{name} is not in mysql_servers: the monitor discovered it",
-            hint="put it into the files and apply them, then drain it",
+            hint="add it to the files and apply them, then drain it",
         )
     if configured_out(standing, node):
         raise RefusedError(
             f"{name} is out of service in MEMORY and on DISK (OFFLINE_SOFT, or weight 0 and"
             " max_connections 0)",
-            hint="change it where it was configured so: in the files, or with nodes restore at the"
+            hint="change it where that was configured: in the files, or with nodes restore at the"
             " member of the ProxySQL Cluster where it was drained",
         )
 
@@ -181,15 +181,15 @@ class _Servers:
         ]
         if refusals:
             raise RefusedError(
-                f"{self.client.address}: {_SERVERS.name} is not in step: MEMORY, RUNTIME and DISK"
-                " have to hold the same",
+                f"{self.client.address}: {_SERVERS.name} differs between MEMORY, RUNTIME and DISK;"
+                " a drain needs all three alike",
                 reasons=[line for one in refusals for line in (one.message, *one.details)],
             )
         if families and not facts.monitor_enabled:
             raise RefusedError(
                 f"{self.client.address}: the monitor is off (mysql-monitor_enabled) and would not"
                 " move the nodes of a family",
-                hint="switch it on, then try again",
+                hint="set it to true, then try again",
             )
         self.lock.finished([_SERVERS.name])
         found = diffs[_TABLE]
@@ -250,7 +250,7 @@ class _Servers:
         if self._memory(layout) != self.before:
             raise ApplyError(
                 f"{_TABLE} in MEMORY is not as it was before",
-                hint=f"look at main.{_TABLE} and at disk.{_TABLE}; {_FROM_DISK} makes them equal",
+                hint=f"compare main.{_TABLE} with disk.{_TABLE}; {_FROM_DISK} makes them equal",
             )
 
     def _memory(self, layout: Layout) -> Rows:
@@ -283,7 +283,7 @@ class _Servers:
                 self.give_memory_back()
             is_drained = node in self.read().drained
         except ProxyctlError as second:
-            return f"whether {name} is drained is not known: {second.message}"
+            return f"it is not known whether {name} is drained: {second.message}"
         return f"{name} is {'drained' if is_drained else 'not drained'}"
 
 
@@ -295,7 +295,7 @@ def wait_until_unused(
     Raises: ApplyError if connections are still in use after `timeout_s` or cannot be read;
     InterruptedApplyError.
     """
-    name, hint = node_text(node), f"proxyctl nodes restore {node_text(node)} lets it serve again"
+    name, hint = node_text(node), f"proxyctl nodes restore {node_text(node)} returns it to service"
     end, last = time.monotonic() + timeout_s, 0
     try:
         with interruptible():
@@ -315,7 +315,7 @@ def wait_until_unused(
             f"interrupted: {name} is drained, and may still be in use", hint=hint
         ) from error
     except InstanceError as error:
-        then = [*error.then, f"{name} was drained; whether it is in use is not known"]
+        then = [*error.then, f"{name} was drained; it is not known whether it is still in use"]
         raise ApplyError(error.message, then=then, hint=hint) from error
 
 

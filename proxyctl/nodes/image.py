@@ -235,7 +235,7 @@ def _writer_stays_alone(
     }
     if len(others - {node}) < 2:
         yield (
-            f"hostgroup {family.reader} would have no usable server: the last other node becomes"
+            f"hostgroup {family.reader} would have no usable server: its last other node becomes"
             " the writer"
         )
 

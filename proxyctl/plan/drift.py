@@ -30,13 +30,13 @@ PATTERNS = {
     ),
     frozenset({_DISK}): Pattern("disk", "DISK alone differs: a restart brings it to RUNTIME"),
     frozenset({_MEMORY, _RUNTIME}): Pattern(
-        "not_saved", "MEMORY and RUNTIME were changed and not saved: a restart takes it back"
+        "not_saved", "MEMORY and RUNTIME were changed and not saved: a restart reverts them"
     ),
     frozenset({_MEMORY, _DISK}): Pattern(
-        "not_loaded", "MEMORY and DISK differ, RUNTIME does not: a LOAD or a restart publishes it"
+        "not_loaded", "MEMORY and DISK differ, RUNTIME does not: a LOAD or a restart publishes them"
     ),
     frozenset({_RUNTIME, _DISK}): Pattern(
-        "memory_agrees", "MEMORY alone holds what the files say: it was neither loaded nor saved"
+        "memory_agrees", "only MEMORY matches the files: it was neither loaded nor saved"
     ),
     frozenset(Layer): Pattern("everywhere", "all layers differ"),
 }

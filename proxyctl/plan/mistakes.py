@@ -81,5 +81,5 @@ def _new_users_without_password(found: TableDiff) -> Iterator[Mistake]:
                 found.desired.where.get(change.key) if found.desired else None,
                 "password",
                 f"user {change.key[0]!r} is new and has no password",
-                "add `password: {env: NAME}`; without it only existing users are left alone",
+                "add `password: {env: NAME}`; only existing users may leave it out",
             )

@@ -176,13 +176,13 @@ def left_by_dead_apply(
     for module in modules:
         if leftovers.get(module.name):
             yield (
-                f"{module.name}: a command died while it wrote MEMORY; the next apply begins with"
-                f" LOAD {module.name} FROM DISK, and the plan is made as if that was done"
+                f"{module.name}: a command was killed while it wrote MEMORY; the next apply begins"
+                f" with LOAD {module.name} FROM DISK, and this plan assumes that"
             )
         elif module.name in leftovers:
             yield (
-                f"{module.name}: a command died while it wrote MEMORY, which had edits before that"
-                " DISK lacks: see what is pending"
+                f"{module.name}: a command was killed while it wrote MEMORY, which held edits"
+                " that are not on DISK: see the pending edits"
             )
 
 
@@ -224,7 +224,8 @@ def unshunned(module: ModulePlan, servers: TableDiff, families: Iterable[Family]
         if not (str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE"):
             continue
         if key[0] in writers:
-            yield f"{row[1]}:{row[2]} becomes the writer in hostgroup {row[0]}: another one leaves"
+            name = f"{row[1]}:{row[2]}"
+            yield f"{name} becomes the writer in hostgroup {row[0]}: the current one leaves"
         else:
             yield (
                 f"{kind}{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
@@ -256,7 +257,7 @@ def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Ite
     staying = [module.name for module in changed if membership.name_of(module.name) is None]
     if staying:
         verb = "does" if len(staying) == 1 else "do"
-        yield f"{', '.join(staying)}: {verb} not travel to the other members; apply at each"
+        yield f"{', '.join(staying)}: {verb} not synchronise with the other members; apply at each"
     for module in changed:
         own = {str(change.key[0]): None for change in module.changes if change.is_members_own}
         if own:

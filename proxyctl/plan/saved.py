@@ -49,7 +49,7 @@ class SavedPlan:
             hint = near_file(str(path)) or _HINT
             raise ProxyctlError(f"{path}: {error.strerror}", hint=hint) from error
         except (ValueError, RecursionError) as error:
-            raise ProxyctlError(f"{path}: not a saved plan (no JSON)", hint=_HINT) from error
+            raise ProxyctlError(f"{path}: not a saved plan (not JSON)", hint=_HINT) from error
         if not isinstance(document, dict) or document.get("kind") != "proxyctl plan":
             raise ProxyctlError(f"{path}: not a saved plan", hint=_HINT)
         if document.get("format") != FORMAT:
@@ -99,7 +99,7 @@ def _seal(plan: Plan, salt: str) -> str:
 _BEGINS = b'{\n  "kind": "proxyctl plan"'
 
 
-_HINT = "make one with: proxyctl plan --out FILE; files with a configuration are named with -f"
+_HINT = "make one with: proxyctl plan --out FILE; name configuration files with -f"
 
 
 def check_target(path: Path) -> None:
@@ -116,7 +116,7 @@ def check_target(path: Path) -> None:
         return  # Whoever writes it says what is wrong.
     if begins not in (_BEGINS, b""):
         raise RefusedError(
-            f"{path}: the file is there, and is no saved plan", hint="choose another name for it"
+            f"{path}: already exists and is not a saved plan", hint="choose another file"
         )
 
 

@@ -29,11 +29,13 @@ def apply_text(plan: Plan, result: ApplyResult | None) -> str:
         " every layer was read back."
     ]
     if any(module.save for module in plan.modules) and not result.saves:
-        lines.append("DISK was left alone: a restart of ProxySQL takes the change back.")
+        lines.append("DISK was not changed: a restart of ProxySQL reverts the change.")
     lines += [f"note: {printable(note)}" for note in result.notes]
     lines += [f"restart required: {name}" for name in plan.restart_required]
     if result.peers and not result.not_following:
-        lines.append(f"All {len(result.peers)} members of the ProxySQL Cluster hold it.")
+        lines.append(
+            f"All {len(result.peers)} members of the ProxySQL Cluster have taken over the change."
+        )
     for peer in result.not_following:
         head, *reasons = _peer_lines(peer)
         lines += [head, *(f"  {reason}" for reason in reasons)]
@@ -44,7 +46,7 @@ def apply_text(plan: Plan, result: ApplyResult | None) -> str:
 
 def _peer_lines(peer: PeerResult) -> Iterator[str]:
     """Yield why a member of the cluster does not follow."""
-    yield f"member {printable(peer.name)} does not follow:"
+    yield f"member {printable(peer.name)} has not taken over the change:"
     yield from map(printable, peer.reasons)
 
 

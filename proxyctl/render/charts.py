@@ -217,7 +217,7 @@ def _treemap(report: Report, palette: _Palette) -> Chart:
     legend = (*palette.legend(), ("rest", "other digests")) if rest > 0 else palette.legend()
     return Chart(
         "Query time by digest",
-        "The area is the share of the query time, the colour the hostgroup with most of it.",
+        "The area shows the share of the query time, the colour the hostgroup with most of it.",
         svg_of(chart, "Share of the query time by digest", label=_label_tiles),
         legend,
     )
@@ -293,8 +293,7 @@ def _scatter(digests: Sequence[ReportDigest], palette: _Palette) -> Chart:
         chart.add("", groups[number])
     return Chart(
         "Average against calls",
-        "A circle is a listed digest, its area the query time. At the top: slow;"
-        " on the right: many.",
+        "Each circle is a listed digest, its area the query time. Top: slow; right: called often.",
         svg_of(chart, "Average time against calls", [f"dots c{number}" for number in used]),
         palette.legend(),
     )

@@ -32,7 +32,7 @@ WIDEST_TEXT = 300
 _INDENT = 4
 _MOST_FATES = 3
 LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
-EMPTY = "No digests: nothing was counted since ProxySQL started, or since somebody reset them."
+EMPTY = "No digests: ProxySQL has counted no queries since it started or was reset."
 NOTHING_LEFT = "No digest passes the filters."
 
 Ranked = tuple[int, TopRow]

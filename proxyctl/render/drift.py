@@ -76,7 +76,8 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
     for note in plan.left_alone:
         yield f"left alone   {printable(note)}"
     if plan.refusals:
-        yield f"an apply would refuse: {counted(len(plan.refusals), 'reason')}, which plan shows"
+        reasons = counted(len(plan.refusals), "reason")
+        yield f"an apply would be refused for {reasons}: see proxyctl plan"
 
 
 def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
@@ -107,7 +108,7 @@ def _layer_lines(change: Change, names: Mapping[int, str]) -> Iterator[str]:
     for one in (change, *elsewhere):
         layers = set(one.layers) - (others if one is change else set())
         where = " and ".join(layer.name for layer in Layer if layer in layers)
-        texts = ["it is not there"] if one.action == ADD else _particulars(one, names)
+        texts = ["missing"] if one.action == ADD else _particulars(one, names)
         yield from (f"{where}: {text}" for text in texts)
 
 
@@ -125,7 +126,7 @@ def _particulars(change: Change, names: Mapping[int, str]) -> Iterator[str]:
     for field in fields:
         column = "" if is_variable(change) else f"{field.column} "
         if field.is_secret:
-            yield f"{column}is not what the files say (sensitive)"
+            yield f"{column}differs from the files (sensitive)"
         else:
             current = value_text(change, field, field.current, names)
             wanted = value_text(change, field, field.desired, names)

@@ -196,7 +196,7 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
     yield from _cautions(route)
     yield from _unverified(answer)
     for what in explainer.not_asked:
-        yield f"caution      not asked here: {what}"
+        yield f"caution      not evaluated here: {what}"
 
 
 def _answers(route: Route, names: Mapping[int, str]) -> Iterator[str]:
@@ -234,7 +234,7 @@ def _why(answer: Answer) -> str:
         of = f"{shown(username)}@{shown(schemaname)}"
         return f", fast routing {of}{f' flagIN {flag}' if flag else ''}"
     if route.source is Source.DEFAULT_HOSTGROUP and found.fast_routing is FastRoutingUse.NOT_ASKED:
-        return ", default_hostgroup of the user: with fast_forward no rule is asked"
+        return ", default_hostgroup of the user: with fast_forward rules are skipped"
     if route.source is Source.DEFAULT_HOSTGROUP:
         return ", default_hostgroup of the user: no rule sets one"
     if route.source is Source.HINT:
@@ -251,7 +251,7 @@ def servers_text(destination: Destination) -> str:
     if not destination.is_known:
         return "not in these files"
     if not destination.backends:
-        return "none: a query waits until mysql-connect_timeout_server_max and fails"
+        return "none: a query waits for mysql-connect_timeout_server_max, then fails"
     weights = {backend.weight for backend in destination.backends}
     parts = []
     for backend in destination.backends:
@@ -265,15 +265,18 @@ def servers_text(destination: Destination) -> str:
 def _cautions(route: Route) -> Iterator[str]:
     if route.digest is not None and not route.digest.certain:
         yield (
-            "caution      the digest is not certain: behind a line comment that follows text at"
-            " once, ProxySQL takes a byte from the query before"
+            "caution      the digest may differ: after a line comment that directly follows text,"
+            " ProxySQL reads a byte of the previous query"
         )
     if route.loop is not None:
         rules = ", ".join(map(str, route.loop.rule_ids))
-        yield f"caution      rules {rules} lead back to each other; {route.loop.turns} turns more"
+        yield f"caution      rules {rules} form a loop; {route.loop.turns} turns more"
     if route.undecided:
         rules = ", ".join(map(str, route.undecided))
-        yield f"caution      undecided: rules {rules} took too many steps, and count as no match"
+        yield (
+            f"caution      undecided: rules {rules} needed too many steps and are treated as not"
+            " matching"
+        )
 
 
 def _unverified(answer: Answer) -> Iterator[str]:

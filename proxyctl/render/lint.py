@@ -30,9 +30,12 @@ def _lines(one: Placed, name: str, style: Style) -> Iterable[str]:
         place, about = str(one.where), f"{_short(finding)}: " if finding.key else ""
     elif name:
         place = f"{printable(name)}: {place}"
-    yield f"{printable(place)}: {finding.code} {severity} {printable(about + finding.text)}"
+    head = f"{printable(place)}: {finding.code} [{one.severity}] "
+    first, *more = style.lines(printable(about + finding.text), first=head, then="    ")
+    yield first.replace(f"[{one.severity}]", severity, 1)
+    yield from more
     if finding.hint:
-        yield f"  fix: {printable(finding.hint)}"
+        yield from style.lines(printable(finding.hint), first="  fix: ", then="    ")
 
 
 def _summary(report: Report) -> str:

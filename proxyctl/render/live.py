@@ -257,7 +257,7 @@ def _server_details(line: PoolLine) -> list[tuple[str, str]]:
         ("hostgroup", _hostgroup(one.hostgroup, line.hostgroup_name)),
         *server,
         ("connections", f"{one.conn_used:,} used, {one.conn_free:,} free"),
-        ("connected", f"{one.conn_ok:,} times, and {one.conn_err:,} times in vain"),
+        ("connected", f"{one.conn_ok:,} times, failed {one.conn_err:,} times"),
         ("queries", f"{queries}{rate_text(line.queries_per_s)}/s"),
         ("sent to it", f"{sent}{bytes_text(line.sent_per_s)}/s"),
         ("received", f"{received}{bytes_text(line.recv_per_s)}/s"),

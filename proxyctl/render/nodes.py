@@ -94,7 +94,7 @@ _COLUMNS: tuple[Column[NodeView], ...] = (
 def _remarks(view: NodeView) -> Iterator[str]:
     """Yield what stands out of a node, the worst first."""
     if not view.configured:
-        yield "in no configuration"
+        yield "not configured"
     if view.is_drained:
         yield "drained"
     answer, check = view.answer, view.check
@@ -148,7 +148,7 @@ def _seen_by_monitor(wsrep: Mapping[str, str]) -> Iterator[str]:
 def drained_text(node: Node, *, was_before: bool) -> str:
     """Return that the node is drained; `was_before`: nothing was changed for it."""
     if was_before:
-        return f"{_name(node)} is drained already\n"
+        return f"{_name(node)} is already drained\n"
     return f"{_name(node)} is drained: it takes no new connections until it is restored\n"
 
 
@@ -159,7 +159,8 @@ def unused_text(node: Node) -> str:
 
 def restored_text(node: Node, *, was_drained: bool) -> str:
     """Return that the node serves again, or did so before."""
-    return f"{_name(node)} {'serves again' if was_drained else 'is not drained: nothing to do'}\n"
+    what = "is back in service" if was_drained else "is not drained: nothing to do"
+    return f"{_name(node)} {what}\n"
 
 
 def membership_text(found: Membership, style: Style = PLAIN) -> str:
@@ -171,12 +172,12 @@ def _membership_lines(found: Membership, style: Style) -> Iterator[str]:
     yield style("bold", f"cluster {printable(found.cluster) or '(without a name)'}")
     yield from aligned(_MEMBER_COLUMNS, found.members.items(), indent=2)[1:]
     if not found.hostgroups:
-        yield "the files have no Galera hostgroups with a node of it"
+        yield "the files have no Galera hostgroups with a node of this cluster"
         return
     for node in found.missing:
-        yield style("add", f"{_name(node)} is a member, and in no file")
+        yield style("add", f"{_name(node)} is a member, but not in the files")
     for node in found.gone:
-        yield style("delete", f"{_name(node)} is in the files, and no member")
+        yield style("delete", f"{_name(node)} is in the files, but not a member")
     if found.agrees:
         hostgroups = ", ".join(map(str, found.hostgroups))
         yield f"the files name the same nodes, in hostgroups {hostgroups}"

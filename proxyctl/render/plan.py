@@ -104,7 +104,7 @@ def plan_text(
 
 def no_changes(plan: Plan) -> str:
     """Return the verdict on a plan that changes nothing."""
-    rest = ", but for what is left alone" if plan.taken_out else ""
+    rest = ", except for what is left alone" if plan.taken_out else ""
     return f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}{rest}."
 
 
@@ -136,7 +136,8 @@ def counts_text(plan: Plan) -> str:
 
 def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
     text = _module_summary(module, saves=plan.saves)
-    yield f"{style('bold', f'{module.name:<18}')}  {text}"
+    first, *more = style.lines(f"{module.name:<18}  {text}", then=" " * 20)
+    yield from (f"{style('bold', first[:18])}{first[18:]}", *more)
     yield from _table_lines(plan, module, style)
 
 
@@ -172,9 +173,11 @@ def _module_summary(module: ModulePlan, *, saves: bool) -> str:
         if counts[action]
     ]
     if words:
-        return ", ".join(words)
+        # RUNTIME lacks an inactive row, and nothing changes there in a row that was not loaded.
+        elsewhere = len(module.changes) - sum(counts.values())
+        return ", ".join(words) + (f"; {elsewhere} not at RUNTIME" if elsewhere > 0 else "")
     if module.load:
-        return "nothing changes; LOAD again, since the regular expression engine changes"
+        return "nothing changes; LOAD again, because the regular expression engine changes"
     written = "; MEMORY is written" if module.stages else ""
     behind = f"; DISK is behind{': SAVE' if saves else ''}" if module.save else ""
     return f"nothing changes at RUNTIME{written}{behind}"
@@ -234,8 +237,17 @@ def _refusals(plan: Plan, style: Style) -> Iterator[str]:
     for refusal in plan.refusals:
         lines = _remark(style, "refused", printable(refusal.message))
         yield from (style("refuse", line) for line in lines)
-        # Not wrapped: they hold statements to copy.
-        yield from (f"               {printable(line)}" for line in refusal.below)
+        for line in map(printable, refusal.below):
+            # A statement is to be copied: it stays on one line.
+            is_statement = line.endswith(";")
+            yield from (
+                [f"{_DETAIL}{line}"]
+                if is_statement
+                else style.lines(line, first=_DETAIL, then=f"{_DETAIL}  ")
+            )
+
+
+_DETAIL = " " * 15
 
 
 def _remark(style: Style, label: str, text: str) -> list[str]:
@@ -244,7 +256,7 @@ def _remark(style: Style, label: str, text: str) -> list[str]:
 
 def cluster_line(plan: Plan) -> str:
     """Return that an instance is in a ProxySQL Cluster, and what that means for a LOAD."""
-    travel_text = "; what is loaded here travels to the others" if travelling([plan]) else ""
+    travel_text = "; what is loaded here spreads to the others" if travelling([plan]) else ""
     members = counted(len(plan.members), "member")
     return f"{members} of a ProxySQL Cluster: {listed_names(plan.members)}{travel_text}"
 

@@ -142,7 +142,7 @@ def drift_prometheus(fleet: Fleet, *, is_all: bool) -> str:
     metrics = [
         of_plans(
             "in_sync",
-            "Whether the instance holds what the files say, in every layer.",
+            "1 if every layer of the instance matches the files.",
             lambda plan: [({}, int(plan.is_in_sync))],
         ),
         of_plans(
@@ -152,26 +152,26 @@ def drift_prometheus(fleet: Fleet, *, is_all: bool) -> str:
         ),
         of_plans(
             "changes",
-            "The same by what an apply would do; nothing where there is nothing to do.",
+            "Rows and variables that differ, by what an apply would do.",
             _changes,
         ),
         of_plans(
-            "patterns", "The same by the layers that differ; nothing where none does.", _patterns
+            "patterns", "Rows and variables that differ, by the layers that differ.", _patterns
         ),
         of_plans(
             "servers_taken_out",
-            "Servers that are drained, or that an operator took out; the files do not say so.",
+            "Servers drained or taken out of service, other than by the files.",
             lambda plan: [({}, len(plan.taken_out))],
         ),
         of_plans(
             "refusals",
-            "Reasons for which an apply would refuse to act.",
+            "Reasons why an apply would be refused.",
             lambda plan: [({}, len(plan.refusals))],
         ),
     ]
     if is_all:
         unread = [({"name": one.name, "address": one.address}, 1) for one in fleet.failed]
-        text = "Instances of which nothing is known, since they could not be read."
+        text = "Instances that could not be read."
         metrics.append(Metric("proxyctl_drift_unknown", text, unread))
     return exposition(metrics)
 

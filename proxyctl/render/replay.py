@@ -30,9 +30,9 @@ LONGEST_LIST = 12_000
 _TITLE = "Replay of the digests that the instance has seen"
 _KINDS = {
     Kind.HOSTGROUP: "go to another hostgroup",
-    Kind.REWRITTEN: "are rewritten otherwise",
-    Kind.CACHED: "are cached otherwise",
-    Kind.BLOCKED: "are answered by a rule, or no more",
+    Kind.REWRITTEN: "are rewritten differently",
+    Kind.CACHED: "are cached differently",
+    Kind.BLOCKED: "are answered by a rule, or no longer are",
     Kind.SETTINGS: "get other settings",
 }
 _SOURCES = {
@@ -142,8 +142,8 @@ def _list_lines(report: Replay, style: Style) -> Iterator[str]:
         share = share_text(report.share(report.elsewhere))
         yield (
             f"{counted(report.elsewhere.entries, 'digest')} ({share}) did not go where the rules"
-            " in force send them: the rules are newer, or it was a hint in a comment, a"
-            " transaction, or a mirror."
+            " in force send them: the rules may be newer, or a hint in a comment, a transaction"
+            " or a mirror decided."
         )
         for entry in report.recorded_elsewhere:
             expected = sorted(entry.verdict.expected or ())
@@ -156,7 +156,7 @@ def _list_lines(report: Replay, style: Style) -> Iterator[str]:
         yield f"{counted(count, 'digest')}: {note}"
     if report.flag_rules:
         rules = ", ".join(map(str, report.flag_rules[:MOST_FLOWS]))
-        yield f"next_query_flagIN (rule {rules}): every query is taken to begin at flagIN 0"
+        yield f"next_query_flagIN (rule {rules}): assumes that every query begins at flagIN 0"
     if report.texts or report.flag_rules:
         yield ""
 

@@ -104,7 +104,7 @@ def _period(report: Report, origin: Origin) -> str:
         between = f"between {origin.snapshots} snapshots, {start} and {end}"
         what = f"What was counted {between}: {length}."
     else:
-        what = f"All that was counted from {start} to {end}: {length}."
+        what = f"Everything counted from {start} to {end}: {length}."
     address = f" at {name_text(origin.address)}" if origin.address != origin.name else ""
     return f"ProxySQL {name_text(origin.version)}{address}. {what}"
 
@@ -118,7 +118,7 @@ def _notes(report: Report) -> Iterable[str]:
         more = f" and {len(resets) - 5} more" if len(resets) > 5 else ""
         yield (
             f"The statistics were reset, or ProxySQL was restarted, before the snapshot of {when}"
-            f"{more}: what was counted between the snapshot before and the reset is lost."
+            f"{more}: the counts between the previous snapshot and the reset are lost."
         )
 
 

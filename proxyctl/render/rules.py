@@ -49,7 +49,9 @@ def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = WIDTH) 
     hits = count_text(report.total, "hit")
     lines += wrapped(f"{hits} {since}; a query can hit several rules", width)
     if report.was_reloaded:
-        reloaded = "rules were loaded between the samples: no rates, hits began at 0 again"
+        reloaded = (
+            "rules were loaded between the readings: hits started at 0 again, so there are no rates"
+        )
         lines += wrapped(f"note: {reloaded}", width)
     lines += ["", *_table(report, style)]
     if report.never_hit:

@@ -49,7 +49,7 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 def _second_loads(scripts: Iterable[_Script]) -> Iterator[str]:
     for script in scripts:
-        yield "-- nothing routes to the servers that leave any more"
+        yield "-- no rule routes to the removed servers any more"
         yield from script.written(script.module.transition(*script.module.images))
         yield script.step(script.module.module.load)
 
@@ -68,8 +68,8 @@ class _Script:
         """Yield what is written before the first LOAD."""
         if self._has_secret:
             yield (
-                f"-- {self.module.name} is commented out: a password or another secret is masked"
-                f" as {MASK}, and would be set to that"
+                f"-- {self.module.name} is commented out: it would set a password or another"
+                f" secret to the mask {MASK}"
             )
         yield from self.written(self._staging)
 

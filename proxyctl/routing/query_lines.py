@@ -46,14 +46,14 @@ def _request(item: Any) -> Request | str:  # noqa: ANN401 - anything that JSON h
         return f"unknown key {unknown[0]!r}; the keys are {', '.join(_KEYS)}"
     query = item.get("query")
     if not isinstance(query, str):
-        return "`query` is missing, or is no text"
+        return "`query` is missing or not text"
     for key in _TEXTS:
         if not isinstance(item.get(key), str | None):
-            return f"`{key}` is no text"
+            return f"`{key}` is not text"
     for key in _NUMBERS:
         value = item.get(key)
         if value is not None and (type(value) is not int or value < 0):
-            return f"`{key}` is no number from 0 on"
+            return f"`{key}` is not a number of 0 or more"
     given = {key: item[key] for key in (*_TEXTS, *_NUMBERS) if item.get(key) is not None}
     try:
         return Request(query.encode("utf-8", "surrogateescape"), **given)

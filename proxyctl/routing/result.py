@@ -102,23 +102,23 @@ class Reason(Enum):
     PROXY_ADDR = "another proxy_addr"
     PROXY_PORT = "another proxy_port"
     DIGEST = "another digest"
-    UNKNOWN_DIGEST = "digest cannot be told: digests are off"
+    UNKNOWN_DIGEST = "digest unknown: digests are off"
     MATCH_DIGEST = "match_digest does not match the digest text"
     NOT_MATCH_DIGEST = "match_digest matches the digest text, and the rule is negated"
     MATCH_PATTERN = "match_pattern does not match the query"
     NOT_MATCH_PATTERN = "match_pattern matches the query, and the rule is negated"
-    UNKNOWN_QUERY = "match_pattern cannot be told: the query is not known, only its digest"
+    UNKNOWN_QUERY = "match_pattern unknown: only the digest of the query is known"
     NOT_REACHED = "an earlier rule with apply ended the evaluation"
 
 
 class FastRoutingUse(Enum):
     """What became of fast routing."""
 
-    FOUND = "a row of fast routing decided"
-    NO_ROW = "no row of fast routing fits"
-    APPLIED = "a rule with apply matched: fast routing is not asked"
+    FOUND = "a fast-routing row decided"
+    NO_ROW = "no fast-routing row matches"
+    APPLIED = "a rule with apply matched: fast routing is skipped"
     SHUT_OFF = (
-        "the last rule has apply, and ProxySQL then skips fast routing though it did not match"
+        "the last rule has apply, and ProxySQL then skips fast routing although it did not match"
     )
     NOT_ASKED = "rules were not evaluated"
 

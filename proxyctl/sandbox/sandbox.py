@@ -206,7 +206,7 @@ def _disk_error(path: Path, error: sqlite3.DatabaseError) -> ProxyctlError:
     elif not path.parent.is_dir():
         reason, hint = f"there is no folder {path.parent}", "create the folder first"
     elif path.exists() and not path.is_file():
-        reason, hint = "it is no ordinary file", "name another file"
+        reason, hint = "it is not a regular file", "name another file"
     elif not os.access(path if path.exists() else path.parent, os.R_OK | os.W_OK):
         reason, hint = "it cannot be read and written", "check its owner and mode"
     elif "locked" in reason:

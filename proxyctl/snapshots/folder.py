@@ -61,8 +61,8 @@ def store(address: str, name: str, write: Callable[[BinaryIO], None]) -> Path:
             stale.unlink(missing_ok=True)
     except OSError as error:
         raise ProxyctlError(
-            f"no snapshot can be taken in {folder}: {error.strerror}; nothing was changed",
-            hint="PROXYCTL_STATE_DIR names another folder",
+            f"cannot write a snapshot to {folder}: {error.strerror}; nothing was changed",
+            hint="choose another folder with PROXYCTL_STATE_DIR",
         ) from error
     return path
 
@@ -75,7 +75,7 @@ def _paths(folder: Path) -> list[Path]:
         return []
     except OSError as error:
         raise ProxyctlError(
-            f"{folder}: {error.strerror}", hint="PROXYCTL_STATE_DIR names another folder"
+            f"{folder}: {error.strerror}", hint="choose another folder with PROXYCTL_STATE_DIR"
         ) from error
     kept = (name for name in names if name.endswith(SUFFIX) and name[0] != ".")
     return [folder / name for name in sorted(kept, reverse=True)]
@@ -108,7 +108,7 @@ def find(address: str, which: str | None) -> Path:
         if not paths:
             raise ProxyctlError(
                 f"there is no snapshot of {address} in {folder_of(address)}",
-                hint="every apply takes one; PROXYCTL_STATE_DIR names another folder",
+                hint="every apply takes one; choose another folder with PROXYCTL_STATE_DIR",
             )
         return paths[0]
     if re.fullmatch("[0-9]{1,4}", which):

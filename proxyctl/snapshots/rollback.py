@@ -66,7 +66,8 @@ def check_fit(client: AdminClient, snapshot: Snapshot) -> None:
         raise RefusedError(
             f"{snapshot.name} was taken of ProxySQL {header.version}; this is"
             f" {client.version_text}",
-            hint="apply the files of then: a snapshot goes back to its own version only",
+            hint="apply the files of that time: a snapshot can only be restored to the same"
+            " version",
         )
 
 
@@ -115,7 +116,7 @@ def desired_of(
         if name not in layouts or layouts[name].names != held.columns:
             raise RefusedError(
                 f"{snapshot.name} holds {name} with columns that this instance does not have",
-                hint="apply the files of then",
+                hint="apply the files of that time",
             )
     scope = header.scope
     if scope is None:
@@ -201,7 +202,7 @@ def _left_alone(keys: Iterable[Key], scope: TableScope) -> Iterator[str]:
     """Yield a warning for each variable that no statement can set back."""
     for (name,) in sorted_keys(keys):
         if scope.rows is not None and scope.rows.owns((name,)):
-            yield f"{name}: left alone: no statement sets it back to what it was then"
+            yield f"{name}: left alone: no statement restores its earlier value"
 
 
 def _desired(

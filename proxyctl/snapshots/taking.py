@@ -77,7 +77,8 @@ def take_by_hand(client: AdminClient) -> Taken:
     holder = read_holder(client)
     if holder is not None and not holder.is_dead():
         raise RefusedError(
-            f"{client.address} is locked: {holder.text()}", hint="take it when that is done"
+            f"{client.address} is locked: {holder.text()}",
+            hint="try again when that apply has finished",
         )
     tables = read_tables(client, read_layouts(client).values())
     rows = sum(len(table.rows[Layer.MEMORY]) for table in tables.values())

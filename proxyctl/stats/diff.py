@@ -234,7 +234,7 @@ def check_order(before: Tally, after: Tally, *, is_live: bool = False) -> None:
         return
     if is_live:
         raise UsageError(
-            "the snapshot BEFORE is no older than the instance's clock: no time lies between",
+            "the snapshot BEFORE is not older than the instance's clock: no time passed in between",
             hint="if it was just taken, try again in a second",
         )
     if after.table.taken_at == before.table.taken_at:
@@ -342,12 +342,12 @@ def _remarks(before: Tally, after: Tally) -> dict[Remark, str]:
         )
     if _is_restarted(before, after):
         found[Remark.RESTARTED] = (
-            "ProxySQL restarted in between: what it counted between BEFORE and the restart is lost"
+            "ProxySQL restarted in between: the counts between BEFORE and the restart are lost"
         )
     elif after.was_cleared_since(before):
         found[Remark.CLEARED] = (
             "the counters were cleared in between (by a read of the _reset table, TRUNCATE or SAVE"
-            " MYSQL DIGEST TO DISK): what they counted between BEFORE and that is lost"
+            " MYSQL DIGEST TO DISK): the counts between BEFORE and then are lost"
         )
     if one.version != other.version:
         found[Remark.OTHER_VERSION] = (
@@ -362,7 +362,7 @@ def _remarks(before: Tally, after: Tally) -> dict[Remark, str]:
         found[Remark.SWITCHED_OFF] = NOT_COUNTING + (
             "; queries that ran after that may seem to have vanished"
             if is_counting(one.variables)
-            else "; the statistics stand still"
+            else "; the statistics are not updated"
         )
     elif not is_counting(one.variables):
         found[Remark.SWITCHED_ON] = (
@@ -385,7 +385,7 @@ def _other_options(before: Tally, after: Tally) -> Iterator[str]:
     if makers := ", ".join(sorted(names - _MAKE_NO_DIGEST)):
         yield f"{makers} changed in between: the same query may have another digest"
     if TRACKS_CLIENTS in names and Group.CLIENT_ADDRESS in after.by:
-        yield f"{TRACKS_CLIENTS} changed in between: clients are told apart on one side only"
+        yield f"{TRACKS_CLIENTS} changed in between: only one side distinguishes clients"
 
 
 def _is_restarted(before: Tally, after: Tally) -> bool:

@@ -225,7 +225,7 @@ def _whole(
 def incomplete(client: AdminClient) -> InstanceError:
     """Return the error for an answer that ended early: ProxySQL says OK all the same."""
     return InstanceError(
-        f"{client.address}: {DIGESTS}: ProxySQL answered with a part of the rows only",
+        f"{client.address}: {DIGESTS}: ProxySQL answered with only a part of the rows",
         hint="its memory may be short; try again",
     )
 

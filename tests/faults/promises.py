@@ -93,7 +93,7 @@ def it_knows(case: Case) -> Iterator[str]:
     """`not known` is said of a layer only where ProxySQL went on not to answer.
 
     One fault, with an instance behind it that answers again, leaves nothing unknown. None of the
-    faults takes the lock away, which is the other reason; then it is `not known any more`.
+    faults takes the lock away, which is the other reason; then it is `unknown`.
     """
     if case.outcome.code == KILLED or case.kind in FREEZES:
         return

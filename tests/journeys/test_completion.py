@@ -42,6 +42,7 @@ def offered(project: Project, line: str) -> list[str]:
         ("proxyctl plan --only mysql_us", ["mysql_users"]),
         ("proxyctl lint --explain PX30", ["PX301", "PX302", "PX304", "PX307"]),
         ("proxyctl nodes dr", ["drain"]),
+        ("proxyctl doctor --ignore peer-d", ["peer-differs"]),
         ("proxyctl init --template p", ["pxc"]),
         ("proxyctl drift --only mysql_gal", ["mysql_galera_hostgroups"]),
     ],

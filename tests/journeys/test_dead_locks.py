@@ -71,7 +71,7 @@ def test_where_memory_had_edits_before_they_are_listed_and_nothing_is_put_back(
     instance.execute("UPDATE mysql_query_rules SET cache_ttl=5 WHERE rule_id=20")
     instance.execute("INSERT INTO mysql_query_rules (rule_id, active) VALUES (500, 1)")
     hold_dead_lock(instance, "MYSQL QUERY RULES", was_saved=False)
-    assert "which had edits before that DISK lacks" in plan().out
+    assert "which held edits that are not on DISK" in plan().out
     assert "MEMORY held edits that are not on DISK" in proxyctl("unlock").err
     refused = apply()
     assert refused.code == 3

@@ -26,7 +26,7 @@ def test_versions_statements_times_and_decisions(project: Project, instance: Ins
         "the password comes from PROXYCTL_PASSWORD",
         f"connect to 127.0.0.1:{instance.port} as admin",
         "no TLS",
-        "it says that it is version ",
+        "it reports version ",
         "main.mysql_users",
         "row read in",
         "decided: MYSQL USERS: 2 changes; 1 LOAD, SAVE",

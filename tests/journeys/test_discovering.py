@@ -39,7 +39,7 @@ pxc_clusters:
 def test_a_seed_is_one_node(offline: Project, seed: str) -> None:
     """A text without a host would mean this machine; nobody is connected to."""
     found = proxyctl("nodes", "discover", "--seed", seed)
-    said(found, 64, "--seed: one node is meant, HOST or HOST:PORT")
+    said(found, 64, "--seed: expected one node, HOST or HOST:PORT")
 
 
 @pytest.mark.parametrize("seed", ["db1", "db1:3307", "127.0.0.1:3307", "::1", "[::1]:3307"])
@@ -87,10 +87,10 @@ def test_a_node_of_the_files_is_known_by_its_address(sandbox_project: Project) -
         nodes = "".join(f"    - {{hostname: {name}, port: {node.port}}}\n" for name in names)
         sandbox_project.write(FILES + nodes)
         found = proxyctl("nodes", "discover", "--seed", f"127.0.0.1:{node.port}")
-    assert "is a member, and in no file" not in found.out
+    assert "is a member, but not in the files" not in found.out
     assert f"localhost:{node.port} is in the files" not in found.out
     assert found.code == 2, found.text
-    assert f"no-such-host.invalid:{node.port} is in the files, and no member" in found.out
+    assert f"no-such-host.invalid:{node.port} is in the files, but not a member" in found.out
 
 
 def test_a_cluster_that_is_switched_off_in_the_files_is_one_of_them(

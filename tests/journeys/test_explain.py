@@ -95,9 +95,9 @@ mysql_query_rules: [{rule_id: 1, destination_hostgroup: 9, apply: true}]
     )
     assert explained("SELECT 1", "--username", "bulk")[-3:] == [
         "goes to      hostgroup 3, default_hostgroup of the user:"
-        " with fast_forward no rule is asked",
+        " with fast_forward rules are skipped",
         "servers      not in these files",
-        "caution      not asked here: the firewall whitelist, which may block it",
+        "caution      not evaluated here: the firewall whitelist, which may block it",
     ]
 
 
@@ -115,7 +115,7 @@ def test_a_query_that_no_server_sees(rules: Project) -> None:
 
 def test_a_hostgroup_without_servers(rules: Project) -> None:
     assert explained("SELECT 1", "--username", "audit")[-1] == (
-        "servers      none: a query waits until mysql-connect_timeout_server_max and fails"
+        "servers      none: a query waits for mysql-connect_timeout_server_max, then fails"
     )
 
 
@@ -225,10 +225,10 @@ def test_bytes_that_are_no_text_survive_the_batch(
     [
         ("SELECT 1", "not JSON: "),
         ("[]", "expected an object with the key `query`"),
-        ('{"username": "app"}', "`query` is missing, or is no text"),
+        ('{"username": "app"}', "`query` is missing or not text"),
         ('{"query": "SELECT 1", "user": "app"}', "unknown key 'user'; the keys are query, "),
-        ('{"query": "SELECT 1", "flagIN": -1}', "`flagIN` is no number from 0 on"),
-        ('{"query": "SELECT 1", "username": 7}', "`username` is no text"),
+        ('{"query": "SELECT 1", "flagIN": -1}', "`flagIN` is not a number of 0 or more"),
+        ('{"query": "SELECT 1", "username": 7}', "`username` is not text"),
         (r'{"query": "\ud800"}', "`query` holds half a character (a lone surrogate)"),
     ],
 )
@@ -292,5 +292,5 @@ def test_rules_of_the_postgresql_side(offline: Project) -> None:
     )
     lines = explained("SELECT 1", "--pgsql", "--schemaname", "crm")
     assert "  1  match  destination_hostgroup 2" in lines
-    assert lines[-1].startswith("caution      not asked here: what ProxySQL itself does")
+    assert lines[-1].startswith("caution      not evaluated here: what ProxySQL itself does")
     assert "  1  no     another database   crm" in explained("SELECT 1", "--pgsql")

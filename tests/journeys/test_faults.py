@@ -119,10 +119,14 @@ def test_what_does_not_happen_is_taken_back(
     if code == 4:
         layers = "MEMORY as before, RUNTIME as before, DISK as before"
         said(
-            found, 4, RESTORED, "a plain second run of apply", *(f"{m}: {layers}" for m in MODULES)
+            found,
+            4,
+            RESTORED,
+            "run apply again: it finishes the change",
+            *(f"{m}: {layers}" for m in MODULES),
         )
     else:
-        said(found, 1, "nothing was loaded; MEMORY was put back")
+        said(found, 1, "nothing was loaded; MEMORY was restored")
     assert dump(sandbox_instance) == before
     assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
     applied()
@@ -201,7 +205,7 @@ def test_a_rule_that_is_dropped_at_load(
         sandbox.runtime["mysql_query_rules"] = [rule for rule in rules if rule["rule_id"] != 20]
 
     sandbox.options.after_statement = Troubles((LOADED, drop))
-    missing = ("RUNTIME does not hold what was written", "mysql_query_rules 20", "is missing")
+    missing = ("RUNTIME does not hold what was written", "mysql_query_rules 20: missing row")
     said(apply(), 4, *missing, RESTORED)
     assert dump(sandbox_instance) == before
 
@@ -214,7 +218,7 @@ def test_a_value_that_proxysql_silently_refuses(project: Project, instance: Inst
     project.write(CHANGED.replace("variables:\n", f"variables:\n{log}"))
     found = apply()
     parts = ("mysql-eventslog_filename", "'/no/such/folder/events'", RESTORED)
-    said(found, 4, *parts, "ProxySQL refused the value: its error log says why")
+    said(found, 4, *parts, "ProxySQL refused the value; see its error log")
     assert "second run" not in found.err
     assert dump(instance) == before
     machine = apply("--format", "json")

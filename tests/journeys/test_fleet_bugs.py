@@ -72,7 +72,7 @@ def test_a_rollout_stops_there(targets: list[Target], ports: list[int]) -> None:
     error = rolled[1].error
     assert isinstance(error, ApplyError)
     assert error.message.startswith(BUG)
-    assert "what it has changed there is not known" in error.then[0]
+    assert "it is not known what changed there" in error.then[0]
     assert SECRET not in "\n".join(error.lines())
     assert servers(ports) == ["1", "0", "0"]
 

@@ -97,7 +97,8 @@ def test_markdown_and_metrics_say_it(fleet: list[int]) -> None:
 
 def test_warnings_where_nothing_differs(fleet: list[int], offline: Project) -> None:
     offline.write(FILES + listed(fleet) + "manage: {mysql_users: {username: app}}\n")
-    warning = "in sync; warning: manage: no section has mysql_users, so none of its rows are"
-    " managed"
+    warning = (
+        "in sync; warning: manage: no section has mysql_users, so none of its rows are managed"
+    )
     assert f"px1, px2, px3: {warning}\n" in proxyctl("plan", "--all").out
     assert f"- px1, px2, px3: {warning}\n" in plain_markdown("--all")

@@ -38,7 +38,7 @@ def test_runtime_is_not_asked_for_what_ends_proxysql(
     instance.run(insert)
     instance.run(load)
     try:
-        said(plan(), 1, f"{named} has a number that ProxySQL takes for a negative one", load)
+        said(plan(), 1, f"{named} has a number that ProxySQL reads as negative", load)
         said(proxyctl("export"), 1, named)
     finally:
         instance.run(correct)

@@ -17,7 +17,7 @@ from tests.journeys.watched import at_step, failed_apply
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
-NOT_KNOWN = "MEMORY not known any more, RUNTIME not known any more, DISK not known any more"
+NOT_KNOWN = "MEMORY unknown, RUNTIME unknown, DISK unknown"
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def test_another_apply_went_on_and_finished(
     error = first(step, another)
     assert isinstance(error, ApplyError)
     assert error.layers == [f"MYSQL SERVERS: {NOT_KNOWN}"]
-    assert "the lock was removed by unlock, or by another apply that has ended" in str(error)
-    assert "nothing was put back" in str(error)
-    assert error.hint == "run plan again: it shows the present state"
+    assert "the lock was removed, by unlock or by another apply that has finished" in str(error)
+    assert "nothing was restored" in str(error)
+    assert error.hint == "run plan again to see the current state"
     where = "WHERE hostgroup_id=20 AND hostname='db1'"
     assert everywhere(instance, f"SELECT weight FROM {{}}mysql_servers {where}") == [("9",)]
     assert plan().code == 0
@@ -98,7 +98,7 @@ def test_a_lock_removed_before_anything_was_written_changes_nothing(
     project.write(FILES)
     error = failed_apply(instance, lambda _: None, first=unlock)
     assert isinstance(error, RefusedError)
-    assert "the lock was removed by unlock, or" in str(error)
+    assert "the lock was removed, by unlock or" in str(error)
     drop_lock(instance)
 
 
@@ -115,7 +115,7 @@ def test_a_lock_removed_while_the_connection_was_lost_is_no_restart(
         lock.take(timeout_s=0)
         assert not lock.take_again()
         assert proxyctl("unlock").code == 0
-        with pytest.raises(RefusedError, match="the lock was removed by unlock, or"):
+        with pytest.raises(RefusedError, match="the lock was removed, by unlock or"):
             lock.take_again()
         assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
     drop_lock(instance)

@@ -73,10 +73,10 @@ def test_a_server_is_drained_at_runtime_only_and_comes_back_exactly(servers: Ins
     assert status(servers, "db1") == {"ONLINE"}
     for table in LAYERS[1:]:
         assert rows(servers, table) == before[table]
-    assert "db2:3306 is drained already" in drained("db2").out
+    assert "db2:3306 is already drained" in drained("db2").out
 
     restored = proxyctl("nodes", "restore", "db2:3306")
-    assert (restored.code, restored.out) == (0, "db2:3306 serves again\n"), restored.text
+    assert (restored.code, restored.out) == (0, "db2:3306 is back in service\n"), restored.text
     assert {table: rows(servers, table) for table in LAYERS} == before
     again = proxyctl("nodes", "restore", "db2")
     assert (again.code, again.out) == (0, "db2:3306 is not drained: nothing to do\n")
@@ -129,7 +129,7 @@ def test_what_was_not_saved_keeps_nodes_from_being_drained(
     applied("--no-save")
     found = proxyctl("nodes", "drain", "db2")
     assert found.code == 3, found.text
-    assert "MYSQL SERVERS is not in step" in found.err
+    assert "MYSQL SERVERS differs between MEMORY, RUNTIME and DISK" in found.err
     assert "mysql_servers 10:db1:3306: weight differs between MEMORY and DISK" in found.err
     assert status(servers, "db2") == {"ONLINE"}
 

@@ -129,8 +129,10 @@ def test_rows_of_the_files_are_overwritten_where_that_is_said_and_others_never(
     instance.run("UPDATE mysql_query_rules SET match_digest='wip' WHERE rule_id=20")
     instance.run(NEW_RULE)
     in_sync.write(CHANGED)
-    ours = "MYSQL QUERY RULES: 1 pending edit; the files say otherwise\n    fix: allow it with"
-    " --discard-pend"
+    ours = (
+        "MYSQL QUERY RULES: 1 pending edit; the files say otherwise\n    fix: allow it with"
+        " --discard-pend"
+    )
     theirs = "MYSQL QUERY RULES: 1 pending edit not in the files\n"
     said(apply(), 3, ours, theirs, "mysql_query_rules 20: match_digest edited in MEMORY")
     found = apply("--discard-pending", "--force")

@@ -238,7 +238,10 @@ def test_an_interface_that_was_not_set(project: Project) -> None:
     project.write('version: 1\nvariables: {admin-telnet_admin_ifaces: "127.0.0.1:0"}\n')
     applied()
     found = rolled_back()
-    assert "admin-telnet_admin_ifaces: left alone: no statement sets it back" in found.out
+    assert (
+        "admin-telnet_admin_ifaces: left alone: no statement restores its earlier value"
+        in found.out
+    )
 
 
 # -- what went before -----------------------------------------------------------------------------

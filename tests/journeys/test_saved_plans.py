@@ -99,8 +99,8 @@ def test_a_plan_for_another_address_is_refused(project: Project, instance: Insta
         ('"options": []', '"options": ["--frob"]', 1, "damaged"),
         ('"options": []', '"options": ["--force"]', 0, ""),
         ('"paths": [', '"paths": 3, "was": [', 1, "damaged"),
-        ("{", "", 1, "no JSON"),
-        ("", "\ud800", 1, "no JSON"),
+        ("{", "", 1, "not JSON"),
+        ("", "\ud800", 1, "not JSON"),
     ],
 )
 def test_a_damaged_plan_file_is_said_so(
@@ -160,7 +160,7 @@ def test_no_plan_file_is_said_so(sandbox_project: Project) -> None:
         1,
         "error: nowhere.out: No such file or directory\nfix: make one with: proxyctl plan --out"
         " FILE;"
-        " files with a configuration are named with -f\n",
+        " name configuration files with -f\n",
     )
 
 

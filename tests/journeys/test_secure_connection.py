@@ -35,7 +35,7 @@ def test_a_server_that_asks_for_the_password_in_clear_text_does_not_get_it(
 ) -> None:
     with HostileServer(b"mysql_native_password", _SWITCH % method) as server:
         found = plan("--port", str(server.port))
-    said(found, 1, f"asks for the password by {method.decode()}", "it was not sent")
+    said(found, 1, f"asks for the password by {method.decode()}", "the password was not sent")
     assert server.heard
     assert PASSWORD.encode() not in server.heard
 
@@ -53,7 +53,7 @@ def test_a_key_that_comes_over_the_wire_is_not_believed(
 ) -> None:
     with HostileServer(*answers, host=NOT_LOCAL) as server:
         found = plan("--host", server.host, "--port", str(server.port))
-    said(found, 1, "whole password without TLS", "it was not sent")
+    said(found, 1, "asks for the password without TLS", "the password was not sent")
     # The greeting's scramble, and the wish for a key. Nothing is encrypted with it.
     assert len(server.heard) < 200
 

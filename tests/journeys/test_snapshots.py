@@ -275,7 +275,7 @@ def test_without_a_save_a_restart_takes_it_back(
     sandbox_project.write(CHANGED)
     applied()
     found = proxyctl("rollback", "--auto-approve", "--no-save")
-    assert "DISK was left alone" in found.out
+    assert "DISK was not changed" in found.out
     weights = "SELECT DISTINCT weight FROM {}mysql_servers WHERE hostname='db3'"
     assert sandbox_instance.query(weights.format("disk.")) == [("70",)]
     assert sandbox_instance.query(weights.format("main.runtime_")) == [("100",)]

@@ -257,7 +257,7 @@ def test_markup_and_escapes_in_texts_are_text(shop: Instance) -> None:
 def test_a_reset_gives_no_negative_rates(shop: Instance) -> None:
     async def story(pilot: Pilot[Any], app: TopApp) -> None:
         shop.execute(f"TRUNCATE TABLE {DIGESTS}")
-        await until(pilot, app, "somebody cleared the digest counters")
+        await until(pilot, app, "the digest counters were cleared")
         assert " -1" not in "\n".join(screen(app))
 
     watch(shop, story)

@@ -68,7 +68,7 @@ def test_users_come_with_their_hashes_and_others_are_named(
         "monitor@% is left out: it is an administrator (REPL CLIENT)",
         "gone@% is left out: it is locked",
         "local@localhost is left out: ProxySQL cannot log in by unix_socket",
-        "two is left out: it has another password at each of 10.%, 192.168.%",
+        "two is left out: its password differs at each of 10.%, 192.168.%",
     ):
         assert said in done.err, done.err
     assert "readers" not in done.text

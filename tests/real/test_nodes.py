@@ -83,8 +83,8 @@ def test_a_cluster_is_discovered_from_one_node(project: Project, cluster: Galera
     project.write(text.replace(HOSTS[2], "127.0.1.9"))
     differs = proxyctl("nodes", "discover", "--seed", seed)
     assert differs.code == 2
-    assert f"{HOSTS[2]}:{cluster.port} is a member, and in no file" in differs.out
-    assert f"127.0.1.9:{cluster.port} is in the files, and no member" in differs.out
+    assert f"{HOSTS[2]}:{cluster.port} is a member, but not in the files" in differs.out
+    assert f"127.0.1.9:{cluster.port} is in the files, but not a member" in differs.out
 
     for form in ("text", "json"):
         file = f"other-{form}.txt"
@@ -96,7 +96,7 @@ def test_a_cluster_is_discovered_from_one_node(project: Project, cluster: Galera
     assert kept.code == 3
     nobody = proxyctl("nodes", "discover", "--seed", f"127.0.1.9:{cluster.port}")
     assert nobody.code == 1
-    assert "asked with the account of ProxySQL's monitor" in nobody.text
+    assert "asks it with the account of ProxySQL's monitor" in nobody.text
 
 
 def test_a_node_outside_of_the_primary_component_is_not_believed(
@@ -151,7 +151,7 @@ def test_a_member_that_nobody_names_is_refused(project: Project, cluster: Galera
     # A garbd has no address; it stands there as an empty one.
     for host in HOSTS:
         cluster.nodes[host].wsrep_incoming_addresses = ",".join(["", *addresses[:2]])
-    assert f"{addresses[2]} is in the files, and no member" in proxyctl(*discover).out
+    assert f"{addresses[2]} is in the files, but not a member" in proxyctl(*discover).out
 
 
 def test_members_that_do_not_report_their_address_are_refused(

@@ -88,7 +88,9 @@ def test_a_row_that_a_layer_lacks_is_told(
 ) -> None:
     write(client, ROUTES, routes("a", "b"))
     instance.run("SAVE MYSQL QUERY RULES TO DISK")
-    with pytest.raises(ReadBackError, match=f"{layer.name} does not hold .*\n.* c:s:0: the row is"):
+    with pytest.raises(
+        ReadBackError, match=f"{layer.name} does not hold .*\n.* c:s:0: missing row"
+    ):
         ReadBack(client).stored(ROUTES, layer, routes("a", "b", "c"))
 
 
@@ -159,7 +161,7 @@ def test_a_row_that_runtime_lacks_is_told(
     of, wanted = FIRST_LOAD[module]
     write(client, of, dict(list(wanted.items())[1:]))
     instance.run(f"LOAD {module} TO RUNTIME")
-    with pytest.raises(ReadBackError, match=r"RUNTIME does not hold .*\n.*: the row is missing$"):
+    with pytest.raises(ReadBackError, match=r"RUNTIME does not hold .*\n.*: missing row$"):
         ReadBack(client).runtime([of], {of.name: wanted}, ())
 
 

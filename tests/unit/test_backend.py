@@ -45,9 +45,7 @@ def test_why_a_server_could_not_be_asked() -> None:
 def test_without_a_monitor_user_nobody_logs_in() -> None:
     """A driver would log in as the user of this machine instead."""
     found = said_with(result([b"a", b"b"], [[b"version", b"8.0.36"]]), Account("", "x"))
-    assert found.unreachable == (
-        "there is no monitor user to log in as: mysql-monitor_username is empty"
-    )
+    assert found.unreachable == ("no account to log in with: mysql-monitor_username is empty")
 
 
 def test_an_account_whose_bytes_are_no_text() -> None:
@@ -63,6 +61,6 @@ def test_an_account_whose_bytes_are_no_text() -> None:
 def test_a_server_that_asks_for_the_password_in_clear_text_does_not_get_it(method: bytes) -> None:
     with HostileServer(b"mysql_native_password", _SWITCH % method) as server:
         found = said(("127.0.0.1", server.port))
-    assert "it was not sent" in (found.unreachable or "")
+    assert "the password was not sent" in (found.unreachable or "")
     assert server.heard
     assert ACCOUNT.password.encode() not in server.heard

@@ -166,7 +166,7 @@ def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:
     [
         (1100, False, "two snapshots were taken in the same second"),
         (1099, False, "AFTER is older than the snapshot BEFORE"),
-        (1100, True, "is no older than the instance's clock"),
+        (1100, True, "is not older than the instance's clock"),
     ],
 )
 def test_without_time_in_between_nothing_is_compared(after: int, is_live: bool, says: str) -> None:
@@ -192,10 +192,16 @@ LOWER = {**COUNTS, "mysql-query_digests_lowercase": "true"}
     ("before", "after", "by", "remark", "says"),
     [
         (COUNTS, SWITCHED, Group.DIGEST, Remark.SWITCHED_OFF, "may seem to have vanished"),
-        (SWITCHED, SWITCHED, Group.DIGEST, Remark.SWITCHED_OFF, "the statistics stand still"),
+        (SWITCHED, SWITCHED, Group.DIGEST, Remark.SWITCHED_OFF, "the statistics are not updated"),
         (SWITCHED, COUNTS, Group.DIGEST, Remark.SWITCHED_ON, "until it was switched on"),
         (COUNTS, LOWER, Group.DIGEST, Remark.OTHER_OPTIONS, "may have another digest"),
-        (COUNTS, BY_CLIENT, Group.CLIENT_ADDRESS, Remark.OTHER_OPTIONS, "on one side only"),
+        (
+            COUNTS,
+            BY_CLIENT,
+            Group.CLIENT_ADDRESS,
+            Remark.OTHER_OPTIONS,
+            "only one side distinguishes clients",
+        ),
     ],
 )
 def test_variables_that_changed(

@@ -62,8 +62,8 @@ def test_what_either_side_lacks_is_named() -> None:
         "  n1:3306  8.0.36\n"
         "  n2:3306  8.0.36\n"
         "  n4:3306  8.0.36\n"
-        "n4:3306 is a member, and in no file\n"
-        "n3:3306 is in the files, and no member\n"
+        "n4:3306 is a member, but not in the files\n"
+        "n3:3306 is in the files, but not a member\n"
     )
 
 
@@ -83,7 +83,7 @@ def test_of_several_clusters_the_one_that_shares_a_node_is_compared() -> None:
     assert one.missing == (node("n9"),)
     none = found(["n9"], main=["n1"], other=["n8"])
     assert none.hostgroups == ()
-    assert "no Galera hostgroups with a node of it" in membership_text(none)
+    assert "no Galera hostgroups with a node of this cluster" in membership_text(none)
 
 
 def test_a_section_starts_files() -> None:

@@ -286,22 +286,22 @@ def test_digests_and_memory() -> None:
         (
             Checksum(3, NOW - 90, "A"),
             Checksum(2, NOW - 900, "B"),
-            "it answers, and has not",
+            "it answers, but has not",
         ),
         (
             Checksum(3, NOW - 900, "A"),
             Checksum(2, NOW - 90, "B"),
-            "it was loaded later",
+            "it loaded other content later",
         ),
         (
             Checksum(2, NOW - 900, "A"),
             Checksum(3, NOW - 900, "B"),
-            "it was loaded in the same",
+            "it loaded other content in the same",
         ),
         (
             Checksum(1, NOW - 900, "A"),
             Checksum(1, NOW - 800, "B"),
-            "neither member was",
+            "neither member had",
         ),
     ],
 )
@@ -325,7 +325,7 @@ def test_a_module_that_is_not_synchronised() -> None:
 def test_a_peer_that_does_not_answer() -> None:
     own = Checksum(2, NOW - 900, "A")
     silent = clustered(own, Checksum(0, 0, ""))
-    assert only(silent) == ("peer-silent", "peer px2:6032", "it never answered this member")
+    assert only(silent) == ("peer-silent", "peer px2:6032", "it has never answered this member")
     lost = clustered(own, Checksum(2, NOW - 900, "B"), silent_s=240)
     assert only(lost) == ("peer-silent", "peer px2:6032", "it has not answered for 240 s")
     assert only(clustered(own, own, admin__cluster_username=""))[0] == "cluster-no-account"

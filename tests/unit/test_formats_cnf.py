@@ -134,20 +134,20 @@ def test_what_cannot_be_written_is_said() -> None:
     assert made.notes == (
         "mysql-init_connect: 'SET x=\"y\"' a double quote would lose it",
         "mysql-monitor_password: a double quote would lose it",
-        "sqliteserver-x: a .cnf has no place for this variable",
+        "sqliteserver-x: a .cnf cannot hold this variable",
         "mysql_replication_hostgroups writer_hostgroup 1: check_type: ProxySQL would take"
         " a combined check for read_only",
-        "mysql_galera_hostgroups writer_hostgroup 1: active 0: a .cnf cannot say that",
+        "mysql_galera_hostgroups writer_hostgroup 1: active 0: a .cnf cannot hold it",
         "mysql_users username a: password: a single quote would lose the row",
-        "mysql_users username b: frontend 0: a .cnf cannot say that",
+        "mysql_users username b: frontend 0: a .cnf cannot hold it",
         "mysql_query_rules rule_id 1: match_digest: a double quote would lose the row",
         "mysql_query_rules rule_id 2: the comment: a single quote would lose the row",
         "mysql_query_rules rule_id 3: timeout: a number beyond 32 bits is ignored",
         "mysql_query_rules rule_id 4: destination_hostgroup: a negative number is ignored",
         "mysql_query_rules rule_id 5: attributes: a single quote would lose the row",
         "scheduler id 1: arg1: a single quote would lose the row",
-        "mysql_query_rules_fast_routing: 1 row: a .cnf has no place for this table",
-        "mysql_hostgroup_attributes: 1 row: a .cnf has no place for this table",
+        "mysql_query_rules_fast_routing: 1 row: a .cnf cannot hold this table",
+        "mysql_hostgroup_attributes: 1 row: a .cnf cannot hold this table",
     )
     assert "secret" not in made.text
     for note in made.notes:

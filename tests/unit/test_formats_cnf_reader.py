@@ -70,22 +70,22 @@ def test_variables() -> None:
     }
     assert found.stays == ["datadir"]
     assert found.notes == [
-        "p.cnf:5: admin-refresh_interval: the group adds the prefix once more: ProxySQL ignores the"
+        "p.cnf:5: admin-refresh_interval: the group adds the prefix again, so ProxySQL ignores the"
         " line",
-        "p.cnf:6: admin-stats_system_cpu: ProxySQL takes '61' for 120",
-        "p.cnf:7: admin-version: it belongs to the program and cannot be set",
-        "p.cnf:8: admin-telnet_admin_ifaces: (null) stands for no value",
-        "p.cnf:11: mysql-wait_timeout: ProxySQL takes a number beyond 32 bits for 0",
-        "p.cnf:13: mysql-query_cache_size_MB: ProxySQL takes '64M' for 64",
-        "p.cnf:15: mysql-verbose_query_error: ProxySQL refuses 'maybe': it stays at false",
-        "p.cnf:16: mysql-server_version: ProxySQL takes '5.1.30' for 5.5.30",
-        "p.cnf:17: mysql-stack_size: ProxySQL does not know this variable; did you mean stacksize?",
-        "p.cnf:18: mysql-ping_timeout_server: ProxySQL refuses '999999': it stays at 200",
-        "p.cnf:19: mysql-monitor_username: ProxySQL refuses '': it stays at monitor",
+        "p.cnf:6: admin-stats_system_cpu: ProxySQL reads '61' as 120",
+        "p.cnf:7: admin-version: read-only: it cannot be set",
+        "p.cnf:8: admin-telnet_admin_ifaces: (null) means that it has no value",
+        "p.cnf:11: mysql-wait_timeout: ProxySQL reads a number beyond 32 bits as 0",
+        "p.cnf:13: mysql-query_cache_size_MB: ProxySQL reads '64M' as 64",
+        "p.cnf:15: mysql-verbose_query_error: ProxySQL refuses 'maybe' and keeps false",
+        "p.cnf:16: mysql-server_version: ProxySQL reads '5.1.30' as 5.5.30",
+        "p.cnf:17: mysql-stack_size: ProxySQL has no such variable; did you mean stacksize?",
+        "p.cnf:18: mysql-ping_timeout_server: ProxySQL refuses '999999' and keeps 200",
+        "p.cnf:19: mysql-monitor_username: ProxySQL refuses '' and keeps monitor",
         "p.cnf:20: mysql-init_connect: ProxySQL cannot read a double quote in a variable",
-        "p.cnf:21: mysql-client_found_rows: gone, ProxySQL 2.3.2 was the last to have it",
-        "p.cnf:22: mysql-hash_passwords: ProxySQL does not know this variable;"
-        " admin-hash_passwords is one",
+        "p.cnf:21: mysql-client_found_rows: removed: ProxySQL 2.3.2 was the last to have it",
+        "p.cnf:22: mysql-hash_passwords: ProxySQL has no such variable;"
+        " did you mean admin-hash_passwords?",
     ]
 
 
@@ -104,7 +104,10 @@ def test_texts_that_proxysql_refuses_or_rewrites() -> None:
 def test_variables_must_be_a_group() -> None:
     with pytest.raises(ConfigError) as caught:
         read("mysql_variables = ( { threads = 4 } )")
-    assert "p.cnf:1:19: mysql_variables: a list ( )" in caught.value.lines()[0]
+    assert (
+        "p.cnf:1:19: mysql_variables: expected a group { }, got a list ( )"
+        in caught.value.lines()[0]
+    )
 
 
 def test_entries_as_proxysql_takes_them() -> None:
@@ -165,29 +168,26 @@ def test_entries_as_proxysql_takes_them() -> None:
         RULES: {(3,): f"error_msg: {lost} double quote in it"},
     }
     assert found.notes == [
-        "p.cnf:3: mysql_servers: port: text is ignored, where a number is needed",
-        "p.cnf:4: mysql_servers: use_ssl: true or false is ignored, where a number is needed",
-        "p.cnf:5: mysql_servers: hostgroup: text is ignored, where a number is needed",
+        "p.cnf:3: mysql_servers: port: expected a number, got text: ignored",
+        "p.cnf:4: mysql_servers: use_ssl: expected a number, got true or false: ignored",
+        "p.cnf:5: mysql_servers: hostgroup: expected a number, got text: ignored",
         "p.cnf:5: mysql_servers: an entry without hostgroup or hostgroup_id: ProxySQL skips it",
-        "p.cnf:8: mysql_servers: status: ProxySQL takes 'gone' for ONLINE",
-        "p.cnf:12: mysql_replication_hostgroups: check_type: ProxySQL takes"
-        " 'read_only|innodb_read_only' for read_only",
-        "p.cnf:12: mysql_replication_hostgroups: writer_hostgroup 3, reader_hostgroup 2: takes the"
-        " place of the entry at p.cnf:11",
-        "p.cnf:16: mysql_users: active: true or false is ignored, where a number is needed",
+        "p.cnf:8: mysql_servers: status: ProxySQL reads 'gone' as ONLINE",
+        "p.cnf:12: mysql_replication_hostgroups: check_type: ProxySQL reads"
+        " 'read_only|innodb_read_only' as read_only",
+        "p.cnf:12: mysql_replication_hostgroups: writer_hostgroup 3, reader_hostgroup 2: replaces"
+        " the entry at p.cnf:11",
+        "p.cnf:16: mysql_users: active: expected a number, got true or false: ignored",
         "p.cnf:16: mysql_users: backend: ProxySQL does not read it from a .cnf: it is 1",
-        "p.cnf:16: mysql_users: username app: takes the place of the entry at p.cnf:15",
-        "p.cnf:20: mysql_query_rules: destination_hostgroup: text is ignored, where a number is"
-        " needed",
-        "p.cnf:20: mysql_query_rules: flagin: ProxySQL does not know this key; did you mean"
-        " flagIN?",
+        "p.cnf:16: mysql_users: username app: replaces the entry at p.cnf:15",
+        "p.cnf:20: mysql_query_rules: destination_hostgroup: expected a number, got text: ignored",
+        "p.cnf:20: mysql_query_rules: flagin: ProxySQL has no such key; did you mean flagIN?",
         "p.cnf:22: mysql_query_rules: an entry without rule_id: ProxySQL skips it",
-        "p.cnf:24: mysql_query_rules: a number, where an entry { } is needed: skipped",
+        "p.cnf:24: mysql_query_rules: expected an entry { }, got a number: skipped",
         "p.cnf:26: mysql_query_rules_fast_routing: many versions of ProxySQL do not read this table"
         " from a .cnf: left out",
-        "p.cnf:27: proxysql_server: ProxySQL does not know this key; did you mean"
-        " proxysql_servers?",
-        "p.cnf:28: scheduler: an array [ ], where a list ( ) is needed",
+        "p.cnf:27: proxysql_server: ProxySQL has no such key; did you mean proxysql_servers?",
+        "p.cnf:28: scheduler: expected a list ( ), got an array [ ]",
     ]
 
 
@@ -277,5 +277,5 @@ def test_a_prefix_in_a_group_is_taken_away_by_newer_versions() -> None:
 def test_a_poor_suggestion_is_none() -> None:
     found = read("mysql_variables = { monitor_ssl = true; default_connect_timeout = 5 }")
     assert [note.rpartition(": ")[2] for note in found.notes] == [
-        "ProxySQL does not know this variable"
+        "ProxySQL has no such variable"
     ] * 2

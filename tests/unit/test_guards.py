@@ -77,7 +77,7 @@ class TestDeletions:
     def test_rules_are_never_all_deactivated(self):
         memory = rows(RULES, *self.rules(2))
         assert self.said(desired(RULES, *self.rules(2, active=0)), memory) == [
-            "table_emptied: mysql_query_rules: no rule would be active any more (2 are now)"
+            "table_emptied: mysql_query_rules: no rule would be active (2 are now)"
         ]
 
     def test_the_last_active_rule_may_not_go_although_inactive_ones_stay(self):
@@ -99,7 +99,7 @@ class TestDeletions:
         memory = rows(USERS, app, batch)
         wanted = desired(USERS, {**app, **switched_off}, {**batch, **switched_off})
         assert self.said(wanted, memory, runtime=live) == [
-            "table_emptied: mysql_users: nobody could log in any more (2 users can now)"
+            "table_emptied: mysql_users: nobody could log in (2 users can now)"
         ]
         assert self.said(desired(USERS, {**app, **switched_off}, batch), memory, runtime=live) == []
 

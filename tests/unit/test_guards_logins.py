@@ -29,7 +29,7 @@ class TestAdminAccess:
 
         (gone,) = said("admin:admin")
         assert gone == (
-            "admin-admin_credentials: radmin, the login in use, would not be in it any more"
+            "admin-admin_credentials: radmin, the login in use, would no longer be in it"
         )
         (other,) = said("admin:admin;radmin:new")
         assert other.startswith("admin-admin_credentials: radmin, the login in use, would get")
@@ -72,8 +72,8 @@ class TestAdminAccess:
         before = "0.0.0.0:6032;/tmp/admin.sock"
         said = self.said("admin-mysql_ifaces", before, "0.0.0.0:6032", socket="/tmp/admin.sock")
         assert said == [
-            "admin-mysql_ifaces: /tmp/admin.sock, the address in use, would not be listened to any"
-            " more"
+            "admin-mysql_ifaces: /tmp/admin.sock, the address in use, would no longer be listened"
+            " to"
         ]
 
     def test_nothing_allows_what_proxyctl_could_not_finish(self):

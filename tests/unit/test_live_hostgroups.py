@@ -81,7 +81,7 @@ def test_all_of_it_can_be_read_in_full() -> None:
         "hostgroup": "20",
         "servers": "1 online, 1 other",
         "connections": "4 used, 6 free",
-        "connected": "10 times, and 0 times in vain",
+        "connected": "10 times, failed 0 times",
         "queries": "2/s",
         "sent to it": "2 B/s",
         "received": "4 B/s",

@@ -69,7 +69,7 @@ def test_a_restart_begins_all_rates_again() -> None:
     assert found.totals.queries_per_s is None
     assert [one.queries_per_s for one in found.servers] == [None]
     assert [one.calls_per_s for one in found.digests.lines] == [None]
-    assert list(notes_of(found)) == ["ProxySQL was restarted: rates begin again"]
+    assert list(notes_of(found)) == ["ProxySQL was restarted: rates start over"]
 
 
 def test_digests_stay_until_it_is_their_turn_again() -> None:
@@ -82,7 +82,7 @@ def test_digests_that_became_too_many_are_shown_no_more() -> None:
     found = view(look(0, digests=digest_look(0, entry())), look(2, state=large))
     assert found.digests.lines == ()
     assert list(notes_of(found)) == [
-        "digests are not read: 400 MB, one look takes ProxySQL about 8.00 s; see digest top"
+        "digests are not read: 400 MB, one reading takes ProxySQL about 8.00 s; see digest top"
     ]
 
 
@@ -91,7 +91,7 @@ def test_a_table_that_takes_its_time_is_looked_at_less_often_and_that_is_said() 
     assert seconds_between(2, 1.5) == 30
     rare = replace(STATE, look_s=1.5, every_s=30, is_rare=True)
     assert list(notes_of(view(look(0, state=rare)))) == [
-        "digests are read every 30 s: one look takes ProxySQL about 1.50 s"
+        "digests are read every 30 s: one reading takes ProxySQL about 1.50 s"
     ]
 
 
@@ -110,7 +110,7 @@ def test_digests_that_are_switched_off_are_named() -> None:
 def test_rules_that_were_loaded_have_no_rates_and_that_is_said() -> None:
     found = view(look(0), look(2, rules=Sample(2, {1: 3}, {1: RULE}, 2, CLOCK + 1)))
     assert [one.per_s for one in found.rules.rules] == [None]
-    assert list(notes_of(found)) == ["rules were loaded: their hits began at 0 again"]
+    assert list(notes_of(found)) == ["rules were loaded: their hits started at 0 again"]
 
 
 def text(parts: list[tuple[str, str]]) -> str:

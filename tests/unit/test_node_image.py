@@ -100,7 +100,7 @@ def test_a_drained_node_inherits_nothing_and_stays_drained() -> None:
     assert places(image, "n1")[10] == "ONLINE"
     assert limits(image, "n2") == {(0, 0)}
     assert [*reasons_against(two, node("n3"), image)] == [
-        "hostgroup 30 would have no usable server: the last other node becomes the writer"
+        "hostgroup 30 would have no usable server: its last other node becomes the writer"
     ]
 
 

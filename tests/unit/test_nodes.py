@@ -96,7 +96,7 @@ def test_what_stands_out_is_said() -> None:
         " non-Primary, read_only, segment 2, 8.0.36\n"
         "  n3:3306  not there                   1   1000     0     0  not reached from here:"
         " Can't connect \\x1b[2J\n"
-        "  n4:3306  ONLINE 30                   1   1000     0     0  in no configuration\n"
+        "  n4:3306  ONLINE 30                   1   1000     0     0  not configured\n"
     )
 
 

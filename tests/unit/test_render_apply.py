@@ -45,7 +45,7 @@ def test_the_report_says_what_is_left_to_do():
     done = result(notes=["look at db1"])
     done.saves = 0
     text = apply_text(plan_of(restart_required=["mysql-threads"]), done)
-    assert "DISK was left alone: a restart of ProxySQL takes the change back.\n" in text
+    assert "DISK was not changed: a restart of ProxySQL reverts the change.\n" in text
     assert text.endswith("note: look at db1\nrestart required: mysql-threads\n")
 
 

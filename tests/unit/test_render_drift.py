@@ -40,7 +40,7 @@ def test_it_says_what_is_and_what_the_files_say():
     assert drift(weight({Layer.MEMORY, Layer.RUNTIME}), names={10: "writer"}).splitlines() == [
         "h:6032: 1 row differs from the files",
         "MYSQL SERVERS",
-        "  MEMORY and RUNTIME were changed and not saved: a restart takes it back",
+        "  MEMORY and RUNTIME were changed and not saved: a restart reverts them",
         "    differs  server 10 (writer) db1:3306",
         "             weight is 9, the files say 1",
     ]
@@ -59,7 +59,7 @@ def weights(memory, runtime, disk):
 def test_layers_that_differ_in_different_ways_are_all_told():
     found = weights(memory=5, runtime=4, disk=3)
     assert drift(found).splitlines()[2:] == [
-        "  MEMORY and RUNTIME were changed and not saved: a restart takes it back",
+        "  MEMORY and RUNTIME were changed and not saved: a restart reverts them",
         "    differs  server 10 db1:3306",
         "             RUNTIME: weight is 4, the files say 3",
         "             MEMORY: weight is 5, the files say 3",
@@ -87,9 +87,9 @@ def test_layers_that_hold_the_same_are_told_once():
 def test_a_row_that_another_layer_lacks_is_told():
     text = drift(weights(memory=None, runtime=4, disk=3))
     assert "             RUNTIME: weight is 4, the files say 3" in text
-    assert "             MEMORY: it is not there" in text
+    assert "             MEMORY: missing" in text
     text = drift(weights(memory=3, runtime=None, disk=6))
-    assert "             RUNTIME: it is not there" in text
+    assert "             RUNTIME: missing" in text
     assert "             DISK: weight is 6, the files say 3" in text
 
 
@@ -110,8 +110,8 @@ def test_a_secret_that_two_layers_hold_differently_is_not_shown():
 
     wanted = desired(USERS, {"username": "app", "password": "right"})
     text = drift(diff(wanted, app("first"), runtime=app("second"), disk=app("right")))
-    assert "             RUNTIME: password is not what the files say (sensitive)" in text
-    assert "             MEMORY: password is not what the files say (sensitive)" in text
+    assert "             RUNTIME: password differs from the files (sensitive)" in text
+    assert "             MEMORY: password differs from the files (sensitive)" in text
 
 
 def test_extra_and_missing_rows_are_called_so():
@@ -126,7 +126,7 @@ def test_extra_and_missing_rows_are_called_so():
 def test_a_secret_only_is_another_one():
     wanted = desired(USERS, {"username": "app", "password": "y"})
     text = drift(diff(wanted, rows(USERS, {"username": "app", "password": "x"})))
-    assert "password is not what the files say (sensitive)" in text
+    assert "password differs from the files (sensitive)" in text
 
 
 def test_every_pattern_of_layers_has_a_sentence():
@@ -156,7 +156,7 @@ def test_machines_get_the_pattern():
 
 def test_what_an_apply_would_refuse_is_counted():
     text = drift(weight({Layer.RUNTIME}), refusals=[Refusal("x", "why")])
-    assert text.splitlines()[-1] == "an apply would refuse: 1 reason, which plan shows"
+    assert text.splitlines()[-1] == "an apply would be refused for 1 reason: see proxyctl plan"
 
 
 def test_no_drift_is_one_line():

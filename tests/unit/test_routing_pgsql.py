@@ -65,7 +65,9 @@ def test_statements_that_only_mysql_answers_go_along_the_rules():
     of = explainer({"match_digest": "^USE|SHOW", "destination_hostgroup": 2})
     for query in (b"USE x", b"SHOW WARNINGS"):
         assert answer(of, query).route.destination_hostgroup == 2
-    assert "not asked here: what ProxySQL itself does with SET" in explain_text(answer(of, b"USE"))
+    assert "not evaluated here: what ProxySQL itself does with SET" in explain_text(
+        answer(of, b"USE")
+    )
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_rules_that_were_loaded_in_between_have_no_rates(earlier: Sample, later:
     assert found.was_reloaded
     assert [rule.per_s for rule in found.rules] == [None, None]
     assert found.rules[0].share == 1.0
-    assert "rules were loaded between the samples" in rules_text(found)
+    assert "rules were loaded between the readings" in rules_text(found)
 
 
 def test_a_rule_that_nothing_was_counted_for_has_no_hits() -> None:

@@ -33,7 +33,7 @@ def test_members_of_different_versions_are_refused_together_and_take_the_change_
 ) -> None:
     [one, two] = [str(member.instance.query("SELECT @@version")[0][0]) for member in mixed]
     words = (
-        "members of one ProxySQL Cluster whose versions differ do not sync:"
+        "members of a ProxySQL Cluster with different versions do not synchronise:"
         f" px1 has {one}, px2 has {two}; upgrade all of them first"
     )
     for command in ("plan", "apply"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.completion import finding_codes
 from proxyctl.cli.connect import targets_of
 from proxyctl.cli.options import (
     ConnectionOptions,
@@ -43,7 +44,11 @@ def doctor(
     ] = False,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="CODE", help="Leave out findings with this code; repeatable."),
+        typer.Option(
+            metavar="CODE",
+            help="Leave out findings with this code; repeatable.",
+            autocompletion=finding_codes,
+        ),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for a warning, too.")] = False,
     format: FormatOption = TextFormat.TEXT,

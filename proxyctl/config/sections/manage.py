@@ -78,8 +78,10 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
     value: Mapping[str, Any] = part.value[table]
     layout = context.layouts[table]
     if not value:
-        hint = f"name one of {', '.join(layout.table.key)}, or remove the scope to manage the"
-        " whole table"
+        hint = (
+            f"name one of {', '.join(layout.table.key)}, or remove the scope to manage the"
+            " whole table"
+        )
         context.note(part, (table,), "no key column", hint)
     terms: dict[str, Sequence[Term]] = {}
     texts: list[str] = []

@@ -52,5 +52,6 @@ def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
     for table, column, hostgroup, (key, *also) in destinations(subject):
         if hostgroup not in served:
             message = f"{subject.called(hostgroup)} has no server"
-            hint = _LOST if column == "mirror_hostgroup" else _LATE
+            effect = _LOST if column == "mirror_hostgroup" else _LATE
+            hint = f"add a server to it, or correct the number; {effect}"
             yield Finding(table, key, message, column, hint, also=tuple(also))

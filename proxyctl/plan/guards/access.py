@@ -36,7 +36,8 @@ def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
     if after.get("admin-read_only") == "true":
         yield Danger(
             ADMIN_ACCESS,
-            "admin-read_only: after its LOAD proxyctl could not SAVE, nor undo it; leave it out and"
+            "admin-read_only: after its LOAD proxyctl could neither SAVE nor undo it; leave it out"
+            " and"
             " send PROXYSQL READONLY by hand",
             is_certain=True,
         )
@@ -68,7 +69,7 @@ def _removed_login(before: str, after: str, access: Access) -> str | None:
             f"admin-admin_credentials: {access.user}, the login in use, would get another password;"
             " the next command needs the new one"
         )
-    return f"admin-admin_credentials: {access.user}, the login in use, would not be in it any more"
+    return f"admin-admin_credentials: {access.user}, the login in use, would no longer be in it"
 
 
 def _only_statistics(before: str, after: str, access: Access) -> str | None:
@@ -82,7 +83,7 @@ def _removed_interface(before: str, after: str, access: Access) -> str | None:
     if not _is_listened_to(before, access) or _is_listened_to(after, access):
         return None
     place = access.socket or f"{access.host}:{access.port}"
-    return f"admin-mysql_ifaces: {place}, the address in use, would not be listened to any more"
+    return f"admin-mysql_ifaces: {place}, the address in use, would no longer be listened to"
 
 
 def _is_listened_to(interfaces: str, access: Access) -> bool:
@@ -120,8 +121,8 @@ def replaced_logins(
     for name in sorted({*users} & {*admins} - {*before}):
         yield Danger(
             ADMIN_ACCESS,
-            f"{name} would be a user and a login of the admin interface: ProxySQL keeps one of"
-            " them; choose another name for either",
+            f"{name} would be a user and a login of the admin interface: ProxySQL keeps only"
+            " one of them; choose another name for either",
         )
 
 

@@ -51,8 +51,8 @@ def _emptied(module: ModulePlan, diff: TableDiff) -> Danger | None:
 def _nothing_at_work(layout: Layout, before: int) -> str:
     verb = "is" if before == 1 else "are"
     if layout.table.role is Role.USERS:
-        return f"{layout.name}: nobody could log in any more ({counted(before, 'user')} can now)"
-    return f"{layout.name}: no rule would be active any more ({before} {verb} now)"
+        return f"{layout.name}: nobody could log in ({counted(before, 'user')} can now)"
+    return f"{layout.name}: no rule would be active ({before} {verb} now)"
 
 
 def _at_work(layout: Layout, rows: Rows) -> int:

@@ -46,7 +46,7 @@ def dangers(report: Report | None) -> Iterator[Danger]:
 def summary(report: Report | None) -> Iterator[str]:
     """Yield how much there is: `lint: 1 error, 2 warnings`."""
     if report is None:
-        yield f"lint: not run here, as for all files of more than {MOST_ROWS:,} rows: proxyctl lint"
+        yield f"lint: skipped for more than {MOST_ROWS:,} rows; run proxyctl lint"
         return
     words = [
         counted(report.counts[severity], severity.value)

@@ -39,8 +39,8 @@ def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
         elif late_s > MOST_AHEAD_S:
             yield Danger(
                 STALE_MEMBER,
-                f"{module}: a member loaded it last by a clock that is {late_s:.0f} s ahead of this"
-                " one's: no LOAD here would be taken for newer; set the clocks",
+                f"{module}: the clock of the member that loaded it last is {late_s:.0f} s ahead, so"
+                " a LOAD here would not count as newer; synchronise the clocks",
                 is_certain=True,
             )
 
@@ -70,7 +70,7 @@ def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
             yield Danger(
                 DRAINED_ELSEWHERE,
                 f"{node_text(node)} has weight 0 and max_connections 0 in all layers, and the files"
-                " say otherwise: drained at another member? proxyctl nodes restore there",
+                " say otherwise: if another member drained it, run proxyctl nodes restore there",
             )
 
 

@@ -228,11 +228,11 @@ def _sum(rates: Iterable[float | None]) -> float | None:
 def notes_of(view: View) -> Iterator[str]:
     """Yield what a reader of the view has to know, a sentence each, the gravest first."""
     if view.was_restarted:
-        yield "ProxySQL was restarted: rates begin again"
+        yield "ProxySQL was restarted: rates start over"
     elif view.rules.was_reloaded:
-        yield "rules were loaded: their hits began at 0 again"
+        yield "rules were loaded: their hits started at 0 again"
     digests, state = view.digests, view.digest_state
-    copy = f"one look takes ProxySQL about {time_text(state.look_s * 1_000_000)}"
+    copy = f"one reading takes ProxySQL about {time_text(state.look_s * 1_000_000)}"
     if not state.is_on:
         yield NOT_COUNTING
     if state.every_s is None:
@@ -240,9 +240,9 @@ def notes_of(view: View) -> Iterator[str]:
     elif state.is_rare:
         yield f"digests are read every {state.every_s:.0f} s: {copy}"
     if digests.was_cleared:
-        yield "somebody cleared the digest counters: they began at 0 again"
+        yield "the digest counters were cleared: they started at 0 again"
     if digests.is_cut:
-        yield f"{digests.busy:,} digest entries were hit: of those with most time there are rates"
+        yield f"{digests.busy:,} digest entries were hit; rates are shown for those with most time"
 
 
 # Digests ------------------------------------------------------------------------------------------

@@ -130,7 +130,7 @@ def test_a_member_outside_the_fleet_that_does_not_follow(
     assert done.code == 4, done.text
     assert (
         f"px1  127.0.0.1:{three[0].port}: applied\n"
-        f"  member 127.0.0.1:{three[2].port} does not follow:\n"
+        f"  member 127.0.0.1:{three[2].port} has not taken over the change:\n"
     ) in done.out
     assert done.out.endswith("Fleet of 2 instances: 2 applied: px1, px2.\n")
 
@@ -158,7 +158,7 @@ def test_a_member_that_fails_stops_the_others(three: list[ProxySQL], project: Pr
     assert done.code == 4, done.text
     assert "everything was restored" in done.out
     assert done.out.endswith("1 failed: px1; 2 not touched: px2, px3.\n")
-    assert done.out.count("note: it may have taken over what a member of its cluster") == 2
+    assert done.out.count("note: it may have synchronised with a changed member") == 2
     until(lambda: [hostgroups(one) for one in three] == [{"10"}] * 3)
 
 

@@ -37,7 +37,7 @@ def test_a_change_at_one_member_reaches_all(three: list[ProxySQL], project: Proj
     )
     done = apply()
     assert done.code == 0, done.text
-    assert "All 3 members of the ProxySQL Cluster hold it.\n" in done.out
+    assert "All 3 members of the ProxySQL Cluster have taken over the change.\n" in done.out
     for one in three:
         assert hostgroups(one) == hostgroups(one, layer="disk.") == {"10"}
         found = proxyctl("plan", "--detailed-exitcode", *at(one))
@@ -64,7 +64,7 @@ def test_what_does_not_travel_is_said_before(three: list[ProxySQL], project: Pro
     found = proxyctl("plan", "--format", "json").json["instances"][0]
     assert found["cluster_members"] == sorted(map(name, three))
     assert found["warnings"] == [
-        "SCHEDULER: does not travel to the other members; apply at each",
+        "SCHEDULER: does not synchronise with the other members; apply at each",
         "MYSQL QUERY RULES: 1 inactive rule stays here; the other members take the active ones,"
         " and drop their own inactive ones",
     ]
@@ -86,7 +86,9 @@ def test_members_that_do_not_follow_are_named(three: list[ProxySQL], project: Pr
     found = {one["name"]: one["reasons"] for one in done.json["peers"]}
     assert found[name(first)] == []
     (switched_off,) = found[name(second)]
-    assert switched_off.startswith("MYSQL USERS: it answers, and has not taken it over; look at")
+    assert switched_off.startswith(
+        "MYSQL USERS: it answers, but has not taken over the change; look at"
+    )
     assert "admin-cluster_mysql_users_diffs_before_sync there" in switched_off
     down = found[name(third)]
     assert [text.partition(":")[0] for text in down] == ["MYSQL QUERY RULES", "MYSQL USERS"]
@@ -97,7 +99,10 @@ def test_members_that_do_not_follow_are_named(three: list[ProxySQL], project: Pr
     write(project, USER.format(20))
     text = apply("--peer-timeout", "1")
     assert text.code == 4, text.text
-    assert f"member {name(second)} does not follow:\n  MYSQL USERS: it answers" in text.out
+    assert (
+        f"member {name(second)} has not taken over the change:\n  MYSQL USERS: it answers"
+        in text.out
+    )
     third.start()
     until(lambda: hostgroups(third) == {"20"})
 

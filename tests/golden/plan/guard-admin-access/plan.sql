@@ -1,6 +1,6 @@
--- apply would refuse: admin-admin_credentials: admin, the login in use, would not be in it any more (guards.admin_access); allow with --force
+-- apply would refuse: admin-admin_credentials: admin, the login in use, would no longer be in it (guards.admin_access); allow with --force
 -- HOST:PORT: what apply would send, in order
--- ADMIN VARIABLES is commented out: a password or another secret is masked as ***, and would be set to that
+-- ADMIN VARIABLES is commented out: it would set a password or another secret to the mask ***
 -- UPDATE global_variables SET variable_value='***' WHERE variable_name='admin-admin_credentials';
 -- UPDATE global_variables SET variable_value='10.0.0.1:6032' WHERE variable_name='admin-mysql_ifaces';
 -- LOAD ADMIN VARIABLES TO RUNTIME;

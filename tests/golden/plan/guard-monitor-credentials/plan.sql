@@ -1,6 +1,6 @@
 -- apply would refuse: mysql-monitor_password would become empty: the monitor could check no server that asks for one (guards.monitor_credentials); allow with --force
 -- HOST:PORT: what apply would send, in order
--- MYSQL VARIABLES is commented out: a password or another secret is masked as ***, and would be set to that
+-- MYSQL VARIABLES is commented out: it would set a password or another secret to the mask ***
 -- UPDATE global_variables SET variable_value='***' WHERE variable_name='mysql-monitor_password';
 -- LOAD MYSQL VARIABLES TO RUNTIME;
 -- SAVE MYSQL VARIABLES TO DISK;

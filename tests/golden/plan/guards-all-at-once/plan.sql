@@ -1,20 +1,20 @@
 -- apply would refuse: mysql_users: nothing would be left; 2 rows would be deleted (guards.table_emptied); allow with --force
 -- apply would refuse: hostgroup 10 is a writer hostgroup and would have no ONLINE server (guards.empty_hostgroup); allow with --force
--- apply would refuse: admin-admin_credentials: admin, the login in use, would not be in it any more (guards.admin_access); allow with --force
+-- apply would refuse: admin-admin_credentials: admin, the login in use, would no longer be in it (guards.admin_access); allow with --force
 -- apply would refuse: mysql-monitor_password would become empty: the monitor could check no server that asks for one (guards.monitor_credentials); allow with --force
 -- HOST:PORT: what apply would send, in order
--- MYSQL VARIABLES is commented out: a password or another secret is masked as ***, and would be set to that
+-- MYSQL VARIABLES is commented out: it would set a password or another secret to the mask ***
 -- UPDATE global_variables SET variable_value='***' WHERE variable_name='mysql-monitor_password';
 DELETE FROM mysql_query_rules WHERE rule_id IN (10,20);
 INSERT INTO mysql_query_rules (rule_id, active, username, schemaname, flagIN, client_addr, proxy_addr, proxy_port, digest, match_digest, match_pattern, negate_match_pattern, re_modifiers, flagOUT, replace_pattern, destination_hostgroup, cache_ttl, cache_empty_result, cache_timeout, reconnect, timeout, retries, delay, next_query_flagIN, mirror_flagOUT, mirror_hostgroup, error_msg, OK_msg, sticky_conn, multiplex, gtid_from_hostgroup, log, apply, attributes, comment) VALUES (1,1,NULL,NULL,0,NULL,NULL,NULL,NULL,NULL,NULL,0,'CASELESS',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,'',NULL,NULL,NULL,NULL,0,'',NULL);
 DELETE FROM mysql_users WHERE (username, backend) IN (VALUES ('app',1),('batch',1));
--- ADMIN VARIABLES is commented out: a password or another secret is masked as ***, and would be set to that
+-- ADMIN VARIABLES is commented out: it would set a password or another secret to the mask ***
 -- UPDATE global_variables SET variable_value='***' WHERE variable_name='admin-admin_credentials';
 -- LOAD MYSQL VARIABLES TO RUNTIME;
 LOAD MYSQL SERVERS TO RUNTIME;
 LOAD MYSQL QUERY RULES TO RUNTIME;
 LOAD MYSQL USERS TO RUNTIME;
--- nothing routes to the servers that leave any more
+-- no rule routes to the removed servers any more
 DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (10,'db1',3306));
 LOAD MYSQL SERVERS TO RUNTIME;
 -- LOAD ADMIN VARIABLES TO RUNTIME;

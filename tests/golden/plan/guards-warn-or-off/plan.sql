@@ -3,7 +3,7 @@ DELETE FROM mysql_query_rules WHERE rule_id IN (10,20);
 INSERT INTO mysql_query_rules (rule_id, active, username, schemaname, flagIN, client_addr, proxy_addr, proxy_port, digest, match_digest, match_pattern, negate_match_pattern, re_modifiers, flagOUT, replace_pattern, destination_hostgroup, cache_ttl, cache_empty_result, cache_timeout, reconnect, timeout, retries, delay, next_query_flagIN, mirror_flagOUT, mirror_hostgroup, error_msg, OK_msg, sticky_conn, multiplex, gtid_from_hostgroup, log, apply, attributes, comment) VALUES (1,1,NULL,NULL,0,NULL,NULL,NULL,NULL,NULL,NULL,0,'CASELESS',NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,'closed for the night',NULL,NULL,NULL,NULL,NULL,0,'',NULL);
 LOAD MYSQL SERVERS TO RUNTIME;
 LOAD MYSQL QUERY RULES TO RUNTIME;
--- nothing routes to the servers that leave any more
+-- no rule routes to the removed servers any more
 DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (10,'db1',3306),(20,'db2',3306));
 LOAD MYSQL SERVERS TO RUNTIME;
 SAVE MYSQL SERVERS TO DISK;

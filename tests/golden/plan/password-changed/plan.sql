@@ -1,5 +1,5 @@
 -- HOST:PORT: what apply would send, in order
--- MYSQL USERS is commented out: a password or another secret is masked as ***, and would be set to that
+-- MYSQL USERS is commented out: it would set a password or another secret to the mask ***
 -- UPDATE mysql_users SET password='***' WHERE username='app' AND backend=1;
 -- LOAD MYSQL USERS TO RUNTIME;
 -- SAVE MYSQL USERS TO DISK;

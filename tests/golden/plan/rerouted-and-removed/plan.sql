@@ -3,7 +3,7 @@ INSERT INTO mysql_servers (hostgroup_id, hostname, port, gtid_port, status, weig
 UPDATE mysql_query_rules SET destination_hostgroup=30 WHERE rule_id=20;
 LOAD MYSQL SERVERS TO RUNTIME;
 LOAD MYSQL QUERY RULES TO RUNTIME;
--- nothing routes to the servers that leave any more
+-- no rule routes to the removed servers any more
 DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (20,'db2',3306));
 LOAD MYSQL SERVERS TO RUNTIME;
 SAVE MYSQL SERVERS TO DISK;

@@ -1,5 +1,5 @@
 -- HOST:PORT: what apply would send, in order
--- MYSQL VARIABLES is commented out: a password or another secret is masked as ***, and would be set to that
+-- MYSQL VARIABLES is commented out: it would set a password or another secret to the mask ***
 -- UPDATE global_variables SET variable_value='***' WHERE variable_name='mysql-monitor_password';
 -- UPDATE global_variables SET variable_value='8.0.36' WHERE variable_name='mysql-server_version';
 -- UPDATE global_variables SET variable_value='2097152' WHERE variable_name='mysql-stacksize';
