@@ -166,7 +166,7 @@ def test_a_client_that_names_no_plugin(instance: Instance) -> None:
     ],
     ids=["short", "an old protocol", "a name without an end"],
 )
-def test_a_login_that_is_none_ends_the_connection(instance: Instance, packet: bytes) -> None:
+def test_an_invalid_login_ends_the_connection(instance: Instance, packet: bytes) -> None:
     with RawClient(instance.host, instance.port) as client:
         client.socket.sendall(framed(1, packet))
         assert client.answers(1) == []

@@ -106,7 +106,7 @@ def test_an_earlier_snapshot_is_not_lost(shop: Shop, command: Sequence[str]) -> 
 
 
 @pytest.mark.parametrize("place", ["missing/file", "."])
-def test_a_place_that_takes_no_file_is_said_before_the_statistics_are_read(
+def test_an_unwritable_place_is_refused_before_the_statistics_are_read(
     shop: Shop, place: str
 ) -> None:
     found = proxyctl("digest", "snapshot", "-o", place, "--debug")

@@ -88,7 +88,7 @@ def test_the_list_says_which_share_of_all_time_each_has(shop: Instance) -> None:
         assert one["cumulative_share"] == pytest.approx(until / whole, abs=1e-6)
 
 
-def test_a_digest_of_two_hostgroups_is_one_unless_told(shop: Instance) -> None:
+def test_a_digest_of_two_hostgroups_is_one_line_by_default(shop: Instance) -> None:
     assert len(listed("--text", "FROM categories")) == 1
     both = listed("--text", "FROM categories", "--group", "digest,hostgroup")
     assert {one["hostgroup"] for one in both} == {-1, 20}
@@ -208,9 +208,7 @@ def test_texts_cannot_move_the_cursor_or_break_a_format(
     assert r'username="u\"\\\\x1b"' in labels
 
 
-def test_a_text_that_was_cut_is_said_to_be(
-    sandbox_project: Project, sandbox_instance: Instance
-) -> None:
+def test_a_cut_text_is_marked(sandbox_project: Project, sandbox_instance: Instance) -> None:
     fill(sandbox_instance, digest(1, digest_text="SELECT " + "x" * 2041), digest(2))
     assert "cut by mysql-query_digests_max_digest_length" in top().out
     assert {one["digest"]: one["is_cut"] for one in listed()} == {

@@ -49,7 +49,7 @@ def test_a_seed_may_be_an_address(offline: Project, seed: str) -> None:
     said(found, 1, "cannot connect to 127.0.0.1:1")
 
 
-def test_a_file_that_cannot_be_is_told_before_anybody_is_asked(
+def test_a_file_that_cannot_be_written_is_refused_before_a_node_is_asked(
     offline: Project, tmp_path: Path
 ) -> None:
     """As of every command that writes a file: nobody is connected to."""

@@ -84,7 +84,7 @@ def test_what_no_rule_sends_goes_where_the_user_belongs(rules: Project) -> None:
     )
 
 
-def test_what_is_not_evaluated_is_said(offline: Project) -> None:
+def test_what_is_not_evaluated_is_named(offline: Project) -> None:
     offline.write(
         """
 version: 1
@@ -138,7 +138,7 @@ def test_a_pattern_that_does_not_compile_never_matches(offline: Project) -> None
     ) in explained("SELECT 1")
 
 
-def test_unusual_syntax_is_said_of_rules_that_were_asked(offline: Project) -> None:
+def test_unusual_syntax_is_reported_for_the_rules_that_were_tried(offline: Project) -> None:
     offline.write(
         "version: 1\nmysql_query_rules:\n"
         "  - {rule_id: 1, username: web, match_digest: '(?<=a)b', destination_hostgroup: 1}\n"

@@ -15,7 +15,9 @@ def applied(name: str) -> None:
     assert found.code == 0, found.text
 
 
-def test_a_plan_is_said_once_for_all_that_have_it(offline: Project, ports: list[int]) -> None:
+def test_a_plan_is_shown_once_for_all_instances_that_share_it(
+    offline: Project, ports: list[int]
+) -> None:
     offline.write(SERVERS + listed(ports))
     applied("px3")
     offline.write(SERVERS + RULE + listed(ports))

@@ -43,7 +43,9 @@ def servers(ports: list[int]) -> list[str | None]:
 
 
 @pytest.mark.parametrize("is_debug", [False, True])
-def test_the_others_are_told(targets: list[Target], is_debug: bool) -> None:
+def test_a_bug_at_one_instance_is_reported_beside_the_others(
+    targets: list[Target], is_debug: bool
+) -> None:
     traced: list[str] = []
 
     def work(target: Target) -> str:

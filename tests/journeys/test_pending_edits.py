@@ -123,7 +123,7 @@ def test_memory_comes_from_disk_where_nothing_else_differs_there(
     assert offered("take back:") == ["DELETE FROM mysql_query_rules WHERE rule_id IN (500)"]
 
 
-def test_rows_of_the_files_are_overwritten_where_that_is_said_and_others_never(
+def test_discard_pending_overwrites_rows_of_the_files_and_no_others(
     in_sync: Project, instance: Instance
 ) -> None:
     instance.run("UPDATE mysql_query_rules SET match_digest='wip' WHERE rule_id=20")

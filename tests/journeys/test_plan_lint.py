@@ -64,7 +64,9 @@ def test_on_a_terminal_a_refusal_stands_once_within_the_width(sandbox_project: P
     ],
     ids=["off", "ignored", "mended"],
 )
-def test_without_a_finding_nothing_is_said(sandbox_project: Project, changed: str) -> None:
+def test_without_a_finding_the_plan_says_nothing_of_lint(
+    sandbox_project: Project, changed: str
+) -> None:
     sandbox_project.write(changed)
     assert "PX301" not in plan().out
 

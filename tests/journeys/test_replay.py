@@ -60,7 +60,7 @@ def test_a_rule_that_sends_reads_elsewhere(seen: Project) -> None:
     assert "10 (writer) by rule 20" in found.out
 
 
-def test_what_a_digest_cannot_tell_is_said_with_the_rule(seen: Project) -> None:
+def test_an_undecided_digest_names_the_rule(seen: Project) -> None:
     rule = (
         "  - {rule_id: 15, match_pattern: 'id = 1', destination_hostgroup: writer, apply: true}\n"
     )

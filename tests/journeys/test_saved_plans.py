@@ -103,7 +103,7 @@ def test_a_plan_for_another_address_is_refused(project: Project, instance: Insta
         ("", "\ud800", 1, "not JSON"),
     ],
 )
-def test_a_damaged_plan_file_is_said_so(
+def test_a_damaged_plan_file_is_reported(
     sandbox_project: Project,
     sandbox_instance: Instance,
     old: str,
@@ -154,7 +154,7 @@ def test_a_saved_plan_can_be_shown_without_files_and_instance(
     assert proxyctl("show", "nowhere.out").code == 1
 
 
-def test_no_plan_file_is_said_so(sandbox_project: Project) -> None:
+def test_a_missing_plan_file_is_reported(sandbox_project: Project) -> None:
     found = proxyctl("apply", "nowhere.out")
     assert (found.code, found.err) == (
         1,

@@ -275,7 +275,7 @@ def test_digests_that_are_too_many_are_not_read(shop: Instance, name: str) -> No
     watch(shop, story, ready="db1:3306")
 
 
-def test_a_lost_connection_is_said_and_opened_again(shop: Instance) -> None:
+def test_a_lost_connection_is_reported_and_opened_again(shop: Instance) -> None:
     sandbox = shop.sandbox
     assert sandbox is not None
 

@@ -171,7 +171,7 @@ def test_a_terminal_without_a_cursor_is_none(name: str) -> None:
 
 
 @pytest.mark.usefixtures("shop")
-def test_an_instance_that_is_not_there_is_said_before_the_screen_is_taken() -> None:
+def test_a_missing_instance_is_reported_before_the_screen_is_taken() -> None:
     with terminal([*TOP, "--host", "127.0.0.1", "--port", "1"]) as shown:
         assert shown.wait() == 1
         assert b"cannot connect to 127.0.0.1:1" in shown.written

@@ -86,7 +86,7 @@ def test_omitted_secrets_are_not_written(
     assert native_hash("app-password") not in done.out
 
 
-def test_who_may_not_read_accounts_is_told(
+def test_an_account_that_may_not_read_accounts_is_refused(
     server: MariaDB, offline: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROXYCTL_BACKEND_USER", "app")

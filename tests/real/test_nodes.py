@@ -109,7 +109,7 @@ def test_a_node_outside_of_the_primary_component_is_not_believed(
     discover = ("nodes", "discover", "--seed", seed)
     found = proxyctl(*discover, "-o", "proxyctl.yaml")
     assert found.code == 1, found.text
-    assert f"{seed}: it is not in the primary component (non-Primary)" in found.err
+    assert f"{seed}: the node is not in the primary component (non-Primary)" in found.err
     assert not (project.folder / "proxyctl.yaml").exists()
 
     other = ("nodes", "discover", "--seed", f"{HOSTS[1]}:{cluster.port}")

@@ -145,7 +145,7 @@ def test_the_last_reader_is_refused(proxysql: ProxySQL) -> None:
     assert "hostgroup 30" in caught.value.reasons[0]
     with pytest.raises(RefusedError) as caught:
         drained(proxysql, writer(proxysql))
-    assert "the last other node becomes the writer" in caught.value.reasons[0]
+    assert "its last other node becomes the writer" in caught.value.reasons[0]
 
 
 def test_where_the_monitor_is_off_it_is_refused(proxysql: ProxySQL) -> None:

@@ -83,7 +83,7 @@ def test_stored_rows_may_stand_in_any_order(
 
 
 @pytest.mark.parametrize("layer", [Layer.MEMORY, Layer.DISK])
-def test_a_row_that_a_layer_lacks_is_told(
+def test_a_row_that_a_layer_lacks_is_reported(
     instance: Instance, client: AdminClient, layer: Layer
 ) -> None:
     write(client, ROUTES, routes("a", "b"))
@@ -94,7 +94,7 @@ def test_a_row_that_a_layer_lacks_is_told(
         ReadBack(client).stored(ROUTES, layer, routes("a", "b", "c"))
 
 
-def test_rows_that_change_after_the_first_look_are_told(
+def test_rows_that_change_after_the_first_read_are_reported(
     instance: Instance, client: AdminClient
 ) -> None:
     """The expected text belongs to the rows that were asked for, not to the table."""
@@ -155,7 +155,7 @@ def test_routes_at_runtime_need_no_parsing_in_whatever_order_they_came(
 
 
 @pytest.mark.parametrize("module", list(FIRST_LOAD))
-def test_a_row_that_runtime_lacks_is_told(
+def test_a_row_that_runtime_lacks_is_reported(
     instance: Instance, client: AdminClient, module: str
 ) -> None:
     of, wanted = FIRST_LOAD[module]

@@ -47,7 +47,7 @@ def test_the_version_that_counts(
         ("2.9.0", "known: 2.4.0 to 2.7 and 3.0.0 to 3.0.12"),
     ],
 )
-def test_a_version_that_is_none(project: Project, value: str, said: str) -> None:
+def test_a_text_that_is_not_a_version(project: Project, value: str, said: str) -> None:
     project.write(f"proxysql_version: {value}\n")
     found = proxyctl("validate")
     assert found.code == 1
@@ -109,7 +109,7 @@ def test_render_names_the_version_that_somebody_named(project: Project) -> None:
         ('admin_variables = { version = "3.0.3" }', ("--proxysql-version", "2.7.1"), "2.7.1"),
     ],
 )
-def test_an_import_names_the_version_where_it_is_said(
+def test_an_import_names_the_version_that_was_given(
     project: Project, cnf: str, options: tuple[str, ...], named: str | None
 ) -> None:
     project.write(cnf + '\nmysql_servers = ( { address = "h"; hostgroup = 1 } )', "p.cnf")

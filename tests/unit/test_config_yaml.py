@@ -120,7 +120,7 @@ def test_off_is_a_boolean_to_some_elsewhere():
         ("a: b: c\n", "quote text that holds a colon and a blank"),
     ],
 )
-def test_the_way_out_of_a_mistake_that_many_make(text, hint):
+def test_the_fix_of_a_common_mistake(text, hint):
     _, (mistake,) = read(text)
     assert mistake.endswith(f"fix: {hint}")
 

@@ -81,7 +81,7 @@ def test_the_number_of_nothing():
         ("SELECT 123# b\n c", True),
     ],
 )
-def test_a_byte_that_proxysql_never_wrote_is_told(query, certain):
+def test_a_byte_that_proxysql_never_wrote_is_reported(query, certain):
     found = digest(query)
     assert found.certain is certain
     if not certain:

@@ -103,7 +103,7 @@ def test_what_is_listed_is_first_in_some_order(seed: int) -> None:
     assert report.count == len(sums)
 
 
-def test_what_is_left_out_is_said() -> None:
+def test_what_is_left_out_is_counted() -> None:
     rows = [row(f"0x{n}", n + 1, 10 * (n + 1)) for n in range(50)]
     page = digest_page(make_report([moment(1000, rows)], limit=5), ORIGIN)
     assert page.listed.startswith("10 of 50 digests: those among the first 5 by")

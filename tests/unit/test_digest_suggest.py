@@ -159,7 +159,7 @@ def test_a_table_of_the_connection_alone():
     assert found([digest(READ, calls=10_000), made], given, Kind.CACHE)[0] == ()
 
 
-def test_without_a_known_reader_nothing_is_said_but_why():
+def test_without_a_known_reader_only_the_reason_is_shown():
     some, notes = found([digest(READ)], configuration(family=()), Kind.READS)
     assert some == ()
     assert "no reader hostgroup is known" in notes[0]
@@ -257,7 +257,7 @@ def test_a_digest_that_was_cut_gets_no_rule():
     assert found([made], configuration(rule(20, "^SELECT")), Kind.READS)[0] == ()
 
 
-def test_digests_that_cannot_be_told_stand_in_the_way_of_no_rule():
+def test_undecided_digests_do_not_prevent_a_rule():
     rewrites = rule(5, None, None, match_pattern="x", replace_pattern="DISTINCT y", apply=0)
     long = digest(READ, digest="0x99", digest_text="SELECT a FROM t WHERE " + "x" * 3_000)
     seen = [digest(READ), long, digest("SELECT DISTINCT y FROM u", calls=1)]
@@ -325,7 +325,7 @@ def test_of_very_many_digests_those_with_most_time_are_followed_through_the_rule
     )
 
 
-def test_what_digests_do_not_tell_is_said_once_for_each_kind():
+def test_what_digests_do_not_tell_is_listed_once_for_each_kind():
     seen = [digest(READ), digest("SELECT b FROM t WHERE id = 1")]
     result = suggest(table(*seen), configuration(rule(20, "^SELECT")), only=[Kind.READS])
     assert len(result.found) == 2

@@ -121,7 +121,7 @@ def test_a_healthy_instance_has_no_finding() -> None:
 DENIED = "Access denied for user 'mon'@'10.0.0.1' (using password: YES)"
 
 
-def test_a_refused_account_is_told_though_pings_go_on() -> None:
+def test_a_refused_account_is_reported_although_pings_succeed() -> None:
     """A ping uses a connection that was opened before the account was refused."""
     assert only(with_log("connect", DENIED, ago_s=60)) == (
         "monitor-denied",
@@ -366,7 +366,7 @@ def test_a_known_defect_that_touches_the_configuration(facts: Facts, code: str) 
     assert only(facts)[0] == code
 
 
-def test_a_defect_of_other_versions_or_other_rules_is_not_told() -> None:
+def test_a_defect_of_other_versions_or_other_rules_is_not_reported() -> None:
     assert found(replace(HEALTHY, version=Version(2, 5, 2))) == []
     assert found(replace(FAST, rules=(Rule(1, apply=True), Rule(9)))) == []
 

@@ -89,7 +89,7 @@ def test_a_whole_file() -> None:
     )
 
 
-def test_what_cannot_be_written_is_said() -> None:
+def test_what_cannot_be_written_is_reported() -> None:
     family: dict[str, Value] = {
         "backup_writer_hostgroup": 2,
         "reader_hostgroup": 3,

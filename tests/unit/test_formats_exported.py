@@ -90,7 +90,7 @@ def test_a_refused_variable_is_a_comment():
     assert exported.warnings[0].startswith("mysql-eventslog_filename: left out")
 
 
-def test_each_row_of_an_imported_file_is_said_at_its_place():
+def test_each_row_of_an_imported_file_is_reported_at_its_place():
     exported = exported_rows(
         RULES,
         {"rule_id": 1, "match_digest": "(("},

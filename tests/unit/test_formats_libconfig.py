@@ -189,7 +189,7 @@ def test_nor_is_a_character_of_it(character: str) -> None:
     assert f"{ord(character):04X}" not in said
 
 
-def test_text_without_quotes_is_told_what_it_lacks() -> None:
+def test_text_without_quotes_gets_the_fix() -> None:
     assert "fix: write text in double quotes" in mistake("users = ( { password = other } )")
 
 

@@ -157,7 +157,7 @@ class TestHostgroups:
     def test_any_node_of_a_galera_family_may_become_the_writer(self):
         assert self.said([self.B], writers=[10], rules=[10, 30], families=[self.GALERA]) == []
 
-    def test_nothing_is_said_of_a_hostgroup_that_had_no_server_before(self):
+    def test_a_hostgroup_that_had_no_server_before_is_not_reported(self):
         assert self.said([self.A], rules=[20, 99], users=[99], writers=[99])[1:] == []
 
     def test_a_server_that_is_shunned_now_is_not_one_that_serves(self):
@@ -250,5 +250,5 @@ class TestWhatBecomesOfADanger:
         warned = self.both(table_emptied=GuardAction.WARN, empty_hostgroup=OFF)
         assert warned == ([], ["all gone (guards.table_emptied: warn)"])
 
-    def test_what_is_forced_is_said(self):
+    def test_a_forced_danger_is_a_warning(self):
         assert self.both(force=True, empty_hostgroup=OFF) == ([], ["all gone (--force)"])

@@ -56,7 +56,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 @pytest.mark.parametrize("secrets", ["hash", "omit", "clear"])
-def test_what_validate_would_refuse_is_said_with_its_place(project: Project, secrets: str) -> None:
+def test_what_validate_would_refuse_is_reported_with_its_place(
+    project: Project, secrets: str
+) -> None:
     found = proxyctl("import", "p.cnf", "--secrets", secrets, "-o", "proxyctl.yaml")
     assert found.code == 0, found.text
     for said in SAID:
@@ -158,7 +160,7 @@ def test_restricted_paths_keep_includes_in_the_folder(project: Project, outside:
     assert (found.code, found.out) == (1, "")
 
 
-def test_an_included_file_that_is_not_there_is_said_with_the_place(project: Project) -> None:
+def test_a_missing_included_file_is_reported_with_its_place(project: Project) -> None:
     project.write('\n@include "gone.cnf"\n', "p.cnf")
     found = proxyctl("import", "p.cnf")
     assert found.code == 1

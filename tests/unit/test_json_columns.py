@@ -60,7 +60,7 @@ def test_a_newer_proxysql_may_know_more_keys(tmp_path: Path) -> None:
     assert mistakes(tmp_path, text, version=parse_version("3.1.12")) == []
 
 
-def test_the_name_that_was_meant_is_said(offline: Project) -> None:
+def test_the_intended_name_is_suggested(offline: Project) -> None:
     offline.write("hostgroups: {app: {id: 7, servers_defaults: {wieght: 1}}}\n")
     found = proxyctl("validate")
     assert "hostgroups.app.servers_defaults.wieght: " in found.text

@@ -107,7 +107,7 @@ def test_covering(wide, narrow, is_covered):
 
 
 @given(patterns, queries, st.sampled_from(OPTIONS))
-def test_a_pattern_that_matches_a_digest_text_is_not_in_vain(pattern, query, options):
+def test_a_pattern_that_matches_a_digest_text_is_not_reported(pattern, query, options):
     made = compiled(pattern)
     # A number before a dot and a letter is left: `42.a`; no SQL begins like this.
     text = Digester(options).digest(re.sub(r"\d+\.", "", query).encode()).text

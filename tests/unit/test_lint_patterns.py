@@ -209,7 +209,7 @@ def test_the_hint_for_a_name_ends_it():
     assert codes(digest(r"FROM sbtest1\b.*WHERE")) == codes(digest(r"UPDATE `?orders\b`?")) == []
 
 
-def test_a_negated_pattern_in_vain_is_said_to_match_everything():
+def test_a_negated_pattern_that_never_matches_is_reported_to_match_everything():
     [(_, message)] = findings("PX104", digest("= 'x'", negate_match_pattern=1))
     assert message.endswith("negated, it matches every query")
 

@@ -231,7 +231,7 @@ def test_a_rule_that_stands_twice():
     assert said_of("PX201", READS, {**READS, "active": 0}) == []
 
 
-def test_what_a_misread_digest_does_is_said_at_the_digest():
+def test_the_effect_of_a_misread_digest_is_reported_at_the_digest():
     rules = [{"digest": "nonsense", "apply": 1, "destination_hostgroup": 1}, READS]
     assert said_of("PX123", *rules) == [1]
     assert said_of("PX213", *rules) == said_of("PX201", *rules) == []

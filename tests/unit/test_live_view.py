@@ -77,7 +77,7 @@ def test_digests_stay_until_it_is_their_turn_again() -> None:
     assert [one.count_star for one in found.digests.lines] == [9]
 
 
-def test_digests_that_became_too_many_are_shown_no_more() -> None:
+def test_too_many_digests_are_no_longer_shown() -> None:
     large = replace(STATE, memory=400_000_000, look_s=8, every_s=None)
     found = view(look(0, digests=digest_look(0, entry())), look(2, state=large))
     assert found.digests.lines == ()
@@ -86,7 +86,7 @@ def test_digests_that_became_too_many_are_shown_no_more() -> None:
     ]
 
 
-def test_a_table_that_takes_its_time_is_looked_at_less_often_and_that_is_said() -> None:
+def test_a_slow_table_is_read_less_often_with_a_note() -> None:
     assert seconds_between(2, 0.05) == 2
     assert seconds_between(2, 1.5) == 30
     rare = replace(STATE, look_s=1.5, every_s=30, is_rare=True)
@@ -107,7 +107,7 @@ def test_digests_that_are_switched_off_are_named() -> None:
     assert "mysql-query_digests is false" in " ".join(notes_of(view(look(0, state=off))))
 
 
-def test_rules_that_were_loaded_have_no_rates_and_that_is_said() -> None:
+def test_reloaded_rules_have_no_rates_but_a_note() -> None:
     found = view(look(0), look(2, rules=Sample(2, {1: 3}, {1: RULE}, 2, CLOCK + 1)))
     assert [one.per_s for one in found.rules.rules] == [None]
     assert list(notes_of(found)) == ["rules were loaded: their hits started at 0 again"]

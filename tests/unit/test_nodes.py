@@ -70,7 +70,7 @@ def test_a_node_that_rejects_queries_says_so() -> None:
     assert "rejects queries" not in nodes_text(report(here, here, n1=told))
 
 
-def test_what_stands_out_is_said() -> None:
+def test_unusual_states_are_shown() -> None:
     found = report(
         rows(server(10, "n1"), server(10, "n2"), server(10, "n3")),
         rows(

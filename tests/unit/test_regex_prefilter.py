@@ -123,7 +123,7 @@ def test_what_takes_many_steps_is_found_all_the_same():
     assert replaced == b"--" + b"a-" * 17 + b"!--"
 
 
-def test_a_replacement_that_takes_too_many_steps_is_not_told():
+def test_a_replacement_that_takes_too_many_steps_is_undecided():
     subject = b"xy" + b"a" * 40 + b"!x"
     assert compiled(rb"(?:a+)+$|x").replace(b"-", subject, every=True) is None
     assert compiled(rb"(?:a+)+$|x").replace(b"-", subject, every=False) == b"-" + subject[1:]

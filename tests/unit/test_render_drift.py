@@ -56,7 +56,7 @@ def weights(memory, runtime, disk):
     return diff(wanted, of(memory), runtime=of(runtime), disk=of(disk))
 
 
-def test_layers_that_differ_in_different_ways_are_all_told():
+def test_layers_that_differ_in_different_ways_are_all_listed():
     found = weights(memory=5, runtime=4, disk=3)
     assert drift(found).splitlines()[2:] == [
         "  MEMORY and RUNTIME were changed and not saved: a restart reverts them",
@@ -77,14 +77,14 @@ def test_layers_that_differ_in_different_ways_are_all_told():
     ]
 
 
-def test_layers_that_hold_the_same_are_told_once():
+def test_layers_that_hold_the_same_are_listed_once():
     text = drift(weights(memory=4, runtime=5, disk=4))
     assert "             RUNTIME: weight is 5, the files say 3" in text
     assert "             MEMORY and DISK: weight is 4, the files say 3" in text
     assert "RUNTIME:" not in drift(weights(memory=4, runtime=4, disk=4))
 
 
-def test_a_row_that_another_layer_lacks_is_told():
+def test_a_row_that_another_layer_lacks_is_listed():
     text = drift(weights(memory=None, runtime=4, disk=3))
     assert "             RUNTIME: weight is 4, the files say 3" in text
     assert "             MEMORY: missing" in text

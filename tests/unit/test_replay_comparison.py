@@ -103,7 +103,7 @@ def test_every_query_is_taken_to_begin_at_flag_0_and_the_report_says_so() -> Non
     assert found.flag_rules == (1,)
 
 
-def test_a_draw_by_weight_cannot_be_told() -> None:
+def test_a_draw_by_weight_is_undecided() -> None:
     ways = '{"flagOUTs":[{"id":1,"weight":1},{"id":2,"weight":1}]}'
     rules = [rule(1, attributes=ways, apply=0), rule(2, flagIN=1, destination_hostgroup=2)]
     before = configuration(*rules)
@@ -126,7 +126,7 @@ def test_a_digest_that_a_rule_may_have_made_of_another_query() -> None:
     assert not untouched.certain | untouched.possible
 
 
-def test_a_text_that_was_cut_cannot_be_told_where_rules_differ() -> None:
+def test_a_cut_text_is_undecided_where_rules_differ() -> None:
     variables = {"query_digests_max_digest_length": "16"}
     before = configuration(**variables)
     one = seen("SELECT name FROM users WHERE id = 1", size=16)

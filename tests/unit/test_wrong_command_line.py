@@ -38,7 +38,7 @@ from tests.support.cli import Project, proxyctl
         ("plan --format", "option '--format' requires an argument", "see proxyctl plan --help"),
     ],
 )
-def test_one_message_and_a_way_out(line: str, message: str, hint: str) -> None:
+def test_one_line_of_reason_and_one_of_fix(line: str, message: str, hint: str) -> None:
     done = proxyctl(*line.split())
     assert (done.code, done.out) == (64, "")
     said, way_out = done.err.splitlines()

@@ -28,7 +28,7 @@ def said_about(case):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_every_mistake_is_said_at_its_place(name, request, monkeypatch):
+def test_every_mistake_is_reported_at_its_place(name, request, monkeypatch):
     case = HERE / name
     monkeypatch.chdir(case)
     monkeypatch.delenv("PROXYCTL_TEST_NOT_SET", raising=False)

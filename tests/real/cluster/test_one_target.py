@@ -53,7 +53,9 @@ def test_a_rollback_reaches_all(three: list[ProxySQL], project: Project) -> None
     assert [hostgroups(one) for one in three] == [{"10"}] * 3
 
 
-def test_what_does_not_travel_is_said_before(three: list[ProxySQL], project: Project) -> None:
+def test_what_does_not_synchronise_is_shown_in_the_plan(
+    three: list[ProxySQL], project: Project
+) -> None:
     write(
         project,
         "mysql_query_rules:\n"
