@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from proxyctl.errors import counted
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.render.encode import Shape
 from proxyctl.render.style import PLAIN, Style
 from proxyctl.snapshots.snapshot import BY_HAND, Header, Kept
 from proxyctl.snapshots.taking import Taken
+from proxyctl.stats.units import size_text
 from proxyctl.text import printable
 
 _ACTIONS = {ADD: "added", CHANGE: "changed", DELETE: "deleted"}
@@ -25,15 +25,16 @@ def _lines(kept: Kept, style: Style, width: int) -> Iterator[str]:
     indent = " " * (width + 2)
     number = style("bold", f"{kept.number:>{width}}")
     if kept.header is None:
-        yield f"{number}  {printable(kept.name)}  {_size(kept.size)}"
+        yield f"{number}  {printable(kept.name)}  {size_text(kept.size)}"
         yield f"{indent}{style('refuse', 'cannot be used')}: {printable(kept.problem)}"
         return
     yield f"{number}  {snapshot_time(kept.header)}"
     changes = "; ".join(
         f"{printable(module)} {_counts(counts)}" for module, counts in kept.header.changes.items()
     )
-    parts = [printable(kept.name), _size(kept.size), changes]
-    yield indent + "  ".join(part for part in parts if part)
+    parts = [printable(kept.name), size_text(kept.size), changes]
+    text = "  ".join(part for part in parts if part)
+    yield from style.lines(text, first=indent, then=f"{indent}  ")
 
 
 def snapshot_time(header: Header) -> str:
@@ -48,12 +49,6 @@ def snapshot_time(header: Header) -> str:
 
 def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[one]} {word}" for one, word in _ACTIONS.items() if counts.get(one))
-
-
-def _size(size: int) -> str:
-    if size < 10_000:
-        return counted(size, "byte")
-    return f"{size / 1000:,.0f} kB" if size < 10_000_000 else f"{size / 1_000_000:,.0f} MB"
 
 
 HISTORY: Shape[Sequence[Kept]] = Shape(

@@ -49,7 +49,7 @@ exec {python} -m tests.docs.client "$@"
 _VARYING = (
     (re.compile(r"\d{8}T\d{6}\.\d{6}Z"), "<time>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "<time>"),
-    (re.compile(r"(<time>)  [\d,]+ (?:bytes?|kB)"), r"\1  <size>"),
+    (re.compile(r"(<time>)  [\d.,]+ (?:bytes?|kB)"), r"\1  <size>"),
     (re.compile(r"\bby \S+@\S+"), "by <somebody>"),
     (re.compile(r"\bdrained by \S+ on \S+ since"), "drained by <somebody> since"),
     (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"), "<time>"),
