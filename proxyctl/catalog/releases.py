@@ -87,6 +87,10 @@ PGSQL_DIGESTS = Version(3, 0, 4)
 """From here on queries of PostgreSQL have digests of their own; up to 3.0.3 they are those of
 MySQL. Source: ProxySQL 3.0.3, run, and pull request 5254 of 2025-12; its release is not known."""
 
+CNF_HAS_HOSTGROUP_ATTRIBUTES = Version(3, 0, 1)
+"""From here on a .cnf may have a section `mysql_hostgroup_attributes`. Source: 2.7.1 and 3.0.3,
+run; 2.7.2 has it by its release notes, which nobody tried."""
+
 CNF_BINDS_VALUES = Version(3, 0, 4)
 """From here on ProxySQL binds the values of a .cnf instead of pasting them, so that any quote is
 carried; it also takes away the prefix of a variable's name. Source: release notes of 3.0.4."""

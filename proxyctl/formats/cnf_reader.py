@@ -115,6 +115,8 @@ class _Reader:
     def read(self, name: str, setting: Setting) -> None:
         """Read what stands at the top of the file. Changes: self."""
         section = SECTIONS.get(name)
+        if section is not None and section.since > self._version:
+            section = None
         table = TABLES.get(section.table if section else name)
         is_read = section is not None or name in VARIABLE_SECTIONS
         if name in STARTUP_KEYS:

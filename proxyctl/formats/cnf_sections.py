@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from proxyctl.catalog import MAX_INT, Column, Value
+from proxyctl.catalog import MAX_INT, Column, Value, Version
+from proxyctl.catalog.releases import CNF_HAS_HOSTGROUP_ATTRIBUTES, OLDEST
 
 MIN_INT = -MAX_INT - 1
 """Numbers beyond 32 bits are of another type in libconfig, and ProxySQL ignores them."""
@@ -24,7 +25,7 @@ class CnfSection:
     `mandatory`: without these columns an entry is skipped. `unread`: columns that ProxySQL never
     takes from the file. `defaults`: where they differ from the table's. `doubled`: columns in which
     ProxySQL doubles quotes itself. `quote`: what it pastes texts between; those in `single` stand
-    between single quotes.
+    between single quotes. `since`: the first release that reads the section.
     """
 
     name: str
@@ -36,6 +37,7 @@ class CnfSection:
     doubled: frozenset[str] = frozenset({"comment"})
     quote: str = "'"
     single: frozenset[str] = frozenset()
+    since: Version = OLDEST
 
     def keys_of(self, column: str) -> tuple[str, ...]:
         """Return the keys under which the file may hold a column."""
@@ -92,6 +94,21 @@ _SECTIONS = (
         unread=frozenset({"active"}),
         defaults={"comment": "", "domain_name": "", "check_timeout_ms": 1000},
         doubled=frozenset({"comment", "domain_name"}),
+    ),
+    CnfSection(
+        "mysql_hostgroup_attributes",
+        "mysql_hostgroup_attributes",
+        ("hostgroup_id",),
+        doubled=frozenset(
+            {
+                "init_connect",
+                "ignore_session_variables",
+                "hostgroup_settings",
+                "servers_defaults",
+                "comment",
+            }
+        ),
+        since=CNF_HAS_HOSTGROUP_ATTRIBUTES,
     ),
     CnfSection(
         "mysql_users",

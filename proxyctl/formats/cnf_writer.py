@@ -47,10 +47,11 @@ def write_cnf(
     writer = _Writer()
     body = [*writer.variables(variables)]
     for section in SECTIONS.values():
-        if section.table in tables:
+        if section.table in tables and tables[section.table][0].version >= section.since:
             body += writer.section(section, *tables[section.table])
-    for name, (_, rows) in tables.items():
-        if name not in SECTION_OF_TABLE and rows:
+    for name, (layout, rows) in tables.items():
+        place = SECTION_OF_TABLE.get(name)
+        if rows and (place is None or layout.version < place.since):
             writer.note(f"{name}: {counted(len(rows), 'row')}: a .cnf cannot hold this table")
     notes = [f"not in this file: {note}" for note in writer.notes]
     comments = [f"# {_one_line(line)}".rstrip() for line in (*header, *notes)]

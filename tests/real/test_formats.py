@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import Layout, Value, parse_version
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES
 from proxyctl.config.project import Sources, load_project
 from proxyctl.formats.cnf_reader import read_cnf
@@ -140,10 +140,13 @@ def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(
 
     instance = started(cnf)
     written = tmp_path / "proxyctl.yaml"
-    said = proxyctl("import", str(path), "--secrets", "clear", "-o", str(written))
+    [(text,)] = instance.query("SELECT version()")
+    version = parse_version(str(text))
+    options = ("--secrets", "clear", "--proxysql-version", str(version))
+    said = proxyctl("import", str(path), *options, "-o", str(written))
     assert said.code == 0, said.err
     desired = load_project(Sources((str(written),))).desired.tables
-    places = read_cnf(path.read_text(encoding="utf-8"), str(path)).places
+    places = read_cnf(path.read_text(encoding="utf-8"), str(path), version=version).places
     for name in awkward_tables():
         of = layout(name)
         running = {of.key_of(one): one for one in rows_in(instance, of)}
@@ -155,7 +158,8 @@ def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(
     for name, known in VARIABLES.items():
         if name in READ_ONLY or known.default is None or shown.get(name) in (None, "(null)"):
             continue
-        row = desired[f"{name.partition('-')[0]}_variables"].rows.get((name,))
+        table = desired.get(f"{name.partition('-')[0]}_variables")
+        row = table.rows.get((name,)) if table else None
         if name not in RESTART_ONLY and not name.endswith(("interfaces", "_ifaces")):
             assert shown[name] == canonical_variable(name, row[1] if row else known.default), name
     assert said.err.count("warning: ") > 60

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from proxyctl.catalog import TABLES, Value, Version, layout_of
+from proxyctl.catalog import TABLES, Value, Version, layout_of, parse_version
 from proxyctl.formats.cnf_reader import CnfContent, read_cnf
 from proxyctl.formats.cnf_writer import write_cnf
 from proxyctl.state.row import Row
@@ -120,7 +121,6 @@ def test_what_cannot_be_written_is_reported() -> None:
         ],
         "scheduler": [row("scheduler", id=1, interval_ms=100, filename="/x", arg1="it's")],
         FAST: [row(FAST, username="u", schemaname="s")],
-        "mysql_hostgroup_attributes": [row("mysql_hostgroup_attributes", hostgroup_id=1)],
         "mysql_firewall_whitelist_users": [],
     }
     made = write_cnf(
@@ -147,7 +147,6 @@ def test_what_cannot_be_written_is_reported() -> None:
         "mysql_query_rules rule_id 5: attributes: a single quote would lose the row",
         "scheduler id 1: arg1: a single quote would lose the row",
         "mysql_query_rules_fast_routing: 1 row: a .cnf cannot hold this table",
-        "mysql_hostgroup_attributes: 1 row: a .cnf cannot hold this table",
     )
     assert "secret" not in made.text
     for note in made.notes:
@@ -236,3 +235,18 @@ def test_sections_of_postgresql_come_back() -> None:
         name: rows for name, (_, rows) in tables.items()
     }
     assert back.variables == {"pgsql-max_connections": "77"}
+
+
+@pytest.mark.parametrize(("version", "is_written"), [("2.7.1", False), ("3.0.3", True)])
+def test_hostgroup_attributes_have_a_section_from_3_0_on(version: str, is_written: bool) -> None:
+    """Each of these texts was in the .cnf of a ProxySQL 3.0.3."""
+    known = parse_version(version)
+    table = "mysql_hostgroup_attributes"
+    of = layout_of(TABLES[table], known)
+    cells = {"hostgroup_id": 84, "init_connect": "a\"b'c", "comment": "q\"r's", "multiplex": 0}
+    text = '{"handle_warnings":1}'
+    one = row(table, **cells, hostgroup_settings=text, ignore_session_variables='["it\'s"]')
+    made = write_cnf({table: (of, [one])}, {})
+    found = read_cnf(made.text, "p.cnf", version=known)
+    assert (made.notes == ()) is is_written
+    assert found.tables == ({table: (of, [one])} if is_written else {})
