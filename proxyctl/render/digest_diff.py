@@ -40,8 +40,8 @@ _LEAST_A_SECOND = 0.1
 _RULE = (
     f"slower, faster: at least {LEAST_CALLS} calls on both sides, and averages {LEAST_CHANGE:.0%}"
     " apart,",
-    f"also without the slowest call; new, vanished: at least {LEAST_EXPECTED} calls were to be",
-    "expected, at the rate of the other side; few calls: too few to tell",
+    f"even without the slowest call; new, vanished: at least {LEAST_EXPECTED} calls expected",
+    "at the rate of the other side; few calls: too few to tell",
 )
 _WORDS = {verdict: verdict.replace("_", " ") for verdict in Verdict}
 _COLOURS = {

@@ -167,10 +167,10 @@ def _with_hashes(exported: Exported, layout: Layout, row: DesiredRow) -> Desired
         cells[position] = KEEP if hashed is None else hashed
         if hashed is None:
             why = (
-                "it is clear text, and has no hash that is safe to use instead; write"
+                "the password is in clear text, and no hash of it is safe to use; write"
                 " `password: {env: NAME}`"
                 if name == "password"
-                else "there is a password in it; --secrets clear writes it"
+                else "it holds a password; --secrets clear writes it"
             )
             exported.warnings.append(f"{layout.name} {row[0]}: {name} is left out: {why}")
     return tuple(cells)
@@ -209,7 +209,7 @@ def without_references(
             if isinstance(cell, Secret) and position not in layout.key_index and not column.secret:
                 cells[position] = KEEP
                 exported.warnings.append(
-                    f"{layout.name}: {column.name} is left out of a row: it came by a reference;"
+                    f"{layout.name}: {column.name} is left out of a row: it came from a reference;"
                     " --secrets clear writes it"
                 )
         result.append(tuple(cells))

@@ -276,8 +276,8 @@ def ignored_rows(layout: Layout, rows: Mapping[Key, Sequence[Value]]) -> dict[Ke
 
 def _hidden(column: str) -> str:
     return (
-        "no LOAD of it can be verified: ProxySQL does not show it in its runtime table as it is,"
-        f" for the quote in {column}"
+        f"because of the quote in {column} ProxySQL shows another value in its runtime table, so a"
+        " LOAD cannot be verified"
     )
 
 
