@@ -38,15 +38,18 @@ RESTART_TO_TAKE_EFFECT = RESTART_ONLY | {"mysql-stacksize", "pgsql-stacksize"}
 MEMBERS_OWN = frozenset(
     {
         "admin-mysql_ifaces",
+        "admin-pgsql_ifaces",
         "admin-restapi_port",
         "admin-telnet_admin_ifaces",
         "admin-telnet_stats_ifaces",
         "admin-web_port",
         "mysql-interfaces",
         "mysql-threads",
+        "pgsql-interfaces",
     }
 )
-"""Variables that each member of a cluster has for itself. Source: ProxySQL 2.7.1, lib/ProxySQL_Admin.cpp."""
+"""Variables that each member of a cluster has for itself. Source: ProxySQL 2.7.1, lib/ProxySQL_Admin.cpp;
+lib/ProxySQL_Cluster.cpp after 3.0.11."""
 
 READ_ONLY = frozenset({"admin-version"})
 """Never compared and never written."""

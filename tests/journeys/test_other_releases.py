@@ -127,3 +127,18 @@ def test_what_another_build_lacks_is_named_before_an_apply(project: Project) -> 
         project.write(f"mysql_aws_aurora_hostgroups: [{{{aurora}}}]\n")
         applied()
         assert plan().code == 0
+
+
+def test_a_blue_green_deployment_may_be_that_of_a_monitored_family(project: Project) -> None:
+    family = (
+        "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"
+    )
+    project.write(FILES + family + BLUE_GREEN)
+    found = proxyctl("lint", "--proxysql-version", "3.0.10")
+    assert (found.code, "PX502" in found.out) == (0, False), found.text
+    galera = (
+        "mysql_galera_hostgroups: [{writer_hostgroup: writer, backup_writer_hostgroup: 40,"
+        " reader_hostgroup: reader, offline_hostgroup: 41}]\n"
+    )
+    project.write(FILES + family + galera)
+    assert "PX502" in proxyctl("lint").out
