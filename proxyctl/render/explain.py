@@ -193,10 +193,10 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
         yield f"by chance    {drawn} draws flagOUT by weight; above is the likeliest way of:"
         for one in sorted(answer.outcomes, key=lambda one: -one.probability):
             yield f"             {one.probability:6.1%}  {destination_text(one.route, names)}"
-    yield from _cautions(route)
+    yield from _warnings(route)
     yield from _unverified(answer)
     for what in explainer.not_asked:
-        yield f"caution      not evaluated here: {what}"
+        yield f"warning      not evaluated here: {what}"
 
 
 def _answers(route: Route, names: Mapping[int, str]) -> Iterator[str]:
@@ -262,19 +262,19 @@ def servers_text(destination: Destination) -> str:
     return ", ".join(parts) + placed
 
 
-def _cautions(route: Route) -> Iterator[str]:
+def _warnings(route: Route) -> Iterator[str]:
     if route.digest is not None and not route.digest.certain:
         yield (
-            "caution      the digest may differ: after a line comment that directly follows text,"
+            "warning      the digest may differ: after a line comment that directly follows text,"
             " ProxySQL reads a byte of the previous query"
         )
     if route.loop is not None:
         rules = ", ".join(map(str, route.loop.rule_ids))
-        yield f"caution      rules {rules} form a loop; {route.loop.turns} turns more"
+        yield f"warning      rules {rules} form a loop; {route.loop.turns} more turns"
     if route.undecided:
         rules = ", ".join(map(str, route.undecided))
         yield (
-            f"caution      undecided: rules {rules} needed too many steps and are treated as not"
+            f"warning      undecided: rules {rules} needed too many steps and are treated as not"
             " matching"
         )
 
@@ -282,10 +282,10 @@ def _cautions(route: Route) -> Iterator[str]:
 def _unverified(answer: Answer) -> Iterator[str]:
     for rule_id, columns in answer.unverified.items():
         what = " and ".join(columns)
-        yield f"caution      rule {rule_id}: unusual syntax in {what}: not verified"
+        yield f"warning      rule {rule_id}: unusual syntax in {what}: not verified"
     version = answer.explainer.router.variables.version
     for doubt in answer.doubts:
-        yield f"caution      not verified on ProxySQL {version}: {doubt}"
+        yield f"warning      not verified on ProxySQL {version}: {doubt}"
 
 
 SOURCES = {

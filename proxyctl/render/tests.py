@@ -52,9 +52,9 @@ def _unverified(results: Iterable[Result]) -> Iterator[str]:
         doubts.update(result.answer.doubts)
     for (rule_id, columns), count in sorted(unusual.items()):
         syntax = f"unusual syntax in {' and '.join(columns)}"
-        yield f"caution      rule {rule_id}: {syntax}: {_not_verified(count)}"
+        yield f"warning      rule {rule_id}: {syntax}: {_not_verified(count)}"
     for doubt, count in doubts.items():
-        yield f"caution      {doubt}: {_not_verified(count)}"
+        yield f"warning      {doubt}: {_not_verified(count)}"
 
 
 def _not_verified(count: int) -> str:

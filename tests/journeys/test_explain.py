@@ -97,7 +97,7 @@ mysql_query_rules: [{rule_id: 1, destination_hostgroup: 9, apply: true}]
         "goes to      hostgroup 3, default_hostgroup of the user:"
         " with fast_forward rules are skipped",
         "servers      not in these files",
-        "caution      not evaluated here: the firewall whitelist, which may block it",
+        "warning      not evaluated here: the firewall whitelist, which may block it",
     ]
 
 
@@ -146,8 +146,8 @@ def test_unusual_syntax_is_reported_for_the_rules_that_were_tried(offline: Proje
         "  - {rule_id: 3, match_pattern: '^SELECT', destination_hostgroup: 2, apply: true}\n"
         "  - {rule_id: 4, match_pattern: '(?<=a)b', destination_hostgroup: 3}\n"
     )
-    cautions = [line for line in explained("SELECT 1") if line.startswith("caution")]
-    assert cautions == ["caution      rule 2: unusual syntax in match_digest: not verified"]
+    warnings = [line for line in explained("SELECT 1") if line.startswith("warning")]
+    assert warnings == ["warning      rule 2: unusual syntax in match_digest: not verified"]
     asked = json.loads(proxyctl("explain", "SELECT 1", "--format", "json").out)
     assert [rule["unverified"] for rule in asked["rules"]] == [
         ["match_digest"],
@@ -292,5 +292,5 @@ def test_rules_of_the_postgresql_side(offline: Project) -> None:
     )
     lines = explained("SELECT 1", "--pgsql", "--schemaname", "crm")
     assert "  1  match  destination_hostgroup 2" in lines
-    assert lines[-1].startswith("caution      not evaluated here: what ProxySQL itself does")
+    assert lines[-1].startswith("warning      not evaluated here: what ProxySQL itself does")
     assert "  1  no     another database   crm" in explained("SELECT 1", "--pgsql")

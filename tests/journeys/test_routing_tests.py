@@ -176,8 +176,8 @@ def test_a_test_that_met_unusual_syntax_is_marked_not_verified(offline: Project)
     assert (found.code, found.out) == (
         0,
         "..\n\n"
-        "caution      rule 1: unusual syntax in match_digest: 2 tests are not verified\n"
-        "caution      rule 2: unusual syntax in match_pattern: 1 test is not verified\n"
+        "warning      rule 1: unusual syntax in match_digest: 2 tests are not verified\n"
+        "warning      rule 2: unusual syntax in match_pattern: 1 test is not verified\n"
         "2 passed\n",
     )
     tests = proxyctl("test", "--format", "json").json["tests"]
