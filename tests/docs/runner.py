@@ -56,12 +56,20 @@ _VARYING = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<fingerprint>"),
     # The counters of the sample shop go on.
     (re.compile(r"\b\d{1,3}(,\d{3})+\b"), "<count>"),
-    (re.compile(r"\bv?2\.7\.1-[\w-]+"), "<ProxySQL>"),
+    (re.compile(r"\bv?(2\.7\.1|3\.0\.\d+)-[\w-]+"), "<ProxySQL>"),
     (re.compile(r"\bSynced, \S+"), "Synced, <version>"),
+    # A real ProxySQL lacks security fixes, which a sandbox does not need.
+    (re.compile(r", 1 ignored\b"), ""),
     # A real ProxySQL that a test started has ports and logins of its own, and no monitor.
     (re.compile(r"^ *mysql-monitor_enabled: false\n", re.M), ""),
     (re.compile(r"^# variables:$", re.M), "variables:"),
-    (re.compile(r"^ *# (admin-admin_credentials|\w+-(mysql_if|interf)aces): .*\n", re.M), ""),
+    (
+        re.compile(
+            r"^ *# (admin-admin_credentials|\w+-(\w+_if|interf)aces|pgsql-threads): .*\n", re.M
+        ),
+        "",
+    ),
+    (re.compile(r"^proxysql_version: [\d.]+$", re.M), "proxysql_version: <ProxySQL>"),
     (re.compile(r'("proxyctl": "|^proxyctl )\d+\.\d+\.\d+', re.MULTILINE), r"\1<version>"),
 )
 
