@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from proxyctl.catalog import NO_DEVIATIONS, Deviations, parse_version
+from proxyctl.catalog import NO_DEVIATIONS, Deviations, known_version, parse_version
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox import sample_shop
 from proxyctl.sandbox.engine import Engine, start_engine
@@ -49,7 +49,8 @@ class Sandbox:
         path: Path | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        parsed = parse_version(version)
+        # What is beyond the catalogue is played as far as its deviations say.
+        parsed = (known_version if deviations is NO_DEVIATIONS else parse_version)(version)
         admins = {"admin": "admin", "radmin": "radmin"} if users is None else users
         readers = {"stats": "stats"} if stats_users is None else stats_users
         overrides = {

@@ -7,12 +7,15 @@ from contextlib import ExitStack
 
 import pytest
 
+from proxyctl.catalog import NO_DEVIATIONS, Deviations, parse_version
+from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.sandbox import Sandbox
 from tests.journeys.story import applied, plan
 from tests.support.cli import Project
 from tests.support.servers import Instance
 
 Release = Callable[[str], Sandbox]
+OF_TOMORROW = Deviations(variables=frozenset({"mysql-of_tomorrow"}))
 TIMEOUT = "version: 1\nvariables:\n  mysql-default_query_timeout: 5000\n"
 
 
@@ -22,7 +25,9 @@ def release(offline: Project) -> Iterator[Release]:
     with ExitStack() as stack:
 
         def start(version: str) -> Sandbox:
-            sandbox = stack.enter_context(Sandbox(version))
+            is_known = parse_version(version) <= NEWEST_KNOWN
+            deviations = NO_DEVIATIONS if is_known else OF_TOMORROW
+            sandbox = stack.enter_context(Sandbox(version, deviations=deviations))
             offline.connect(Instance(sandbox.host, sandbox.port, sandbox=sandbox))
             return sandbox
 
