@@ -76,7 +76,7 @@ class BackendOptions:
 def import_(
     backends: BackendOptions,
     cnf: Annotated[
-        str | None, typer.Argument(metavar="[FILE.cnf]", help="A proxysql.cnf file.")
+        str | None, typer.Argument(metavar="FILE.cnf", help="A proxysql.cnf file.")
     ] = None,
     users_from: Annotated[
         str | None,
@@ -87,7 +87,11 @@ def import_(
     ] = None,
     default_hostgroup: Annotated[
         int,
-        typer.Option(min=0, help="With --users-from: the default_hostgroup of the imported users."),
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="With --users-from: the default_hostgroup of the imported users.",
+        ),
     ] = 0,
     secrets: SecretsOption = Secrets.HASH,
     proxysql_version: VersionOption = None,
