@@ -132,12 +132,12 @@ def test_a_value_that_runtime_refuses_restores_everything(
     applied()
     before = rows(proxysql, "* FROM runtime_pgsql_servers ORDER BY 1, 2")
     project.write(
-        TABLES.replace("  pgsql-max", "  pgsql-default_client_encoding: NONE\n  pgsql-max").replace(
-            "max_connections: 50", "max_connections: 60"
-        )
+        TABLES.replace(
+            "  pgsql-max", "  pgsql-eventslog_filename: /no/such/folder/log\n  pgsql-max"
+        ).replace("max_connections: 50", "max_connections: 60")
     )
     failed = apply()
-    said(failed, 4, "everything was restored", "asked 'NONE'")
+    said(failed, 4, "everything was restored", "'/no/such/folder/log', is ''")
     for layer in ("runtime_", "", "disk."):
         found = rows(proxysql, f"* FROM {layer}pgsql_servers ORDER BY 1, 2")
         assert [row[:4] for row in found] == [row[:4] for row in before]
