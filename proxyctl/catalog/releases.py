@@ -131,9 +131,6 @@ IDLE_PROCESSLIST_TAKES_TRUE = Version(3, 0, 11)
 """Before, `true` for `session_idle_show_processlist` acts as 0 in the process list; 1 works.
 Source: a design of 2026-08-10; the release is a guess."""
 
-MYSQLDUMP_WORKS = Version(3, 0, 11)
-"""Before, mysqldump of the admin interface writes no row. Source: issue 6010."""
-
 PCRE2 = Version(3, 0, 12)
 """From here on `mysql-query_processor_regex` 1 is PCRE2 10.47 instead of PCRE 8.45: an invalid
 pattern never matches, also negated and with RE2. Source: pull request 6120."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from proxyctl.catalog import REFERENCE
 from tests.support.cli import Project, proxyctl
 
 NEW_TABLE = "pgsql_servers_ssl_params: [{hostname: db1}]\n"
@@ -117,3 +118,7 @@ def test_an_import_names_the_version_that_was_given(
     text = (project.folder / "proxyctl.yaml").read_text()
     assert (f"\nproxysql_version: {named}\n" in text) is (named is not None)
     assert proxyctl("validate").code == 0
+
+
+def test_the_help_names_the_version_that_is_assumed() -> None:
+    assert f"or else {REFERENCE}" in " ".join(proxyctl("validate", "--help").out.split())
