@@ -46,9 +46,10 @@ def test_all_at_once(fresh_proxysql: ProxySQL, offline: Project) -> None:
             changed += instance.execute(
                 f"UPDATE global_variables SET variable_value='{new}' WHERE variable_name='{name}'"
             )
-    for step in ("LOAD {} TO RUNTIME", "SAVE {} TO DISK"):
-        for module in ("MYSQL VARIABLES", "ADMIN VARIABLES"):
-            instance.execute(step.format(module))
+    prefixes = {str(name).partition("-")[0].upper() for name, _ in before["RUNTIME"]}
+    for step in ("LOAD {} VARIABLES TO RUNTIME", "SAVE {} VARIABLES TO DISK"):
+        for prefix in sorted(prefixes):
+            instance.execute(step.format(prefix))
     assert changed > 150
     found = proxyctl("rollback", "--auto-approve")
     assert found.code == 0, found.text
