@@ -29,6 +29,7 @@ pytestmark = [
 
 
 NOT_REACHED = 9001
+ANY_RELEASE = {"security-fixes-missing"}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def until_found(server: ProxySQL, *codes: str) -> Iterator[Examination]:
     """Examine until exactly these codes are found; the monitor takes a second."""
     deadline = time.monotonic() + 30
     while True:
-        found = examine(known(server))
+        found = examine(known(server), ANY_RELEASE)
         if sorted(one.code for one in found.findings) == sorted(codes):
             yield found
             return
@@ -114,7 +115,7 @@ def message(found: Examination, code: str) -> str:
 def test_a_healthy_one_has_no_finding(proxysql: ProxySQL) -> None:
     with until_found(proxysql):
         assert next(iter(known(proxysql).versions.values())).startswith("10.11")
-    assert examine(known(proxysql, asks=False)).findings == ()
+    assert examine(known(proxysql, asks=False), ANY_RELEASE).findings == ()
 
 
 def test_a_wrong_monitor_password(proxysql: ProxySQL) -> None:
@@ -247,5 +248,5 @@ def test_a_peer_that_is_not_there(nodes: tuple[ProxySQL, ProxySQL]) -> None:
 
 
 def cluster_codes(server: ProxySQL) -> set[str]:
-    codes = (one.code for one in examine(known(server)).findings)
+    codes = (one.code for one in examine(known(server), ANY_RELEASE).findings)
     return {code for code in codes if code.startswith(("peer", "cluster"))}
