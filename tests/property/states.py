@@ -282,6 +282,22 @@ def move(sandbox: Sandbox, state: Mapping[str, object], verbs: Iterable[str]) ->
             sandbox.run(module.load if verb == "LOAD" else module.save)
 
 
+def clear(sandbox: Sandbox) -> None:
+    """Leave no row of these tables in any layer."""
+    fill(sandbox, {table: {} for table in _CELLS})
+    move(sandbox, _CELLS, ("LOAD", "SAVE"))
+
+
+def drained_by(older: State, newer: State) -> bool:
+    """Return whether a server of the older state is drained where MEMORY has the newer one."""
+    table = "mysql_servers"
+    status = layout(table).index["status"]
+    return any(
+        one[status] == "OFFLINE_SOFT" != newer[table].get(key, one)[status]
+        for key, one in older[table].items()
+    )
+
+
 def set_variable(sandbox: Sandbox, name: str, value: str) -> None:
     """Set a variable in MEMORY."""
     sandbox.run(

@@ -19,6 +19,8 @@ from tests.property.states import (
     SECRET,
     State,
     any_text,
+    clear,
+    drained_by,
     fill,
     move,
     odd_states,
@@ -72,6 +74,7 @@ def planning(*arguments: str) -> Any:
 def test_after_an_apply_nothing_is_left_to_do(
     project: Project, served: Sandbox, wanted: State, current: State, moved: tuple[str, ...]
 ) -> None:
+    clear(served)
     fill(served, current)
     move(served, current, moved)
     project.write(text_of(wanted))
@@ -139,6 +142,8 @@ def test_an_export_shows_exactly_the_layers_that_differ(
     moved: tuple[str, ...],
     layer: str,
 ) -> None:
+    # A drained server is exported as MEMORY has it.
+    assume(layer != "runtime" or moved == ("LOAD",) or not drained_by(older, newer))
     fill(served, older)
     move(served, older, ("LOAD", "SAVE"))
     fill(served, newer)
@@ -272,6 +277,7 @@ def test_a_hash_and_its_clear_text_are_one_password(
 @few
 @given(any_text)
 def test_text_comes_back_as_it_was_written(project: Project, served: Sandbox, text: str) -> None:
+    clear(served)
     rules = build.rows("mysql_query_rules", {"rule_id": 1, "comment": text, "error_msg": text})
     project.write(text_of({"mysql_query_rules": rules}))
     assert proxyctl("apply", *ALLOW).code == 0
