@@ -45,8 +45,7 @@ MODULES = ("SERVERS", "USERS", "QUERY RULES", "FIREWALL", "VARIABLES")
 
 
 def start(folder: Path, *, monitor: bool) -> ProxySQL:
-    """Return a ProxySQL whose PostgreSQL side listens on loopback, and asks every 200 ms."""
-    admin = f'    pgsql_ifaces="127.0.0.1:{free_port()}"\n    refresh_interval'
+    """Return a ProxySQL whose monitor asks PostgreSQL servers every 200 ms."""
     words = {
         "interfaces": f'"127.0.0.1:{free_port()}"',
         "monitor_enabled": str(monitor).lower(),
@@ -54,9 +53,8 @@ def start(folder: Path, *, monitor: bool) -> ProxySQL:
         "monitor_read_only_interval": "200",
     }
     pgsql = "".join(f"    {name}={value}\n" for name, value in words.items())
-    config = CONFIG.replace("    refresh_interval", admin)
     return ProxySQL(
-        needed_binary(), folder, config=f"{config}pgsql_variables=\n{{{{\n{pgsql}}}}}\n"
+        needed_binary(), folder, config=f"{CONFIG}pgsql_variables=\n{{{{\n{pgsql}}}}}\n"
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -197,6 +198,16 @@ before the thread that it wakes is there."""
 _CRASHED = "Error: signal "
 
 
+def _on_loopback(config: str) -> str:
+    """Return a .cnf whose PostgreSQL side listens on loopback: by default it does everywhere."""
+    if "pgsql_ifaces" not in config:
+        interface = f'pgsql_ifaces="127.0.0.1:{free_port()}"'
+        config = re.sub(r"(admin_variables\s*=\s*\{)", rf"\1\n    {interface}", config)
+    if "pgsql_variables" not in config:
+        config += f'pgsql_variables=\n{{\n    interfaces="127.0.0.1:{free_port()}"\n}}\n'
+    return config
+
+
 class ProxySQL:
     """A real ProxySQL process with a data directory of its own.
 
@@ -234,12 +245,13 @@ class ProxySQL:
 
     def configuration(self) -> str:
         """Return the text of its .cnf."""
-        return self._config.format(
+        text = self._config.format(
             folder=self.folder,
             port=self.port,
             traffic_port=self.traffic_port,
             monitor="true" if self._monitor else "false",
         )
+        return text if binary_version(self.binary) < (3, 0, 0) else _on_loopback(text)
 
     def start(self, *, initial: bool = False) -> None:
         """Start it and wait until its admin port lets us in. `initial` forgets the DISK."""
