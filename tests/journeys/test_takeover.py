@@ -361,6 +361,7 @@ def test_json_that_ends_the_process_is_left_out(
     assert changes(planned) == [("mysql_query_rules", "delete", NOT_AT_RUNTIME)]
 
 
+@pytest.mark.since("2.6.0", "no hostgroup_settings")
 def test_json_that_proxysql_ignores_is_no_difference(project: Project, instance: Instance) -> None:
     table = "mysql_hostgroup_attributes"
     settings = '{"handle_warnings":1,"nobody":2}'
