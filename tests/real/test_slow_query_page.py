@@ -54,7 +54,7 @@ _VERDICT = re.compile(r"^(same|slower|faster|few calls)\b", re.MULTILINE)
 def skeleton(text: str) -> list[str]:
     """Return the lines without what another run says otherwise; the order of digests is one."""
     text = re.sub(r"0x[0-9A-F]{16}", "<digest>", text)
-    text = re.sub(r"ProxySQL 2\.\S+", "<ProxySQL>", text)
+    text = re.sub(r"ProxySQL [23]\.\S+", "<ProxySQL>", text)
     text = re.sub(r"(, )?\d+ (new|vanished|same|slower|faster|few calls)\b", "<verdicts>", text)
     text = re.sub(r"(<verdicts>)+", "<verdicts>", text)
     # A hostgroup stands on the line before where there is room.
