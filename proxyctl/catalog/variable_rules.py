@@ -108,8 +108,7 @@ def number_complaint(name: str, number: int, version: Version) -> Complaint | No
             " number: a query with a list can end the process",
             "take at most 127",
         )
-    shown = taken(name, str(number))
-    if shown != str(number):
+    if name in STEPS and taken(name, str(number)) != str(number):
         listed = ", ".join(map(str, STEPS[name]))
         return Complaint(f"ProxySQL would round {number} up", f"write one of {listed}")
     return None

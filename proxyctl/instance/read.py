@@ -20,8 +20,10 @@ from proxyctl.catalog import (
     Value,
     Version,
     layout_of,
+    parse_version,
 )
 from proxyctl.catalog.deviations import unlisted_column
+from proxyctl.catalog.releases import NEWEST_PROVEN
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient, Patience
 from proxyctl.state.configuration import Configuration, Held, variables_of
@@ -402,6 +404,10 @@ def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
         for table in ADMIN_MODULES[module].tables
         if table.name in LETHAL and table.exists_in(client.version)
     ]
+    if any(parse_version(table.since) > NEWEST_PROVEN for table in tables):
+        # A build of another tier may have the number of a release and not its tables.
+        rows = client.query("SELECT name FROM sqlite_master WHERE type='table'")
+        tables = [table for table in tables if (table.sql_name,) in rows]
     if not tables:
         return
     found = client.query(" UNION ALL ".join(map(_select, tables)) + " LIMIT 1")

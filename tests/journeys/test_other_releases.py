@@ -130,6 +130,14 @@ def test_what_another_build_lacks_is_named_before_an_apply(project: Project) -> 
         assert plan().code == 0
 
 
+def test_a_build_without_a_table_of_its_release_is_managed(project: Project) -> None:
+    missing = Deviations(missing=frozenset({"mysql_aws_rds_bgd_hostgroups"}))
+    with serving(project, "3.0.10", missing):
+        project.write(FILES)
+        applied()
+        assert plan().code == 0
+
+
 def test_a_blue_green_deployment_may_be_that_of_a_monitored_family(project: Project) -> None:
     family = (
         "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"

@@ -92,6 +92,12 @@ def test_the_option_takes_every_release_of_the_3_0_line(project: Project, patch:
     assert proxyctl("validate", "--proxysql-version", f"3.0.{patch}").code == 0
 
 
+@pytest.mark.parametrize(("version", "code"), [("3.0.8", 1), ("3.0.9", 0)])
+def test_a_limit_is_that_of_the_version(project: Project, version: str, code: int) -> None:
+    project.write("version: 1\nvariables: {mysql-set_parser_algorithm: 3}\n")
+    assert proxyctl("validate", "--proxysql-version", version).code == code
+
+
 def test_render_names_the_version_that_somebody_named(project: Project) -> None:
     project.write(NEW_RULE)
     assert "proxysql_version" not in proxyctl("render").text
