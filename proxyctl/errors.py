@@ -69,7 +69,7 @@ class ExitCode(IntEnum):
 
 
 class ProxyctlError(Exception):
-    """Base of all expected errors: a message, and a hint that says how to get out.
+    """Base of all expected errors: a message, and a fix that says how to get out.
 
     `then`: more lines of it. A line break inside of a text is not ours: a host or a comment has it.
     `beside`: what was done before, for the keys of JSON beside the error.
@@ -77,19 +77,19 @@ class ProxyctlError(Exception):
 
     exit_code: ClassVar[ExitCode] = ExitCode.ERROR
 
-    def __init__(self, message: str, *, then: Iterable[str] = (), hint: str | None = None) -> None:
+    def __init__(self, message: str, *, then: Iterable[str] = (), fix: str | None = None) -> None:
         self.message = message
         self.then = list(then)
         super().__init__("\n".join([message, *self.then]))
-        self.hint = hint
+        self.fix = fix
         self.beside: dict[str, object] = {}
 
     def lines(self) -> list[str]:
         """Return the text shown to a person, one entry a line."""
-        return [self.message, *self.then, *self._hint_lines()]
+        return [self.message, *self.then, *self._fix_lines()]
 
-    def _hint_lines(self) -> list[str]:
-        return [f"fix: {self.hint}"] if self.hint else []
+    def _fix_lines(self) -> list[str]:
+        return [f"fix: {self.fix}"] if self.fix else []
 
 
 class UsageError(ProxyctlError):
@@ -110,14 +110,14 @@ class Mistake:
     column: int
     key: str
     message: str
-    hint: str | None = None
+    fix: str | None = None
 
     def lines(self) -> list[str]:
-        """Return `file:line:col: key: what is wrong`, and the hint on a line of its own."""
+        """Return `file:line:col: key: what is wrong`, and the fix on a line of its own."""
         place = f"{self.path}:{self.line}:{self.column}: " if self.line else f"{self.path}: "
         key = f"{self.key}: " if self.key else ""
-        hint = [f"  fix: {self.hint}"] if self.hint else []
-        return [f"{place}{key}{self.message}", *hint]
+        fix = [f"  fix: {self.fix}"] if self.fix else []
+        return [f"{place}{key}{self.message}", *fix]
 
     def text(self) -> str:
         """Return the same as one text."""
@@ -154,9 +154,9 @@ class StatementError(InstanceError):
         code: int,
         statement: str,
         then: Iterable[str] = (),
-        hint: str | None = None,
+        fix: str | None = None,
     ) -> None:
-        super().__init__(message, then=then, hint=hint)
+        super().__init__(message, then=then, fix=fix)
         self.code = code
         self.statement = statement
         """The statement with every literal masked."""
@@ -168,15 +168,15 @@ class RefusedError(ProxyctlError):
     exit_code = ExitCode.REFUSED
 
     def __init__(
-        self, message: str, *, hint: str | None = None, reasons: Iterable[str] = ()
+        self, message: str, *, fix: str | None = None, reasons: Iterable[str] = ()
     ) -> None:
-        super().__init__(message, hint=hint)
+        super().__init__(message, fix=fix)
         self.reasons = list(reasons)
 
     def lines(self) -> list[str]:
-        """Return the message, one line a reason, then the hint."""
+        """Return the message, one line a reason, then the fix."""
         reasons = [f"  {reason}" for reason in self.reasons]
-        return [self.message, *self.then, *reasons, *self._hint_lines()]
+        return [self.message, *self.then, *reasons, *self._fix_lines()]
 
 
 class ApplyError(ProxyctlError):
@@ -193,16 +193,16 @@ class ApplyError(ProxyctlError):
         message: str,
         *,
         then: Iterable[str] = (),
-        hint: str | None = None,
+        fix: str | None = None,
         layers: Iterable[str] = (),
     ) -> None:
-        super().__init__(message, then=then, hint=hint)
+        super().__init__(message, then=then, fix=fix)
         self.layers = list(layers)
 
     def lines(self) -> list[str]:
-        """Return the message, what each layer holds now, then the hint."""
+        """Return the message, what each layer holds now, then the fix."""
         layers = [f"  {layer}" for layer in self.layers]
-        return [self.message, *self.then, *layers, *self._hint_lines()]
+        return [self.message, *self.then, *layers, *self._fix_lines()]
 
 
 class InterruptedApplyError(ApplyError):
@@ -231,6 +231,6 @@ def unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
         return ProxyctlError(f"{os.fsdecode(error.filename)}: {error.strerror}")
     return InternalError(
         error_texts(error)[0],
-        hint=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
+        fix=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
         " no password",
     )

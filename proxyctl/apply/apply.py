@@ -91,7 +91,7 @@ def apply_planned(
             raise RefusedError(
                 f"{found.name}: the plan is stale: the instance, the files or a secret changed"
                 " since it was made",
-                hint="run plan again to see what differs now",
+                fix="run plan again to see what differs now",
             )
         request.before(found)
         raise_refusals(found)
@@ -156,5 +156,5 @@ def _planned(
         return planner(client, options, taken_over)
     except ConnectionLostError as error:
         raise ConnectionLostError(
-            error.message, then=[*error.then, "nothing was changed"], hint=error.hint
+            error.message, then=[*error.then, "nothing was changed"], fix=error.fix
         ) from error

@@ -123,7 +123,7 @@ def _demand(shortfalls: Iterable[Shortfall], layer: Layer) -> None:
         raise ReadBackError(
             f"{layer.name} does not hold what was written:",
             then=[f"  {one}" for one in shown],
-            hint="ProxySQL refused the value; see its error log" if is_refused else None,
+            fix="ProxySQL refused the value; see its error log" if is_refused else None,
         )
 
 

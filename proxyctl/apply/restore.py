@@ -57,7 +57,7 @@ class Restore:
         if isinstance(error, KeyboardInterrupt):
             return self._failure(error, [what])
         first, *then = error_texts(error)
-        return InstanceError(first, then=[*then, what], hint=getattr(error, "hint", None))
+        return InstanceError(first, then=[*then, what], fix=getattr(error, "fix", None))
 
     def _is_memory_old(self) -> bool:
         return all(result.memory == OLD for result in self.run.results.values())
@@ -191,12 +191,10 @@ class Restore:
         what = "nothing was restored: another apply may have continued since"
         if second is None or error_texts(second) == error_texts(error):
             return self._failure(error, [what])
-        hint = getattr(second, "hint", None)
-        return self._failure(error, [*error_texts(second), what], hint)
+        fix = getattr(second, "fix", None)
+        return self._failure(error, [*error_texts(second), what], fix)
 
-    def _failure(
-        self, error: BaseException, what: list[str], hint: str | None = None
-    ) -> ApplyError:
+    def _failure(self, error: BaseException, what: list[str], fix: str | None = None) -> ApplyError:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
         # Where MEMORY was not put back, the next apply has to know what stands there as ours.
         results = self.run.results
@@ -208,15 +206,15 @@ class Restore:
         texts = error_texts(error)
         if self.run.reconnect.was_restarted and texts != [RESTARTED]:
             what = [RESTARTED, *what]
-        found_hint = getattr(error, "hint", None)
+        found_fix = getattr(error, "fix", None)
         if self.run.lost is not None:
             texts = [*error_texts(self.run.lost), *_after("after reconnecting", error)]
             if isinstance(error, ReadBackError):
-                found_hint = None  # the statement may never have arrived: nothing was refused
+                found_fix = None  # the statement may never have arrived: nothing was refused
         return kind(
             texts[0],
             then=[*texts[1:], *what],
-            hint=hint or found_hint or RUN_AGAIN,
+            fix=fix or found_fix or RUN_AGAIN,
             layers=[result.text() for result in results.values()],
         )
 

@@ -46,7 +46,7 @@ class Complaint:
     """Why a text must not stand in a file. The text itself is not in it: it may be a secret."""
 
     message: str
-    hint: str | None = None
+    fix: str | None = None
     choices: tuple[str, ...] = ()
 
 
@@ -141,12 +141,12 @@ class TextRule:
     """What a text variable takes.
 
     Shape: `taken` returns what RUNTIME shows, or None where ProxySQL refuses the text. `expected`
-    and `hint` are for people; `choices` are the many texts to which a typing error may be close.
+    and `fix` are for people; `choices` are the many texts to which a typing error may be close.
     """
 
     taken: Callable[[str], str | None]
     expected: str
-    hint: str | None = None
+    fix: str | None = None
     choices: tuple[str, ...] = ()
 
 
@@ -275,8 +275,8 @@ def complaint(name: str, text: str) -> Complaint | None:
             "ProxySQL never makes this empty", "remove the key to leave the variable alone"
         )
     if text == NO_VALUE:
-        hint = "write a value" if name in NEVER_EMPTY else "write '' for no value"
-        return Complaint(f"{NO_VALUE} is how ProxySQL prints that there is no value", hint)
+        fix = "write a value" if name in NEVER_EMPTY else "write '' for no value"
+        return Complaint(f"{NO_VALUE} is how ProxySQL prints that there is no value", fix)
     if name.startswith("admin-") and '"' in text:
         return Complaint(
             "ProxySQL does not show an admin variable with a double quote at RUNTIME, so nobody"
@@ -288,7 +288,7 @@ def complaint(name: str, text: str) -> Complaint | None:
         return None
     shown = rule.taken(text)
     if shown is None or (name == KEYLOG and _is_relative(text)):
-        return Complaint(f"expected {rule.expected}", rule.hint, rule.choices)
+        return Complaint(f"expected {rule.expected}", rule.fix, rule.choices)
     if shown != text and name == "mysql-server_version":
         return Complaint(f"ProxySQL turns {text} into {shown}", f"write {shown!r}")
     return None

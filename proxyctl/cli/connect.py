@@ -150,13 +150,13 @@ def _choose(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Inst
         listed = f"instances: {names}" if names else "the files have no `instances` section"
         raise UsageError(
             f"--instance {options.instance}: no such instance in the files",
-            hint=f"did you mean {near}? {listed}" if near else listed,
+            fix=f"did you mean {near}? {listed}" if near else listed,
         )
     if options.host or options.socket or not instances:
         return None
     if len(instances) > 1:
         raise UsageError(
-            "the files list several instances", hint=f"choose one with --instance: {names}"
+            "the files list several instances", fix=f"choose one with --instance: {names}"
         )
     return instances[0]
 
@@ -172,8 +172,8 @@ def _readable(files: FileOptions) -> ParsedFiles:
         parsed.raise_if_misread()
         parsed.instances()
     except ConfigError as error:
-        first, *hint = error.mistakes[0].lines()
-        say(f"warning: the wrong part of the files is skipped: {first}", *hint)
+        first, *fix = error.mistakes[0].lines()
+        say(f"warning: the wrong part of the files is skipped: {first}", *fix)
     return parsed.readable()
 
 
@@ -217,7 +217,7 @@ def _all_targets(
         parsed.raise_if_misread()  # instances may be in the unreadable part
         raise UsageError(
             "--all: the files list no instances",
-            hint="list them in the section `instances` of the files",
+            fix="list them in the section `instances` of the files",
         )
     refuse_duplicate_addresses(instances)
     logins = Logins(replace(connection, host=None, port=None, socket=None, instance=None))
@@ -248,7 +248,7 @@ def printed_instances(
     if not words:
         raise UsageError(
             "--instances-from: the command is empty",
-            hint="set the environment variable that it takes its value from, or leave the option"
+            fix="set the environment variable that it takes its value from, or leave the option"
             " out to use the instances of the files",
         )
     name = f"--instances-from {words[0]}"
@@ -313,7 +313,7 @@ def asks_instance(
     if layer is not None:
         raise UsageError(
             f"--layer {layer}: files have no layers",
-            hint="name an instance with --host, --socket or --instance",
+            fix="name an instance with --host, --socket or --instance",
         )
     return False
 

@@ -69,7 +69,7 @@ class Logins:
             if given:
                 # A pipe can be read once only, and every member of a cluster needs the file.
                 what = "not a regular file" if os.path.exists(path) else "no such file"
-                raise ProxyctlError(f"--defaults-file {path}: {what}", hint=near_file(path))
+                raise ProxyctlError(f"--defaults-file {path}: {what}", fix=near_file(path))
             return {}
         try:
             found = client_options(path)
@@ -152,4 +152,4 @@ def password_from(path: str, option: str) -> str:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         from proxyctl.config.files import near_file
 
-        raise ProxyctlError(f"{option} {path}: {reason}", hint=near_file(path)) from None
+        raise ProxyctlError(f"{option} {path}: {reason}", fix=near_file(path)) from None

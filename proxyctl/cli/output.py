@@ -112,13 +112,13 @@ def can_ask() -> bool:
     return is_terminal(sys.stdin) and is_terminal(sys.stderr)
 
 
-def confirm(verb: str, *questions: str, hint: str, refusal: str) -> None:
+def confirm(verb: str, *questions: str, fix: str, refusal: str) -> None:
     """Ask each question on the terminal; only `yes` continues.
 
     Raises: UsageError when nobody can be asked; RefusedError for any other answer.
     """
     if not can_ask():
-        raise UsageError(f"{verb} asks for approval, and there is no terminal to ask on", hint=hint)
+        raise UsageError(f"{verb} asks for approval, and there is no terminal to ask on", fix=fix)
     for question in questions:
         _to_stderr(f"{printable(question)} Only 'yes' is accepted: ")
         if sys.stdin.readline().strip() != "yes":
@@ -174,7 +174,7 @@ def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False
 def file_exists(path: Path) -> RefusedError:
     """Return the refusal to overwrite a file."""
     return RefusedError(
-        f"{path}: already exists", hint="choose another file with -o, or remove this one"
+        f"{path}: already exists", fix="choose another file with -o, or remove this one"
     )
 
 

@@ -49,14 +49,14 @@ def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: AN
         case "UsageError" if extra := _EXTRA.search(error.message):
             if "--file" in _options(context):
                 see = f"name files with -f: {path} -f {extra[1].replace(' ', ' -f ')}"
-            return UsageError(f"unexpected argument: {extra[1]}", hint=see)
+            return UsageError(f"unexpected argument: {extra[1]}", fix=see)
         case "NoSuchOption":
             return _no_such_option(str(error.option_name), context, see)
         case "MissingParameter":
-            return UsageError(f"{_name(error.param)} is missing", hint=see)
+            return UsageError(f"{_name(error.param)} is missing", fix=see)
         case "BadParameter":
             return _wrong_value(error, context, see)
-    return UsageError(_lowered(error.message), hint=see)
+    return UsageError(_lowered(error.message), fix=see)
 
 
 def refuse_one_dash(built: Any, arguments: Sequence[str]) -> None:  # noqa: ANN401 - see above
@@ -75,16 +75,16 @@ def refuse_one_dash(built: Any, arguments: Sequence[str]) -> None:  # noqa: ANN4
             continue
         name, value = found.groups(default="")
         if f"--{name}" in known | {"--help", "--version"}:
-            raise UsageError(f"no such option: -{name}", hint=f"did you mean --{name}{value}?")
+            raise UsageError(f"no such option: -{name}", fix=f"did you mean --{name}{value}?")
         if name in _OTHER_SPELLINGS:
-            raise UsageError(f"no such option: -{name}", hint=_OTHER_SPELLINGS[name])
+            raise UsageError(f"no such option: -{name}", fix=_OTHER_SPELLINGS[name])
 
 
 def _no_such_command(group: list[str], word: str, commands: Iterable[str]) -> UsageError:
     near = "--version" if word == "version" else _nearest(word, commands)
     meant = " ".join([*group, near or ""])
-    hint = f"did you mean {meant}?" if near else f"commands: {', '.join(commands)}"
-    return UsageError(f"no such command: {' '.join([*group, word or repr(word)])}", hint=hint)
+    fix = f"did you mean {meant}?" if near else f"commands: {', '.join(commands)}"
+    return UsageError(f"no such command: {' '.join([*group, word or repr(word)])}", fix=fix)
 
 
 _CHOICE = re.compile(r"'(?P<given>.*)' is not one of (?P<choices>'.+')", re.DOTALL)
@@ -104,11 +104,11 @@ def _wrong_value(error: Any, context: Any, see: str) -> UsageError:  # noqa: ANN
     if choice is not None:
         choices = choice["choices"].strip("'").split("', '")
         near = nearest(choice["given"], choices, cutoff=_NEAR)
-        hint = f"did you mean {near}?" if near else f"one of: {', '.join(choices)}"
-        return UsageError(f"{place}: no such value: {choice['given']}", hint=hint)
+        fix = f"did you mean {near}?" if near else f"one of: {', '.join(choices)}"
+        return UsageError(f"{place}: no such value: {choice['given']}", fix=fix)
     for theirs, ours in _LIMITS.items():
         message = message.replace(theirs, ours)
-    return UsageError(f"{place}: {message}", hint=see)
+    return UsageError(f"{place}: {message}", fix=see)
 
 
 def _no_such_option(given: str, context: Any, see: str) -> UsageError:  # noqa: ANN401 - see above
@@ -120,7 +120,7 @@ def _no_such_option(given: str, context: Any, see: str) -> UsageError:  # noqa: 
         see = f"did you mean --{near}?"
     elif context.parent is None:
         see = "options follow the command: proxyctl COMMAND --help lists them"
-    return UsageError(f"no such option: {given}", hint=see)
+    return UsageError(f"no such option: {given}", fix=see)
 
 
 def _nearest(word: str, names: Iterable[str]) -> str | None:

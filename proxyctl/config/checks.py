@@ -68,29 +68,29 @@ def _values(table: DesiredTable, column: str) -> Iterator[tuple[Key, object]]:
 
 def _client_addr(text: str) -> tuple[str, str | None] | None:
     problem = client_addr_problem(text)
-    hint = "write one % at the end, or a rule for each address" if "%" in text[:-1] else None
-    return None if problem is None else (problem, hint)
+    fix = "write one % at the end, or a rule for each address" if "%" in text[:-1] else None
+    return None if problem is None else (problem, fix)
 
 
 def _digest(text: str) -> tuple[str, str | None] | None:
     if _DIGEST.match(text) and int(text, 16):
         return None
-    hint = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
+    fix = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
     read = normal_digest(text)
     if read is not None:
-        return f"not a digest: ProxySQL would read it as {read}", hint
-    return "not a digest: ProxySQL would drop it, and the rule would match every query", hint
+        return f"not a digest: ProxySQL would read it as {read}", fix
+    return "not a digest: ProxySQL would drop it, and the rule would match every query", fix
 
 
 def _modifiers(text: str) -> tuple[str, str | None] | None:
     for word in text.split(",") if text else ():
         if word.upper() not in MODIFIERS:
             near = did_you_mean(word.strip(), MODIFIERS)
-            hint = "CASELESS, GLOBAL, or both with a comma and no blank between them"
+            fix = "CASELESS, GLOBAL, or both with a comma and no blank between them"
             message = f"ProxySQL ignores {shown(word)}" if word else "an empty word"
             if isinstance(text, Secret):
                 message = "a word that ProxySQL ignores"
-            return message, near if near and " " not in word else f"known: {hint}"
+            return message, near if near and " " not in word else f"known: {fix}"
     return None
 
 
@@ -99,7 +99,7 @@ _RULE_COLUMNS: dict[str, Callable[[str], tuple[str, str | None] | None]] = {
     "digest": _digest,
     "re_modifiers": _modifiers,
 }
-"""What is wrong with a value, and the hint, by column."""
+"""What is wrong with a value, and the fix, by column."""
 
 
 def check_json(table: DesiredTable, context: Context) -> None:
@@ -141,8 +141,8 @@ def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
     for key, row in table.rows.items():
         for column in columns_with_quote(table.layout, row):
             message = f"ProxySQL does not show a row with {quote} in its runtime table as it is"
-            hint = "move it into the script that is called"
-            mistakes.add(*field_place(table, key, column), message, hint)
+            fix = "move it into the script that is called"
+            mistakes.add(*field_place(table, key, column), message, fix)
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -197,14 +197,14 @@ def check_family_rows(table: DesiredTable, context: Context) -> None:
             claims.setdefault(row[position], []).append((key, position))
     for hostgroup, claimed in claims.items():
         for number, claim in enumerate(claimed):
-            other, hint = _rival(claim, claimed[:number], claimed, writer=writer)
+            other, fix = _rival(claim, claimed[:number], claimed, writer=writer)
             if other is None:
                 continue
             where, label = field_place(table, claim[0], layout.names[claim[1]])
             message = f"hostgroup {hostgroup} belongs to another row already, at "
             message += str(table.where[other])
-            if hint is not None:
-                context.mistakes.add(where, label, message, hint)
+            if fix is not None:
+                context.mistakes.add(where, label, message, fix)
             else:
                 message = f"{where}: {label}: {message}; both load, and two monitors use it"
                 context.warnings.append(message)
@@ -215,7 +215,7 @@ def _rival(
 ) -> tuple[Key | None, str | None]:
     """Return the other row for which ProxySQL does not take this one, and how it does that.
 
-    No hint: it takes both, and the other row stands before.
+    No fix: it takes both, and the other row stands before.
     """
     key, position = claim
     others = [(other, role) for other, role in claimed if other != key]

@@ -59,11 +59,11 @@ class Context:
         self.layouts = self.deviations.layouts(self.version)
 
     def note(
-        self, part: Part, keys: Keys, message: str, hint: str | None = None, *, of_key: bool = False
+        self, part: Part, keys: Keys, message: str, fix: str | None = None, *, of_key: bool = False
     ) -> None:
         """Note a mistake at a value of a section, or at its key. Changes: self.mistakes."""
         where = part.where(*keys, of_key=of_key)
-        self.mistakes.add(where, key_text((part.name, *keys)), message, hint)
+        self.mistakes.add(where, key_text((part.name, *keys)), message, fix)
 
     def claim_name(
         self, known: dict[str, Where], name: str, part: Part, keys: Keys, *, of_key: bool = False
@@ -88,8 +88,8 @@ class Context:
         except UnresolvedError as error:
             if is_secret and not self.needs_secrets:
                 return UNKNOWN_SECRET
-            hint = error.hint(self.mistakes.did_you_mean)
-            self.mistakes.add(where, label, error.message, hint)
+            fix = error.fix(self.mistakes.did_you_mean)
+            self.mistakes.add(where, label, error.message, fix)
             return None
 
     def hostgroup(self, value: int | str, where: Where, label: str) -> int | None:
@@ -109,10 +109,10 @@ class Context:
         if name in self.broken_hostgroups:
             return
         near = self.mistakes.did_you_mean(name, self.hostgroups, self.broken_hostgroups)
-        hint = near or "name it under `hostgroups`"
+        fix = near or "name it under `hostgroups`"
         if name.isdecimal():
-            hint = "remove the quotes"
-        self.mistakes.add(where, label, f"no hostgroup is called {shown(name)}", hint)
+            fix = "remove the quotes"
+        self.mistakes.add(where, label, f"no hostgroup is called {shown(name)}", fix)
 
 
 # Sections ----------------------------------------------------------------------------------------
@@ -178,16 +178,16 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
     if name not in SPECIAL and name not in TABLE_SECTIONS:
         reason = NOT_MANAGED.get(name) or tier_text(name)
         message = f"proxyctl does not manage it: {reason}" if reason else "no such section"
-        hint = None if reason else mistakes.did_you_mean(name, SPECIAL, TABLE_SECTIONS)
-        mistakes.add(part.where(of_key=True), name, message, hint)
+        fix = None if reason else mistakes.did_you_mean(name, SPECIAL, TABLE_SECTIONS)
+        mistakes.add(part.where(of_key=True), name, message, fix)
         return False
     if isinstance(value, Unusable):
         return False
     if value is None:
-        hint = "remove the key to leave it alone"
+        fix = "remove the key to leave it alone"
         if name in TABLE_SECTIONS:
-            hint += ", or write [] for a table without rows"
-        mistakes.add(part.where(of_key=True), name, "the section is empty", hint)
+            fix += ", or write [] for a table without rows"
+        mistakes.add(part.where(of_key=True), name, "the section is empty", fix)
         return False
     is_file = name in TABLE_SECTIONS and isinstance(value, YamlMap)
     shape = "a list" if name in _LISTS else "a mapping"

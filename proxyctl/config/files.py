@@ -62,11 +62,11 @@ class UnreadableError(Exception):
     """
 
     def __init__(
-        self, message: str, hint: str | None = None, *, line: int = 0, column: int = 0
+        self, message: str, fix: str | None = None, *, line: int = 0, column: int = 0
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.fix = fix
         self.line = line
         self.column = column
 
@@ -300,15 +300,15 @@ def _check_used(sources: Sources, used: NamesUsed, mistakes: Mistakes) -> None:
     for name in sources.variables:
         if name not in used.names:
             near = did_you_mean(name, used.names - sources.variables.keys())
-            hint = near if used.names else "only *.j2 files are templates"
-            mistakes.add(file_place(f"--var {name}"), "", "no template uses it", hint)
+            fix = near if used.names else "only *.j2 files are templates"
+            mistakes.add(file_place(f"--var {name}"), "", "no template uses it", fix)
 
 
 def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> None:
-    hint = error.hint
+    fix = error.fix
     if not is_there(path):
-        hint = near_file(path) or "name the files with -f, or start with `proxyctl init`"
-    mistakes.add(error.where(path), "", error.message, hint)
+        fix = near_file(path) or "name the files with -f, or start with `proxyctl init`"
+    mistakes.add(error.where(path), "", error.message, fix)
 
 
 def near_file(path: str) -> str | None:
@@ -331,7 +331,7 @@ def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
         try:
             text = read_text(path, fence=Fence.around_paths((given,), sources))
         except UnreadableError as error:
-            mistakes.add(error.where(path), "", error.message, error.hint)
+            mistakes.add(error.where(path), "", error.message, error.fix)
             continue
         document = read_yaml(text, path, mistakes)
         root = document.root if document else None

@@ -39,11 +39,11 @@ class Mistakes:
         made._found, made._rendered = dict(self._found), set(self._rendered)
         return made
 
-    def add(self, where: Where, key: str, message: str, hint: str | None = None) -> Mistake:
+    def add(self, where: Where, key: str, message: str, fix: str | None = None) -> Mistake:
         """Note one mistake at a place, and return it. Changes: self."""
-        found = Mistake(where.path, where.line, where.column, key, message, hint)
+        found = Mistake(where.path, where.line, where.column, key, message, fix)
         if where.path in self._rendered and where.line:
-            found = replace(found, hint=f"{hint}; {_RENDERED}" if hint else _RENDERED)
+            found = replace(found, fix=f"{fix}; {_RENDERED}" if fix else _RENDERED)
         self._found[found] = None
         return found
 
@@ -58,7 +58,7 @@ class Mistakes:
         """Note mistakes that were found elsewhere. Changes: self."""
         for mistake in mistakes:
             where = Where(mistake.path, mistake.line, mistake.column)
-            self.add(where, mistake.key, mistake.message, mistake.hint)
+            self.add(where, mistake.key, mistake.message, mistake.fix)
 
     def mark_rendered(self, path: str) -> None:
         """Note that places in this file are places in rendered text. Changes: self."""

@@ -26,7 +26,7 @@ def is_reference(value: object) -> bool:
     return kind in REFERENCES and isinstance(argument, str) and (argument != "" or kind == "hex")
 
 
-def reference_hint(value: object) -> str:
+def reference_fix(value: object) -> str:
     """Return how text is written, for a value that is neither text nor a reference."""
     near = None
     if isinstance(value, Mapping) and len(value) == 1 and REFERENCES.isdisjoint(value):
@@ -41,18 +41,18 @@ class UnresolvedError(Exception):
     def __init__(
         self,
         message: str,
-        hint: str | None = None,
+        fix: str | None = None,
         *,
         instead: tuple[str, Sequence[str]] | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
-        self._hint = hint
+        self._fix = fix
         self._instead = instead
 
-    def hint(self, near: Callable[[str, Sequence[str]], str | None]) -> str | None:
+    def fix(self, near: Callable[[str, Sequence[str]], str | None]) -> str | None:
         """Return the fix. `near` finds the name that was meant."""
-        return near(*self._instead) if self._instead else self._hint
+        return near(*self._instead) if self._instead else self._fix
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class References:
             path = self.fence.path(name, self.folder)
             content = read_bytes(path, limit=MAX_SECRET, fence=self.fence)
         except UnreadableError as error:
-            raise UnresolvedError(f"{named(name)}: {error.message}", error.hint) from None
+            raise UnresolvedError(f"{named(name)}: {error.message}", error.fix) from None
         if is_secret:
             self.fence.warn_of(path)
         if content.endswith(b"\n"):

@@ -240,9 +240,9 @@ class _Cells:
             self._add(name, problem)
         return value
 
-    def _add(self, name: str, message: str, hint: str | None = None) -> None:
+    def _add(self, name: str, message: str, fix: str | None = None) -> None:
         self.is_wrong = True
-        self._context.mistakes.add(*self.place.field(name), message, hint)
+        self._context.mistakes.add(*self.place.field(name), message, fix)
 
 
 def json_problem(text: str) -> str | None:

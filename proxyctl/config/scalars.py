@@ -78,10 +78,10 @@ class DecimalNumber(float):
 class DisputedError(ValueError):
     """A plain scalar that must be quoted or written in another way."""
 
-    def __init__(self, message: str, hint: str) -> None:
+    def __init__(self, message: str, fix: str) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.fix = fix
 
 
 def plain_value(text: str) -> str | int | float | bool | None:
@@ -105,9 +105,9 @@ def plain_value(text: str) -> str | int | float | bool | None:
         return int(text)
     if _DECIMAL.match(text):
         return _decimal(text)
-    for pattern, message, hint in _DISPUTED:
+    for pattern, message, fix in _DISPUTED:
         if pattern.match(text):
-            raise DisputedError(message, hint)
+            raise DisputedError(message, fix)
     return text
 
 

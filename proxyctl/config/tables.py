@@ -77,8 +77,8 @@ def _read_file(part: Part, context: Context) -> _Found | None:
     kind, name = next(iter(part.value.items()), ("", ""))
     is_named = len(part.value) == 1 and isinstance(name, str) and name != ""
     if kind not in ("csv", "jsonl") or not is_named:
-        hint = "write a list of rows, {csv: FILE} or {jsonl: FILE}"
-        context.mistakes.add(part.where(), part.name, "expected a list of rows", hint)
+        fix = "write a list of rows, {csv: FILE} or {jsonl: FILE}"
+        context.mistakes.add(part.where(), part.name, "expected a list of rows", fix)
         return None
     path = name
     try:
@@ -86,11 +86,11 @@ def _read_file(part: Part, context: Context) -> _Found | None:
         text = read_text(path, limit=MAX_TABLE, fence=context.fence)
     except UnreadableError as error:
         if error.line:
-            context.mistakes.add(error.where(path), "", error.message, error.hint)
+            context.mistakes.add(error.where(path), "", error.message, error.fix)
         else:
             message = f"{named(name)}: {error.message}"
             label = f"{part.name}.{kind}"
-            context.mistakes.add(part.where(kind), label, message, error.hint)
+            context.mistakes.add(part.where(kind), label, message, error.fix)
         return None
     layout = context.layouts[part.name]
     if kind == "csv":
@@ -136,8 +136,8 @@ def read_csv(text: str, path: str, layout: Layout, context: Context) -> _Found |
     Changes: context.mistakes.
     """
 
-    def add(line: int, label: str, message: str, hint: str | None = None) -> None:
-        context.mistakes.add(Where(path, line, 1), label, message, hint)
+    def add(line: int, label: str, message: str, fix: str | None = None) -> None:
+        context.mistakes.add(Where(path, line, 1), label, message, fix)
 
     if "\0" in text:
         add(text.count("\n", 0, text.index("\0")) + 1, "", NUL)
@@ -212,7 +212,7 @@ def read_jsonl(text: str, path: str, context: Context) -> _Found:
             where = Where(path, number, error.pos + 1)
             context.mistakes.add(where, "", f"not JSON: {error.msg}")
         except _NotJsonError as error:
-            context.mistakes.add(where, "", f"not JSON: {error}", error.hint)
+            context.mistakes.add(where, "", f"not JSON: {error}", error.fix)
         except RecursionError:
             context.mistakes.add(where, "", "not JSON: nested too deep")
         except ValueError:
@@ -230,9 +230,9 @@ def read_jsonl(text: str, path: str, context: Context) -> _Found:
 class _NotJsonError(ValueError):
     """What Python's reader takes for JSON, and we do not."""
 
-    def __init__(self, message: str, hint: str | None = None) -> None:
+    def __init__(self, message: str, fix: str | None = None) -> None:
         super().__init__(message)
-        self.hint = hint
+        self.fix = fix
 
 
 def _json_row(line: str) -> object:

@@ -72,7 +72,7 @@ def render(
         mistakes.add(Where(path, 0, 0), "", f"template: nests too deep: {error.msg}")
     except _RUNTIME_ERRORS as error:
         where = includes.place(error.__traceback__)
-        mistakes.add(where, "", f"template: {_words(error)}", _hint(error, variables))
+        mistakes.add(where, "", f"template: {_words(error)}", _fix(error, variables))
     used.are_all_known = False
     return None
 
@@ -147,7 +147,7 @@ def _words(error: BaseException) -> str:
     )
 
 
-def _hint(error: BaseException, variables: Mapping[str, Any]) -> str | None:
+def _fix(error: BaseException, variables: Mapping[str, Any]) -> str | None:
     text = str(error)
     if isinstance(error, UndefinedError) and text.endswith("is undefined"):
         name = text.split("'")[1] if "'" in text else ""

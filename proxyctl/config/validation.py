@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from proxyctl.catalog import Column, Kind, Table, Version, parse_version
 from proxyctl.config.context import Context, Keys, Part
 from proxyctl.config.mistakes import described, key_text
-from proxyctl.config.references import reference_hint
+from proxyctl.config.references import reference_fix
 from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import Where
 
@@ -162,8 +162,8 @@ def _add(keys: Keys, errors: list[ErrorDetails], subject: Subject, context: Cont
             explained = subject.unknown(last)
             models = _models_at(subject.kind, keys[:-1])
             known = {name for model in models for name in _fields(model)}
-            hint = None if explained else mistakes.did_you_mean(last, known) or _listed(known)
-            mistakes.add(subject.place(keys, True), label, explained or "no such key", hint)
+            fix = None if explained else mistakes.did_you_mean(last, known) or _listed(known)
+            mistakes.add(subject.place(keys, True), label, explained or "no such key", fix)
         case _:
             value = _value(subject.value, keys)
             if isinstance(value, Unusable):
@@ -171,10 +171,10 @@ def _add(keys: Keys, errors: list[ErrorDetails], subject: Subject, context: Cont
             is_secret = column.secret if column else last in ("password", "vars")
             words = _expected(column) if column else _wanted(errors)
             got = described(value, is_secret=is_secret)
-            hint = _hint(value, column, words)
+            fix = _fix(value, column, words)
             if words == "a mapping":
-                hint = _example(_needed_keys(subject.kind, keys)) or hint
-            mistakes.add(subject.place(keys, False), label, f"expected {words}, got {got}", hint)
+                fix = _example(_needed_keys(subject.kind, keys)) or fix
+            mistakes.add(subject.place(keys, False), label, f"expected {words}, got {got}", fix)
 
 
 def _expected(column: Column) -> str:
@@ -205,10 +205,10 @@ def _wanted(errors: list[ErrorDetails]) -> str:
     return " or ".join(dict.fromkeys(words))
 
 
-def _hint(value: object, column: Column | None, words: str) -> str | None:
+def _fix(value: object, column: Column | None, words: str) -> str | None:
     takes_text = column.kind is Kind.TEXT if column else "text" in words.split(" or ")
     if words == "text or a mapping" or (isinstance(value, dict) and takes_text):
-        return reference_hint(value)
+        return reference_fix(value)
     if takes_text and isinstance(value, int | float):
         return "quote it"
     if value is None and not (column and column.is_required):

@@ -38,7 +38,7 @@ from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import DesiredRow, DesiredTable, Key, Scope, Secret, Where
 from proxyctl.state.sql import NUL
 
-_HINTS = {"mysql-server_capabilities": "write a sum of capability bits; the default is 569867"}
+_FIXES = {"mysql-server_capabilities": "write a sum of capability bits; the default is 569867"}
 _UNIT = re.compile(r"\d+ ?[A-Za-z]+\Z")
 
 
@@ -109,13 +109,13 @@ def _check_charset(found: _Found, context: Context) -> None:
         return
     owner = charset_of(collation)
     if not collation and (CHARSET,) in found.rows and (COLLATION,) not in found.where:
-        hint = f"add {COLLATION}: {default_collation(charset)}"
+        fix = f"add {COLLATION}: {default_collation(charset)}"
         message = "ProxySQL accepts a character set only together with one of its collations"
-        context.mistakes.add(where, _label(CHARSET), message, hint)
+        context.mistakes.add(where, _label(CHARSET), message, fix)
     elif not charset and (COLLATION,) in found.rows and (CHARSET,) not in found.where:
-        hint = f"add {CHARSET}: {owner or 'its character set'}"
+        fix = f"add {CHARSET}: {owner or 'its character set'}"
         message = "ProxySQL sets the character set of the collation"
-        context.mistakes.add(where, _label(COLLATION), message, hint)
+        context.mistakes.add(where, _label(COLLATION), message, fix)
     elif charset and owner is not None and not fits(charset, collation):
         message = f"{COLLATION} ({found.where[COLLATION,]}) makes ProxySQL change this to {owner!r}"
         context.mistakes.add(where, _label(CHARSET), message, "write one of its collations")
@@ -128,20 +128,20 @@ def _label(name: str) -> str:
 def _add_unknown(part: Part, name: str, context: Context) -> None:
     prefixes = [table.prefix or "" for table in VARIABLE_TABLES]
     with_prefix = [prefix + name for prefix in prefixes if prefix + name in VARIABLES]
-    hint = f"did you mean {with_prefix[0]!r}?" if with_prefix else None
-    hint = hint or context.mistakes.did_you_mean(name, VARIABLES)
+    fix = f"did you mean {with_prefix[0]!r}?" if with_prefix else None
+    fix = fix or context.mistakes.did_you_mean(name, VARIABLES)
     message = f"no such variable: a name begins with {' or '.join(prefixes)}"
     if name.partition("-")[2]:
-        message, hint = _unknown_variable(name, hint)
-    context.note(part, (name,), message, hint, of_key=True)
+        message, fix = _unknown_variable(name, fix)
+    context.note(part, (name,), message, fix, of_key=True)
 
 
-def _unknown_variable(name: str, hint: str | None) -> tuple[str, str | None]:
-    """Return what to say of a variable that the catalogue lacks, and the hint."""
+def _unknown_variable(name: str, fix: str | None) -> tuple[str, str | None]:
+    """Return what to say of a variable that the catalogue lacks, and the fix."""
     tier = tier_text(name)
     message = "ProxySQL has no such variable and would drop it without an error"
     return (
-        (message, hint)
+        (message, fix)
         if tier is None
         else (f"{tier}; other versions drop it without an error", None)
     )
@@ -156,8 +156,8 @@ class _Compiler:
         self._version = context.version
         self._context = context
 
-    def _add(self, message: str, hint: str | None = None, *, of_key: bool = False) -> None:
-        self._context.note(self._part, (self._name,), message, hint, of_key=of_key)
+    def _add(self, message: str, fix: str | None = None, *, of_key: bool = False) -> None:
+        self._context.note(self._part, (self._name,), message, fix, of_key=of_key)
 
     def text(self, value: Any) -> str | None:  # noqa: ANN401 - any YAML value
         """Return the canonical text of a value; None after a mistake."""
@@ -173,8 +173,8 @@ class _Compiler:
                 return None
             variable = None
         if value is None:
-            hint = "remove the key to leave it alone, or write a value"
-            self._add("a variable cannot be null", hint)
+            fix = "remove the key to leave it alone, or write a value"
+            self._add("a variable cannot be null", fix)
             return None
         if variable is None:
             return self._any(value)
@@ -196,20 +196,20 @@ class _Compiler:
                 message += f"; it was last in {variable.until}"
             self._add(message, of_key=True)
             return False
-        hint = self._context.mistakes.did_you_mean(self._name, VARIABLES)
+        fix = self._context.mistakes.did_you_mean(self._name, VARIABLES)
         if self._version > NEWEST_KNOWN:
             where = self._part.where(self._name, of_key=True)
-            tail = f" ({hint})" if hint else ""
+            tail = f" ({fix})" if fix else ""
             self._context.warnings.append(
                 f"{where}: {self._name} is unknown to proxyctl and used unchecked{tail}"
             )
             return True
-        self._add(*_unknown_variable(self._name, hint), of_key=True)
+        self._add(*_unknown_variable(self._name, fix), of_key=True)
         return False
 
-    def _expected(self, words: str, value: object, hint: str | None = None) -> None:
+    def _expected(self, words: str, value: object, fix: str | None = None) -> None:
         got = described(value, is_secret=is_secret_variable(self._name))
-        self._add(f"expected {words}, got {got}", hint)
+        self._add(f"expected {words}, got {got}", fix)
 
     def _any(self, value: object) -> str | None:
         if isinstance(value, bool):
@@ -226,27 +226,27 @@ class _Compiler:
             return None
         if isinstance(value, int) and value in (0, 1):
             return "true" if value else "false"
-        hint = "remove the quotes" if value in ("true", "false") else None
-        self._expected("true or false", value, hint)
+        fix = "remove the quotes" if value in ("true", "false") else None
+        self._expected("true or false", value, fix)
         return None
 
     def _integer(self, value: object, variable: Variable) -> str | None:
         low, high = bounds(variable, self._version)
         words = f"an integer from {low} to {high}"
         if not isinstance(value, int) or isinstance(value, bool):
-            hint = None
+            fix = None
             if isinstance(value, str) and _UNIT.match(value):
-                hint = "write the number out: units are not read (64M would become 64)"
+                fix = "write the number out: units are not read (64M would become 64)"
             elif isinstance(value, str) and value.isdigit():
-                hint = "remove the quotes"
-            self._expected(words, value, hint)
+                fix = "remove the quotes"
+            self._expected(words, value, fix)
             return None
         if not low <= value <= high:
-            self._expected(words, value, _HINTS.get(self._name))
+            self._expected(words, value, _FIXES.get(self._name))
             return None
         found = number_complaint(self._name, value, self._version)
         if found is not None:
-            self._add(found.message, found.hint)
+            self._add(found.message, found.fix)
             return None
         return str(value)
 
@@ -254,16 +254,16 @@ class _Compiler:
         if isinstance(value, dict):
             return self._reference(value)
         if not isinstance(value, str):
-            hint = "quote it" if isinstance(value, int | float) else None
-            self._expected("text", value, hint)
+            fix = "quote it" if isinstance(value, int | float) else None
+            self._expected("text", value, fix)
             return None
         return self._checked(value)
 
     def _reference(self, value: dict[str, Any]) -> str | None:
-        from proxyctl.config.references import is_reference, reference_hint
+        from proxyctl.config.references import is_reference, reference_fix
 
         if not is_reference(value):
-            self._expected("text", value, reference_hint(value))
+            self._expected("text", value, reference_fix(value))
             return None
         is_secret = is_secret_variable(self._name)
         where, label = self._part.where(self._name), _label(self._name)
@@ -288,5 +288,5 @@ class _Compiler:
             return text
         # The text is not repeated: it may come from an environment variable by mistake.
         near = self._context.mistakes.did_you_mean(text, found.choices)
-        self._add(found.message, near or found.hint)
+        self._add(found.message, near or found.fix)
         return None

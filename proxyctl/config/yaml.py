@@ -129,18 +129,18 @@ def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
             context += f" that begins at line {error.context_mark.line + 1}"
         words = ", ".join(filter(None, (context, error.problem)))
         where = Where(path, mark.line + 1, mark.column + 1)
-        mistakes.add(where, "", f"not YAML: {words}", _syntax_hint(error.problem or "", text, mark))
+        mistakes.add(where, "", f"not YAML: {words}", _syntax_fix(error.problem or "", text, mark))
     except yaml.reader.ReaderError as error:
         mistakes.add(_place_of_byte(text, path, error.position), "", f"not YAML: {error.reason}")
     except _FatalError as error:
-        mistakes.add(error.where, "", error.message, error.hint)
+        mistakes.add(error.where, "", error.message, error.fix)
     except UnicodeEncodeError as error:
         place = _place_of_byte(text[: error.start], path, error.start * 4)
         mistakes.add(place, "", "not YAML: half a surrogate pair is not a character")
     return None
 
 
-def _syntax_hint(problem: str, text: str, mark: Mark) -> str | None:
+def _syntax_fix(problem: str, text: str, mark: Mark) -> str | None:
     """Return the fix for the most frequent mistakes."""
     if problem == "mapping values are not allowed in this context":
         return "quote text that holds a colon and a blank"
@@ -162,11 +162,11 @@ def _place_of_byte(text: str, path: str, position: int) -> Where:
 class _FatalError(Exception):
     """Reading cannot go on behind this place."""
 
-    def __init__(self, where: Where, message: str, hint: str | None = None) -> None:
+    def __init__(self, where: Where, message: str, fix: str | None = None) -> None:
         super().__init__(message)
         self.where = where
         self.message = message
-        self.hint = hint
+        self.fix = fix
 
 
 class _Composer:
@@ -199,8 +199,8 @@ class _Composer:
             self._add(event, "a second document in one file", "put it into a file of its own")
         return value
 
-    def _add(self, event: Any, message: str, hint: str | None = None, key: str = "") -> None:  # noqa: ANN401
-        self._mistakes.add(self._where(event.start_mark), key, message, hint)
+    def _add(self, event: Any, message: str, fix: str | None = None, key: str = "") -> None:  # noqa: ANN401
+        self._mistakes.add(self._where(event.start_mark), key, message, fix)
 
     def _where(self, mark: Mark) -> Where:
         return Where(self._path, mark.line + 1, mark.column + 1)
@@ -263,7 +263,7 @@ class _Composer:
         try:
             value = plain_value(text)
         except DisputedError as error:
-            self._add(event, error.message, error.hint, key)
+            self._add(event, error.message, error.fix, key)
             return UNUSABLE
         if event.tag is None:
             self._plain[text] = value

@@ -265,4 +265,4 @@ def _error_of(target: Target, error: Exception) -> ProxyctlError:
     if isinstance(error, ProxyctlError):
         return expected
     unknown = "it is not known what changed there; plan shows what differs from the files"
-    return ApplyError(expected.message, then=[unknown], hint=expected.hint)
+    return ApplyError(expected.message, then=[unknown], fix=expected.fix)

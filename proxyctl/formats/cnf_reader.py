@@ -122,8 +122,8 @@ class _Reader:
         if name in STARTUP_KEYS:
             self.found.stays.append(name)
         elif is_read and table is not None and not table.exists_in(self._version):
-            hint = f"`--proxysql-version {table.since}` or a newer one imports it"
-            text = f"ProxySQL {self._version} has no such section; {hint}"
+            fix = f"`--proxysql-version {table.since}` or a newer one imports it"
+            text = f"ProxySQL {self._version} has no such section; {fix}"
             self._note(setting.place, f"{name}: {text}")
         elif name in VARIABLE_SECTIONS:
             self._variables(name, setting)
@@ -135,8 +135,8 @@ class _Reader:
             text = "many versions of ProxySQL do not read this table from a .cnf: left out"
             self._note(setting.place, f"{name}: {text}")
         else:
-            hint = self._like(name, [*SECTIONS, *VARIABLE_SECTIONS, *STARTUP_KEYS])
-            self._note(setting.place, f"{name}: ProxySQL has no such key{hint}")
+            fix = self._like(name, [*SECTIONS, *VARIABLE_SECTIONS, *STARTUP_KEYS])
+            self._note(setting.place, f"{name}: ProxySQL has no such key{fix}")
 
     # Variables ----------------------------------------------------------------------------------
 
@@ -248,8 +248,8 @@ class _Reader:
                 cells[column.name] = self._cell(section, column, setting)
         for key, setting in entry.members.items():
             if key not in known:
-                hint = self._like(key, known)
-                self._note(setting.place, f"{start}{key}: ProxySQL has no such key{hint}")
+                fix = self._like(key, known)
+                self._note(setting.place, f"{start}{key}: ProxySQL has no such key{fix}")
             elif key in section.unread and setting.value != cells[key]:
                 text = f"{key}: ProxySQL does not read it from a .cnf: it is {cells[key]}"
                 self._note(setting.place, start + text)

@@ -74,9 +74,9 @@ def parse(
     return _Parser(_Tokenizer(include, has_decimal_zeros).tokens(text, path), path).file()
 
 
-def _fail(place: Place, message: str, hint: str | None = None) -> NoReturn:
+def _fail(place: Place, message: str, fix: str | None = None) -> NoReturn:
     path, line, column = place
-    raise ConfigError([Mistake(path, line, column, "", message, hint)])
+    raise ConfigError([Mistake(path, line, column, "", message, fix)])
 
 
 # Tokens -----------------------------------------------------------------------------------------

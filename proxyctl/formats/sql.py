@@ -165,7 +165,7 @@ def _glob(pattern: str) -> str:
     if _CLASSES.fullmatch(pattern) is None or is_backwards:
         raise ProxyctlError(
             f"manage: {pattern!r} cannot be written in SQL",
-            hint="a class may hold letters, digits, _ and ranges of them, such as [0-9a-f]",
+            fix="a class may hold letters, digits, _ and ranges of them, such as [0-9a-f]",
         )
     return pattern.replace("[!", "[^")
 

@@ -73,7 +73,7 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
         raise InstanceError(
             f"{name}: {error.message.removeprefix(f'{name}: ')}",
             then=error.then,
-            hint=f"{account.user!r} must be allowed to read the schema mysql; or choose another"
+            fix=f"{account.user!r} must be allowed to read the schema mysql; or choose another"
             " account with --backend-user",
         ) from error
 

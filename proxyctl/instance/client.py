@@ -42,7 +42,7 @@ class Patience(NamedTuple):
 
     seconds: float
     reason: str = "the admin interface is busy"
-    hint: str = (
+    fix: str = (
         "somebody may be reading a large statistics table, or has ProxySQL's files locked; try"
         " again"
     )
@@ -101,9 +101,7 @@ class AdminClient:
         except StatementError as error:
             # The port for applications asks a server, which may be down.
             answer = error.message
-            raise InstanceError(
-                f"{answer}, which no admin interface answers", hint=PORTS
-            ) from error
+            raise InstanceError(f"{answer}, which no admin interface answers", fix=PORTS) from error
         self.version_text = str(rows[0][0]) if rows else ""
         self.tell(f"it reports version {self.version_text}")
         # A MySQL server, also one behind ProxySQL's port for applications, has versions as well.
@@ -111,18 +109,18 @@ class AdminClient:
         if not _is_version(self.version_text) or schema not in ([("admin",)], [("stats",)]):
             raise InstanceError(
                 f"{self.address} does not answer as ProxySQL does (version {self.version_text!r})",
-                hint=PORTS,
+                fix=PORTS,
             )
         if self.version < OLDEST:
             raise InstanceError(
                 f"{self.address}: ProxySQL {self.version} is older than {OLDEST},"
                 " the oldest release that proxyctl works with",
-                hint="upgrade ProxySQL, or leave this instance to its own tools",
+                fix="upgrade ProxySQL, or leave this instance to its own tools",
             )
         if schema == [("stats",)]:
             raise InstanceError(
                 f"{self.address}: the account {self.login.user} may only read statistics",
-                hint="use an account of admin-admin_credentials, not of admin-stats_credentials",
+                fix="use an account of admin-admin_credentials, not of admin-stats_credentials",
             )
 
     def close(self) -> None:
@@ -289,7 +287,7 @@ class AdminClient:
             raise ConnectionLostError(
                 f"{self.address}: the answer is not in the MySQL protocol",
                 then=[_inside(statement.masked)],
-                hint=PORTS,
+                fix=PORTS,
             ) from error
 
     def _translated(self, error: Exception, masked: str) -> InstanceError:
@@ -302,7 +300,7 @@ class AdminClient:
                 f"{self.address}: the admin interface is read-only (admin-read_only)",
                 code=code,
                 statement=masked,
-                hint="to allow changes, send PROXYSQL READWRITE",
+                fix="to allow changes, send PROXYSQL READWRITE",
             )
         if is_answer:
             return StatementError(
@@ -310,17 +308,17 @@ class AdminClient:
                 then=[_inside(masked)],
                 code=code,
                 statement=masked,
-                hint=_hint(text),
+                fix=_fix(text),
             )
         self.close()
         if "timed out" in text:
-            seconds, reason, hint = self._patience
+            seconds, reason, fix = self._patience
             self._why_closed = f"{self.address}: no answer within {seconds:g} s: {reason}"
         else:
             why = text or type(error).__name__
             self._why_closed = f"{self.address}: the connection was lost ({why})"
-            hint = "ProxySQL may have stopped: read its log; when it runs again, repeat the command"
-        return ConnectionLostError(self._why_closed, then=[_inside(masked)], hint=hint)
+            fix = "ProxySQL may have stopped: read its log; when it runs again, repeat the command"
+        return ConnectionLostError(self._why_closed, then=[_inside(masked)], fix=fix)
 
 
 def _is_version(text: str) -> bool:
@@ -345,7 +343,7 @@ def _mask_answer(text: str) -> str:
     return mask_literals(before) + (f"{near} ***" if near else "")
 
 
-def _hint(text: str) -> str | None:
+def _fix(text: str) -> str | None:
     if "database is locked" in text:
         return "another session holds an SQLite lock; try again"
     return None

@@ -176,7 +176,7 @@ def _unix_socket(path: str, timeout_s: int) -> socket.socket:
     return opened
 
 
-def _denied_hint(login: Login, answer: str) -> str:
+def _denied_fix(login: Login, answer: str) -> str:
     """Return what may be wrong. Both ports of ProxySQL refuse an account in the same words."""
     if not answer.startswith("ProxySQL"):
         return f"no ProxySQL answered, but a MySQL server; {PORTS}"
@@ -189,7 +189,7 @@ def _denied_hint(login: Login, answer: str) -> str:
 
 
 def _no_server(login: Login) -> InstanceError:
-    return InstanceError(f"{login.address} does not speak the MySQL protocol", hint=PORTS)
+    return InstanceError(f"{login.address} does not speak the MySQL protocol", fix=PORTS)
 
 
 def _refused(login: Login, error: Exception) -> InstanceError:
@@ -200,23 +200,23 @@ def _refused(login: Login, error: Exception) -> InstanceError:
     if code == 1040 and "only connect locally" in text:
         return InstanceError(
             f"{where}: ProxySQL lets {login.user} in only from the machine it runs on",
-            hint="add another account to admin-admin_credentials, such as radmin, and use that",
+            fix="add another account to admin-admin_credentials, such as radmin, and use that",
         )
     if code == 1045 and not login.password:
         return InstanceError(
-            f"{where}: no password given", hint="set PROXYCTL_PASSWORD or --password-file"
+            f"{where}: no password given", fix="set PROXYCTL_PASSWORD or --password-file"
         )
     if code == 1045:
         return InstanceError(
-            f"{where}: access denied: wrong user or password", hint=_denied_hint(login, text)
+            f"{where}: access denied: wrong user or password", fix=_denied_fix(login, text)
         )
     if "SSL" in text or "TLS" in text or isinstance(error, ssl.SSLError):
         return InstanceError(
             f"{where}: TLS failed: {text}",
-            hint="mysql-have_ssl must be true, and --tls-ca the CA of the instance's certificate",
+            fix="mysql-have_ssl must be true, and --tls-ca the CA of the instance's certificate",
         )
-    reason, hint = _why_not_reached(login, error)
-    return InstanceError(f"cannot connect to {login.address}: {reason}", hint=hint)
+    reason, fix = _why_not_reached(login, error)
+    return InstanceError(f"cannot connect to {login.address}: {reason}", fix=fix)
 
 
 def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:

@@ -155,7 +155,7 @@ class Lock:
             if time.monotonic() >= end:
                 raise RefusedError(
                     f"{self.client.address} is locked: {holder.text()}",
-                    hint=f"it expires in {max(holder.left_s, 0)} s unless renewed;"
+                    fix=f"it expires in {max(holder.left_s, 0)} s unless renewed;"
                     " --lock-timeout waits longer",
                 )
             if waiting and not announced:
@@ -258,7 +258,7 @@ class Lock:
             what = f"the lock was taken by somebody else: {holder.text()}"
         return RefusedError(
             f"{self.client.address}: {what}",
-            hint="run plan again to see the current state",
+            fix="run plan again to see the current state",
         )
 
     def take_again(self) -> bool:

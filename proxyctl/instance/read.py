@@ -77,7 +77,7 @@ def _refuse_unknown_schema(client: AdminClient, layouts: Mapping[str, Layout]) -
         raise InstanceError(
             f"{client.address}: there is no {missing[0]}: the tables are not those of a ProxySQL"
             f" {client.version} that proxyctl knows",
-            hint="nothing was read or changed; if this is a build of your own, report it",
+            fix="nothing was read or changed; if this is a build of your own, report it",
         )
 
 
@@ -224,7 +224,7 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], list[l
         names = ", ".join(table_name(layout, layer) for layout, layer in requests)
         raise InstanceError(
             f"{client.address}: {names}: ProxySQL answered with only a part of the rows",
-            hint=f"a cell may be a BLOB: {NO_BLOBS}; or {LOCKED}",
+            fix=f"a cell may be a BLOB: {NO_BLOBS}; or {LOCKED}",
         )
 
     return texts
@@ -324,7 +324,7 @@ def refuse_locked_disk(client: AdminClient) -> None:
     """
     with client.waiting(_DISK_PATIENCE):
         if not answered(lambda: client.raw("SELECT count(*) FROM disk.sqlite_master")):
-            raise InstanceError(f"{client.address}: no answer: {_DISK_LOCKED}", hint=_DISK_FIX)
+            raise InstanceError(f"{client.address}: no answer: {_DISK_LOCKED}", fix=_DISK_FIX)
 
 
 END = "the end of this answer"
@@ -356,7 +356,7 @@ def query_whole(client: AdminClient, sql: str, *, width: int) -> list[tuple[str 
     *rows, last = answered(lambda: client.query(marked)) or [()]
     if last != end:
         message = f"{client.address}: ProxySQL answered with only a part of the rows: {sql}"
-        raise InstanceError(message, hint=LOCKED)
+        raise InstanceError(message, fix=LOCKED)
     return rows
 
 
@@ -416,7 +416,7 @@ def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
         raise InstanceError(
             f"{client.address}: {name} {key} has a number that ProxySQL reads as negative."
             " If it is at RUNTIME, ProxySQL ends as soon as that is read",
-            hint=_FIXES.get(module, _FIX).format(module=module),
+            fix=_FIXES.get(module, _FIX).format(module=module),
         )
 
 

@@ -49,7 +49,7 @@ class Finding:
     key: Key
     message: str
     column: str | None = None
-    hint: str | None = None
+    fix: str | None = None
     where: Where | None = None
     severity: Severity | None = None
     also: tuple[Key, ...] = ()
@@ -127,7 +127,7 @@ class UnknownCode(Exception):  # noqa: N818 - an answer; its caller knows where 
         super().__init__(f"no such check: {text!r}")
         self.word = text.strip()
 
-    def hint(self, near: Callable[[str, Sequence[str]], str | None]) -> str:
+    def fix(self, near: Callable[[str, Sequence[str]], str | None]) -> str:
         """Return the fix. `near` finds what may have been meant."""
         words = [word for code, one in all_checks().items() for word in (code, one.name)]
         # A wrong number says nothing about the check that was meant.
@@ -180,13 +180,13 @@ def listed(numbers: Sequence[object]) -> str:
 
 
 def grouped(findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Return findings with the same message, column and hint as one, with its rows.
+    """Return findings with the same message, column and fix as one, with its rows.
 
     A cause is one finding: the rows are the places where it has to be mended.
     """
     found: dict[tuple[object, ...], list[Finding]] = {}
     for one in findings:
-        alike = (one.table, one.column, one.message, one.hint, one.severity)
+        alike = (one.table, one.column, one.message, one.fix, one.severity)
         found.setdefault(alike, []).append(one)
     for first, *rest in found.values():
         yield replace(first, also=(*first.also, *(one.key for one in rest)))

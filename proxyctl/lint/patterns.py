@@ -115,7 +115,7 @@ class Never(NamedTuple):
     """What no digest text contains, and the fix."""
 
     what: str
-    hint: str
+    fix: str
 
 
 _FOR_A_VALUE = r"write \? for the value, or use match_pattern"

@@ -44,5 +44,5 @@ def _named(finding: Finding) -> Finding:
         table=pgsql_name(finding.table),
         column=finding.column and pgsql_name(finding.column),
         message=rename(finding.message),
-        hint=finding.hint and rename(finding.hint),
+        fix=finding.fix and rename(finding.fix),
     )

@@ -113,7 +113,7 @@ def _without_ignored(finding: Finding, ignores: Sequence[Ignore], used: set[int]
 def _unused(ignores: Iterable[Ignore], by: Check) -> Iterator[Placed]:
     for ignore in ignores:
         message = f"{ignore.text} ignores nothing"
-        finding = Finding("lint", (), message, hint="remove it", code=by.code)
+        finding = Finding("lint", (), message, fix="remove it", code=by.code)
         yield Placed(finding, by, ignore.where)
 
 

@@ -139,14 +139,14 @@ def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Node
     if answer.unreachable is not None:
         raise InstanceError(
             f"{seed}: {answer.unreachable}",
-            hint="this machine asks it with the account of ProxySQL's monitor",
+            fix="this machine asks it with the account of ProxySQL's monitor",
         )
     component = answer.status.get("wsrep_cluster_status", PRIMARY)
     if component != PRIMARY:
         # It names only those on its side, be it nobody else, while the others go on without it.
         raise InstanceError(
             f"{seed}: the node is not in the primary component ({component})",
-            hint="choose another node as --seed",
+            fix="choose another node as --seed",
         )
     nodes, silent = named_by([], answer)
     if not nodes and not silent:
@@ -164,7 +164,7 @@ def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Node
         raise InstanceError(
             f"{seed}: {counted(silent, 'member')} of the cluster"
             f" {'does not report its' if silent == 1 else 'do not report their'} address",
-            hint="set wsrep_node_incoming_address there",
+            fix="set wsrep_node_incoming_address there",
         )
     members = {node: asked[node] for node in sorted(nodes)}
     return answer.variables.get("wsrep_cluster_name", ""), members

@@ -93,9 +93,7 @@ def drain(client: AdminClient, request: DrainRequest) -> Done:
         image = drained_image(standing, node)
         reasons = [] if request.force else [*reasons_against(standing, node, image)]
         if reasons:
-            raise RefusedError(
-                f"{name}: not drained", reasons=reasons, hint="allow it with --force"
-            )
+            raise RefusedError(f"{name}: not drained", reasons=reasons, fix="allow it with --force")
         with servers.explain_disconnect(node):
             servers.load(image)
             if node not in servers.read().drained:
@@ -127,13 +125,13 @@ def _check_configured(standing: Standing, node: Node) -> None:
     if node not in {columns.node(row) for row in standing.configured.values()}:
         raise RefusedError(
             f"{name} is not in mysql_servers: the monitor discovered it",
-            hint="add it to the files and apply them, then drain it",
+            fix="add it to the files and apply them, then drain it",
         )
     if configured_out(standing, node):
         raise RefusedError(
             f"{name} is out of service in MEMORY and on DISK (OFFLINE_SOFT, or weight 0 and"
             " max_connections 0)",
-            hint="change it where that was configured: in the files, or with nodes restore at the"
+            fix="change it where that was configured: in the files, or with nodes restore at the"
             " member of the ProxySQL Cluster where it was drained",
         )
 
@@ -189,7 +187,7 @@ class _Servers:
             raise RefusedError(
                 f"{self.client.address}: the monitor is off (mysql-monitor_enabled) and would not"
                 " move the nodes of a family",
-                hint="set it to true, then try again",
+                fix="set it to true, then try again",
             )
         self.lock.finished([_SERVERS.name])
         found = diffs[_TABLE]
@@ -250,7 +248,7 @@ class _Servers:
         if self._memory(layout) != self.before:
             raise ApplyError(
                 f"{_TABLE} in MEMORY is not as it was before",
-                hint=f"compare main.{_TABLE} with disk.{_TABLE}; {_FROM_DISK} makes them equal",
+                fix=f"compare main.{_TABLE} with disk.{_TABLE}; {_FROM_DISK} makes them equal",
             )
 
     def _memory(self, layout: Layout) -> Rows:
@@ -271,7 +269,7 @@ class _Servers:
             if isinstance(error, KeyboardInterrupt):
                 raise InterruptedApplyError(f"interrupted: {state}") from error
             then = [*error.then, f"after reconnecting: {state}"]
-            raise ApplyError(error.message, then=then, hint=error.hint) from error
+            raise ApplyError(error.message, then=then, fix=error.fix) from error
 
     def _state(self, node: Node, error: BaseException) -> str:
         """Put MEMORY back, and return whether the node is drained, as text."""
@@ -295,7 +293,7 @@ def wait_until_unused(
     Raises: ApplyError if connections are still in use after `timeout_s` or cannot be read;
     InterruptedApplyError.
     """
-    name, hint = node_text(node), f"proxyctl nodes restore {node_text(node)} returns it to service"
+    name, fix = node_text(node), f"proxyctl nodes restore {node_text(node)} returns it to service"
     end, last = time.monotonic() + timeout_s, 0
     try:
         with interruptible():
@@ -304,7 +302,7 @@ def wait_until_unused(
                     raise ApplyError(
                         f"{name} is drained, but {counted(count, 'connection')} to it"
                         f" {'is' if count == 1 else 'are'} still in use after {timeout_s:g} s",
-                        hint=hint,
+                        fix=fix,
                     )
                 if count != last:
                     progress(f"{name}: waiting for {counted(count, 'connection')} in use")
@@ -312,11 +310,11 @@ def wait_until_unused(
                 time.sleep(_POLL_S)
     except KeyboardInterrupt as error:
         raise InterruptedApplyError(
-            f"interrupted: {name} is drained, and may still be in use", hint=hint
+            f"interrupted: {name} is drained, and may still be in use", fix=fix
         ) from error
     except InstanceError as error:
         then = [*error.then, f"{name} was drained; it is not known whether it is still in use"]
-        raise ApplyError(error.message, then=then, hint=hint) from error
+        raise ApplyError(error.message, then=then, fix=fix) from error
 
 
 def _in_use(client: AdminClient, node: Node) -> int:

@@ -77,7 +77,7 @@ class Standing:
             return fitting[0]
         names = sorted(map(node_text, fitting or nodes))
         what = "several nodes of that name" if fitting else "no such node"
-        raise UsageError(f"{text or repr(text)}: {what}", hint=_hint(text, names))
+        raise UsageError(f"{text or repr(text)}: {what}", fix=_fix(text, names))
 
     def usable(self, rows: Rows, hostgroup: Value) -> set[Node]:
         """Return the nodes to which new queries of a hostgroup go with these rows."""
@@ -95,7 +95,7 @@ class Standing:
         )
 
 
-def _hint(text: str, names: list[str]) -> str | None:
+def _fix(text: str, names: list[str]) -> str | None:
     near = nearest(text, names, cutoff=0.7) if len(names) > _LISTED else None
     if near is not None:
         return f"did you mean {near}?"
@@ -214,8 +214,8 @@ def _emptied(standing: Standing, node: Node, image: Rows) -> Iterator[str]:
         after = standing.usable(image, hostgroup)
         if before and not after:
             why = _WHO_DECIDES.get(family.kind, "") if family and hostgroup == family.writer else ""
-            hint = f": {why}" if why else ""
-            yield f"{node_text(node)} is the last usable server of hostgroup {hostgroup}{hint}"
+            fix = f": {why}" if why else ""
+            yield f"{node_text(node)} is the last usable server of hostgroup {hostgroup}{fix}"
         elif family is not None and hostgroup == family.reader and before:
             yield from _writer_stays_alone(standing, family, node, image)
 

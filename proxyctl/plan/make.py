@@ -135,8 +135,8 @@ def select(desired: Desired, only: tuple[str, ...]) -> Desired:
         if not module and name not in TABLES:
             near = get_close_matches(name, [*ADMIN_MODULES, *TABLES], n=1)
             listed = f"admin modules: {', '.join(ADMIN_MODULES)}"
-            hint = f"did you mean {near[0]!r}?" if near else listed
-            raise UsageError(f"--only {name}: no such admin module or table", hint=hint)
+            fix = f"did you mean {near[0]!r}?" if near else listed
+            raise UsageError(f"--only {name}: no such admin module or table", fix=fix)
         names = [table.name for table in module.tables] if module else [name]
         found = {one: desired.tables[one] for one in names if one in desired.tables}
         if not found:

@@ -45,11 +45,11 @@ def _first(table: DesiredTable) -> Where | None:
     return next(iter(table.where.values()), None)
 
 
-def mistake_at(where: Where | None, key: str, message: str, hint: str | None = None) -> Mistake:
+def mistake_at(where: Where | None, key: str, message: str, fix: str | None = None) -> Mistake:
     """Return a mistake at a place in the files, if the place is known."""
     if where is None:
-        return Mistake("files", 0, 0, key, message, hint)
-    return Mistake(where.path, where.line, where.column, key, message, hint)
+        return Mistake("files", 0, 0, key, message, fix)
+    return Mistake(where.path, where.line, where.column, key, message, fix)
 
 
 def when_read(diffs: Mapping[str, TableDiff], version: str) -> Iterator[Mistake]:

@@ -46,17 +46,17 @@ class SavedPlan:
         except OSError as error:
             from proxyctl.config.files import near_file
 
-            hint = near_file(str(path)) or _HINT
-            raise ProxyctlError(f"{path}: {error.strerror}", hint=hint) from error
+            fix = near_file(str(path)) or _FIX
+            raise ProxyctlError(f"{path}: {error.strerror}", fix=fix) from error
         except (ValueError, RecursionError) as error:
-            raise ProxyctlError(f"{path}: not a saved plan (not JSON)", hint=_HINT) from error
+            raise ProxyctlError(f"{path}: not a saved plan (not JSON)", fix=_FIX) from error
         if not isinstance(document, dict) or document.get("kind") != "proxyctl plan":
-            raise ProxyctlError(f"{path}: not a saved plan", hint=_HINT)
+            raise ProxyctlError(f"{path}: not a saved plan", fix=_FIX)
         if document.get("format") != FORMAT:
             raise ProxyctlError(
                 f"{path}: a saved plan of format {document.get('format')!r}; this proxyctl"
                 f" {__version__} reads format {FORMAT}",
-                hint="make the plan again with this version",
+                fix="make the plan again with this version",
             )
         texts = [document.get(name) for name in ("address", "fingerprint", "seal", "text")]
         lists = [document.get(name) for name in ("paths", "variables", "options")]
@@ -65,7 +65,7 @@ class SavedPlan:
             for items in lists
         )
         if not is_sound or not isinstance(document.get("plan"), dict):
-            raise ProxyctlError(f"{path}: the saved plan is damaged", hint=_HINT)
+            raise ProxyctlError(f"{path}: the saved plan is damaged", fix=_FIX)
         address, fingerprint, seal, text = map(str, texts)
         paths, variables, options = (tuple(map(str, items or ())) for items in lists)
         return cls(address, fingerprint, seal, paths, variables, options, text, document["plan"])
@@ -82,7 +82,7 @@ class SavedPlan:
         if address != self.address:
             raise RefusedError(
                 f"the plan was made for {self.address}, not for {address}",
-                hint="make a plan for this instance",
+                fix="make a plan for this instance",
             )
 
 
@@ -99,7 +99,7 @@ def _seal(plan: Plan, salt: str) -> str:
 _BEGINS = b'{\n  "kind": "proxyctl plan"'
 
 
-_HINT = "make one with: proxyctl plan --out FILE; name configuration files with -f"
+_FIX = "make one with: proxyctl plan --out FILE; name configuration files with -f"
 
 
 def check_target(path: Path) -> None:
@@ -116,7 +116,7 @@ def check_target(path: Path) -> None:
         return  # Whoever writes it says what is wrong.
     if begins not in (_BEGINS, b""):
         raise RefusedError(
-            f"{path}: already exists and is not a saved plan", hint="choose another file"
+            f"{path}: already exists and is not a saved plan", fix="choose another file"
         )
 
 

@@ -10,12 +10,9 @@ ERROR: Shape[ProxyctlError] = Shape(
     "type message fix exit_code mistakes reasons layers",
     type=lambda one: type(one).__name__,
     message=str,
-    fix=lambda one: one.hint,
     exit_code=lambda one: int(one.exit_code),
     mistakes=lambda one: MISTAKE.each(one.mistakes) if isinstance(one, ConfigError) else ABSENT,
     reasons=lambda one: one.reasons if isinstance(one, RefusedError) else ABSENT,
     layers=lambda one: one.layers if isinstance(one, ApplyError) else ABSENT,
 )
-MISTAKE: Shape[Mistake] = Shape(
-    "mistake", "path line column key message fix", fix=lambda one: one.hint
-)
+MISTAKE: Shape[Mistake] = Shape("mistake", "path line column key message fix")

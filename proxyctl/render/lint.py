@@ -34,8 +34,8 @@ def _lines(one: Placed, name: str, style: Style) -> Iterable[str]:
     first, *more = style.lines(printable(about + finding.text), first=head, then="    ")
     yield first.replace(f"[{one.severity}]", severity, 1)
     yield from more
-    if finding.hint:
-        yield from style.lines(printable(finding.hint), first="  fix: ", then="    ")
+    if finding.fix:
+        yield from style.lines(printable(finding.fix), first="  fix: ", then="    ")
 
 
 def _summary(report: Report) -> str:
@@ -96,7 +96,6 @@ LINT: Shape[Report] = Shape(
 FINDING: Shape[Finding] = Shape(
     "finding of lint",
     "code check severity table key also column message fix where origin",
-    fix=lambda one: one.hint,
 )
 
 
@@ -134,7 +133,7 @@ def _mistake(one: Mistake) -> str:
     if one.line:
         given |= {"line": str(one.line), "col": str(one.column)}
     key = f"{one.key}: " if one.key else ""
-    return f"::error {_properties(given)}::{_text(key + one.message, one.hint)}"
+    return f"::error {_properties(given)}::{_text(key + one.message, one.fix)}"
 
 
 def lint_github(report: Report) -> str:
@@ -150,7 +149,7 @@ def _command(one: Placed) -> str:
         if where.line:
             given |= {"line": str(where.line), "col": str(where.column)}
     about = "" if where is not None else f"{row_text(finding)}: "
-    text = _text(about + finding.text, finding.hint)
+    text = _text(about + finding.text, finding.fix)
     return f"::{_LEVELS[one.severity]} {_properties(given)}::{text}"
 
 
@@ -158,9 +157,9 @@ def _properties(given: Mapping[str, str]) -> str:
     return ",".join(f"{name}={_property(value)}" for name, value in given.items())
 
 
-def _text(message: str, hint: str | None) -> str:
+def _text(message: str, fix: str | None) -> str:
     """Return the text of an annotation: one line, and the fix on another."""
-    return "%0A".join([_escaped(message), *([_escaped(f"fix: {hint}")] if hint else [])])
+    return "%0A".join([_escaped(message), *([_escaped(f"fix: {fix}")] if fix else [])])
 
 
 def _escaped(text: str) -> str:

@@ -64,8 +64,8 @@ def mistakes_sarif(mistakes: Sequence[Mistake], folder: PurePath) -> str:
     notes: list[dict[str, object]] = []
     for one in mistakes:
         key = f"{one.key}: " if one.key else ""
-        hint = f" ({one.hint})" if one.hint else ""
-        text = f"{key}{one.message}{hint}".encode("utf-8", "backslashreplace").decode()
+        fix = f" ({one.fix})" if one.fix else ""
+        text = f"{key}{one.message}{fix}".encode("utf-8", "backslashreplace").decode()
         location = {"physicalLocation": _place(one.path, one.line, one.column, folder)}
         notes.append({"level": "error", "message": {"text": text}, "locations": [location]})
     results = [{"ruleId": _MISTAKE, "ruleIndex": 0, **note} for note in notes]
@@ -93,8 +93,8 @@ def _rule(check: Check) -> dict[str, object]:
 
 def _message(one: Placed) -> str:
     finding = one.finding
-    hint = f" ({finding.hint})" if finding.hint else ""
-    text = f"{row_text(finding)}: {finding.text}{hint}"
+    fix = f" ({finding.fix})" if finding.fix else ""
+    text = f"{row_text(finding)}: {finding.text}{fix}"
     return text.encode("utf-8", "backslashreplace").decode()
 
 

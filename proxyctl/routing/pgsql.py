@@ -38,7 +38,7 @@ def pgsql_as_mysql(configuration: Configuration) -> Configuration:
     if configuration.version < parse_version(SINCE):
         raise ProxyctlError(
             f"ProxySQL {configuration.version} has no PostgreSQL side",
-            hint="it came with 3.0.0",
+            fix="it came with 3.0.0",
         )
     tables = {
         mysql: Held(_layout(mysql, held.layout), held.rows, held.is_whole)

@@ -201,15 +201,15 @@ def _credentials(users: Mapping[str, str]) -> str:
 
 def _disk_error(path: Path, error: sqlite3.DatabaseError) -> ProxyctlError:
     """Return the error for a file that SQLite cannot use as DISK."""
-    reason, hint = str(error), "it may come from another version; choose another file"
+    reason, fix = str(error), "it may come from another version; choose another file"
     if path.is_dir():
-        reason, hint = "it is a folder", "name a file"
+        reason, fix = "it is a folder", "name a file"
     elif not path.parent.is_dir():
-        reason, hint = f"there is no folder {path.parent}", "create the folder first"
+        reason, fix = f"there is no folder {path.parent}", "create the folder first"
     elif path.exists() and not path.is_file():
-        reason, hint = "it is not a regular file", "name another file"
+        reason, fix = "it is not a regular file", "name another file"
     elif not os.access(path if path.exists() else path.parent, os.R_OK | os.W_OK):
-        reason, hint = "it cannot be read and written", "check its owner and mode"
+        reason, fix = "it cannot be read and written", "check its owner and mode"
     elif "locked" in reason:
-        hint = "another sandbox may be using it; choose another file"
-    return ProxyctlError(f"{path} cannot be used as DISK: {reason}", hint=hint)
+        fix = "another sandbox may be using it; choose another file"
+    return ProxyctlError(f"{path} cannot be used as DISK: {reason}", fix=fix)

@@ -21,7 +21,7 @@ _ENDS = (EOFError, MalformedPacketError, OSError, CutConnectionError)
 """How a client may leave."""
 
 _PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
-_HOST_HINT = "--host takes an address of this machine, such as 127.0.0.1"
+_HOST_FIX = "--host takes an address of this machine, such as 127.0.0.1"
 
 
 class Server:
@@ -84,7 +84,7 @@ class Server:
 def _listen(host: str, port: int) -> socket.socket:
     if not host.strip():
         # It would mean every address of this machine.
-        raise ProxyctlError("cannot listen: the address is empty", hint=_HOST_HINT)
+        raise ProxyctlError("cannot listen: the address is empty", fix=_HOST_FIX)
     try:
         family, *_, found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(found[:2], family=family)
@@ -95,16 +95,16 @@ def _listen(host: str, port: int) -> socket.socket:
 def _listen_error(
     host: str, port: int, error: OSError | UnicodeError | OverflowError
 ) -> ProxyctlError:
-    hint = _HOST_HINT
+    fix = _HOST_FIX
     match error:
         case socket.gaierror():
             reason = error.strerror or str(error)
         case OSError():
             reason = os.strerror(error.errno or 0)
             if error.errno in _PORT_ERRORS:
-                hint = "choose another --port"
+                fix = "choose another --port"
         case UnicodeError():
             reason = "not a host name"
         case _:
             reason = str(error)
-    return ProxyctlError(f"cannot listen on {address_text(host, port)}: {reason}", hint=hint)
+    return ProxyctlError(f"cannot listen on {address_text(host, port)}: {reason}", fix=fix)

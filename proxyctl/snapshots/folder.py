@@ -62,7 +62,7 @@ def store(address: str, name: str, write: Callable[[BinaryIO], None]) -> Path:
     except OSError as error:
         raise ProxyctlError(
             f"cannot write a snapshot to {folder}: {error.strerror}; nothing was changed",
-            hint="choose another folder with PROXYCTL_STATE_DIR",
+            fix="choose another folder with PROXYCTL_STATE_DIR",
         ) from error
     return path
 
@@ -75,7 +75,7 @@ def _paths(folder: Path) -> list[Path]:
         return []
     except OSError as error:
         raise ProxyctlError(
-            f"{folder}: {error.strerror}", hint="choose another folder with PROXYCTL_STATE_DIR"
+            f"{folder}: {error.strerror}", fix="choose another folder with PROXYCTL_STATE_DIR"
         ) from error
     kept = (name for name in names if name.endswith(SUFFIX) and name[0] != ".")
     return [folder / name for name in sorted(kept, reverse=True)]
@@ -103,22 +103,22 @@ def find(address: str, which: str | None) -> Path:
     None is the newest one. Raises: ProxyctlError.
     """
     paths = _paths(folder_of(address))
-    hint = f"proxyctl history lists the snapshots of {address}"
+    fix = f"proxyctl history lists the snapshots of {address}"
     if which is None:
         if not paths:
             raise ProxyctlError(
                 f"there is no snapshot of {address} in {folder_of(address)}",
-                hint="every apply takes one; choose another folder with PROXYCTL_STATE_DIR",
+                fix="every apply takes one; choose another folder with PROXYCTL_STATE_DIR",
             )
         return paths[0]
     if re.fullmatch("[0-9]{1,4}", which):
         if not 1 <= int(which) <= len(paths):
-            raise ProxyctlError(f"there is no snapshot {which} of {address}", hint=hint)
+            raise ProxyctlError(f"there is no snapshot {which} of {address}", fix=fix)
         return paths[int(which) - 1]
     named = [path for path in paths if _name(path) == which]
     if named or os.sep in which or Path(which).exists():
         return named[0] if named else Path(which)
-    raise ProxyctlError(f"there is no snapshot {which} of {address}, and no such file", hint=hint)
+    raise ProxyctlError(f"there is no snapshot {which} of {address}, and no such file", fix=fix)
 
 
 def read(path: Path) -> Snapshot:
@@ -127,5 +127,5 @@ def read(path: Path) -> Snapshot:
         return read_snapshot(path, _name(path))
     except SnapshotFileError as error:
         raise SnapshotFileError(
-            f"{path}: {error.message}", hint="proxyctl history lists the other snapshots"
+            f"{path}: {error.message}", fix="proxyctl history lists the other snapshots"
         ) from error

@@ -60,14 +60,13 @@ def check_fit(client: AdminClient, snapshot: Snapshot) -> None:
     if header.address != client.address:
         raise RefusedError(
             f"{snapshot.name} is a snapshot of {header.address}, not of {client.address}",
-            hint="proxyctl export and apply carry a configuration to another instance",
+            fix="proxyctl export and apply carry a configuration to another instance",
         )
     if header.version.split(".")[:2] != client.version_text.split(".")[:2]:
         raise RefusedError(
             f"{snapshot.name} was taken of ProxySQL {header.version}; this is"
             f" {client.version_text}",
-            hint="apply the files of that time: a snapshot can only be restored to the same"
-            " version",
+            fix="apply the files of that time: a snapshot can only be restored to the same version",
         )
 
 
@@ -116,7 +115,7 @@ def desired_of(
         if name not in layouts or layouts[name].names != held.columns:
             raise RefusedError(
                 f"{snapshot.name} holds {name} with columns that this instance does not have",
-                hint="apply the files of that time",
+                fix="apply the files of that time",
             )
     scope = header.scope
     if scope is None:

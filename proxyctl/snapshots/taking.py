@@ -78,7 +78,7 @@ def take_by_hand(client: AdminClient) -> Taken:
     if holder is not None and not holder.is_dead():
         raise RefusedError(
             f"{client.address} is locked: {holder.text()}",
-            hint="try again when that apply has finished",
+            fix="try again when that apply has finished",
         )
     tables = read_tables(client, read_layouts(client).values())
     rows = sum(len(table.rows[Layer.MEMORY]) for table in tables.values())

@@ -235,14 +235,14 @@ def check_order(before: Tally, after: Tally, *, is_live: bool = False) -> None:
     if is_live:
         raise UsageError(
             "the snapshot BEFORE is not older than the instance's clock: no time passed in between",
-            hint="if it was just taken, try again in a second",
+            fix="if it was just taken, try again in a second",
         )
     if after.table.taken_at == before.table.taken_at:
         raise UsageError(
             SAME_SECOND,
-            hint="name two snapshots taken at different times",
+            fix="name two snapshots taken at different times",
         )
-    raise UsageError("the snapshot AFTER is older than the snapshot BEFORE", hint="swap them")
+    raise UsageError("the snapshot AFTER is older than the snapshot BEFORE", fix="swap them")
 
 
 def _biggest(

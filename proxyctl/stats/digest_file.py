@@ -34,7 +34,7 @@ from proxyctl.stats.model import DigestTable, SeenDigest
 
 KIND = "proxyctl digests"
 FORMAT = 1
-_HINT = "make one with: proxyctl digest snapshot -o FILE"
+_FIX = "make one with: proxyctl digest snapshot -o FILE"
 _COLUMNS = SeenDigest._fields
 _GZIP = b"\x1f\x8b"
 _LEVEL = 1
@@ -142,14 +142,14 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             with gzip.GzipFile(fileobj=raw, mode="rb") as unpacked:
                 yield cast(IO[bytes], unpacked)
     except EOFError as error:
-        raise ProxyctlError(f"{path}: the file was cut short", hint=_HINT) from error
+        raise ProxyctlError(f"{path}: the file was cut short", fix=_FIX) from error
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise ProxyctlError(f"{path}: the compressed file is damaged", hint=_HINT) from error
+        raise ProxyctlError(f"{path}: the compressed file is damaged", fix=_FIX) from error
     except OSError as error:
         from proxyctl.config.files import near_file
 
-        hint = near_file(str(path)) or _HINT
-        raise ProxyctlError(f"{path}: {error.strerror or error}", hint=hint) from error
+        fix = near_file(str(path)) or _FIX
+        raise ProxyctlError(f"{path}: {error.strerror or error}", fix=fix) from error
 
 
 _KEYS = {
@@ -169,9 +169,9 @@ def _read_header(path: Path) -> dict[str, Any]:
     try:
         header = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise ProxyctlError(f"{path}: not a file with digests", hint=_HINT) from error
+        raise ProxyctlError(f"{path}: not a file with digests", fix=_FIX) from error
     if not isinstance(header, dict) or header.get("kind") != KIND:
-        raise ProxyctlError(f"{path}: not a file with digests", hint=_HINT)
+        raise ProxyctlError(f"{path}: not a file with digests", fix=_FIX)
     if header.get("format") != FORMAT:
         raise ProxyctlError(
             f"{path}: digests of format {header.get('format')!r}; this proxyctl {__version__}"
@@ -183,7 +183,7 @@ def _read_header(path: Path) -> dict[str, Any]:
         0 <= header.get(key, 0) <= _LARGEST for key in ("taken_at", "uptime", "count")
     )
     if not is_sound or header["columns"] != list(_COLUMNS):
-        raise ProxyctlError(f"{path}: the first line is damaged", hint=_HINT)
+        raise ProxyctlError(f"{path}: the first line is damaged", fix=_FIX)
     return header
 
 
@@ -207,13 +207,13 @@ class _FileRows:
                     raise ProxyctlError(
                         f"{self.path}:{number}: the last line is incomplete: the file was cut"
                         " short",
-                        hint=_HINT,
+                        fix=_FIX,
                     )
                 yield self._digest(number, line)
         if number - 1 != self.count:
             raise ProxyctlError(
                 f"{self.path}: it should hold {self.count} digests and has {number - 1} lines",
-                hint=_HINT,
+                fix=_FIX,
             )
 
     def _digest(self, number: int, line: bytes) -> SeenDigest:
@@ -228,7 +228,7 @@ class _FileRows:
         return found
 
     def _damaged(self, number: int, why: str = "") -> ProxyctlError:
-        return ProxyctlError(f"{self.path}:{number}: not a digest{why}", hint=_HINT)
+        return ProxyctlError(f"{self.path}:{number}: not a digest{why}", fix=_FIX)
 
 
 _KINDS = [get_type_hints(SeenDigest)[name] for name in _COLUMNS]

@@ -226,7 +226,7 @@ def incomplete(client: AdminClient) -> InstanceError:
     """Return the error for an answer that ended early: ProxySQL says OK all the same."""
     return InstanceError(
         f"{client.address}: {DIGESTS}: ProxySQL answered with only a part of the rows",
-        hint="its memory may be short; try again",
+        fix="its memory may be short; try again",
     )
 
 

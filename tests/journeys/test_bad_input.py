@@ -122,7 +122,7 @@ def test_no_command_at_all_shows_the_commands(offline: Project) -> None:
     assert "Usage" in found.text
 
 
-def test_a_misspelt_admin_module_has_a_hint(sandbox_project: Project) -> None:
+def test_a_misspelt_admin_module_has_a_fix(sandbox_project: Project) -> None:
     sandbox_project.write(FILES)
     said(plan("--only", "MYSQL USRES"), 64, "did you mean 'MYSQL USERS'?")
 

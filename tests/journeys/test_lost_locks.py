@@ -68,7 +68,7 @@ def test_another_apply_went_on_and_finished(
     assert error.layers == [f"MYSQL SERVERS: {NOT_KNOWN}"]
     assert "the lock was removed, by unlock or by another apply that has finished" in str(error)
     assert "nothing was restored" in str(error)
-    assert error.hint == "run plan again to see the current state"
+    assert error.fix == "run plan again to see the current state"
     where = "WHERE hostgroup_id=20 AND hostname='db1'"
     assert everywhere(instance, f"SELECT weight FROM {{}}mysql_servers {where}") == [("9",)]
     assert plan().code == 0

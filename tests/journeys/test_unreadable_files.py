@@ -137,7 +137,7 @@ def check(found: Outcome, name: str, kind: str, files: tuple[str, ...]) -> None:
         said(found, 1, ": Permission denied")  # another file of this folder comes first
     elif kind in UNREADABLE:
         said(found, 1, path, ": permission denied")
-        assert "hint:" not in found.err
+        assert "fix:" not in found.err
     else:
         said(found, 1, "proxyctl.yaml: " if path == "." else f"{path}:")
 

@@ -72,7 +72,7 @@ def test_the_password_of_an_instance_is_resolved_when_it_is_needed(tmp_path, mon
 
 
 @pytest.mark.parametrize(
-    ("wrong", "hint"),
+    ("wrong", "fix"),
     [
         ("{evn: X}", "did you mean 'env'? write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"),
         ("{env: ''}", "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"),
@@ -87,12 +87,12 @@ def test_the_password_of_an_instance_is_resolved_when_it_is_needed(tmp_path, mon
         "instances: [{name: a, host: h, password: %s}]",
     ],
 )
-def test_a_mapping_that_is_no_reference_is_one_mistake(tmp_path, text, wrong, hint):
+def test_a_mapping_that_is_no_reference_is_one_mistake(tmp_path, text, wrong, fix):
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, text.replace("%s", wrong))
     (mistake,) = caught.value.mistakes
     assert mistake.message.endswith("got a mapping")
-    assert mistake.hint == hint
+    assert mistake.fix == fix
 
 
 def test_a_secret_that_somebody_forgot_to_fill_is_a_mistake(tmp_path, monkeypatch):

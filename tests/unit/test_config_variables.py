@@ -143,7 +143,7 @@ def test_a_newer_proxysql_may_know_more_collations(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"),
+    ("name", "fix"),
     [
         ("mysql-max_connection", "did you mean 'mysql-max_connections'?"),
         ("mysql-connect_timeout_max", "did you mean 'mysql-connect_timeout_server_max'?"),
@@ -153,10 +153,10 @@ def test_a_newer_proxysql_may_know_more_collations(tmp_path):
         ("mysql-monitor_ssl", None),
     ],
 )
-def test_a_suggestion_is_what_may_have_been_meant(tmp_path, name, hint):
+def test_a_suggestion_is_what_may_have_been_meant(tmp_path, name, fix):
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, f"variables: {{{name}: 1}}")
-    assert caught.value.mistakes[0].hint == hint
+    assert caught.value.mistakes[0].fix == fix
 
 
 def test_a_login_is_an_administrator_or_reads_statistics(tmp_path):

@@ -113,16 +113,16 @@ def test_off_is_a_boolean_to_some_elsewhere():
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"),
+    ("text", "fix"),
     [
         ("a:\n\t- b\n", "indent with blanks: YAML allows no tabs there"),
         ("a: @b\n", "quote text that begins with @"),
         ("a: b: c\n", "quote text that holds a colon and a blank"),
     ],
 )
-def test_the_fix_of_a_common_mistake(text, hint):
+def test_the_fix_of_a_common_mistake(text, fix):
     _, (mistake,) = read(text)
-    assert mistake.endswith(f"fix: {hint}")
+    assert mistake.endswith(f"fix: {fix}")
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_what_is_text(text):
 def test_what_yaml_readers_disagree_on_has_to_be_quoted(text):
     with pytest.raises(DisputedError) as caught:
         plain_value(text)
-    assert "quote it" in caught.value.hint
+    assert "quote it" in caught.value.fix
     assert text not in caught.value.message.split(), "the value may be a secret"
 
 

@@ -172,7 +172,7 @@ def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:
 def test_without_time_in_between_nothing_is_compared(after: int, is_live: bool, says: str) -> None:
     with pytest.raises(UsageError, match=says) as refused:
         check_order(at(1100, row(5, 5)), at(after, row(5, 5)), is_live=is_live)
-    assert refused.value.hint
+    assert refused.value.fix
     check_order(at(1100, row(5, 5)), at(1101, row(5, 5)), is_live=is_live)
 
 

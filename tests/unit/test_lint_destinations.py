@@ -34,7 +34,7 @@ def test_only_copies_are_lost_where_a_mirror_has_no_servers(tmp_path, monkeypatc
         "  - {rule_id: 2, match_digest: '^INSERT', mirror_hostgroup: 78}\n"
     )
     found = all_checks()["PX311"].find(in_file(tmp_path, SPLIT + RULES + rules))
-    sent, copied = (one.hint for one in found)
+    sent, copied = (one.fix for one in found)
     assert "error 9001" in sent
     assert copied.endswith("only the copies are lost; the query itself is not affected")
 

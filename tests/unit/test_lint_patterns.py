@@ -182,9 +182,9 @@ def test_what_pcre_takes_and_re2_does_not():
     for of_pcre in (rule, digest(r"(a)\1")):
         [found] = all_checks()["PX101"].find(subject(of_pcre, **RE2))
         assert "does not compile in RE2" in found.message
-        assert found.hint == "write it without look-around and back references, or as two rules"
+        assert found.fix == "write it without look-around and back references, or as two rules"
     [found] = all_checks()["PX101"].find(subject(digest("(a"), **RE2))
-    assert found.hint is None
+    assert found.fix is None
 
 
 def test_a_name_that_stands_alone_beside_a_longer_one():
@@ -203,9 +203,9 @@ def test_a_name_that_stands_alone_beside_a_longer_one():
     assert said_of("PX109", digest("orders"), digest(r"FROM orders\b")) == []
 
 
-def test_the_hint_for_a_name_ends_it():
+def test_the_fix_for_a_name_ends_it():
     [found] = all_checks()["PX109"].find(subject(digest("FROM sbtest1.*WHERE")))
-    assert found.hint == r"write sbtest1\b"
+    assert found.fix == r"write sbtest1\b"
     assert codes(digest(r"FROM sbtest1\b.*WHERE")) == codes(digest(r"UPDATE `?orders\b`?")) == []
 
 
@@ -230,11 +230,11 @@ def test_a_number_may_begin_a_name():
     assert message.endswith("negated, it matches nearly every query")
 
 
-def test_the_hint_for_a_pasted_digest_matches_it():
+def test_the_fix_for_a_pasted_digest_matches_it():
     text = "SELECT COUNT(*) FROM orders WHERE id = ? AND a IN (?,?)"
     [found] = all_checks()["PX103"].find(subject(digest(f"^{text}$")))
-    assert found.hint.startswith(r"write '^SELECT COUNT\(\*\) FROM orders WHERE id = \?")
-    escaped = found.hint.removeprefix("write '").removesuffix("'")
+    assert found.fix.startswith(r"write '^SELECT COUNT\(\*\) FROM orders WHERE id = \?")
+    escaped = found.fix.removeprefix("write '").removesuffix("'")
     assert codes(digest(escaped)) == []
     [rule] = subject(digest(escaped)).rules
     assert rule.match_digest.matches(Digester().digest(text.encode()).text)

@@ -95,7 +95,7 @@ def test_the_query_that_is_shown_can_be_read(lint, pattern, query):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "hint"),
+    ("pattern", "fix"),
     [
         ("^SELECT", "'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"),
         ("^(SELECT|WITH)", r"'\b(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"),
@@ -103,14 +103,14 @@ def test_the_query_that_is_shown_can_be_read(lint, pattern, query):
         ("^[^IUDB]", r"'\b(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"),
     ],
 )
-def test_the_hint_takes_the_locking_reads_that_are_reported(lint, tmp_path, pattern, hint):
+def test_the_fix_takes_the_locking_reads_that_are_reported(lint, tmp_path, pattern, fix):
     rule = (
         f"  - {{rule_id: 9, match_digest: '{pattern}', destination_hostgroup: 20, apply: true}}\n"
     )
     assert len(lint("PX301", SPLIT + RULES + rule)) == 1
     (found,) = all_checks()["PX301"].find(in_file(tmp_path, SPLIT + RULES + rule))
-    assert f"match_digest {hint} to" in found.hint
-    first = f"  - {{rule_id: 1, match_digest: {hint}, destination_hostgroup: 10, apply: true}}\n"
+    assert f"match_digest {fix} to" in found.fix
+    first = f"  - {{rule_id: 1, match_digest: {fix}, destination_hostgroup: 10, apply: true}}\n"
     assert lint("PX301", SPLIT + RULES + first + rule) == []
 
 

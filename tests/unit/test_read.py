@@ -45,7 +45,7 @@ def test_a_blob_is_refused_with_the_statement_that_turns_it_to_text(
     fill(instance, "'a','x',''", "'b',X'4142',''")
     with pytest.raises(InstanceError, match=r"main\.mysql_users: .* a part of the rows") as raised:
         passwords(client, Layer.MEMORY)
-    assert "CAST(column AS TEXT) WHERE typeof(column)='blob'" in str(raised.value.hint)
+    assert "CAST(column AS TEXT) WHERE typeof(column)='blob'" in str(raised.value.fix)
     instance.run(
         "UPDATE mysql_users SET password=CAST(password AS TEXT) WHERE typeof(password)='blob'"
     )

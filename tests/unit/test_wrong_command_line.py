@@ -8,7 +8,7 @@ from tests.support.cli import Project, proxyctl
 
 
 @pytest.mark.parametrize(
-    ("line", "message", "hint"),
+    ("line", "message", "fix"),
     [
         ("plna", "no such command: plna", "did you mean plan?"),
         ("Plan", "no such command: Plan", "did you mean plan?"),
@@ -38,13 +38,13 @@ from tests.support.cli import Project, proxyctl
         ("plan --format", "option '--format' requires an argument", "see proxyctl plan --help"),
     ],
 )
-def test_one_line_of_reason_and_one_of_fix(line: str, message: str, hint: str) -> None:
+def test_one_line_of_reason_and_one_of_fix(line: str, message: str, fix: str) -> None:
     done = proxyctl(*line.split())
     assert (done.code, done.out) == (64, "")
     said, way_out = done.err.splitlines()
     assert said == f"error: {message}"
     assert way_out.startswith("fix: ")
-    assert hint in way_out
+    assert fix in way_out
 
 
 @pytest.mark.parametrize(

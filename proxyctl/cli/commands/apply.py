@@ -119,19 +119,19 @@ def _saved(
     if allowances.names():
         raise UsageError(
             "leave out " + ", ".join(allowances.names()),
-            hint="a saved plan keeps the options that it was made with",
+            fix="a saved plan keeps the options that it was made with",
         )
     missing = sorted(set(saved.variables) - set(files.variable_names()))
     if missing:
         raise UsageError(
             f"the plan was made with --var {', '.join(missing)}",
-            hint="give the same --var again: a saved plan holds no values of variables",
+            fix="give the same --var again: a saved plan holds no values of variables",
         )
     own = Allowances.of_names(saved.options)
     if own is None:
         raise ProxyctlError(
             "the saved plan is damaged: it names an option that plan does not have",
-            hint="make one with: proxyctl plan --out FILE",
+            fix="make one with: proxyctl plan --out FILE",
         )
     return saved, replace(files, file=files.file or list(saved.paths)), own
 
@@ -162,17 +162,17 @@ def approve(
     from proxyctl.render.fleet import names
     from proxyctl.render.plan import plans_text
 
-    hint = "--auto-approve applies without asking"
+    fix = "--auto-approve applies without asking"
     tell(plans_text(found, style(), is_all=rollout is not None, with_refusals=False))
     if rollout is None:
         raise_refusals(found.only_plan())
         if verb == "apply":
-            hint += "; plan --out and apply PLANFILE apply what was reviewed"
+            fix += "; plan --out and apply PLANFILE apply what was reviewed"
     else:
         _refuse_fleet(found, skips=rollout.skip_unreachable)
     if found.alike and asks:
         questions = [f"Apply this to {names(alike)}?" for alike in found.alike]
-        confirm(verb, *questions, hint=hint, refusal="not applied")
+        confirm(verb, *questions, fix=fix, refusal="not applied")
 
 
 def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
@@ -200,7 +200,7 @@ def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
     if found.failed and not skips:
         raise InstanceError(
             f"no instance was changed: {names(found.failed)} could not be read",
-            hint="--skip-unreachable changes the others and exits with 4",
+            fix="--skip-unreachable changes the others and exits with 4",
         )
 
 

@@ -83,6 +83,6 @@ def _ignored(codes: Collection[str]) -> frozenset[str]:
 
     for code in sorted(set(codes) - CODES.keys()):
         near = nearest(code, CODES, cutoff=0.6)
-        hint = f"did you mean {near!r}?" if near else "the how-to about doctor lists all codes"
-        raise UsageError(f"--ignore {code}: no finding has this code", hint=hint)
+        fix = f"did you mean {near!r}?" if near else "the how-to about doctor lists all codes"
+        raise UsageError(f"--ignore {code}: no finding has this code", fix=fix)
     return frozenset(codes)

@@ -62,7 +62,7 @@ def check_secrets(secrets: Secrets, out: str | None) -> None:
     if secrets is Secrets.CLEAR and not out:
         raise UsageError(
             "--secrets clear writes passwords in clear text",
-            hint="use it with -o FILE, which only its owner can read",
+            fix="use it with -o FILE, which only its owner can read",
         )
 
 

@@ -113,7 +113,7 @@ def import_(
     if (cnf is None) == (users_from is None):
         raise UsageError(
             "import needs FILE.cnf or --users-from HOST",
-            hint="proxyctl import --help shows its options",
+            fix="proxyctl import --help shows its options",
         )
     if users_from is not None and restrict_paths:
         raise UsageError("--restrict-paths applies to FILE.cnf, not to --users-from")
@@ -164,8 +164,8 @@ def _imported(
     try:
         text = text_of(path)
     except UnreadableError as error:
-        hint = error.hint or near_file(str(path))
-        raise ProxyctlError(f"{path}: {error}", hint=hint) from error
+        fix = error.fix or near_file(str(path))
+        raise ProxyctlError(f"{path}: {error}", fix=fix) from error
     found = import_cnf(text, cnf, version=version, secrets=secrets.value, include=included)
     if found.has_clear_password and (exposed := exposure(cnf)):
         say(f"warning: {exposed}")

@@ -71,8 +71,8 @@ def copy_starter(name: str, target: Path) -> list[Path]:
     names = starter_names()
     if name not in names:
         near = nearest(name, names, cutoff=0.6)
-        hint = f"did you mean {near}?" if near else f"templates: {', '.join(names)}"
-        raise UsageError(f"--template {name}: no such template", hint=hint)
+        fix = f"did you mean {near}?" if near else f"templates: {', '.join(names)}"
+        raise UsageError(f"--template {name}: no such template", fix=fix)
     for path in (target, *target.parents):
         if path.exists() and not path.is_dir():
             raise ProxyctlError(f"{path}: a file, not a folder to write into")

@@ -100,7 +100,7 @@ def lint(
     version = chosen_version(proxysql_version)
     for backend in backend_version or ():
         if version_numbers(backend) is None:
-            raise UsageError(f"--backend-version {backend!r} is no version", hint="such as 8.0.36")
+            raise UsageError(f"--backend-version {backend!r} is no version", fix="such as 8.0.36")
     try:
         found = _found(files, connection, layer, version, backend_version or ())
     except ConfigError as wrong:
@@ -127,7 +127,7 @@ def _chosen(select: Sequence[str], ignore: Sequence[str]) -> Sequence[Check]:
     try:
         return chosen(select, ignore)
     except UnknownCode as unknown:
-        raise UsageError(str(unknown), hint=unknown.hint(did_you_mean)) from unknown
+        raise UsageError(str(unknown), fix=unknown.fix(did_you_mean)) from unknown
 
 
 def _explained(code: str) -> str:
@@ -190,7 +190,7 @@ def _list(checks: Sequence[Check], format: LintFormat) -> str:
         case LintFormat.JSON:
             return CHECKS.document(checks)
         case _:
-            raise UsageError(f"--list cannot be written as {format}", hint="it has text and json")
+            raise UsageError(f"--list cannot be written as {format}", fix="it has text and json")
 
 
 def _mistakes(wrong: ConfigError, format: LintFormat) -> str:

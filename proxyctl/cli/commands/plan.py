@@ -133,10 +133,10 @@ def show(
 def _refuse_for_all(format: PlanFormat, *, with_replay: bool, out: str | None) -> None:
     if with_replay or out:
         raise UsageError(
-            "--replay and --out need a single instance", hint="choose it with --instance"
+            "--replay and --out need a single instance", fix="choose it with --instance"
         )
     if format is PlanFormat.SQL:
-        raise UsageError("--format sql needs a single instance", hint="choose it with --instance")
+        raise UsageError("--format sql needs a single instance", fix="choose it with --instance")
 
 
 def drift(

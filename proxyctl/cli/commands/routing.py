@@ -121,7 +121,7 @@ def explain(
 
     if (query is None) == (queries is None):
         raise UsageError(
-            "expected either QUERY or --queries FILE", hint="see proxyctl explain --help"
+            "expected either QUERY or --queries FILE", fix="see proxyctl explain --help"
         )
     if queries is not None and session.given():
         raise UsageError(
@@ -159,7 +159,7 @@ def _opened(queries: str | None) -> Iterator[Iterable[bytes]]:
             from proxyctl.config.files import near_file
 
             raise ProxyctlError(
-                f"--queries {queries}: {error.strerror}", hint=near_file(queries)
+                f"--queries {queries}: {error.strerror}", fix=near_file(queries)
             ) from error
         with file:
             yield file
@@ -249,13 +249,13 @@ def run_tests(
     if not tests:
         raise ProxyctlError(
             "the files have no routing_tests",
-            hint="add a section `routing_tests` with a query and where it should go",
+            fix="add a section `routing_tests` with a query and where it should go",
         )
     chosen = [one for one in tests if only is None or only in (one.name or "") or only in one.query]
     if not chosen:
         raise ProxyctlError(
             f"-k {only}: no name or query of a test contains this",
-            hint="leave out -k to run every test",
+            fix="leave out -k to run every test",
         )
     results = list(run(chosen, explainer))
     left = unreached(results, explainer) if coverage else None

@@ -46,7 +46,7 @@ def sandbox(
     if sample and disk is not None:
         raise UsageError(
             "--sample and --disk cannot be used together",
-            hint="leave one of them out: the sample would be written into the file",
+            fix="leave one of them out: the sample would be written into the file",
         )
     gc.enable()  # it lives long, unlike other commands
 

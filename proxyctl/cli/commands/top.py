@@ -48,12 +48,12 @@ def _need_terminal() -> None:
     ends = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
     for name, stream in ends.items():
         if not is_terminal(stream):
-            raise UsageError(f"top needs a terminal: {name} is not one", hint=_INSTEAD)
+            raise UsageError(f"top needs a terminal: {name} is not one", fix=_INSTEAD)
     term = os.environ.get("TERM", "")
     if term in ("", "dumb", "unknown"):
         raise UsageError(
             f"top needs a terminal that can move the cursor: TERM is {term or 'not set'}",
-            hint=_INSTEAD,
+            fix=_INSTEAD,
         )
 
 

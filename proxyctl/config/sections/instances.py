@@ -57,7 +57,7 @@ class Instance:
             path, line, column, _ = self.where
             key = f"instances.{self.name}.password"
             raise ConfigError(
-                [Mistake(path, line, column, key, error.message, error.hint(did_you_mean))]
+                [Mistake(path, line, column, key, error.message, error.fix(did_you_mean))]
             ) from None
 
     def certificates(self) -> str:
@@ -68,7 +68,7 @@ class Instance:
         try:
             content = read_bytes(self.tls_ca or "", limit=MAX_CA, fence=self._fence)
         except UnreadableError as error:
-            raise InstanceError(f"tls_ca {self.tls_ca}: {error.message}", hint=error.hint) from None
+            raise InstanceError(f"tls_ca {self.tls_ca}: {error.message}", fix=error.fix) from None
         return content.decode("ascii", "ignore")
 
 
@@ -85,8 +85,8 @@ def refuse_duplicate_addresses(instances: Iterable[Instance]) -> None:
         if known is not one:
             path, line, column, _ = one.where
             message = f"the address of {known.name}, at {known.where}"
-            hint = "give each its own address, or remove one of them"
-            mistakes.append(Mistake(path, line, column, f"instances.{one.name}", message, hint))
+            fix = "give each its own address, or remove one of them"
+            mistakes.append(Mistake(path, line, column, f"instances.{one.name}", message, fix))
     if mistakes:
         raise ConfigError(mistakes)
 
@@ -134,7 +134,7 @@ def _instance(part: Part, position: int, model: InstanceModel, context: Context)
             context.fence.check(tls_ca)
     except UnreadableError as error:
         message = f"{named(tls_ca or '')}: {error.message}"
-        context.note(part, (position, "tls_ca"), message, error.hint)
+        context.note(part, (position, "tls_ca"), message, error.fix)
     return Instance(
         name=model.name,
         host=text("host"),

@@ -40,8 +40,8 @@ def _entry(
         codes = codes_of(code)
     except UnknownCode as unknown:
         at = keys if isinstance(entry, str) else (*keys, "code")
-        hint = unknown.hint(context.mistakes.did_you_mean)
-        context.note(part, at, str(unknown), hint)
+        fix = unknown.fix(context.mistakes.did_you_mean)
+        context.note(part, at, str(unknown), fix)
         return None
     where = part.where(*keys)
     if isinstance(entry, str):
@@ -58,8 +58,8 @@ def _row(
 ) -> tuple[str | None, Key | None] | None:
     """Return the table and the key of an entry; None after a mistake. Changes: context.mistakes."""
     if entry.table is not None and entry.table not in TABLES:
-        hint = context.mistakes.did_you_mean(entry.table, TABLES)
-        context.note(part, (*keys, "table"), "no such table", hint)
+        fix = context.mistakes.did_you_mean(entry.table, TABLES)
+        context.note(part, (*keys, "table"), "no such table", fix)
         return None
     if entry.key is None:
         return entry.table, None

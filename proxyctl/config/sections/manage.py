@@ -59,15 +59,15 @@ def _add_ignored(result: Management, part: Part, context: Context) -> None:
     for table, columns in value.items():
         keys = ("ignore", table)
         if table not in layouts:
-            hint = context.mistakes.did_you_mean(table, layouts)
-            context.note(part, keys, "no such table", hint, of_key=True)
+            fix = context.mistakes.did_you_mean(table, layouts)
+            context.note(part, keys, "no such table", fix, of_key=True)
             continue
         layout = layouts[table]
         for position, column in enumerate(columns):
             at = (*keys, position)
             if column not in layout.index:
-                hint = context.mistakes.did_you_mean(column, layout.names)
-                context.note(part, at, f"{table} has no column {shown(column)}", hint)
+                fix = context.mistakes.did_you_mean(column, layout.names)
+                context.note(part, at, f"{table} has no column {shown(column)}", fix)
             elif column in layout.table.key:
                 context.note(part, at, "a key column identifies the row and cannot be ignored")
         result.ignored[table] = result.ignored.get(table, frozenset()) | set(columns)
@@ -78,19 +78,19 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
     value: Mapping[str, Any] = part.value[table]
     layout = context.layouts[table]
     if not value:
-        hint = (
+        fix = (
             f"name one of {', '.join(layout.table.key)}, or remove the scope to manage the"
             " whole table"
         )
-        context.note(part, (table,), "no key column", hint)
+        context.note(part, (table,), "no key column", fix)
     terms: dict[str, Sequence[Term]] = {}
     texts: list[str] = []
     count = len(context.mistakes)
     for name, spec in value.items():
         keys = (table, name)
         if name not in layout.table.key:
-            hint = f"its key is {', '.join(layout.table.key)}"
-            context.note(part, keys, f"no key column of {table}", hint, of_key=True)
+            fix = f"its key is {', '.join(layout.table.key)}"
+            context.note(part, keys, f"no key column of {table}", fix, of_key=True)
             continue
         items = spec if isinstance(spec, list) else [spec]
         if not items:
@@ -141,8 +141,8 @@ class _Reader:
         )
         return None
 
-    def _add(self, message: str, hint: str | None = None) -> None:
-        self.context.note(self.part, self.keys, message, hint)
+    def _add(self, message: str, fix: str | None = None) -> None:
+        self.context.note(self.part, self.keys, message, fix)
 
 
 def apply_manage(
@@ -168,6 +168,6 @@ def apply_manage(
         for key in table.rows:
             if not scope.owns(key):
                 message = f"{key_words(table.layout, key)} is outside manage: {scope.text}"
-                hint = f"the scope is set at {management.places[name]}"
-                context.mistakes.add(table.where[key], name, message, hint)
+                fix = f"the scope is set at {management.places[name]}"
+                context.mistakes.add(table.where[key], name, message, fix)
     return result

@@ -33,7 +33,7 @@ class Problem:
 
     message: str
     keys: Keys
-    hint: str | None = None
+    fix: str | None = None
 
 
 class ShardingError(ValueError):

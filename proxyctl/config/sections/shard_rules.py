@@ -153,21 +153,21 @@ def _table_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[P
     problems: dict[Keys, Problem] = {}
     for name, keys in places.items():
         other = seen.setdefault(name.lower(), name)
-        hint = None
+        fix = None
         too_long = _length_problem(name)
         if too_long is not None:
             message = too_long
         elif re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name):
             message = f"{name!r} is no table name"
-            hint = "the session's schema goes into schema:" if "." in name else None
+            fix = "the session's schema goes into schema:" if "." in name else None
         elif scheme.match == "digest" and _CHANGED_IN_DIGEST.search(name):
             message = f"{name!r} looks different in digests"
-            hint = "use match: pattern"
+            fix = "use match: pattern"
         elif other != name:
             message = f"{other!r} and {name!r}: rules ignore upper and lower case"
         else:
             continue
-        problems.setdefault(keys, Problem(message, keys, hint))
+        problems.setdefault(keys, Problem(message, keys, fix))
     return list(problems.values())
 
 

@@ -47,8 +47,8 @@ class Shards:
             for origin, ids in self.reserved.items():
                 if number in ids and where.origin != origin:
                     message = f"{number} is reserved for {origin} (rule_ids {ids[0]}-{ids[-1]})"
-                    hint = "choose an id outside that range"
-                    context.mistakes.add(where, "rule_id", message, hint)
+                    fix = "choose an id outside that range"
+                    context.mistakes.add(where, "rule_id", message, fix)
 
     def check_digests(self, variables: DesiredTable | None, context: Context) -> None:
         """Note schemes by table that cannot work with the digests that the files ask for.
@@ -59,8 +59,8 @@ class Shards:
             row = variables.rows.get((name,)) if variables else None
             for where in self.by_digest if row and row[1] == value else ():
                 message = f"sharding by table does not work with {name} {value}: {reason}"
-                hint = f"change {name}, or write match: pattern"
-                context.mistakes.add(where, "sharding", message, hint)
+                fix = f"change {name}, or write match: pattern"
+                context.mistakes.add(where, "sharding", message, fix)
 
 
 def compile_shards(parts: list[Part], context: Context) -> Shards:
@@ -82,8 +82,8 @@ class _Scheme:
     position: int
     context: Context
 
-    def _add(self, keys: Keys, message: str, hint: str | None = None, *, of_key: bool) -> None:
-        self.context.note(self.part, (self.position, *keys), message, hint, of_key=of_key)
+    def _add(self, keys: Keys, message: str, fix: str | None = None, *, of_key: bool) -> None:
+        self.context.note(self.part, (self.position, *keys), message, fix, of_key=of_key)
 
     def compile(self, model: ShardingModel, result: Shards) -> None:
         """Generate the rows of the scheme. Changes: result, context.mistakes."""
@@ -97,7 +97,7 @@ class _Scheme:
                 # Another mistake would only follow from a hostgroup without a number.
                 if not is_broken or problem.keys[0] in ("tables", "schemas"):
                     of_key = len(problem.keys) > 1
-                    self._add(problem.keys, problem.message, problem.hint, of_key=of_key)
+                    self._add(problem.keys, problem.message, problem.fix, of_key=of_key)
             return
         if is_broken or len(self.context.mistakes) > count:
             return

@@ -33,8 +33,8 @@ def _test(part: Part, position: int, model: RoutingTestModel, context: Context) 
         expect["hostgroup"] = context.hostgroup(hostgroup, where, label)
     digest = expect.get("digest")
     if digest is not None and normal_digest(digest) is None:
-        hint = "as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"
-        context.note(part, (position, "expect", "digest"), "not a digest", hint)
+        fix = "as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"
+        context.note(part, (position, "expect", "digest"), "not a digest", fix)
     return RoutingTest(
         query=model.query,
         expect=expect,

@@ -54,8 +54,8 @@ def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
             message = (
                 f"{column} does not compile in {subject.engine}: {why}; {_effect(row, column)}"
             )
-            hint = _FOR_RE2 if _is_for_pcre_only(subject, row, column) else None
-            yield Finding(RULES, row.key, message, column, hint)
+            fix = _FOR_RE2 if _is_for_pcre_only(subject, row, column) else None
+            yield Finding(RULES, row.key, message, column, fix)
 
 
 def _is_for_pcre_only(subject: Subject, row: RuleRow, column: str) -> bool:

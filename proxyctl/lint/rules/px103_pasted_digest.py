@@ -47,13 +47,13 @@ def pasted_digest(subject: Subject) -> Iterator[Finding]:
     """
     for row in subject.rule_rows:
         for column, text in row.patterns:
-            shown, hint = row.shown(column), _hint(row, column)
+            shown, fix = row.shown(column), _fix(row, column)
             if is_pasted(row, column):
                 message = f"{column} {shown} is a digest text, and as a pattern does not match it"
-                yield Finding(RULES, row.key, message, column, hint)
+                yield Finding(RULES, row.key, message, column, fix)
             elif column == "match_digest" and "?" in text and looks_pasted(row, text):
                 message = f"`?` in match_digest {shown} makes the character before it optional"
-                yield Finding(RULES, row.key, message, column, hint, severity=Severity.WARNING)
+                yield Finding(RULES, row.key, message, column, fix, severity=Severity.WARNING)
             elif column == "match_pattern" and row.rule is not None and MARK.search(text):
                 message = (
                     "match_pattern has `?` where a query has a value: only a prepared one matches"
@@ -62,7 +62,7 @@ def pasted_digest(subject: Subject) -> Iterator[Finding]:
                 yield Finding(RULES, row.key, message, column, "use match_digest", severity=warning)
 
 
-def _hint(row: RuleRow, column: str) -> str:
+def _fix(row: RuleRow, column: str) -> str:
     text = row.cells[column]
     if isinstance(text, Secret):
         return "escape the characters that have a meaning in patterns"

@@ -54,4 +54,4 @@ def not_in_digest_texts(subject: Subject) -> Iterator[Finding]:
         if row.rule.negated:
             effect = f"negated, it matches {nearly} query"
         message = f"match_digest {row.shown('match_digest')} asks for {never.what}: {effect}"
-        yield Finding(RULES, row.key, message, "match_digest", never.hint)
+        yield Finding(RULES, row.key, message, "match_digest", never.fix)

@@ -61,11 +61,11 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
                 message = "match_pattern ends with a number, and also matches longer numbers"
                 yield Finding(RULES, row.key, message, column, r"end it with \b")
             elif found and longer:
-                name, hint = found["name"], rf"write {found['name']}\b"
+                name, fix = found["name"], rf"write {found['name']}\b"
                 if isinstance(row.cells[column], Secret):
-                    name, longer, hint = Secret(name), Secret(longer), r"end the name with \b"
+                    name, longer, fix = Secret(name), Secret(longer), r"end the name with \b"
                 message = f"{column} matches {quoted(name)}, and {quoted(longer)} too"
-                yield Finding(RULES, row.key, message, column, hint)
+                yield Finding(RULES, row.key, message, column, fix)
         for *_, plain in patterns:
             for name in re.findall(r"[A-Za-z_]\w*", plain):
                 later |= {name[:end].lower(): name for end in range(1, len(name))}

@@ -35,8 +35,8 @@ def unknown_modifier(subject: Subject) -> Iterator[Finding]:
         problem = _problem(row.text("re_modifiers") or "")
         if problem is not None:
             message = f"re_modifiers {row.shown('re_modifiers')} {problem}"
-            hint = "write CASELESS, GLOBAL, or both with a comma and no space between them"
-            yield Finding(RULES, row.key, message, "re_modifiers", hint)
+            fix = "write CASELESS, GLOBAL, or both with a comma and no space between them"
+            yield Finding(RULES, row.key, message, "re_modifiers", fix)
 
 
 def _problem(text: str) -> str | None:

@@ -46,5 +46,5 @@ def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
             continue
         if problem is not None:
             message = f"client_addr {row.shown('client_addr')}: {problem}"
-            hint = "only % at the end is a wildcard, as in 10.0.0.%"
-            yield Finding(RULES, row.key, message, "client_addr", hint)
+            fix = "only % at the end is a wildcard, as in 10.0.0.%"
+            yield Finding(RULES, row.key, message, "client_addr", fix)

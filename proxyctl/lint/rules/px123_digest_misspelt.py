@@ -38,7 +38,7 @@ def digest_misspelt(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, digest: '0xD7C94357028062E6', destination_hostgroup: 2, apply: 1}
     ```
     """
-    hint = "write 0x and up to 16 hexadecimal digits, as stats_mysql_query_digest shows it"
+    fix = "write 0x and up to 16 hexadecimal digits, as stats_mysql_query_digest shows it"
     for row in subject.rule_rows:
         text = row.text("digest")
         # '' is no criterion, and right.
@@ -50,4 +50,4 @@ def digest_misspelt(subject: Subject) -> Iterator[Finding]:
             problem = f"is read as {read}"
         message = f"digest {row.shown('digest')} {problem}"
         severity = Severity.WARNING if _SAME_NUMBER.fullmatch(text) else None
-        yield Finding(RULES, row.key, message, "digest", hint, severity=severity)
+        yield Finding(RULES, row.key, message, "digest", fix, severity=severity)

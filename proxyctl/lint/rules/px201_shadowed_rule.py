@@ -41,8 +41,8 @@ def _shadowed(subject: Subject) -> Iterator[Finding]:
     found = verdicts(subject)
     for rule, by in found.shadowed:
         message = f"never reached: rule {by.rule_id} matches all its queries first, and has apply"
-        hint = f"give it a rule_id below {by.rule_id}, or remove it"
-        yield Finding(RULES, (rule.rule_id,), message, hint=hint)
+        fix = f"give it a rule_id below {by.rule_id}, or remove it"
+        yield Finding(RULES, (rule.rule_id,), message, fix=fix)
     for rule_id, first in found.duplicates.items():
-        message, hint = f"the same as rule {first}", "remove one of them"
-        yield Finding(RULES, (rule_id,), message, hint=hint, severity=Severity.WARNING)
+        message, fix = f"the same as rule {first}", "remove one of them"
+        yield Finding(RULES, (rule_id,), message, fix=fix, severity=Severity.WARNING)

@@ -46,8 +46,8 @@ def unreachable_flagin(subject: Subject) -> Iterable[Finding]:
 def _of_rules(subject: Subject) -> Iterator[Finding]:
     for rule in subject.rules:
         if rule.rule_id not in subject.flags.reached and rule.flag_in != MAX_INT:
-            why, hint = _why(subject, rule.flag_in)
-            yield Finding(RULES, (rule.rule_id,), f"never reached: {why}", "flagIN", hint)
+            why, fix = _why(subject, rule.flag_in)
+            yield Finding(RULES, (rule.rule_id,), f"never reached: {why}", "flagIN", fix)
 
 
 def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
@@ -56,8 +56,8 @@ def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
         flag = number(cells["flagIN"]) or 0
         setters = subject.flags.setters.get(flag, ())
         if flag and not any(setter.rule_id in reached for setter in setters):
-            why, hint = _why(subject, flag)
-            yield Finding(FAST_ROUTING, key, f"never used: {why}", "flagIN", hint)
+            why, fix = _why(subject, flag)
+            yield Finding(FAST_ROUTING, key, f"never used: {why}", "flagIN", fix)
 
 
 def _why(subject: Subject, flag: int) -> tuple[str, str | None]:
@@ -65,8 +65,8 @@ def _why(subject: Subject, flag: int) -> tuple[str, str | None]:
     setters, enders = (by.get(flag, ()) for by in (subject.flags.setters, subject.flags.enders))
     behind = [one for one in setters if one.rule_id in subject.flags.reached]
     if behind:
-        hint = "give it a larger rule_id: ProxySQL continues behind the rule that matched"
-        return f"flagIN {flag} is set behind it, by {_listed(behind)}", hint
+        fix = "give it a larger rule_id: ProxySQL continues behind the rule that matched"
+        return f"flagIN {flag} is set behind it, by {_listed(behind)}", fix
     if setters:
         return f"flagIN {flag} is set only by {_listed(setters)}, never reached either", None
     if enders:

@@ -41,5 +41,5 @@ def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
         for flag in sorted(jumps(rule) - known):
             column = "flagOUT" if rule.flag_out == flag else "attributes"
             message = f"no rule has flagIN {flag}: the query meets no further rule"
-            hint = "correct the number, or write apply: 1 to end the rules here"
-            yield Finding(RULES, (rule.rule_id,), message, column, hint)
+            fix = "correct the number, or write apply: 1 to end the rules here"
+            yield Finding(RULES, (rule.rule_id,), message, column, fix)

@@ -46,5 +46,5 @@ def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     )
     if last is not None:
         message = f"the last active rule has apply: ProxySQL never uses {FAST_ROUTING}"
-        hint = "add a rule behind it with apply 0 and a flagIN that no rule sets"
-        yield Finding(RULES, (last,), message, "apply", hint)
+        fix = "add a rule behind it with apply 0 and a flagIN that no rule sets"
+        yield Finding(RULES, (last,), message, "apply", fix)

@@ -55,8 +55,8 @@ def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
     """
     for finding, sent in sent_to_readers(subject, Kind.LOCK):
         pattern = _LOCKS_FIRST if _begins_with_select(sent) else _LOCKS_ANYWHERE
-        hint = f"put a rule before it that sends match_digest {pattern} to the writer, with apply"
-        yield replace(finding, hint=hint)
+        fix = f"put a rule before it that sends match_digest {pattern} to the writer, with apply"
+        yield replace(finding, fix=fix)
 
 
 def _begins_with_select(sent: Sent) -> bool:

@@ -50,7 +50,7 @@ def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """  # noqa: E501 - a pattern stays on its line
-    hint = f"put a rule before it that sends match_digest {_FUNCTIONS} to the writer"
+    fix = f"put a rule before it that sends match_digest {_FUNCTIONS} to the writer"
     locking = {
         (one.table, key)
         for one, _ in sent_to_readers(subject, Kind.LOCK)
@@ -58,4 +58,4 @@ def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
     }
     for finding, _ in sent_to_readers(subject, Kind.FUNCTION):
         is_said = (finding.table, finding.key) in locking
-        yield replace(finding, hint=hint, is_said=is_said)
+        yield replace(finding, fix=fix, is_said=is_said)

@@ -55,8 +55,8 @@ def _parted(subject: Subject) -> Iterator[Finding]:
             messages[stands_for] = _split(subject, stands_for, sending)
         message = messages[stands_for]
         if message is not None:
-            hint = "leave transaction_persistent at 1"
-            yield Finding(USERS, key, message, "transaction_persistent", hint)
+            fix = "leave transaction_persistent at 1"
+            yield Finding(USERS, key, message, "transaction_persistent", fix)
 
 
 def _sending(subject: Subject) -> Mapping[str | None, Sequence[Rule]]:

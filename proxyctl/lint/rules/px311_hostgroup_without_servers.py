@@ -53,5 +53,5 @@ def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
         if hostgroup not in served:
             message = f"{subject.called(hostgroup)} has no server"
             effect = _LOST if column == "mirror_hostgroup" else _LATE
-            hint = f"add a server to it, or correct the number; {effect}"
-            yield Finding(table, key, message, column, hint, also=tuple(also))
+            fix = f"add a server to it, or correct the number; {effect}"
+            yield Finding(table, key, message, column, fix, also=tuple(also))

@@ -43,5 +43,5 @@ def offline_hostgroup_used(subject: Subject) -> Iterator[Finding]:
         if row is not None:
             message = f"{subject.called(hostgroup)} is the {role} of {row.table}"
             writer, reader = (row.roles[f"{one}_hostgroup"] for one in ("writer", "reader"))
-            hint = f"the writer is {subject.called(writer)}, the reader {subject.called(reader)}"
-            yield Finding(table, key, message, column, hint, also=tuple(also))
+            fix = f"the writer is {subject.called(writer)}, the reader {subject.called(reader)}"
+            yield Finding(table, key, message, column, fix, also=tuple(also))

@@ -58,5 +58,5 @@ def max_num_online_servers_exceeded(subject: Subject) -> Iterator[Finding]:
                 f"{online[hostgroup]} servers of {subject.called(hostgroup)} are ONLINE, and more"
                 f" than {most} may not be: ProxySQL uses none of them"
             )
-            hint = "raise it, or remove servers"
-            yield Finding(_ATTRIBUTES, key, message, "max_num_online_servers", hint)
+            fix = "raise it, or remove servers"
+            yield Finding(_ATTRIBUTES, key, message, "max_num_online_servers", fix)

@@ -64,7 +64,7 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
             f"sends `{query}`{session} to {subject.called(found)}, and {section} has the table on"
             f" {subject.called(wanted)}"
         )
-        hint, severity = "put the rule behind those of the sharding section", Severity.WARNING
+        fix, severity = "put the rule behind those of the sharding section", Severity.WARNING
         if origin:
-            hint, severity = "give each table to one section", Severity.ERROR
-        yield Finding(*culprit[:2], message, culprit.column, hint, severity=severity)
+            fix, severity = "give each table to one section", Severity.ERROR
+        yield Finding(*culprit[:2], message, culprit.column, fix, severity=severity)

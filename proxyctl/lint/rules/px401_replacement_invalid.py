@@ -46,18 +46,18 @@ def replacement_invalid(subject: Subject) -> Iterator[Finding]:
         groups = rule.match_pattern.groups
         problem = None if template is None else _problem(template, groups)
         if template is not None and rule.negated:
-            hint = "without negate_match_pattern, name what is to be replaced"
-            problem = "a negated rule takes only queries with nothing to replace", hint
+            fix = "without negate_match_pattern, name what is to be replaced"
+            problem = "a negated rule takes only queries with nothing to replace", fix
         if problem is not None:
-            message, hint = problem
+            message, fix = problem
             if isinstance(row.cells["replace_pattern"], Secret):
                 message = "ProxySQL does not know a group or an escape in it; nothing is replaced"
-            yield Finding(RULES, row.key, message, "replace_pattern", hint)
+            yield Finding(RULES, row.key, message, "replace_pattern", fix)
         elif template and groups and (dollar := _OTHER_DIALECT.search(template)):
             message = f"{dollar[0]} is no group for ProxySQL: the backend gets it as it is"
-            hint = f"write \\{dollar[1] or dollar[2]}"
+            fix = f"write \\{dollar[1] or dollar[2]}"
             warning = Severity.WARNING
-            yield Finding(RULES, row.key, message, "replace_pattern", hint, severity=warning)
+            yield Finding(RULES, row.key, message, "replace_pattern", fix, severity=warning)
 
 
 def _problem(template: str, groups: int) -> tuple[str, str] | None:

@@ -58,5 +58,5 @@ def _cached(
                 names += [probe.what] if probe.what not in names else []
     for rule_id, (query, session, names) in found.items():
         message = f"{what}: `{query}`{session}{more(names)}"
-        hint = "name the queries that are worth caching, as their digests"
-        yield Finding(RULES, (rule_id,), message, "cache_ttl", hint, severity=severity)
+        fix = "name the queries that are worth caching, as their digests"
+        yield Finding(RULES, (rule_id,), message, "cache_ttl", fix, severity=severity)

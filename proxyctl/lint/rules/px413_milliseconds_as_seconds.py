@@ -45,5 +45,5 @@ def milliseconds_as_seconds(subject: Subject) -> Iterator[Finding]:
             value = dict(rule.sets).get(column)
             if isinstance(value, int) and (0 < value <= _LIKE_SECONDS or value in also):
                 message = f"{column} {value} is {value / 1000:g} seconds"
-                hint = f"it is in milliseconds; {value} seconds are {value * 1000}"
-                yield Finding(RULES, (rule.rule_id,), message, column, hint)
+                fix = f"it is in milliseconds; {value} seconds are {value * 1000}"
+                yield Finding(RULES, (rule.rule_id,), message, column, fix)

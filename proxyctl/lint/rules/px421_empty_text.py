@@ -42,14 +42,14 @@ def empty_text(subject: Subject) -> Iterable[Finding]:
 
 
 def _empty(subject: Subject) -> Iterator[Finding]:
-    hint = "leave the column out, or write null"
+    fix = "leave the column out, or write null"
     for row in subject.rule_rows:
         sets = dict(row.rule.sets) if row.rule else {}
         for column, message in _ANSWERS.items():
             if sets.get(column) == "":
-                yield Finding(RULES, row.key, message, column, hint)
+                yield Finding(RULES, row.key, message, column, fix)
         for column, text in row.patterns:
             if text == "":
                 is_negated = row.rule is not None and row.rule.negated
                 message = f"'' matches every query{', and the rule none' if is_negated else ''}"
-                yield Finding(RULES, row.key, message, column, hint, severity=Severity.WARNING)
+                yield Finding(RULES, row.key, message, column, fix, severity=Severity.WARNING)

@@ -31,7 +31,7 @@ def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
     ```
     """
     flags = {rule.flag_in for rule in subject.rules}
-    hint = "set mirror_hostgroup to a hostgroup of its own"
+    fix = "set mirror_hostgroup to a hostgroup of its own"
     for rule in subject.rules:
         key, sets = (rule.rule_id,), dict(rule.sets)
         mirror, flag = sets.get("mirror_hostgroup"), sets.get("mirror_flagOUT")
@@ -40,7 +40,7 @@ def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
                 f"no rule has flagIN {flag}, and without mirror_hostgroup the copy runs in the"
                 " user's default hostgroup"
             )
-            yield Finding(RULES, key, message, "mirror_flagOUT", hint)
+            yield Finding(RULES, key, message, "mirror_flagOUT", fix)
         elif mirror is not None and flag is None and mirror == rule.destination:
             message = f"{subject.called(mirror)} runs each query twice: it is the destination, too"
-            yield Finding(RULES, key, message, "mirror_hostgroup", hint)
+            yield Finding(RULES, key, message, "mirror_hostgroup", fix)

@@ -51,5 +51,5 @@ def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
                 writers = [subject.called(of.roles["writer_hostgroup"]) for of in (other, row)]
                 name = node_text((one.hostname, one.port))
                 message = f"{name} is in the Galera families of {' and of '.join(writers)}"
-                hint = "list a node in the family of its own cluster only"
-                yield Finding(SERVERS, one.key, message, None, hint)
+                fix = "list a node in the family of its own cluster only"
+                yield Finding(SERVERS, one.key, message, None, fix)

@@ -42,5 +42,5 @@ def families_share_hostgroup(subject: Subject) -> Iterator[Finding]:
         if shared:
             other = first[shared[0]]
             message = f"{subject.called(shared[0])} is in a row of {other.table}, too"
-            hint = "remove one of the rows: two monitors move the same servers"
-            yield Finding(row.table, row.key, message, None, hint)
+            fix = "remove one of the rows: two monitors move the same servers"
+            yield Finding(row.table, row.key, message, None, fix)

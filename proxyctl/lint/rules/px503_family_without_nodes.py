@@ -36,5 +36,5 @@ def family_without_nodes(subject: Subject) -> Iterator[Finding]:
     """
     for row in subject.families if subject.holds_all_of(SERVERS) else ():
         if not subject.nodes_of(row):
-            hint = "list its nodes in the writer hostgroup"
-            yield Finding(row.table, row.key, "no server is in its hostgroups", None, hint)
+            fix = "list its nodes in the writer hostgroup"
+            yield Finding(row.table, row.key, "no server is in its hostgroups", None, fix)

@@ -50,5 +50,5 @@ def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
         writer = row.roles.get("writer_hostgroup")
         if writer is not None and writer not in used:
             message = f"{subject.called(writer)} gets no queries"
-            hint = "name it in a rule, in fast routing or as a default_hostgroup"
-            yield Finding(row.table, row.key, message, "writer_hostgroup", hint)
+            fix = "name it in a rule, in fast routing or as a default_hostgroup"
+            yield Finding(row.table, row.key, message, "writer_hostgroup", fix)

@@ -44,8 +44,8 @@ def readers_stay_empty(subject: Subject) -> Iterator[Finding]:
         reason = _why_empty(subject, row) if reader in used else None
         if reason:
             message = f"{subject.called(reader)} gets queries, but no node: {reason}"
-            hint = "set it to 1, or to 2 if there are backup writers"
-            yield Finding(row.table, row.key, message, "writer_is_also_reader", hint)
+            fix = "set it to 1, or to 2 if there are backup writers"
+            yield Finding(row.table, row.key, message, "writer_is_also_reader", fix)
 
 
 def _why_empty(subject: Subject, row: FamilyRow) -> str | None:

@@ -48,7 +48,7 @@ def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
     scheduler: []
     ```
     """
-    hint = "remove this entry, or the row of mysql_galera_hostgroups"
+    fix = "remove this entry, or the row of mysql_galera_hostgroups"
     placed = {hostgroup for row in subject.galera for hostgroup in row.roles.values()}
     for key, cells in subject.cells("scheduler") if placed else ():
         names = ("filename", "arg1", "arg2", "arg3", "arg4", "arg5")
@@ -59,10 +59,10 @@ def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
         numbers = _hostgroups(cells, texts)
         if shared := sorted(numbers & placed):
             message = f"{script} and the Galera monitor move the servers of"
-            yield Finding("scheduler", key, f"{message} {subject.called(shared[0])}", None, hint)
+            yield Finding("scheduler", key, f"{message} {subject.called(shared[0])}", None, fix)
         elif not numbers:
             message = f"{script} and the Galera monitor may move the same servers"
-            yield Finding("scheduler", key, message, None, hint, severity=Severity.WARNING)
+            yield Finding("scheduler", key, message, None, fix, severity=Severity.WARNING)
 
 
 def _hostgroups(cells: Cells, texts: list[str]) -> set[int]:

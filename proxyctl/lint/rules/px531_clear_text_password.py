@@ -42,8 +42,8 @@ def clear_text_password(subject: Subject) -> Iterator[Finding]:
                 break  # an instance
             if hashed_password(table, password) != password:
                 message = f"the password of {key[0]} is in clear text"
-                hint = "write password: {env: NAME}, {file: PATH}, or its hash"
-                yield Finding(table, key, message, "password", hint)
+                fix = "write password: {env: NAME}, {file: PATH}, or its hash"
+                yield Finding(table, key, message, "password", fix)
     for name, value in sorted(subject.configuration.variables.items()):
         table = f"{name.partition('-')[0]}_variables"
         if not is_secret_variable(name) or isinstance(value, Secret) or not value:
@@ -53,5 +53,5 @@ def clear_text_password(subject: Subject) -> Iterator[Finding]:
             yield Finding(table, (name,), message, "variable_value", "write {env: NAME}")
     for name, where in subject.plain_passwords.items():
         message = "the password of this instance is in clear text"
-        hint = "write password: {env: NAME} or {file: PATH}"
-        yield Finding("instances", (name,), message, "password", hint, where)
+        fix = "write password: {env: NAME} or {file: PATH}"
+        yield Finding("instances", (name,), message, "password", fix, where)

@@ -38,5 +38,5 @@ def well_known_password(subject: Subject) -> Iterator[Finding]:
         if found:
             who = " and ".join(login.partition(":")[0] for login in found)
             message = f"the password of {who} is well known"
-            hint = "choose another password"
-            yield Finding("admin_variables", (name,), message, "variable_value", hint)
+            fix = "choose another password"
+            yield Finding("admin_variables", (name,), message, "variable_value", fix)

@@ -41,5 +41,5 @@ def monitor_user_default(subject: Subject) -> Iterator[Finding]:
     is_default = variables.get(_NAME, "monitor") == "monitor" == str(variables.get(_PASSWORD))
     if subject.families and is_default:
         message = "the monitor logs in to the backends as monitor, with the default password"
-        hint = f"set {_NAME} and {_PASSWORD}"
-        yield Finding("mysql_variables", (_PASSWORD,), message, "variable_value", hint)
+        fix = f"set {_NAME} and {_PASSWORD}"
+        yield Finding("mysql_variables", (_PASSWORD,), message, "variable_value", fix)

@@ -42,5 +42,5 @@ def user_is_administrator(subject: Subject) -> Iterator[Finding]:
             variable = names.get(str(key[0]), "")
             if variable and cells["active"] == cells["frontend"] == 1:
                 message = f"{key[0]} is in {variable}: the user replaces that login"
-                hint = "choose another name for the user"
-                yield Finding(table, key, message, "username", hint)
+                fix = "choose another name for the user"
+                yield Finding(table, key, message, "username", fix)

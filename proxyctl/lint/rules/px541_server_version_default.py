@@ -46,5 +46,5 @@ def server_version_default(subject: Subject) -> Iterator[Finding]:
         origin = "ProxySQL's default" if announced == default else "an older ProxySQL's default"
         message = f"{announced} is {origin}, whatever the backends are"
     if any(name.startswith("mysql-") for name in variables):
-        hint = "set it to the lowest version of the backends"
-        yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)
+        fix = "set it to the lowest version of the backends"
+        yield Finding("mysql_variables", (_NAME,), message, "variable_value", fix)

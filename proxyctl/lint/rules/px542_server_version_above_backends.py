@@ -40,13 +40,13 @@ def server_version_above_backends(subject: Subject) -> Iterator[Finding]:
         return
     lowest, text = min(known)
     others = [one for one in backends if is_mariadb(one) is not is_mariadb(announced)]
-    hint = f"set it to {text}"
+    fix = f"set it to {text}"
     if others:
         what = f"a backend is {others[0]}"
-        hint = "clients tell MySQL and MariaDB apart by it"
+        fix = "clients tell MySQL and MariaDB apart by it"
     elif numbers > lowest:
         what = f"the lowest backend is {text}"
     else:
         return
     message = f"ProxySQL tells clients {quoted(announced)}, and {what}"
-    yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)
+    yield Finding("mysql_variables", (_NAME,), message, "variable_value", fix)

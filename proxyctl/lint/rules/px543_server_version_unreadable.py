@@ -34,5 +34,5 @@ def server_version_unreadable(subject: Subject) -> Iterator[Finding]:
     announced = subject.configuration.variables.get(_NAME)
     if announced is not None and version_numbers(announced) is None:
         message = f"{quoted(announced)} does not begin with a number: clients fail to log in"
-        hint = "put the number first, as in 10.6.12-MariaDB"
-        yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)
+        fix = "put the number first, as in 10.6.12-MariaDB"
+        yield Finding("mysql_variables", (_NAME,), message, "variable_value", fix)

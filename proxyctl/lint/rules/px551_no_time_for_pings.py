@@ -34,5 +34,5 @@ def no_time_for_pings(subject: Subject) -> Iterator[Finding]:
     limits = [cells.get("max_latency_ms") for _, cells in subject.cells(SERVERS)]
     if not limits or not all(limits):
         message = "0 leaves no time for a ping: servers without a max_latency_ms are never used"
-        hint = "set a large number to allow any latency"
-        yield Finding("mysql_variables", (_NAME,), message, "variable_value", hint)
+        fix = "set a large number to allow any latency"
+        yield Finding("mysql_variables", (_NAME,), message, "variable_value", fix)

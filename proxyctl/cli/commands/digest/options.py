@@ -35,8 +35,8 @@ def columns_of(given: list[str] | None) -> tuple[Group, ...]:
             found.append(SHORT_NAMES.get(name) or Group(name))
         except ValueError:
             near = nearest(name, list(Group), cutoff=0.6)
-            hint = f"did you mean {near}?" if near else f"columns: {', '.join(Group)}"
-            raise UsageError(f"--group {cut_short(name)}: no such column", hint=hint) from None
+            fix = f"did you mean {near}?" if near else f"columns: {', '.join(Group)}"
+            raise UsageError(f"--group {cut_short(name)}: no such column", fix=fix) from None
     return tuple(dict.fromkeys(found))
 
 

@@ -62,7 +62,7 @@ def report(
     try:
         made = make_report(tables, limit=limit)
     except ValueError as error:
-        raise UsageError(str(error), hint="leave one of them out") from error
+        raise UsageError(str(error), fix="leave one of them out") from error
     origin = _origin(tables, len(snapshots or []), hostgroup_names(files))
     for note in origin.notes:
         say(f"note: {note}")

@@ -165,12 +165,10 @@ def _named(given: list[str], before: str | None, after: str | None) -> tuple[str
         after = places.pop(0)
     if places:
         raise UsageError(
-            f"unexpected argument: {places[0]}", hint="usage: proxyctl digest diff BEFORE [AFTER]"
+            f"unexpected argument: {places[0]}", fix="usage: proxyctl digest diff BEFORE [AFTER]"
         )
     if before is None:
-        raise UsageError(
-            "BEFORE is missing", hint="make one with: proxyctl digest snapshot -o FILE"
-        )
+        raise UsageError("BEFORE is missing", fix="make one with: proxyctl digest snapshot -o FILE")
     return before, after
 
 
@@ -238,7 +236,7 @@ def reset(
             confirm(
                 "digest reset",
                 f"Clear the statistics of {client.address}?",
-                hint="--auto-approve clears without asking",
+                fix="--auto-approve clears without asking",
                 refusal="not cleared",
             )
         began = time.monotonic()
@@ -258,7 +256,7 @@ def _age_s(older_than: str | None) -> int:
     age_s = duration_us("--older-than", older_than) // 1_000_000
     if older_than is not None and not age_s:
         raise UsageError(
-            "--older-than: at least 1s", hint="without --older-than all entries are cleared"
+            "--older-than: at least 1s", fix="without --older-than all entries are cleared"
         )
     return age_s
 
@@ -269,7 +267,7 @@ def _refuse_purge_before(client: AdminClient) -> None:
         raise RefusedError(
             f"{client.address}: ProxySQL {client.version} clears all digests or none: it has no"
             f" PURGE, which came with {PURGES_DIGESTS}",
-            hint="leave out --older-than to clear all, or compare two snapshots: digest diff",
+            fix="leave out --older-than to clear all, or compare two snapshots: digest diff",
         )
 
 

@@ -85,7 +85,7 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
     if table is not None and not asks_instance(files, connection):
         if not has_files(files):
             raise UsageError(
-                "digest suggest needs rules", hint="name files with -f, or an instance with --host"
+                "digest suggest needs rules", fix="name files with -f, or an instance with --host"
             )
         return subject_of_files(table, ParsedFiles(files.sources()))
     if not has_files(files):

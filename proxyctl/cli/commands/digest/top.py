@@ -177,7 +177,7 @@ def _texts(given: Sequence[str] | None) -> tuple[str, ...]:
             raise UsageError(
                 f"--text {cut_short(text)}: a pattern of {size:,} bytes; SQLite accepts at most"
                 f" {_LONGEST_PATTERN:,}",
-                hint="name the digest with --digest",
+                fix="name the digest with --digest",
             )
     return texts
 
