@@ -14,11 +14,8 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.fuzz.attempt import LIMIT_MB, LIMIT_S, TOO_LARGE, defect_in
-from tests.fuzz.defect import Defect
-from tests.fuzz.seeds import ROOT
-from tests.fuzz.slate import Slate
-from tests.fuzz.target import Target
+from tests.fuzz.attempt import LIMIT_MB, LIMIT_S, TOO_LARGE, Defect, Slate, defect_in
+from tests.fuzz.target import ROOT, Target
 from tests.fuzz.targets import TARGETS
 
 _MOST_ENDS = 20

@@ -19,8 +19,7 @@ from proxyctl.lint.check import all_checks
 from proxyctl.lint.run import lint
 from proxyctl.lint.subject import Subject
 from tests.fuzz.any_file import any_files
-from tests.fuzz.seeds import files_like
-from tests.fuzz.target import Run, Target
+from tests.fuzz.target import Run, Target, files_like
 
 _VERSIONS = tuple(map(parse_version, ("2.4.0", "2.7.1", "3.0.12")))
 _TABLES = ("mysql_servers", "mysql_users", "mysql_query_rules", "mysql_query_rules_fast_routing")
@@ -130,15 +129,7 @@ def _template_words() -> Sequence[bytes]:
         *(b"|replace('a','b')", b"|sort", b"|groupby('a')", b"|slice(3)", b"|xmlattr", b"|sum"),
         *(b"|random", b"|indent(9)", b"|center(99999)", b"'x' * 99999", b"2 ** 999", b"~", b"%"),
         *(b"name", b"count", b"shards", b"self", b"cycler", b"namespace", b"''.__class__", b"dict"),
-        *(
-            b"[1, 2]",
-            b"{'a': 1}",
-            b"(1,)",
-            b"loop",
-            b"joiner",
-            b"fail('a')",
-            b"caller()",
-        ),
+        *(b"[1, 2]", b"{'a': 1}", b"(1,)", b"loop", b"joiner", b"fail('a')", b"caller()"),
     )
     return [*marks, *_yaml_words()[:40]]
 
@@ -173,22 +164,8 @@ def _jsonl_seeds() -> Sequence[bytes]:
 
 
 def _row_words() -> Sequence[bytes]:
-    marks = (
-        b",",
-        b'"',
-        b'""',
-        b"\n",
-        b"\r\n",
-        b";",
-        b"\\N",
-        b"{",
-        b"}",
-        b":",
-        b"[",
-        b"null",
-        b"1e400",
-    )
-    return [*marks, *_names()]
+    marks = rb""", " "" ; \N { } : [ null 1e400""".split()
+    return [b"\n", b"\r\n", *marks, *_names()]
 
 
 def _as_yaml() -> st.SearchStrategy[bytes]:

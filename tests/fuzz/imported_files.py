@@ -14,8 +14,7 @@ from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError, ExitCode
 from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
-from tests.fuzz.seeds import files_like
-from tests.fuzz.target import Run, Target
+from tests.fuzz.target import Run, Target, files_like
 from tests.support.cli import proxyctl
 
 

@@ -18,8 +18,7 @@ from proxyctl.routing.regex import (
     repeats_a_group,
 )
 from proxyctl.routing.regex.prefilter import Prefilter
-from tests.fuzz.seeds import ROOT
-from tests.fuzz.target import Run, Target
+from tests.fuzz.target import ROOT, Run, Target
 
 _DATA = ROOT / "tests/unit/data"
 _BETWEEN = b"\x1f"
@@ -118,82 +117,14 @@ def _pattern_seeds(name: str) -> Sequence[bytes]:
     return found
 
 
+_PATTERN_WORDS = rb"""( ) (?: (?i) (?= (?! (?<= (?<! (?> (?P<a> (?P=a) (?1) (?R) (?| (?# (*UTF8)
+(*F) (*ACCEPT) (?(1)a|b) [ ] [^ [[:alpha:]] a-z \d \b \K \G \Q \E \x{41} \p{L} \R \X \g{-1} \1 \\ * +
+? {2,} {1,999} ++ *? | ^ $ .* (a+)+$ (a|a)* aaaaaaaaaaaaaaaaaaaaaaaa! \c \N \o{101} \C SELECT (?s)
+(?x)"""
+
+
 def _pattern_words() -> Sequence[bytes]:
-    return (
-        *(
-            b"(",
-            b")",
-            b"(?:",
-            b"(?i)",
-            b"(?=",
-            b"(?!",
-            b"(?<=",
-            b"(?<!",
-            b"(?>",
-            b"(?P<a>",
-            b"(?P=a)",
-        ),
-        *(
-            b"(?1)",
-            b"(?R)",
-            b"(?|",
-            b"(?#",
-            b"(*UTF8)",
-            b"(*F)",
-            b"(*ACCEPT)",
-            b"(?(1)a|b)",
-            b"[",
-            b"]",
-        ),
-        *(
-            b"[^",
-            b"[[:alpha:]]",
-            b"a-z",
-            b"\\d",
-            b"\\b",
-            b"\\K",
-            b"\\G",
-            b"\\Q",
-            b"\\E",
-            b"\\x{41}",
-        ),
-        *(
-            b"\\p{L}",
-            b"\\R",
-            b"\\X",
-            b"\\g{-1}",
-            b"\\1",
-            b"\\\\",
-            b"*",
-            b"+",
-            b"?",
-            b"{2,}",
-            b"{1,999}",
-        ),
-        *(
-            b"++",
-            b"*?",
-            b"|",
-            b"^",
-            b"$",
-            b".*",
-            b"(a+)+$",
-            b"(a|a)*",
-            b"aaaaaaaaaaaaaaaaaaaaaaaa!",
-        ),
-        *(
-            b"\x1f",
-            b"\0",
-            b"\\c",
-            b"\\N",
-            b"\\o{101}",
-            b"\\C",
-            b"\xc3\xa9",
-            b"SELECT",
-            b"(?s)",
-            b"(?x)",
-        ),
-    )
+    return [*_PATTERN_WORDS.split(), _BETWEEN, b"\0", "é".encode()]
 
 
 def _patterns() -> st.SearchStrategy[bytes]:

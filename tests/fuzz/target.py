@@ -1,13 +1,16 @@
-"""What a target of fuzzing is."""
+"""What a target of fuzzing is, and the files of the project that inputs start from."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from hypothesis.strategies import SearchStrategy
+
+ROOT = Path(__file__).parents[2]
 
 Run = Callable[[bytes], None]
 """Reads an input. Raises: ProxyctlError where it is refused; anything else is a defect."""
@@ -29,3 +32,13 @@ class Target:
     seeds: Callable[[], Sequence[bytes]]
     words: Callable[[], Sequence[bytes]] = tuple
     structured: Callable[[], SearchStrategy[bytes]] | None = None
+
+
+@cache
+def files_like(*patterns: str) -> tuple[bytes, ...]:
+    """Return what the files of the project hold whose paths fit. Shape: sorted, each text once."""
+    found = sorted(path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file())
+    texts = dict.fromkeys(path.read_bytes() for path in found)
+    if not texts:
+        raise FileNotFoundError(f"no file fits {patterns}")
+    return tuple(texts)

@@ -6,7 +6,6 @@ from tests.fuzz.configuration_files import FILE_TARGETS
 from tests.fuzz.imported_files import IMPORT_TARGETS
 from tests.fuzz.query_text import QUERY_TARGETS
 from tests.fuzz.saved_files import SAVED_TARGETS
-from tests.fuzz.sql_text import SQL_TARGETS
 from tests.fuzz.target import Target
 
 TARGETS: dict[str, Target] = {
@@ -15,7 +14,6 @@ TARGETS: dict[str, Target] = {
         *FILE_TARGETS,
         *IMPORT_TARGETS,
         *SAVED_TARGETS,
-        *SQL_TARGETS,
         *QUERY_TARGETS,
     )
 }

@@ -38,9 +38,8 @@ def main() -> None:
 
 
 def _fuzz(options: argparse.Namespace, atheris: Any, stack: ExitStack) -> None:
-    from tests.fuzz.attempt import Watch
+    from tests.fuzz.attempt import Slate, Watch
     from tests.fuzz.mutation import mutated
-    from tests.fuzz.slate import Slate
     from tests.fuzz.targets import TARGETS
 
     target = TARGETS[options.target]
