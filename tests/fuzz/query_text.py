@@ -117,9 +117,10 @@ def _pattern_seeds(name: str) -> Sequence[bytes]:
     return found
 
 
-_PATTERN_WORDS = rb"""( ) (?: (?i) (?= (?! (?<= (?<! (?> (?P<a> (?P=a) (?1) (?R) (?| (?# (*UTF8)
-(*F) (*ACCEPT) (?(1)a|b) [ ] [^ [[:alpha:]] a-z \d \b \K \G \Q \E \x{41} \p{L} \R \X \g{-1} \1 \\ * +
-? {2,} {1,999} ++ *? | ^ $ .* (a+)+$ (a|a)* aaaaaaaaaaaaaaaaaaaaaaaa! \c \N \o{101} \C SELECT (?s)
+_PATTERN_WORDS = rb"""
+( ) (?: (?i) (?= (?! (?<= (?<! (?> (?P<a> (?P=a) (?1) (?R) (?| (?# (*UTF8) (*F) (*ACCEPT)
+(?(1)a|b) [ ] [^ [[:alpha:]] a-z \d \b \K \G \Q \E \x{41} \p{L} \R \X \g{-1} \1 \\ * + ? {2,}
+{1,999} ++ *? | ^ $ .* (a+)+$ (a|a)* aaaaaaaaaaaaaaaaaaaaaaaa! \c \N \o{101} \C SELECT (?s)
 (?x)"""
 
 
