@@ -65,170 +65,148 @@ def test_what_is_not_proven_is_not_said(first, second):
     assert said_of("PX201", first, second) == []
 
 
-def test_queries_may_come_in_between():
-    to_5 = {"rule_id": 15, "flagOUT": 5, "username": "app"}
-    first = digest("^SELECT", rule_id=10, flagIN=5)
-    second = digest("^SELECT .*x", rule_id=20, flagIN=5)
-    assert said_of("PX201", to_5 | {"rule_id": 1}, first, second) == [20]
-    later = to_5 | {"username": "web"}
-    assert said_of("PX201", to_5 | {"rule_id": 1}, first, later, second) == []
+TO_5 = digest("x", flagOUT=5, apply=0)
+AT_5 = digest("y", flagIN=5)
+LOCKS_ON = {**LOCKS, "apply": 0}
+ALL = {"destination_hostgroup": 1, "apply": 1}
+LAST = {"flagIN": 2147483647, "apply": 0}
+WAYS = '{"flagOUTs": [{"id": 5, "weight": 1}, {"id": 6, "weight": 0}]}'
+FAST_0 = {"username": "", "schemaname": "s", "flagIN": 0, "destination_hostgroup": 1}
+FAST_5 = {**FAST_0, "flagIN": 5}
+FAST_OF = [
+    {"schemaname": "s", "flagIN": 0, "destination_hostgroup": 1, "username": name}
+    for name in ("", "app", "who")
+]
+OF_USERS = [digest(name, username=name) for name in ("dump", "who", "app")]
+USERS = [APP, {"username": "dump", "default_hostgroup": 1, "fast_forward": 1}]
+ENTER, WEB = ({"rule_id": n, "flagOUT": 5, "username": u} for n, u in ((1, "app"), (15, "web")))
+IN_5 = [digest("^SELECT", rule_id=10, flagIN=5), digest("^SELECT .*x", rule_id=20, flagIN=5)]
+SHOWN = [pattern("SELECT a", rule_id=10), pattern("SELECT a FROM", rule_id=20)]
+REWRITES = {"rule_id": 15, "match_pattern": "b", "replace_pattern": "SELECT a FROM"}
+
+KEYS = {
+    "PX201": {
+        "nothing in between": ([ENTER, *IN_5], {}, [20]),
+        "queries may come in between": ([ENTER, IN_5[0], WEB, IN_5[1]], {}, []),
+        "texts are not rewritten": (SHOWN, {}, [20]),
+        "a query may be rewritten in between": ([*SHOWN, REWRITES], {}, []),
+        "without digests nothing is said of them": ([READS, LOCKS], {"query_digests": False}, []),
+        "RE2": ([READS, LOCKS], {"query_processor_regex": 2}, [2]),
+        **{f"{text} takes all": ([digest(text), READS], {}, [2]) for text in (".*", "^.*", "^")},
+        "RE2 takes all": ([pattern(".*"), READS], {"query_processor_regex": 2}, [2]),
+        **{
+            f"{near} does not take all": ([near, READS], {}, [])
+            for near in (
+                digest("."),
+                digest("^$"),
+                {**ALL, "username": "app"},
+                {**ALL, "apply": 0},
+                {**ALL, "flagIN": 5},
+                digest(".*", negate_match_pattern=1),
+            )
+        },
+        "what takes all comes last": ([READS, ALL], {}, []),
+        "not active": ([READS, {**READS, "active": 0}], {}, []),
+    },
+    "PX202": {
+        "overwritten": ([LOCKS_ON, READS], {}, [1]),
+        "apply": ([LOCKS, READS], {}, []),
+        "the same": ([LOCKS_ON, {**READS, "destination_hostgroup": 1}], {}, []),
+        "none later": ([LOCKS_ON, {**READS, "destination_hostgroup": None}], {}, []),
+        "a flagOUT": ([{**LOCKS_ON, "flagOUT": 5}, READS], {}, []),
+        "only some of its queries": ([READS | {"apply": 0}, LOCKS], {}, []),
+        "an end in between": ([LOCKS_ON, {"match_digest": "x", "apply": 1}, READS], {}, []),
+        "a way out in between": ([LOCKS_ON, {"match_digest": "x", "flagOUT": 5}, READS], {}, []),
+    },
+    "PX204": {
+        "nothing sets it": ([AT_5], {}, [1]),
+        "flagOUT": ([TO_5, AT_5], {}, []),
+        "next_query_flagIN": ([digest("x", next_query_flagIN=5), AT_5], {}, []),
+        "mirror_flagOUT": ([digest("x", mirror_flagOUT=5), AT_5], {}, []),
+        "drawn": ([digest("x", attributes=WAYS, apply=0), AT_5, digest("y", flagIN=6)], {}, [3]),
+        "set by what is not reached": (
+            [digest("x", flagIN=4, flagOUT=5, apply=0), AT_5],
+            {},
+            [1, 2],
+        ),
+        "the one that keeps fast routing alive": ([LAST], {}, []),
+        "fast routing": ([digest("x")], {"fast_routing": [FAST_5]}, [("", "s", 5)]),
+        "fast routing behind a flagOUT": ([TO_5], {"fast_routing": [FAST_5]}, []),
+        "backwards": ([AT_5, TO_5], {}, [1]),
+        "backwards with iterations": ([AT_5, TO_5], {"query_processor_iterations": 1}, []),
+        "one of two stands before": ([AT_5, TO_5, digest("z", flagIN=5)], {}, [1]),
+        "back to 0": ([TO_5, digest("y", flagIN=5, flagOUT=0, apply=0)], {}, []),
+    },
+    "PX205": {
+        "to nowhere": ([TO_5], {}, [1]),
+        "apply": ([{**TO_5, "apply": 1}], {}, []),
+        "a rule is there": ([TO_5, AT_5], {}, []),
+        "fast routing is there": ([TO_5], {"fast_routing": [FAST_5]}, []),
+        "to 0": ([digest("x", flagOUT=0, apply=0)], {}, []),
+    },
+    "PX208": {
+        "fast forward, and no row": (OF_USERS, {"users": USERS}, [1, 2]),
+        "users are not managed": (OF_USERS, {}, []),
+        "fast routing": ([], {"fast_routing": FAST_OF, "users": [APP]}, [("who", "s", 0)]),
+        "fast routing without users": ([], {"fast_routing": FAST_OF}, []),
+    },
+    "PX210": {
+        "switched off": ([READS], {"fast_routing": [FAST_0]}, [1]),
+        "no fast routing": ([READS], {}, []),
+        "kept alive": ([READS, LAST], {"fast_routing": [FAST_0]}, []),
+        "a rule that a LOAD drops keeps nothing alive": (
+            [READS, {**LAST, "client_addr": "1%2"}],
+            {"fast_routing": [FAST_0]},
+            [1],
+        ),
+    },
+    "PX213": {
+        "without criteria": ([{"destination_hostgroup": 1}, READS], {}, [1]),
+        "an answer": ([READS, {"error_msg": "no", "apply": 1}], {}, [2]),
+        "the rest goes somewhere": ([READS, digest(".*")], {}, []),
+        "a flagIN": ([READS, {"flagIN": 5}], {}, []),
+        "PX201 says it": ([ALL, READS, LOCKS], {}, []),
+    },
+}
+"""For each check: what is so, the rules, what else is given, and the keys of what is found."""
 
 
-def test_a_query_may_be_rewritten_in_between():
-    rules = [pattern("SELECT a", rule_id=10), pattern("SELECT a FROM", rule_id=20)]
-    rewriting = {"rule_id": 15, "match_pattern": "b", "replace_pattern": "SELECT a FROM"}
-    assert said_of("PX201", *rules) == [20]
-    assert said_of("PX201", *rules, rewriting) == []
+@pytest.mark.parametrize(
+    ("code", "case"), [(code, case) for code, cases in KEYS.items() for case in cases]
+)
+def test_what_is_found(code, case):
+    rules, given, keys = KEYS[code][case]
+    assert said_of(code, *rules, **given) == keys
 
 
-def test_without_digests_nothing_is_said_of_digests():
-    assert said_of("PX201", READS, LOCKS, query_digests=False) == []
-
-
-def test_re2_patterns_are_compared_too():
-    assert said_of("PX201", READS, LOCKS, query_processor_regex=2) == [2]
-
-
-def test_a_destination_that_a_later_rule_overwrites():
-    locks = {**LOCKS, "apply": 0}
-    assert findings("PX202", locks, READS) == [
-        (
-            1,
-            "destination_hostgroup 1 never counts: rule 2 matches all its queries too and sets 2",
-        )
+def test_the_message_names_the_rule_that_is_in_the_way():
+    ends = "flagIN 5 is set only by rule 1, which ends the rules with apply: 1"
+    apply = digest("x", flagOUT=5)
+    assert findings("PX202", LOCKS_ON, READS) == [
+        (1, "destination_hostgroup 1 never counts: rule 2 matches all its queries too and sets 2")
     ]
-    assert said_of("PX202", LOCKS, READS) == []
-    assert said_of("PX202", locks, {**READS, "destination_hostgroup": 1}) == []
-    assert said_of("PX202", locks, {**READS, "destination_hostgroup": None}) == []
-    assert said_of("PX202", {**locks, "flagOUT": 5}, READS) == []
-    assert said_of("PX202", READS | {"apply": 0}, LOCKS) == []
-    stop = {"match_digest": "x", "apply": 1}
-    assert said_of("PX202", locks, stop, READS) == []
-    away = {"match_digest": "x", "flagOUT": 5}
-    assert said_of("PX202", locks, away, READS) == []
+    assert findings("PX204", AT_5) == [(1, "never reached: no rule sets flagIN 5")]
+    assert findings("PX204", AT_5, TO_5) == [
+        (1, "never reached: flagIN 5 is set behind it, by rule 2")
+    ]
+    for iterations in (0, 3):
+        found = findings("PX204", apply, AT_5, query_processor_iterations=iterations)
+        assert found == [(2, f"never reached: {ends}")]
+    assert findings("PX204", apply, fast_routing=[FAST_5]) == [
+        (("", "s", 5), f"never used: {ends}")
+    ]
 
 
-def test_a_rule_that_ends_all_behind_it():
-    all_ = {"destination_hostgroup": 1, "apply": 1}
-    rules = [all_, READS, LOCKS]
-    [found] = all_checks()["PX201"].find(subject(*rules))
+def test_rules_behind_one_rule_are_one_finding():
+    again = {**READS, "comment": "again"}
+    [found] = all_checks()["PX201"].find(subject(ALL, READS, LOCKS))
     assert found.text == (
         "never reached: rule 1 matches all its queries first, and has apply (also rule 3)"
     )
-    # It is not a note as well.
-    assert said_of("PX213", *rules) == []
-    for text in (".*", "^.*", "^"):
-        assert said_of("PX201", digest(text), READS) == [2]
-        assert said_of("PX201", pattern(text), READS, query_processor_regex=2) == [2]
-    for near in (
-        digest("."),
-        digest("^$"),
-        {**all_, "username": "app"},
-        {**all_, "apply": 0},
-        {**all_, "flagIN": 5},
-        digest(".*", negate_match_pattern=1),
-    ):
-        assert said_of("PX201", near, READS) == []
-    assert said_of("PX201", READS, all_) == []
-
-
-def test_a_rule_without_criteria_is_noted():
-    assert said_of("PX213", {"destination_hostgroup": 1}, READS) == [1]
-    assert said_of("PX213", READS, {"error_msg": "no", "apply": 1}) == [2]
-    # The last rule sends the rest somewhere.
-    assert said_of("PX213", READS, digest(".*", destination_hostgroup=1, apply=1)) == []
-    assert said_of("PX213", READS, {"flagIN": 5}) == []
-
-
-def test_a_flagin_that_nothing_sets():
-    to_5 = digest("x", flagOUT=5, apply=0)
-    at_5 = digest("y", flagIN=5)
-    assert findings("PX204", at_5) == [(1, "never reached: no rule sets flagIN 5")]
-    assert said_of("PX204", to_5, at_5) == []
-    assert said_of("PX204", digest("x", next_query_flagIN=5), at_5) == []
-    assert said_of("PX204", digest("x", mirror_flagOUT=5), at_5) == []
-    ways = '{"flagOUTs": [{"id": 5, "weight": 1}, {"id": 6, "weight": 0}]}'
-    drawn = digest("x", attributes=ways, apply=0)
-    assert said_of("PX204", drawn, at_5, digest("y", flagIN=6)) == [3]
-    # What leads there is never reached itself.
-    chain = [digest("x", flagIN=4, flagOUT=5, apply=0), at_5]
-    assert said_of("PX204", *chain) == [1, 2]
-    assert said_of("PX204", {"flagIN": 2147483647, "apply": 0}) == []
-
-
-def test_a_flagin_that_only_rules_with_apply_set():
-    """With apply ProxySQL ends there, with mysql-query_processor_iterations as well."""
-    ends = digest("x", flagOUT=5)
-    message = "flagIN 5 is set only by rule 1, which ends the rules with apply: 1"
-    for iterations in (0, 3):
-        rules = (ends, digest("y", flagIN=5))
-        found = findings("PX204", *rules, query_processor_iterations=iterations)
-        assert found == [(2, f"never reached: {message}")]
-    row = {"username": "", "schemaname": "s", "flagIN": 5, "destination_hostgroup": 1}
-    assert findings("PX204", ends, fast_routing=[row | {"comment": ""}]) == [
-        (("", "s", 5), f"never used: {message}")
-    ]
-
-
-def test_fast_routing_with_a_flagin_that_nothing_sets():
-    row = {"username": "", "schemaname": "s", "flagIN": 5, "destination_hostgroup": 1}
-    assert said_of("PX204", digest("x"), fast_routing=[row]) == [("", "s", 5)]
-    assert said_of("PX204", digest("x", flagOUT=5, apply=0), fast_routing=[row]) == []
-
-
-def test_a_flagout_to_nowhere():
-    to_5 = digest("x", flagOUT=5, apply=0)
-    row = {"username": "", "schemaname": "s", "flagIN": 5, "destination_hostgroup": 1}
-    assert said_of("PX205", to_5) == [1]
-    assert said_of("PX205", {**to_5, "apply": 1}) == []
-    assert said_of("PX205", to_5, digest("y", flagIN=5)) == []
-    assert said_of("PX205", to_5, fast_routing=[row]) == []
-    assert said_of("PX205", digest("x", flagOUT=0, apply=0)) == []
-
-
-def test_a_flagout_backwards():
-    back = [digest("y", flagIN=5), digest("x", flagOUT=5, apply=0)]
-    assert findings("PX204", *back) == [(1, "never reached: flagIN 5 is set behind it, by rule 2")]
-    assert said_of("PX204", *back, query_processor_iterations=1) == []
-    assert said_of("PX204", back[1], back[0]) == []
-    # One of two rules stands before.
-    assert said_of("PX204", *back, digest("z", flagIN=5)) == [1]
-    # Back to 0 is how a side path ends.
-    assert said_of("PX204", back[1], digest("y", flagIN=5, flagOUT=0, apply=0)) == []
-
-
-def test_rules_for_users_without_rules_and_without_a_row():
-    rules = [digest("x", username="dump"), digest("y", username="who"), digest("z", username="app")]
-    users = [APP, {"username": "dump", "default_hostgroup": 1, "fast_forward": 1}]
-    assert said_of("PX208", *rules, users=users) == [1, 2]
-    assert said_of("PX208", *rules) == []
-
-
-def test_fast_routing_for_users_without_a_row():
-    row = {"schemaname": "s", "flagIN": 0, "destination_hostgroup": 1}
-    names = [{**row, "username": name} for name in ("", "app", "who")]
-    assert said_of("PX208", fast_routing=names, users=[APP]) == [("who", "s", 0)]
-    assert said_of("PX208", fast_routing=names) == []
-
-
-def test_fast_routing_that_is_switched_off():
-    row = {"username": "", "schemaname": "s", "flagIN": 0, "destination_hostgroup": 1}
-    assert said_of("PX210", READS, fast_routing=[row]) == [1]
-    assert said_of("PX210", READS) == []
-    last = {"flagIN": 2147483647, "apply": 0}
-    assert said_of("PX210", READS, last, fast_routing=[row]) == []
-    # A rule that is dropped at LOAD keeps nothing alive.
-    assert said_of("PX210", READS, {**last, "client_addr": "1%2"}, fast_routing=[row]) == [1]
-
-
-def test_a_rule_that_stands_twice():
-    again = {**READS, "comment": "again"}
     [found] = all_checks()["PX201"].find(subject(READS, again, again))
     assert (found.text, found.severity) == ("the same as rule 1 (also rule 3)", Severity.WARNING)
-    other = {**READS, "destination_hostgroup": 3}
-    [found] = all_checks()["PX201"].find(subject(READS, other))
+    [found] = all_checks()["PX201"].find(subject(READS, {**READS, "destination_hostgroup": 3}))
     assert found.severity is None
-    assert said_of("PX201", READS, {**READS, "active": 0}) == []
 
 
 def test_the_effect_of_a_misread_digest_is_reported_at_the_digest():
