@@ -1,12 +1,12 @@
 """The JSON Schema of the files, for editors, from the same models that validate them.
 
 It covers every table and column of every ProxySQL version: an editor does not know the instance.
+It says keys, types and ranges; what several values together mean is for `validate`.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -14,10 +14,9 @@ from pydantic import TypeAdapter
 from proxyctl.catalog import TABLES, Column, Layout, Table, parse_version
 from proxyctl.catalog.variable_rules import bounds, taken
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES, Variable, VariableKind
-from proxyctl.config.columns import Text, any_case, row_type
+from proxyctl.config.columns import Text, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.models import section_adapter
-from proxyctl.config.sections.hostgroups import YAML_WORDS
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -54,8 +53,6 @@ def json_schema() -> dict[str, Any]:
             section = _hoisted(section_adapter(name, layouts), definitions)
         if name == "manage":
             _narrow_scopes(section)
-        if name == "hostgroups":
-            section["propertyNames"] = {"pattern": _name_pattern()}
         properties[name] = {"description": _DESCRIPTIONS[name], **section}
     for name in TABLE_SECTIONS:
         properties[name] = _table(layouts[name], definitions)
@@ -122,41 +119,25 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
     return {"description": f"Rows of {layout.name}.", "anyOf": [rows, *files]}
 
 
-def _name_pattern() -> str:
-    """Return what names a hostgroup: not blank, and nothing that YAML takes for another value."""
-    words = "|".join(re.escape(w) if w == "~" else any_case(w) for w in sorted(YAML_WORDS))
-    return rf"^(?!\s*$)(?!-*[0-9]+$)(?!({words})$)"
-
-
 def _narrow_scopes(section: dict[str, Any]) -> None:
-    """Let the scope of a table name its key columns only, numbers as numbers. Changes: section."""
+    """Let the scope of a table name its key columns only. Changes: section."""
     ignored: dict[str, Any] = {}
+    anything = section["properties"]["mysql_servers"]["additionalProperties"]
     for name, table in TABLES.items():
         if table.prefix is not None:
             continue
-        columns = {column.name: column for column in table.columns}
         section["properties"][name] = {
             "type": "object",
             "additionalProperties": False,
-            "minProperties": 1,
-            "properties": {key: _key_spec(columns[key]) for key in table.key},
+            "properties": dict.fromkeys(table.key, anything),
         }
-        others = sorted(columns.keys() - set(table.key))
+        others = sorted({column.name for column in table.columns} - set(table.key))
         ignored[name] = {"type": "array", "items": {"enum": others}}
     section["properties"]["ignore"] = {
         "type": "object",
         "additionalProperties": False,
         "properties": ignored,
     }
-
-
-def _key_spec(column: Column) -> dict[str, Any]:
-    text: dict[str, Any] = {"type": "string"}
-    if column.is_numeric and not column.hostgroup:
-        word = r"\s*[0-9]{1,10}(\s*-\s*[0-9]{1,10})?\s*"
-        text["pattern"] = f"^{word}(,{word})*$"
-    one = [{"type": "integer"}, text] if column.is_numeric else [text]
-    return {"anyOf": [*one, {"type": "array", "minItems": 1, "items": {"anyOf": one}}]}
 
 
 def _variables(definitions: dict[str, Any]) -> dict[str, Any]:

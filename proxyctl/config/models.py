@@ -13,7 +13,6 @@ from typing_extensions import is_typeddict
 
 from proxyctl.catalog import MAX_INT, TABLES, Column, Layout
 from proxyctl.config.columns import Text, list_of, row_type
-from proxyctl.config.sections.shard_names import ONLY_FOR_TABLES
 
 
 def shape(value: object) -> str:
@@ -44,10 +43,8 @@ Hostgroup = Annotated[
 
 Names = Annotated[
     Annotated[Name, Tag("text")]
-    | Annotated[list[Name], Tag("list"), Field(json_schema_extra={"minItems": 1})]
-    | Annotated[
-        dict[str, Hostgroup], Tag("mapping"), Field(json_schema_extra={"minProperties": 1})
-    ],
+    | Annotated[list[Name], Tag("list")]
+    | Annotated[dict[str, Hostgroup], Tag("mapping")],
     Discriminator(shape),
 ]
 """Names to shard: a brace pattern, a list of them, or a mapping of them to hostgroups."""
@@ -67,16 +64,8 @@ class Model(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-def _has(*keys: str) -> dict[str, Any]:
-    """Return the JSON Schema of a mapping in which each of the keys has a value."""
-    not_null = {"not": {"type": "null"}}
-    return {"required": list(keys), "properties": dict.fromkeys(keys, not_null)}
-
-
 class InstanceModel(Model):
     """One ProxySQL: how to reach its admin interface."""
-
-    model_config = ConfigDict(json_schema_extra={"oneOf": [_has("host"), _has("socket")]})
 
     name: Name
     host: Text | None = None
@@ -89,24 +78,8 @@ class InstanceModel(Model):
     vars: dict[str, Any] = Field(default_factory=dict)
 
 
-_TABLES_ONLY: list[Any] = [_has(key) for key in ONLY_FOR_TABLES]
-
-
 class ShardingModel(Model):
     """One sharding scheme: tables become query rules, schemas become fast routing."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [
-                {
-                    **_has("tables"),
-                    "not": _has("schemas"),
-                    "anyOf": [_has("first_rule_id"), _has("rule_ids")],
-                },
-                {**_has("schemas"), "not": {"anyOf": _TABLES_ONLY}},
-            ]
-        }
-    )
 
     name: Name
     tables: Names | None = None
@@ -125,8 +98,6 @@ class ShardingModel(Model):
 
 class Expectation(Model):
     """What a routing test expects. Only what is named is compared; null means: nothing there."""
-
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     hostgroup: Hostgroup | None = None
     rule_id: Number | None = None
@@ -182,7 +153,7 @@ class Guards(Model):
 RowKey = Annotated[
     Annotated[int, Tag("integer")]
     | Annotated[str, Tag("text")]
-    | Annotated[list[int | str], Tag("list"), Field(json_schema_extra={"minItems": 1})],
+    | Annotated[list[int | str], Tag("list")],
     Discriminator(shape),
 ]
 """The primary key of a row: its value, or a list of those of several columns."""
@@ -190,8 +161,6 @@ RowKey = Annotated[
 
 class IgnoredFindings(Model):
     """Findings of lint that are meant to be: of one check, in a table or at a row."""
-
-    model_config = ConfigDict(json_schema_extra={"dependentRequired": {"key": ["table"]}})
 
     code: Name
     table: Name | None = None

@@ -11,8 +11,7 @@ from proxyctl.config.rows import TableRows, YamlRow, compile_rows
 from proxyctl.config.validation import check, other_versions
 from proxyctl.state.row import Where
 
-YAML_WORDS = frozenset(["true", "false", "null", "~", "yes", "no", "on", "off", "y", "n"])
-"""Plain words that would stand for something else where a hostgroup is named."""
+_YAML_WORDS = frozenset(["true", "false", "null", "~", "yes", "no", "on", "off", "y", "n"])
 
 ATTRIBUTES = "mysql_hostgroup_attributes"
 
@@ -58,13 +57,8 @@ def _add(result: Hostgroups, part: Part, name: str, context: Context) -> None:
     value: dict[str, Any] = part.value[name]
     number: int = value["id"]
     context.hostgroups[name] = number
-    if not name.strip():
-        context.note(part, (name,), "a name that is empty", of_key=True)
-    elif name.lstrip("-").isdigit():
-        message = "a number cannot be a name: it would be read as a hostgroup id"
-        context.note(part, (name,), message, of_key=True)
-    elif name.lower() in YAML_WORDS:
-        message = "without quotes YAML readers take this name for a boolean or null"
+    if not name.strip() or name.lstrip("-").isdigit() or name.lower() in _YAML_WORDS:
+        message = "without quotes YAML readers take this name for a number, a boolean or null"
         context.note(part, (name,), message, "choose another name", of_key=True)
     other = result.names.setdefault(number, name)
     if other != name:
