@@ -25,40 +25,16 @@ _SWITCHES = frozenset(
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
 _DECIMAL = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?\Z")
 
-_DISPUTED: Final = (
-    (
-        re.compile(r"[-+]?0[0-9_]+\Z"),
-        "a leading zero means octal to some YAML readers and nothing to others",
-        "write the number without it, or quote it if it is text",
-    ),
-    (
-        re.compile(r"[-+]?0(?:x[0-9A-Fa-f_]+|o[0-7]+|b[01_]+)\Z"),
-        "a number that is not decimal is read differently by different YAML readers",
-        "quote it if it is text, or write the number in decimal",
-    ),
-    (
-        re.compile(r"[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?\Z"),
-        "a number with colons is a count of seconds or minutes to some YAML readers",
-        "quote it if it is text, or write the number in decimal",
-    ),
-    (
-        re.compile(r"[-+]?[0-9][0-9_]*_[0-9_]*(?:\.[0-9_]*(?:[eE][-+]?[0-9]+)?)?\Z"),
-        "underscores in a number are not read by every YAML reader",
-        "write the number without them, or quote it if it is text",
-    ),
-    (
-        re.compile(
-            r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+\Z|[-+]?0[0-9]+\.[0-9]*\Z"
-        ),
-        "this form of a number is text to some YAML readers",
-        "quote it if it is text, or write the number out",
-    ),
-    (
-        re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z|\.(?:nan|NaN|NAN)\Z"),
-        "infinity and not-a-number are not allowed",
-        "quote it if it is text",
-    ),
-    (re.compile(r"=\Z"), "a lone equals sign is special to some YAML readers", "quote it"),
+_DISPUTED = re.compile(
+    r"""[-+]?(?:
+        0[0-9_]+(?:\.[0-9]*)?                                             # octal, or decimal
+      | 0x[0-9A-Fa-f_]+ | 0o[0-7]+ | 0b[01_]+                             # in other bases
+      | [0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?                       # seconds, or text
+      | [0-9][0-9_]*_[0-9_]*(?:\.[0-9_]*(?:[eE][-+]?[0-9]+)?)?            # a number, or text
+      | (?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eE][-+]?[0-9]+                   # the same
+      | \.(?:inf|Inf|INF|nan|NaN|NAN)
+    )\Z|=\Z""",
+    re.VERBOSE,
 )
 
 _MAYBE_SPECIAL = frozenset("0123456789-+.=~nNtTfFyYoO")
@@ -105,9 +81,11 @@ def plain_value(text: str) -> str | int | float | bool | None:
         return int(text)
     if _DECIMAL.match(text):
         return _decimal(text)
-    for pattern, message, fix in _DISPUTED:
-        if pattern.match(text):
-            raise DisputedError(message, fix)
+    if _DISPUTED.match(text):
+        raise DisputedError(
+            "one value to some YAML readers and another to others",
+            "quote it if it is text, or write a number in decimal digits",
+        )
     return text
 
 

@@ -33,10 +33,6 @@ MAX_ALIASED_NODES = 1_000_000
 _OFF = {"empty_hostgroup": "off", "mode": "OFF", "mysql-default_session_track_gtids": "OFF"}
 """Keys that take the word, and never a boolean: there it is text to us, as to YAML 1.2."""
 
-_TAG = "tag:yaml.org,2002:"
-_TAGGED = {"int": int, "float": float, "bool": bool, "null": type(None)}
-_UNKNOWN_TAG = "an unknown tag, or one that does not fit the value"
-
 
 class Mark(NamedTuple):
     """A position in a text. Units: both count from 0, as PyYAML's do."""
@@ -49,23 +45,11 @@ _START = Mark()
 
 
 class YamlMap(dict[str, Any]):
-    """A mapping that knows where it begins, and where its keys and values do.
+    """A mapping that knows where it begins. Shape: `marks` of each key, and of its value."""
 
-    Shape: `marks` holds two entries a key, of the key and of the value, in the order of the keys.
-    """
-
-    __slots__ = ("_places", "mark", "marks")
+    __slots__ = ("mark", "marks")
     mark: Mark
-    marks: list[Mark]
-    _places: dict[str, int]
-
-    def place_of(self, key: str) -> int:
-        """Return which of the keys this is, counted from 0. Once read, a mapping stays as it is."""
-        try:
-            return self._places[key]
-        except AttributeError:
-            self._places = {known: place for place, known in enumerate(self)}
-            return self._places[key]
+    marks: dict[str, tuple[Mark, Mark]]
 
 
 class YamlList(list[Any]):
@@ -104,8 +88,8 @@ class Document:
         for step, key in enumerate(keys):
             is_last = step == len(keys) - 1
             if isinstance(value, YamlMap) and key in value:
-                position = 2 * value.place_of(str(key))
-                mark = value.marks[position if is_last and of_key else position + 1]
+                of_key_mark, mark = value.marks[str(key)]
+                mark = of_key_mark if is_last and of_key else mark
                 value = value[str(key)]
             elif isinstance(value, YamlList) and isinstance(key, int) and key < len(value):
                 mark, value = value.marks[key], value[key]
@@ -182,7 +166,6 @@ class _Composer:
         self._mistakes = mistakes
         self._plain: dict[str, Node] = {}
         self._anchors: dict[str, tuple[Node, int]] = {}
-        self._open: set[str] = set()
         self._depth = 0
         self._nodes = 0
         self._aliased = 0
@@ -214,27 +197,21 @@ class _Composer:
             return self._alias(event)
         anchor, before = event.anchor, self._nodes
         if anchor is not None:
-            self._anchors.pop(anchor, None)
-            self._open.add(anchor)
+            self._anchors.pop(anchor, None)  # inside of itself an anchor is not known
         value: Node
         if event.__class__ is ScalarEvent:
             value = self._scalar(event, key)
         else:
             is_mapping = event.__class__ is MappingStartEvent
             value = self._mapping(event) if is_mapping else self._sequence(event)
-            if event.tag not in (None, _TAG + ("map" if is_mapping else "seq")):
-                self._add(event, _UNKNOWN_TAG, "remove it")
-                value = UNUSABLE
+            if event.tag is not None:
+                value = self._tagged(event)
         if anchor is not None:
-            self._open.discard(anchor)
             self._anchors[anchor] = (value, self._nodes - before)
         return value
 
     def _alias(self, event: Any) -> Node:  # noqa: ANN401 - an AliasEvent
         # The name is not repeated: an unquoted password hash `*94BD...` reads as an alias.
-        where = self._where(event.start_mark)
-        if event.anchor in self._open:
-            raise _FatalError(where, "an alias inside its own anchor")
         found = self._anchors.get(event.anchor)
         if found is None:
             self._add(
@@ -245,32 +222,33 @@ class _Composer:
         self._nodes += nodes
         self._aliased += nodes
         if self._aliased > MAX_ALIASED_NODES:
-            raise _FatalError(
-                where, f"aliases that stand for more than {MAX_ALIASED_NODES:,} values"
-            )
+            message = f"aliases that stand for more than {MAX_ALIASED_NODES:,} values"
+            raise _FatalError(self._where(event.start_mark), message)
         return value
+
+    def _tagged(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - an event of a node
+        # The tag is not repeated: it may be a password that begins with !.
+        self._add(event, "YAML tags are not read", "remove the tag, and quote what is text", key)
+        return UNUSABLE
 
     def _scalar(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - a ScalarEvent
         self._nodes += 1
         text: str = event.value
+        if event.tag is not None:
+            return self._tagged(event, key)
         # A quoted text is text. One that was read before has the same value again.
-        if event.tag is None and event.style:
+        if event.style:
             return text
-        if event.tag is None and text in self._plain:
+        if text in self._plain:
             return self._plain[text]
-        if event.tag in ("!", _TAG + "str") or _OFF.get(key) == text:
+        if _OFF.get(key) == text:
             return text
         try:
             value = plain_value(text)
         except DisputedError as error:
             self._add(event, error.message, error.fix, key)
             return UNUSABLE
-        if event.tag is None:
-            self._plain[text] = value
-        elif not isinstance(value, _TAGGED.get(event.tag.removeprefix(_TAG), ())):
-            # The tag is not repeated: it may be a password that begins with !.
-            self._add(event, _UNKNOWN_TAG, "quote it if it is text", key)
-            return UNUSABLE
+        self._plain[text] = value
         return value
 
     def _enter(self, event: Any) -> None:  # noqa: ANN401 - a CollectionStartEvent
@@ -293,7 +271,7 @@ class _Composer:
     def _mapping(self, start: Any) -> YamlMap:  # noqa: ANN401 - a MappingStartEvent
         self._enter(start)
         result = YamlMap()
-        marks: list[Mark] = []
+        marks: dict[str, tuple[Mark, Mark]] = {}
         merged: list[tuple[Node, Any]] = []
         repeated: list[tuple[str, Mark]] = []
         next_event = self._next
@@ -311,12 +289,12 @@ class _Composer:
                 repeated.append((key, key_mark))
             elif key is not UNUSABLE:
                 result[key] = value
-                marks += (key_mark, event.start_mark)
+                marks[key] = (key_mark, event.start_mark)
         result.mark, result.marks = start.start_mark, marks
         for value, event in merged:
             self._merge(result, value, event)
         for key, again in repeated:
-            first = marks[2 * result.place_of(key)]
+            first, _ = marks[key]
             place = f"line {first.line + 1}, column {first.column + 1}"
             message = f"duplicate key in one mapping (first defined at {place})"
             self._mistakes.add(self._where(again), key, message)
@@ -342,7 +320,7 @@ class _Composer:
                 self._add(event, "<< takes a mapping, or a list of mappings")
                 return
             self._nodes += len(source)
-            for position, (key, item) in enumerate(source.items()):
+            for key, item in source.items():
                 if key not in into:
                     into[key] = item
-                    into.marks += source.marks[2 * position : 2 * position + 2]
+                    into.marks[key] = source.marks[key]

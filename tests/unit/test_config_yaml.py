@@ -42,7 +42,6 @@ def test_values():
         ("# only a comment\n", None),
         ("1: a\non: b\nnull: c\n", {"1": "a", "on": "b", "null": "c"}),
         ("{'<<': 1}", {"<<": 1}),
-        ("[!!str 010, !!int 5, !!map {a: 1}, ! on]", ["010", 5, {"a": 1}, "on"]),
         ("{empty_hostgroup: off, mode: OFF}", {"empty_hostgroup": "off", "mode": "OFF"}),
     ],
 )
@@ -98,11 +97,12 @@ def test_merged_keys_stand_where_they_were_written():
     assert str(document.where(("b", "x"))) == "f.yaml:2:6"
 
 
-def test_unknown_tags():
-    for text in ("a: !!python/object:os.system x", "a: !secret x", "a: !!int x", "a: !!set {x}"):
+def test_tags_are_refused():
+    for text in ("a: !!python/object:os.system x", "a: !secret x", "a: !!str 5", "a: !!set {x}"):
         root, mistakes = read(text)
         assert len(mistakes) == 1
-        assert "unknown tag" in mistakes[0]
+        assert "YAML tags" in mistakes[0]
+        assert "secret" not in mistakes[0]
         assert root == {"a": UNUSABLE}
     assert read("!!omap [a]")[0] is UNUSABLE
 
@@ -131,7 +131,7 @@ def test_the_fix_of_a_common_mistake(text, fix):
         ("a: [1", "not YAML"),
         ("a: 1\n---\nb: 2\n", "a second document"),
         ("a: *nowhere\n", "an alias without an anchor"),
-        ("a: &a [*a]\n", "an alias inside its own anchor"),
+        ("a: &a [*a]\n", "an alias without an anchor"),
         ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "nested more than 100 levels"),
         ("a: \x01", "not YAML"),
         ("[a]: 1", "a key must be text"),
@@ -266,7 +266,7 @@ def test_whatever_pyyaml_writes_quoted_is_read_back(data, flow):
             return {key: quoted(item) for key, item in value.items()}
         if isinstance(value, list):
             return [quoted(item) for item in value]
-        return value if isinstance(value, str | bool) or value is None else str(value)
+        return str(value)  # of anything else PyYAML writes the type, as a tag
 
     data = quoted(data)
     text = yaml.safe_dump(data, default_style='"', default_flow_style=flow, allow_unicode=True)
