@@ -81,38 +81,6 @@ def test_saving_the_placement_to_memory_forgets_shunned():
     sandbox.close()
 
 
-def test_one_row_can_be_shunned():
-    sandbox = galera()
-    sandbox.monitor.shun(5, ("other", 3306))
-    assert ("other", 5, "SHUNNED") in servers(sandbox)
-    sandbox.close()
-
-
-def test_rows_at_runtime_can_be_set():
-    sandbox = Sandbox()
-    sandbox.runtime["mysql_servers"] = [
-        {"hostgroup_id": 1, "hostname": "a", "status": "SHUNNED"},
-        (2, "b", 3306, 0, "ONLINE", 1, 0, 1000, 0, 0, 0, ""),
-    ]
-    assert servers(sandbox) == [("a", 1, "SHUNNED"), ("b", 2, "ONLINE")]
-    assert sandbox.query("SELECT count(*) FROM mysql_servers") == [(0,)]
-    with pytest.raises(KeyError, match="no column nope"):
-        sandbox.runtime["mysql_servers"] = [{"nope": 1}]
-    del sandbox.runtime["mysql_servers"]
-    assert servers(sandbox) == []
-    sandbox.close()
-
-
-def test_statistics_can_be_set_and_cleared():
-    sandbox = Sandbox()
-    digest = (1, "db", "u", "", "0xAB", "SELECT ?", 5, 1, 2, 500, 90, 110, 0, 5)
-    sandbox.stats["stats_mysql_query_digest"] = [digest]
-    assert sandbox.query("SELECT * FROM stats_mysql_query_digest") == [digest]
-    assert sandbox.run("TRUNCATE stats_mysql_query_digest").affected == 1
-    assert sandbox.query("SELECT count(*) FROM stats_mysql_query_digest") == [(0,)]
-    sandbox.close()
-
-
 def test_every_statistics_table_can_be_read():
     sandbox = Sandbox()
     for (table,) in sandbox.query("SELECT name FROM stats.sqlite_master WHERE type='table'"):

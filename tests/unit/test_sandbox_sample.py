@@ -17,7 +17,6 @@ from proxyctl.sandbox.sample_shop import CACHE, TRAFFIC, Traffic
 from proxyctl.state.row import Layer
 
 DIGESTS = "stats_mysql_query_digest"
-CLEAR = f"TRUNCATE TABLE {DIGESTS}"
 
 
 class Clock:
@@ -105,16 +104,6 @@ def counter(sandbox: Sandbox, name: str) -> int:
     return int(str(value))
 
 
-def test_every_user_and_hostgroup_of_the_digests_is_configured(shop: Sandbox) -> None:
-    users = shop.query(f"SELECT DISTINCT username FROM {DIGESTS} ORDER BY 1")
-    assert users == shop.query(
-        "SELECT username FROM runtime_mysql_users WHERE frontend=1 ORDER BY 1"
-    )
-    hostgroups = f"SELECT DISTINCT hostgroup FROM {DIGESTS} WHERE hostgroup >= 0 ORDER BY 1"
-    servers = "SELECT DISTINCT hostgroup_id FROM runtime_mysql_servers ORDER BY 1"
-    assert shop.query(hostgroups) == shop.query(servers)
-
-
 def test_numbers_of_a_digest_are_possible(shop: Sandbox, clock: Clock) -> None:
     impossible = (
         f"SELECT digest_text FROM {DIGESTS} WHERE first_seen > last_seen OR min_time > max_time"
@@ -122,7 +111,7 @@ def test_numbers_of_a_digest_are_possible(shop: Sandbox, clock: Clock) -> None:
         " OR sum_time > max_time * count_star"
     )
     assert shop.query(impossible) == []
-    shop.run(CLEAR)
+    shop.run(f"TRUNCATE TABLE {DIGESTS}")
     for seconds in (0, 1, 10, 10_000):
         clock.now += seconds
         assert shop.query(impossible) == []
@@ -136,55 +125,6 @@ def test_counters_go_on_while_time_does(shop: Sandbox, clock: Clock) -> None:
     later = shop.query(calls)
     assert all(now[0] >= before[0] for now, before in zip(later, first, strict=True))
     assert sum(now[0] - before[0] for now, before in zip(later, first, strict=True)) > 1_000
-
-
-def test_digests_that_are_cleared_begin_again(shop: Sandbox, clock: Clock) -> None:
-    hits = shop.query("SELECT sum(hits) FROM stats_mysql_query_rules")
-    shop.run(CLEAR)
-    assert shop.query(f"SELECT count(*) FROM {DIGESTS}") == [(0,)]
-    assert shop.query("SELECT sum(hits) FROM stats_mysql_query_rules") == hits
-    cleared = clock.now
-    clock.now += 10
-    assert shop.query(f"SELECT count(*) > 5, min(first_seen) >= {cleared} FROM {DIGESTS}") == [
-        (1, 1)
-    ]
-
-
-def test_what_administrators_ask_of_statistics_by_hand_is_answered(shop: Sandbox) -> None:
-    columns = "digest_text, count_star, sum_time, sum_time / count_star AS average"
-    longest = f"SELECT {columns} FROM {DIGESTS} ORDER BY sum_time DESC LIMIT 1"
-    slowest = (
-        f"SELECT {columns} FROM {DIGESTS} WHERE count_star > 100 ORDER BY average DESC LIMIT 1"
-    )
-    hits = (
-        "SELECT rule_id, hits, match_digest FROM mysql_query_rules NATURAL JOIN"
-        " stats_mysql_query_rules ORDER BY hits DESC LIMIT 1"
-    )
-    assert str(shop.query(longest)[0][0]).startswith("SELECT * FROM items")
-    assert str(shop.query(slowest)[0][0]).startswith("SELECT customer_id,SUM(total)")
-    assert shop.query(hits)[0][2] == "^SELECT name,price FROM items"
-
-
-def test_what_is_loaded_anew_has_no_hits_and_new_servers_no_queries(shop: Sandbox) -> None:
-    shop.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (20, 'new')")
-    shop.run("LOAD MYSQL SERVERS TO RUNTIME")
-    new = "SELECT Queries, Latency_us FROM stats_mysql_connection_pool WHERE srv_host='new'"
-    assert shop.query(new) == [(0, 0)]
-    shop.run("LOAD MYSQL QUERY RULES TO RUNTIME")
-    assert shop.query("SELECT sum(hits) FROM stats_mysql_query_rules") == [(0,)]
-
-
-def test_a_restart_keeps_the_shop_and_forgets_its_statistics(shop: Sandbox) -> None:
-    shop.restart()
-    assert shop.query("SELECT count(*) FROM runtime_mysql_query_rules") == [(11,)]
-    assert shop.query(f"SELECT count(*) FROM {DIGESTS}") == [(0,)]
-
-
-def test_without_it_a_sandbox_is_empty() -> None:
-    sandbox = Sandbox()
-    for table in (DIGESTS, "stats_mysql_connection_pool", "mysql_servers"):
-        assert sandbox.query(f"SELECT count(*) FROM {table}") == [(0,)]
-    sandbox.close()
 
 
 @pytest.mark.parametrize("version", ["2.4.0", "2.4.8", "3.0.0"])
