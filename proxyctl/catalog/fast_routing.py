@@ -14,7 +14,7 @@ from proxyctl.catalog.releases import FAST_ROUTING_BEHIND_LAST_RULE
 
 def is_hidden_by_last_rule(version: Version) -> bool:
     """Return whether a last rule with apply=1 hides fast routing also where it does not match."""
-    return version < FAST_ROUTING_BEHIND_LAST_RULE
+    return not version.has(FAST_ROUTING_BEHIND_LAST_RULE)
 
 
 def last_rule_in_the_way(layout: Layout, rules: Iterable[Sequence[object]]) -> int | None:

@@ -41,7 +41,8 @@ class JsonKey(NamedTuple):
 
 
 def _exists(since: str, until: str | None, version: Version) -> bool:
-    return parse_version(since) <= version and (until is None or version <= parse_version(until))
+    is_gone = until is not None and version.stable > parse_version(until)
+    return version.has(parse_version(since)) and not is_gone
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Releases of ProxySQL: how they are named and ordered, and from which on it behaves otherwise.
 
-Each of the latter stands here once, with its source, as the first release that has the behaviour:
-`version >= PURGES_DIGESTS` asks for it. What tables, columns and variables there are stands with
-them, as `since` and `until`.
+Each of the latter stands here once, with its source, as the first release of the stable tier that
+has the behaviour: `version.has(PURGES_DIGESTS)` asks for it. What tables, columns and variables
+there are stands with them, as `since` and `until`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,32 @@ from proxyctl.catalog.tiers import TIERS
 
 
 class Version(NamedTuple):
-    """A ProxySQL version, as far as it orders features."""
+    """A ProxySQL version. `has` tells what it can do: the numbers of other tiers say little."""
 
     major: int
     minor: int
     patch: int
+
+    @property
+    def stable(self) -> Version:
+        """The release of the stable tier with the same source: 3.0.10 for 3.1.10 and 4.0.10."""
+        return Version(3, 0, self.patch) if self[:2] in TIERS else self
+
+    @property
+    def tier(self) -> str | None:
+        """The name of its tier; None for the stable one."""
+        return TIERS.get(self[:2])
+
+    def has(self, release: Version) -> bool:
+        """Return whether it has what came with a release of the stable tier."""
+        return self.stable >= release
+
+    def numbered(self, release: Version) -> Version:
+        """Return a release of the stable tier with the number that it has in the tier of this one.
+
+        For 3.1.5, 3.0.10 is 3.1.10: nobody should be told to go from 3.1.5 to 3.0.10.
+        """
+        return Version(*self[:2], release.patch) if self.tier and release[:2] == (3, 0) else release
 
     def __str__(self) -> str:
         return f"{self.major}.{self.minor}.{self.patch}"
@@ -62,11 +83,19 @@ def known_version(text: str) -> Version:
     if not re.fullmatch(r"v?\d+\.\d+\.\d{1,3}([-+._][-+.\w]*)?", text, re.ASCII):
         raise ValueError(f"not a ProxySQL version such as {REFERENCE}: {text!r}")
     if version[:2] not in _DESCRIBED or not OLDEST <= version <= NEWEST_KNOWN:
-        tier = TIERS.get(version[:2])
-        subject = f"ProxySQL {version}" + (f" ({tier} tier)" if tier else "")
+        subject = f"ProxySQL {version}" + (f" ({version.tier} tier)" if version.tier else "")
         known = f"known: {OLDEST} to 2.7 and 3.0.0 to {NEWEST_KNOWN}"
         raise ValueError(f"the catalogue does not know {subject}; {known}")
     return version
+
+
+def beyond_catalogue(version: Version) -> str | None:
+    """Return why a release may have more than the catalogue describes; None where it has not."""
+    if version <= NEWEST_KNOWN:
+        return None
+    if version.stable <= NEWEST_KNOWN:
+        return f"{version} ({version.tier} tier) is {version.stable} with additions"
+    return f"{version} is newer than {version.numbered(NEWEST_KNOWN)}, the newest known release"
 
 
 # Behaviour ---------------------------------------------------------------------------------------

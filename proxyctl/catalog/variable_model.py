@@ -66,19 +66,18 @@ class Variable:
 
     def default_in(self, version: Version) -> str | None:
         """Return what a fresh ProxySQL of this version has; None where that is not known."""
-        if version < parse_version("2.6.0") and self.name in _DEFAULTS_BEFORE_2_6:
+        if not version.has(parse_version("2.6.0")) and self.name in _DEFAULTS_BEFORE_2_6:
             return _DEFAULTS_BEFORE_2_6[self.name]
         return _DEFAULTS_ELSEWHERE.get(self.name) if self.default is None else self.default
 
     def limits_in(self, version: Version) -> tuple[int | None, int | None]:
         """Return the smallest and the largest number that this version takes; None: no limit."""
         before, low, high = _OLDER_LIMITS.get(self.name, ("0.0.0", 0, 0))
-        if version < parse_version(before):
+        if not version.has(parse_version(before)):
             return low, high
         return self.minimum, self.maximum
 
     def exists_in(self, version: Version) -> bool:
         """Return whether this ProxySQL version has the variable."""
-        if version < parse_version(self.since):
-            return False
-        return self.until is None or version <= parse_version(self.until)
+        is_gone = self.until is not None and version.stable > parse_version(self.until)
+        return version.has(parse_version(self.since)) and not is_gone

@@ -101,7 +101,7 @@ def number_complaint(name: str, number: int, version: Version) -> Complaint | No
             "without the capability 32768 logins fail, those of administrators too",
             "add 32768; the default is 569867",
         )
-    if name in _SIGNED_BYTES and number & 0x80 and version < WIDE_GROUPING_LIMITS:
+    if name in _SIGNED_BYTES and number & 0x80 and not version.has(WIDE_GROUPING_LIMITS):
         # Measured: with 200, `SELECT f(1,a)` ends the process.
         return Complaint(
             f"ProxySQL {version} keeps it in one signed byte and reads {number} as a negative"

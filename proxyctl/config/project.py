@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import NO_DEVIATIONS, REFERENCE, Deviations, Version
-from proxyctl.catalog.releases import NEWEST_KNOWN
+from proxyctl.catalog.releases import NEWEST_KNOWN, beyond_catalogue
 from proxyctl.config.context import Context, check_version, named_version, split
 from proxyctl.config.desired import Project, compile_ignores, compile_project
 from proxyctl.config.files import ANYWHERE, Fence, Sources, read_documents
@@ -129,7 +129,7 @@ class ParsedFiles:
         Raises: ConfigError with all mistakes.
         """
         named = self.version or REFERENCE
-        used = version or min(named, NEWEST_KNOWN)
+        used = version or min(named.stable, NEWEST_KNOWN)
         asked = (used, takes_dead_rules, needs_secrets, deviations)
         with self._guard:
             # Instances that are asked at the same time wait for the first one's result.
@@ -142,10 +142,10 @@ class ParsedFiles:
                     takes_dead_rules=takes_dead_rules,
                     deviations=deviations,
                 )
-                if version is None and used < named:
+                if version is None and used != named:
                     context.warnings.append(
-                        f"proxysql_version {named} is newer than {used}, the newest that this"
-                        " proxyctl knows: the files are checked as for that one"
+                        f"proxysql_version {beyond_catalogue(named)}: the files are checked as for"
+                        f" {used}"
                     )
                 project = compile_project(self._sections, context)
                 context.mistakes.raise_if_any()

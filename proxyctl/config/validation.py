@@ -273,9 +273,9 @@ def missing_table(table: Table, context: Context) -> str | None:
 
 def _since_when(since: str, until: str | None, version: Version) -> str:
     """Return the release that has a table, column or variable which another one lacks."""
-    if version < parse_version(since):
-        return f"; it came with {since}"
-    if until is not None and parse_version(until) < version:
+    if not version.has(parse_version(since)):
+        return f"; it came with {version.numbered(parse_version(since))}"
+    if until is not None and parse_version(until) < version.stable:
         return f"; it was last in {until}"
     return " here, though the release has it: it is another build"
 

@@ -190,8 +190,9 @@ class _Compiler:
         """Note a variable that this version lacks; one newer than the catalogue gets a warning."""
         if variable is not None:
             message = f"ProxySQL {self._version} has no such variable and would drop it"
-            if self._version < parse_version(variable.since):
-                message += f"; it came with {variable.since}"
+            since = parse_version(variable.since)
+            if not self._version.has(since):
+                message += f"; it came with {self._version.numbered(since)}"
             else:
                 message += f"; it was last in {variable.until}"
             self._add(message, of_key=True)
@@ -221,7 +222,7 @@ class _Compiler:
         if diffs is not None and value in (0, False):
             self._add(f"when it is false, ProxySQL uses 0 for {diffs}", f"write {diffs}: 0 instead")
             return None
-        if self._name in ALWAYS_OFF and value in (1, True):
+        if self._name in ALWAYS_OFF and value in (1, True) and not self._version.tier:
             self._add("ProxySQL resets it to false at every LOAD", "remove it")
             return None
         if isinstance(value, int) and value in (0, 1):

@@ -72,10 +72,10 @@ def read_cnf(
     so. `include` gives the text of a file that @include names.
     Raises: ConfigError for a file with which ProxySQL does not start.
     """
-    is_new = version is None or version >= CNF_DECIMAL_NUMBERS
+    is_new = version is None or version.has(CNF_DECIMAL_NUMBERS)
     root = parse(text, path, include, has_decimal_zeros=is_new)
     named = version or _writer(root)
-    if is_new and (named or REFERENCE) < CNF_DECIMAL_NUMBERS:
+    if is_new and not (named or REFERENCE).has(CNF_DECIMAL_NUMBERS):
         root = parse(text, path, include)
     reader = _Reader(named or REFERENCE)
     reader.found.version = named
@@ -115,7 +115,7 @@ class _Reader:
     def read(self, name: str, setting: Setting) -> None:
         """Read what stands at the top of the file. Changes: self."""
         section = SECTIONS.get(name)
-        if section is not None and section.since > self._version:
+        if section is not None and not self._version.has(section.since):
             section = None
         table = TABLES.get(section.table if section else name)
         is_read = section is not None or name in VARIABLE_SECTIONS
@@ -146,7 +146,7 @@ class _Reader:
             message = f"expected a group {{ }}, got {setting.type}: ProxySQL does not start with it"
             raise ConfigError([Mistake(*setting.place, section, message)])
         for key, item in setting.members.items():
-            binds = self._version >= CNF_BINDS_VALUES
+            binds = self._version.has(CNF_BINDS_VALUES)
             name = prefix + (key.removeprefix(prefix) if binds else key)
             self.found.places["variables", (name,)] = _line(item.place)
             value = self._variable(name, item)
@@ -163,7 +163,7 @@ class _Reader:
         if text == NO_VALUE:
             self._note(setting.place, f"{name}: (null) means that it has no value")
             return None
-        if '"' in text and self._version < CNF_BINDS_VALUES:
+        if '"' in text and not self._version.has(CNF_BINDS_VALUES):
             self._note(setting.place, f"{name}: ProxySQL cannot read a double quote in a variable")
             return None
         value = taken(name, text)
@@ -286,7 +286,7 @@ class _Reader:
 
     def _broken_by_quote(self, section: CnfSection, cells: Mapping[str, Value]) -> str | None:
         """Return why ProxySQL loses this row, or None: it pastes texts between quotes."""
-        if self._version >= CNF_BINDS_VALUES:
+        if self._version.has(CNF_BINDS_VALUES):
             return None
         for name, value in cells.items():
             quote = section.quote_of(name)

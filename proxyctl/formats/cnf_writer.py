@@ -47,11 +47,11 @@ def write_cnf(
     writer = _Writer()
     body = [*writer.variables(variables)]
     for section in SECTIONS.values():
-        if section.table in tables and tables[section.table][0].version >= section.since:
+        if section.table in tables and tables[section.table][0].version.has(section.since):
             body += writer.section(section, *tables[section.table])
     for name, (layout, rows) in tables.items():
         place = SECTION_OF_TABLE.get(name)
-        if rows and (place is None or layout.version < place.since):
+        if rows and (place is None or not layout.version.has(place.since)):
             writer.note(f"{name}: {counted(len(rows), 'row')}: a .cnf cannot hold this table")
     notes = [f"not in this file: {note}" for note in writer.notes]
     comments = [f"# {_one_line(line)}".rstrip() for line in (*header, *notes)]

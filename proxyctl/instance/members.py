@@ -34,7 +34,7 @@ MODULES = {
 
 def travels(name: str, version: Version) -> bool:
     """Return whether members of this version take a module with this checksum over."""
-    return name in MODULES and (version >= SYNCS_PGSQL or not name.startswith("pgsql_"))
+    return name in MODULES and (version.has(SYNCS_PGSQL) or not name.startswith("pgsql_"))
 
 
 class Checksum(NamedTuple):

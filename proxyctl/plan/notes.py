@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Value, Version
-from proxyctl.catalog.releases import IDLE_PROCESSLIST_TAKES_TRUE, NEWEST_KNOWN
+from proxyctl.catalog.releases import IDLE_PROCESSLIST_TAKES_TRUE, beyond_catalogue
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.errors import counted
 from proxyctl.instance.members import MODULES, Membership
@@ -138,18 +138,16 @@ _IDLE_PROCESSLIST = "session_idle_show_processlist"
 def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[str]:
     """Yield what this release of ProxySQL does with the changes that its successors do not."""
     changes = [change for module in modules for change in module.changes]
-    if changes and version > NEWEST_KNOWN:
-        yield (
-            f"ProxySQL {version} is newer than {NEWEST_KNOWN}: columns and variables that this"
-            " proxyctl does not know are left alone"
-        )
-    for change in changes if version < IDLE_PROCESSLIST_TAKES_TRUE else ():
+    if changes and (reason := beyond_catalogue(version)):
+        yield f"ProxySQL {reason}: columns and variables that proxyctl does not know are left alone"
+    for change in () if version.has(IDLE_PROCESSLIST_TAKES_TRUE) else changes:
         name, desired = str(change.key[0]), change.shown.desired
         if name.endswith(f"-{_IDLE_PROCESSLIST}") and desired is not None and desired[1] == "true":
             module = f"{name.split('-', 1)[0].upper()} VARIABLES"
+            release = version.numbered(IDLE_PROCESSLIST_TAKES_TRUE)
             yield (
-                f"{name}: before {IDLE_PROCESSLIST_TAKES_TRUE} ProxySQL shows true and acts as if"
-                " it was false; after the apply send UPDATE global_variables SET variable_value='1'"
+                f"{name}: ProxySQL before {release} shows true but acts as if it were false: only 1"
+                " works. After the apply, send UPDATE global_variables SET variable_value='1'"
                 f" WHERE variable_name='{name}', LOAD {module} TO RUNTIME and SAVE {module} TO DISK"
             )
 

@@ -41,15 +41,15 @@ def _of_digest(router: Router, request: Request, explanation: Explanation) -> It
     if router.variables.has_parsersql:
         yield "the digest: with mysql-query_processor_parser=1 ParserSQL makes it, and no hints"
     version = router.variables.version
-    if router.is_pgsql and version >= releases.PGSQL_DIGESTS:
+    if router.is_pgsql and version.has(releases.PGSQL_DIGESTS):
         yield "the digest: queries of PostgreSQL have digests of their own, not those of MySQL"
-    if b"/*+" in (request.query or b"") and version >= releases.KEEPS_OPTIMIZER_HINTS:
+    if b"/*+" in (request.query or b"") and version.has(releases.KEEPS_OPTIMIZER_HINTS):
         yield "the digest and hints: /*+ ... */ may be kept apart from other comments"
 
 
 def _of_hints(router: Router, explanation: Explanation) -> Iterator[str]:
     route, variables = explanation.route, router.variables
-    if variables.version < releases.FIRST_COMMENT_BITS or route.digest is None:
+    if not variables.version.has(releases.FIRST_COMMENT_BITS) or route.digest is None:
         return
     is_usual = variables.first_comment == BEHIND_RULES and route.rewritten_query is None
     if not is_usual and hints(route.digest.comment or b""):

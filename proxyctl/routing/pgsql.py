@@ -35,7 +35,7 @@ def pgsql_as_mysql(configuration: Configuration) -> Configuration:
 
     Raises: ProxyctlError where this ProxySQL has none.
     """
-    if configuration.version < parse_version(SINCE):
+    if not configuration.version.has(parse_version(SINCE)):
         raise ProxyctlError(
             f"ProxySQL {configuration.version} has no PostgreSQL side",
             fix="it came with 3.0.0",

@@ -83,7 +83,7 @@ class Router:
         """Whether fast routing is skipped for queries that no rule matches."""
         self._hints_before = bool(self.variables.first_comment & BEFORE_RULES)
         self._hints_behind = bool(self.variables.first_comment & BEHIND_RULES)
-        self._hints_of_rewritten = version >= releases.FIRST_COMMENT_BITS
+        self._hints_of_rewritten = version.has(releases.FIRST_COMMENT_BITS)
         self._digest_of = digest_of
         self.users = users or {}
         """Who may log in, by name."""

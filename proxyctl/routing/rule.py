@@ -247,7 +247,7 @@ class Rule:
 
 def subnet_of(client_addr: str, version: Version) -> IPv4Network | IPv6Network | None:
     """Return the subnet that a client_addr such as `10.20.30.0/24` is to this ProxySQL."""
-    if "/" not in client_addr or version < CLIENT_ADDR_SUBNETS:
+    if "/" not in client_addr or not version.has(CLIENT_ADDR_SUBNETS):
         return None
     from ipaddress import ip_network
 

@@ -44,8 +44,8 @@ class RoutingVariables:
             query_processor_iterations=int(values.get("mysql-query_processor_iterations", "0")),
             default_schema=values.get("mysql-default_schema", default.default_schema),
             set_query_lock_on_hostgroup=values.get("mysql-set_query_lock_on_hostgroup", "1") != "0",
-            first_comment=int(comment) if version >= FIRST_COMMENT_BITS else BEHIND_RULES,
-            has_parsersql=version >= PARSERSQL_DIGESTS
+            first_comment=int(comment) if version.has(FIRST_COMMENT_BITS) else BEHIND_RULES,
+            has_parsersql=version.has(PARSERSQL_DIGESTS)
             and values.get("mysql-query_processor_parser") == "1",
             version=version,
         )

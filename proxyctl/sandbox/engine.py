@@ -124,7 +124,7 @@ class Engine:
         if upper in _CLEAR_DIGESTS:
             return Result(affected=self.statistics.clear_digests())
         purge = _PURGE_DIGESTS.fullmatch(upper)
-        if purge and self.layers.version >= PURGES_DIGESTS:
+        if purge and self.layers.version.has(PURGES_DIGESTS):
             return Result(affected=self.statistics.purge_digests(int(purge[1])))
         return None
 

@@ -218,7 +218,7 @@ class Layers:
         prefix, result = _prefix(module), OK
         if prefix:
             found = self._load_variables(prefix)
-            if self.version >= LOAD_COUNTS_VARIABLES:
+            if self.version.has(LOAD_COUNTS_VARIABLES):
                 counts = (f"{one.title()}: {found.count(one)}" for one in _Outcome)
                 result = Result(info=" ".join((f"Records: {len(found)}", *counts)))
         for table in self.modules[module]:
@@ -317,7 +317,7 @@ class Layers:
     def _renew_checksums(self, module: str) -> None:
         """Give the module a new version and epoch, as every LOAD does, changed or not."""
         for name, since in _CHECKSUMS.get(module, ()):
-            if self.version < parse_version(since):
+            if not self.version.has(parse_version(since)):
                 continue
             old = self.checksums.get(name)
             self.checksums[name] = Checksum(

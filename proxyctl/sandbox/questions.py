@@ -147,7 +147,7 @@ def _set(assignment: str, database: Database, running: Mapping[str, str]) -> Res
     name = name.strip()
     if name not in running:
         unknown = f"ERROR: Unknown global variable: '{name}'."
-        if parse_version(running["admin-version"]) >= SET_REFUSES_UNKNOWN:
+        if parse_version(running["admin-version"]).has(SET_REFUSES_UNKNOWN):
             raise sqlite_error(unknown)
         return Result(info=unknown)
     if name == _NOT_BY_SET:

@@ -112,7 +112,7 @@ def at_runtime(layout: Layout) -> Layout:
     """Return a table with the columns of its runtime table."""
     columns = {column.name: column for column in layout.columns}
     for column in layout.table.at_runtime:
-        if parse_version(column.since) <= layout.version:
+        if layout.version.has(parse_version(column.since)):
             columns[column.name] = column
     return replace(layout, columns=tuple(columns.values()))
 

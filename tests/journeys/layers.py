@@ -47,7 +47,11 @@ def dump(instance: Instance) -> Dump:
 
 def everything(instance: Instance) -> Dump:
     """Return every row of every configuration table that this version has, in each layer."""
-    ours = {table.sql_name for table in catalog.TABLES.values() if table.exists_in((2, 7, 1))}
+    ours = {
+        table.sql_name
+        for table in catalog.TABLES.values()
+        if table.exists_in(catalog.Version(2, 7, 1))
+    }
     there = {name for (name,) in instance.query("SELECT name FROM main.sqlite_master")}
     return {
         (layer, table): sorted(instance.query(f"SELECT * FROM {schema}{table}"), key=repr)

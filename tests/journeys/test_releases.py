@@ -55,7 +55,7 @@ def test_a_plan_for_a_release_that_is_newer_than_what_is_known_says_so(
 ) -> None:
     release(version)
     offline.write(TIMEOUT)
-    words = "ProxySQL 3.0.14 is newer than 3.0.12: columns and variables that this proxyctl"
+    words = "ProxySQL 3.0.14 is newer than 3.0.12, the newest known release: columns and variables"
     assert (words in plan().out) == is_said
     applied()
     assert "newer" not in plan().out
@@ -72,7 +72,7 @@ def test_a_true_that_acts_as_false_is_named_with_what_helps(
     for move in (f"LOAD {module} TO RUNTIME", f"SAVE {module} TO DISK"):
         sandbox.run(move)
     offline.write(f"version: 1\nvariables:\n  {variable}: true\n")
-    assert (f"{variable}: before 3.0.11 ProxySQL shows true" in plan().out) == is_said
+    assert (f"{variable}: ProxySQL before 3.0.11 shows true" in plan().out) == is_said
     applied()
     # What the note offers leaves the files in step.
     sandbox.run(f"UPDATE global_variables SET variable_value='1' WHERE variable_name='{variable}'")

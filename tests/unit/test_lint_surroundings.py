@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from proxyctl.catalog import Version
 from proxyctl.catalog.server_version import version_numbers
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import Severity, all_checks
@@ -164,7 +165,9 @@ def test_variables_with_a_password(lint):
 
 def test_an_instance_is_no_file():
     held = Held(layout("mysql_users"), rows("mysql_users", {"username": "a", "password": "b"}))
-    configuration = Configuration((2, 7, 1), {"mysql_users": held}, {"mysql-monitor_password": "x"})
+    configuration = Configuration(
+        Version(2, 7, 1), {"mysql_users": held}, {"mysql-monitor_password": "x"}
+    )
     assert list(all_checks()["PX531"].find(Subject(configuration))) == []
 
 
@@ -222,7 +225,7 @@ def test_the_default_server_version(lint):
     ]
     # An instance that was 2.5 once may still run with the default of then.
     for version in ("8.0.11", "5.5.30"):
-        running = Configuration((2, 7, 1), {}, {"mysql-server_version": version})
+        running = Configuration(Version(2, 7, 1), {}, {"mysql-server_version": version})
         [found] = all_checks()["PX541"].find(Subject(running))
         assert found.message.startswith(f"{version} is")
         assert ("an older ProxySQL's" in found.message) is (version == "5.5.30")
@@ -247,7 +250,7 @@ def test_the_default_server_version(lint):
     ],
 )
 def test_versions_of_backends(told, backends, message):
-    running = Configuration((2, 7, 1), {}, {"mysql-server_version": told})
+    running = Configuration(Version(2, 7, 1), {}, {"mysql-server_version": told})
     subject = Subject(running, backend_versions=backends)
     found = [one.message for one in all_checks()["PX542"].find(subject)]
     assert [one.startswith(message or "") for one in found] == ([] if message is None else [True])

@@ -61,7 +61,7 @@ class DigestOptions:
 
     @property
     def _keeps_bytes(self) -> bool:
-        return self.version < WIDE_GROUPING_LIMITS
+        return not self.version.has(WIDE_GROUPING_LIMITS)
 
     @property
     def values(self) -> int:
@@ -77,7 +77,7 @@ class DigestOptions:
     @property
     def drops_last_comment(self) -> bool:
         """Whether a comment is one wherever it stands: short before the end, or beyond the room."""
-        return self.version >= DIGESTS_DROP_LAST_COMMENT
+        return self.version.has(DIGESTS_DROP_LAST_COMMENT)
 
     @classmethod
     def from_variables(cls, variables: Mapping[str, str], version: Version = REFERENCE) -> Self:

@@ -56,7 +56,7 @@ def engine_for(value: object, version: Version = REFERENCE) -> Engine:
     """Return the engine of a ProxySQL for its value of query_processor_regex."""
     if str(value) == "2":
         return Engine.RE2
-    return Engine.PCRE2 if version >= releases.PCRE2 else Engine.PCRE
+    return Engine.PCRE2 if version.has(releases.PCRE2) else Engine.PCRE
 
 
 def never_matches_if_broken(version: Version) -> bool:
@@ -64,7 +64,7 @@ def never_matches_if_broken(version: Version) -> bool:
 
     Before, a negated one matches every query.
     """
-    return version >= releases.PCRE2
+    return version.has(releases.PCRE2)
 
 
 def is_plain(pattern: bytes) -> bool:

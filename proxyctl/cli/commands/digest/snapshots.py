@@ -263,10 +263,10 @@ def _age_s(older_than: str | None) -> int:
 
 def _refuse_purge_before(client: AdminClient) -> None:
     """Raises: RefusedError where ProxySQL cannot clear a part of its digests."""
-    if client.version < PURGES_DIGESTS:
+    if not client.version.has(PURGES_DIGESTS):
         raise RefusedError(
             f"{client.address}: ProxySQL {client.version} clears all digests or none: it has no"
-            f" PURGE, which came with {PURGES_DIGESTS}",
+            f" PURGE, which came with {client.version.numbered(PURGES_DIGESTS)}",
             fix="leave out --older-than to clear all, or compare two snapshots: digest diff",
         )
 
