@@ -41,19 +41,6 @@ def test_a_row_with_only_what_is_required_passes_every_constraint(name, version)
     connection.close()
 
 
-def test_what_a_row_means_that_does_not_name_a_column():
-    columns = [(table.name, column) for table in TABLES.values() for column in table.columns]
-    assert {(name, column.name) for name, column in columns if column.kept} == {
-        *((f"{family}_servers", "status") for family in ("mysql", "pgsql")),
-        *((f"{family}_users", "password") for family in ("mysql", "pgsql")),
-    }
-    for name, column in columns:
-        if column.absent is not None:
-            is_rule = name.endswith("_query_rules")
-            assert (column.name, column.absent) == (("active", 1) if is_rule else ("comment", ""))
-        assert not (column.is_required and column.name == "comment"), name
-
-
 RULE = "mysql_query_rules: [{rule_id: 1, %s}]"
 SHARDED = "variables: {mysql-query_digests_no_digits: true}\nsharding: [{name: s, tables: t1, %s}]"
 
@@ -157,13 +144,6 @@ mysql_query_rules:
         assert any(said in warning for warning in warnings)
 
 
-def test_every_row_that_is_refused_is_named(tmp_path):
-    text = "mysql_query_rules:\n" + "".join(
-        f"  - {{rule_id: {n}, replace_pattern: x}}\n" for n in (1, 2, 3)
-    )
-    assert [found[0] for found in mistakes(tmp_path, text)] == ["2", "3", "4"]
-
-
 @pytest.mark.parametrize(("comment", "rows"), [("", 1), (", comment: other", 2)])
 def test_halves_of_a_user_are_one_row_if_they_agree(tmp_path, comment, rows):
     text = f"mysql_users: [{{username: a, backend: 0}}, {{username: a, frontend: 0{comment}}}]"
@@ -253,11 +233,6 @@ def test_from_3_0_9_on_it_is_not_needed(tmp_path, version, is_added):
     assert ((10,) in found.desired.tables["mysql_query_rules"].rows) is is_added
     alone = load(tmp_path, f"keep_fast_routing_alive: false\n{text}", version=version)
     assert any("ProxySQL skips all of it" in one for one in alone.desired.warnings) is is_added
-
-
-def test_it_needs_room_in_the_scope(tmp_path):
-    text = "manage: {mysql_query_rules: {rule_id: '1-9'}}" + ROUTED % ("true", "true")
-    assert "10 is outside rule_id 1-9" in mistakes(tmp_path, text)[0]
 
 
 def test_postgresql_rules_are_kept_alive_as_well(tmp_path):

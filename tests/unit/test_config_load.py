@@ -141,17 +141,6 @@ def test_a_cluster_is_a_galera_row_and_its_nodes(tmp_path):
     assert (where.line, where.origin) == (13, "pxc_clusters main")
 
 
-def test_other_servers_stand_beside_the_cluster(tmp_path):
-    text = CLUSTER + "mysql_servers: [{hostgroup_id: 99, hostname: pxc1, port: 3307}]\n"
-    assert len(tables_of(tmp_path, text)["mysql_servers"].rows) == 3
-
-
-def test_a_node_may_not_be_a_server_of_the_same_family(tmp_path):
-    text = CLUSTER + "mysql_servers: [{hostgroup_id: r, hostname: pxc1, port: 3307}]\n"
-    (found,) = mistakes(tmp_path, text)
-    assert "pxc1:3307 is a node of pxc_clusters main" in found
-
-
 def test_sharding_by_table_and_by_schema(tmp_path):
     text = """
 hostgroups: {s0: {id: 100}, s1: {id: 101}}
@@ -180,18 +169,6 @@ def test_a_mapping_of_many_names_is_no_reason_to_wait(tmp_path):
     )
     assert time.process_time() - started < 2.5
     assert len(project.desired.tables["mysql_query_rules_fast_routing"].rows) == 20_000
-
-
-def test_used_names_the_first_place_that_sets_a_column(tmp_path):
-    text = """
-mysql_servers:
-  - {hostgroup_id: 1, hostname: a}
-  - {hostgroup_id: 1, hostname: b, weight: 5}
-  - {hostgroup_id: 1, hostname: c, weight: 6}
-"""
-    used = tables_of(tmp_path, text)["mysql_servers"].used
-    assert set(used) == {"hostgroup_id", "hostname", "weight"}
-    assert used["weight"].line == 4
 
 
 def test_rows_follow_the_layout_of_the_version(tmp_path):

@@ -35,16 +35,6 @@ def test_what_a_scope_owns(tmp_path, table, manage, text, inside, outside):
     assert text in (None, scope.text)
 
 
-def test_a_row_outside_the_scope_is_a_mistake(tmp_path):
-    text = """
-manage: {mysql_query_rules: {rule_id: "10-20"}}
-mysql_query_rules: [{rule_id: 10}, {rule_id: 30}]
-"""
-    assert mistakes(tmp_path, text) == [
-        "3: mysql_query_rules: rule_id 30 is outside manage: rule_id 10-20"
-    ]
-
-
 def test_ignored_columns_count_only_at_insert(tmp_path):
     text = "manage: {ignore: {mysql_servers: [weight, comment]}}\nmysql_servers: []\n"
     servers = load(tmp_path, text).desired.tables["mysql_servers"]

@@ -80,12 +80,6 @@ def test_what_is_wrong_in_a_csv_file(tmp_path, content, said):
     assert said in found
 
 
-def test_every_line_with_the_same_mistake_is_named(tmp_path):
-    content = "username,active\na,x\nb,1\nc,x\n"
-    found = mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content)
-    assert [line.partition(":")[0] for line in found] == ["2", "4"]
-
-
 def test_a_csv_file_with_only_a_header_is_a_table_without_rows(tmp_path):
     tables = load(tmp_path, "mysql_users: {csv: u.csv}", u__csv="username\n").desired.tables
     assert tables["mysql_users"].rows == {}
@@ -104,12 +98,6 @@ def test_a_table_from_jsonl(tmp_path, monkeypatch):
     assert row(users, "a", 1)["password"] == "x"
     assert row(users, "b", 1)["attributes"] == '{"a":1}'
     assert str(users.where[("b", 1)]) == f"{tmp_path}/u.jsonl:2:1"
-
-
-def test_a_file_that_cannot_be_read_is_a_mistake_where_it_is_named(tmp_path):
-    (found,) = mistakes(tmp_path, "version: 1\nmysql_users: {csv: nothing.csv}")
-    assert found == "2: mysql_users.csv: nothing.csv: no such file or directory"
-    assert "expected a list of rows" in mistakes(tmp_path, "mysql_users: {csv: ''}")[0]
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])

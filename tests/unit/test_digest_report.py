@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from proxyctl.cli.commands.init import starter_names, templates_folder
+from proxyctl.cli.commands.init import templates_folder
 from proxyctl.render.report import Origin, digest_page, fitted, report_html
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.report import Part, Report, first_parts, make_report
@@ -188,11 +188,6 @@ def test_odd_numbers_make_a_page_too(rows: list[SeenDigest]) -> None:
         assert "No queries were counted." in text
     later = html(make_report([moment(10**9, []), moment(10**9 + 86400 * 900, rows)]))
     assert later.rstrip().endswith("</html>")
-
-
-def test_the_template_of_the_report_is_no_starter() -> None:
-    assert (templates_folder() / "report" / "report.html").is_file()
-    assert starter_names() == ["minimal", "pxc", "read-write-split", "sharded"]
 
 
 def test_hostgroups_have_the_names_of_the_files_and_minus_one_is_the_query_cache() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.plan.guards.danger import Danger, refusals, warnings
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
 from proxyctl.state.families import Family
@@ -142,12 +141,6 @@ class TestHostgroups:
             " server"
         ]
 
-    def test_a_hostgroup_is_reported_once_with_all_that_needs_it(self):
-        assert self.said([self.B], writers=[10], users=[10], rules=[10]) == [
-            "empty_hostgroup: hostgroup 10 (writer) is a writer hostgroup, the default hostgroup of"
-            " users and used by rules and would have no ONLINE server"
-        ]
-
     def test_a_replica_is_no_writer_until_it_says_so(self):
         where = {"writers": [10], "families": [self.REPLICATION]}
         assert [text.split(":")[0] for text in self.said([self.B], **where)] == ["empty_hostgroup"]
@@ -189,12 +182,6 @@ class TestStrays:
         dangers = strays(found.layout, changes, self.SERVERS, self.NEEDS)
         return [f"{danger.guard}: {danger.message}" for danger in dangers]
 
-    def test_a_user_is_not_sent_from_servers_to_none(self):
-        assert self.said({"app": 10, "batch": 10}, {"app": 11, "batch": 10}) == [
-            "empty_hostgroup: hostgroup 11 would be the default hostgroup of 1 user (app) and has"
-            " no server that takes queries"
-        ]
-
     def test_a_user_without_servers_before_and_a_new_one_are_no_transition(self):
         assert self.said({"app": 98}, {"app": 99}) == []
         assert self.said({"app": 10}, {"app": 10, "new": 99}) == []
@@ -225,30 +212,3 @@ class TestStrays:
             "hostgroup 11 would be the destination of fast routing in 1 row (app/shop) and has no"
             " server that takes queries"
         ]
-
-
-class TestWhatBecomesOfADanger:
-    DANGERS = (Danger("table_emptied", "all gone"), Danger("empty_hostgroup", "no writer"))
-
-    def both(self, *, force=False, **actions):
-        limits = GuardLimits(actions=actions)
-        return (
-            [(r.message, r.allow) for r in refusals(self.DANGERS, limits, force=force)],
-            list(warnings(self.DANGERS, limits, force=force)),
-        )
-
-    def test_all_of_them_refuse_at_once(self):
-        assert self.both() == (
-            [
-                ("all gone (guards.table_emptied)", "--force"),
-                ("no writer (guards.empty_hostgroup)", "--force"),
-            ],
-            [],
-        )
-
-    def test_each_may_warn_or_be_silent(self):
-        warned = self.both(table_emptied=GuardAction.WARN, empty_hostgroup=OFF)
-        assert warned == ([], ["all gone (guards.table_emptied: warn)"])
-
-    def test_a_forced_danger_is_a_warning(self):
-        assert self.both(force=True, empty_hostgroup=OFF) == ([], ["all gone (--force)"])

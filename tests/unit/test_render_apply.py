@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 
 from proxyctl.apply.result import NEW, ApplyResult, ModuleResult
-from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.plan import Plan
 from proxyctl.render.apply import apply_json, apply_text
-from proxyctl.render.plan import plans_json
 from proxyctl.state.row import Where
 from tests.support.build import desired, diff, module_plan
 
@@ -47,19 +45,3 @@ def test_the_report_says_what_is_left_to_do():
     text = apply_text(plan_of(restart_required=["mysql-threads"]), done)
     assert "DISK was not changed: a restart of ProxySQL reverts the change.\n" in text
     assert text.endswith("note: look at db1\nrestart required: mysql-threads\n")
-
-
-def test_the_layers_of_every_module_are_in_the_json():
-    (module,) = json.loads(apply_json(plan_of(), result()))["modules"]
-    assert module == {"module": "MYSQL USERS", "memory": NEW, "runtime": NEW, "disk": NEW}
-
-
-def test_a_plan_as_json_has_places_and_no_secrets():
-    text = plans_json(Fleet.of(plan_of()), is_all=False)
-    assert "s3cret" not in text
-    (change,) = json.loads(text)["instances"][0]["modules"][0]["changes"]
-    assert (change["table"], change["key"], change["action"]) == (USERS, ["app", 1], "add")
-    assert change["where"] == "a.yaml:3:5"
-    assert change["fields"]["default_hostgroup"] == {"current": None, "desired": 10}
-    password = {"current": None, "desired": None, "sensitive": True}
-    assert change["fields"]["password"] == password

@@ -123,12 +123,6 @@ def test_extra_and_missing_rows_are_called_so():
     assert "(sensitive)" in "".join(lines)
 
 
-def test_a_secret_only_is_another_one():
-    wanted = desired(USERS, {"username": "app", "password": "y"})
-    text = drift(diff(wanted, rows(USERS, {"username": "app", "password": "x"})))
-    assert "password differs from the files (sensitive)" in text
-
-
 def test_every_pattern_of_layers_has_a_sentence():
     layers = [frozenset(one for bit, one in enumerate(Layer) if n & 1 << bit) for n in range(1, 8)]
     for one in layers:

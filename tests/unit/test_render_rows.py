@@ -9,13 +9,12 @@ from proxyctl.render.rows import (
     LONGEST_MATCHER,
     detail,
     field_text,
-    headline,
     listed_fields,
     note,
     subject,
 )
-from proxyctl.state.row import Layer, Where
-from tests.support.build import desired, diff, module_plan, rows
+from proxyctl.state.row import Where
+from tests.support.build import desired, diff, module_plan
 
 NAMES = {10: "writer", 30: "reader"}
 RULES, USERS = "mysql_query_rules", "mysql_users"
@@ -59,12 +58,6 @@ def test_the_subject_is_what_people_call_the_row(table, values, text):
     assert subject(added(table, **values), NAMES) == text
 
 
-def test_what_the_headline_shows_is_not_listed_again():
-    change = added(RULES, rule_id=5, match_digest="^SELECT", destination_hostgroup=30, apply=1)
-    assert headline(change, NAMES) == "rule 5  match_digest ^SELECT -> 30 (reader)"
-    assert columns(change) == ["apply"]
-
-
 def test_a_long_pattern_is_cut_in_the_headline_and_listed_whole():
     change = added(RULES, rule_id=5, match_digest="x" * (LONGEST_MATCHER + 1))
     assert detail(change, NAMES).endswith("x...")
@@ -83,27 +76,7 @@ def test_a_generated_rule_is_told_by_its_comment_and_the_head_of_its_pattern():
     assert field_text(change, field, NAMES, is_whole=True) == pattern
 
 
-def test_a_row_that_goes_has_its_fields_but_no_secret():
-    held = rows(USERS, {"username": "app", "password": "secret", "default_hostgroup": 30})
-    (change,) = module_plan(diff(desired(USERS), held)).changes
-    assert columns(change) == ["default_hostgroup"]
-    (field,) = listed_fields(change)
-    assert field_text(change, field, NAMES) == "30 (reader)"
-
-
 def test_a_schema_that_nobody_named_is_not_listed():
     assert columns(added(USERS, username="app", password="x")) == ["password"]
     schema = added(USERS, username="app", password="x", default_schema="shop")
     assert columns(schema) == ["password", "default_schema"]
-
-
-def test_a_secret_says_only_that_it_is_one():
-    change = added(USERS, username="app", password="secret")
-    assert field_text(change, change.fields[0], NAMES) == "(sensitive)"
-
-
-def test_a_note_tells_the_layers_where_not_all_of_them_differ():
-    there = rows(RULES, {"rule_id": 5})
-    (change,) = module_plan(diff(desired(RULES), {}, runtime={}, disk=there)).changes
-    assert change.layers == (Layer.DISK,)
-    assert note(change) == "DISK only; in no file"

@@ -63,10 +63,6 @@ def test_a_password_that_is_the_mask_itself_is_no_secret_that_is_lost():
     assert "\nINSERT INTO mysql_users" in plan_sql(plan_of(new_user("***")))
 
 
-def test_without_save_there_is_no_save():
-    assert "SAVE" not in plan_sql(plan_of(new_rule(), saves=False))
-
-
 def test_a_line_is_a_statement_whatever_a_value_holds():
     text = plan_sql(plan_of(new_rule(comment="a\n-- b;\rDROP\x1b[2J")))
     assert len(text.splitlines()) == 4
