@@ -157,8 +157,8 @@ KEY = {
     " member of a ProxySQL Cluster drained it, and the files say otherwise.",
     "guards.shard_moves": "Tables or schemas change shard. It is allowed with"
     " `--allow-shard-moves`.",
-    "guards.lint": "`lint` finds an error in the files. With more than 2,000 rows a plan does not"
-    " look for them.",
+    "guards.lint": "The change brings an error that `lint` finds. With more than 2,000 rows a"
+    " plan does not look for errors.",
     "lint.ignore": "Checks, each by its code, the beginning of a code (`PX3`) or its name; or a"
     " mapping for one table or one row.",
     "ignore.code": "As in `ignore`.",

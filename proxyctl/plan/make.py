@@ -78,13 +78,14 @@ def make(
     modules = with_images(modules, around, used)
     situation = judge.situation_of(modules, diffs, current, in_use, around, desired.hostgroup_names)
     dangers = [*judge.dangers(modules, situation, limits)]
-    summary: list[str] = []
-    if project is not None and _is_linted(modules, limits, options):
+    linted: list[str] = []
+    if project is not None and options.lints and _is_linted(modules, limits):
         from proxyctl.plan.guards import lint  # importing every check takes a while
 
-        report = lint.report_of(project)
-        dangers += lint.dangers(report)
-        summary += lint.summary(report)
+        report, refuses = lint.report_of(project), limits.action(LINT) is GuardAction.REFUSE
+        is_brought = lint.brought_by(diffs, project) if refuses and report else lambda _one: True
+        dangers += lint.dangers(report, is_brought)
+        linted += lint.warnings(report, is_brought)
     moves = _shard_moves(modules, tables, current, desired.hostgroup_names)
     return Plan(
         name=look.name,
@@ -102,7 +103,7 @@ def make(
             *desired.warnings,
             *notes.left_by_dead_apply(modules, look.staged),
             *danger.warnings(dangers, limits, force=options.force),
-            *summary,
+            *linted,
             *shard_moves.warnings(moves, desired, allowed=options.allow_shard_moves),
             *notes.warnings(modules, families, current),
         ],
@@ -117,11 +118,8 @@ def make(
     )
 
 
-def _is_linted(modules: Iterable[ModulePlan], limits: GuardLimits, options: PlanOptions) -> bool:
-    """Return whether lint runs: a person reads of changes, or its errors refuse them."""
-    if limits.action(LINT) is GuardAction.OFF or all(one.is_in_sync for one in modules):
-        return False
-    return options.lints or limits.action(LINT) is GuardAction.REFUSE
+def _is_linted(modules: Iterable[ModulePlan], limits: GuardLimits) -> bool:
+    return limits.action(LINT) is not GuardAction.OFF and not all(one.is_in_sync for one in modules)
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:

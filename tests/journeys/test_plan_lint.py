@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.journeys.story import apply, plan, said
-from tests.support.cli import Project, proxyctl
+from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.pseudo_terminal import PseudoTerminal
 
 FILES = """\
@@ -42,6 +42,57 @@ def test_the_guard_can_refuse(sandbox_project: Project) -> None:
     assert apply("--force").code == 0
 
 
+FAMILY = "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"
+READER = "  - {hostgroup_id: reader, hostname: db2}\n"
+REFUSING = FILES + "guards: {lint: refuse}\n"
+OTHERS = "(not part of this change)"
+
+
+@pytest.mark.parametrize(
+    ("now", "wanted", "only"),
+    [
+        (FILES, REFUSING + "variables: {mysql-max_connections: 3000}\n", ()),
+        (
+            FILES.replace("^SELECT", "^SELECT 1$"),
+            REFUSING.replace("db2", "db3"),
+            ("MYSQL SERVERS",),
+        ),
+    ],
+    ids=["at-runtime-already", "not-selected"],
+)
+def test_the_guard_leaves_alone_what_the_change_does_not_bring(
+    sandbox_project: Project, now: str, wanted: str, only: tuple[str, ...]
+) -> None:
+    sandbox_project.write(now)
+    assert apply().code == 0
+    sandbox_project.write(wanted)
+    found = plan("--detailed-exitcode", *[word for one in only for word in ("--only", one)])
+    assert found.code == 2, found.text
+    text = " ".join(found.out.split())
+    assert LOCKING in text
+    assert OTHERS in text
+
+
+@pytest.mark.parametrize(
+    ("now", "wanted"),
+    [
+        (FILES, REFUSING.replace("apply: true}", "apply: true, comment: changed}")),
+        (FILES.replace("^SELECT", "^SELECT 1$"), REFUSING),
+        (FILES.replace(FAMILY, ""), REFUSING.replace(FAMILY, "").replace(READER, "")),
+    ],
+    ids=["touched", "changed", "by-another-row"],
+)
+def test_the_guard_refuses_what_the_change_brings(
+    sandbox_project: Project, now: str, wanted: str
+) -> None:
+    sandbox_project.write(now)
+    assert apply().code == 0
+    sandbox_project.write(wanted)
+    found = plan()
+    assert found.code == 3, found.text
+    assert "(guards.lint)" in found.out
+
+
 def test_on_a_terminal_a_refusal_stands_once_within_the_width(sandbox_project: Project) -> None:
     sandbox_project.write(FILES + "guards: {lint: refuse}\n")
     (sandbox_project.folder / "proxyctl.yaml").chmod(0o600)
@@ -71,10 +122,26 @@ def test_without_a_finding_the_plan_says_nothing_of_lint(
     assert "PX301" not in plan().out
 
 
-def test_nobody_asked_reads_no_lint_and_a_plan_in_sync_has_none(sandbox_project: Project) -> None:
+def test_an_apply_that_nobody_is_asked_about_says_it_too(sandbox_project: Project) -> None:
     sandbox_project.write(FILES)
-    assert "lint" not in apply().text
+    assert plan("--out", "reviewed.plan").code == 2
+    for done in (proxyctl("apply", "reviewed.plan"), _after_a_new_user(sandbox_project)):
+        assert done.code == 0
+        assert LOCKING in done.out
+        assert "lint: 1 error" in done.out
+        assert done.out.index("lint: 1 error") < done.out.index("Applied to")
+
+
+def _after_a_new_user(project: Project) -> Outcome:
+    project.write(FILES + "variables: {mysql-max_connections: 3000}\n")
+    return apply()
+
+
+def test_a_plan_in_sync_has_no_lint(sandbox_project: Project) -> None:
+    sandbox_project.write(FILES)
+    apply()
     assert "lint" not in plan().text
+    assert "lint" not in apply().text
 
 
 def test_many_rows_are_left_to_lint_itself(sandbox_project: Project) -> None:

@@ -71,12 +71,12 @@ def apply(
     if saved is not None:
         saved.check_address(targets[0].login.address)
     is_text = format is TextFormat.TEXT
-    options = replace(allowances.options(), saves=not no_save)
+    options = replace(allowances.options(), saves=not no_save, lints=True)
     # One instance is planned under its lock alone, where nobody has to see that plan before.
     is_approved = not fleet.all_instances and (auto_approve or saved is not None)
     approved = None
     if not is_approved:
-        approved = as_applied(planned_fleet(targets, replace(options, lints=True), fleet))
+        approved = as_applied(planned_fleet(targets, options, fleet))
         tell = write if is_text else write_to_stderr
         approve(approved, tell, rollout if fleet.all_instances else None, asks=not auto_approve)
     request = ApplyRequest(

@@ -1,24 +1,32 @@
 """What lint finds in the files, said where their changes are reviewed. Pure.
 
 The guard `lint` warns unless the files say `refuse`. Errors stand in full, warnings are counted.
+Only an error that this plan brings refuses it: one that was there before is none of its doing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from typing import cast
 
 from proxyctl.config.desired import Project
 from proxyctl.errors import counted
 from proxyctl.lint.check import Severity, all_checks
-from proxyctl.lint.run import Report
+from proxyctl.lint.run import Ignore, Placed, Report
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import Subject
+from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards.danger import Danger
-from proxyctl.state.row import LINT
+from proxyctl.state.configuration import Configuration, Held, variables_of
+from proxyctl.state.row import LINT, Key, Layer, Row
 
 MOST_ROWS = 2_000
 """Rows of all tables up to which lint takes no time that anybody would notice."""
+
+IsBrought = Callable[[Placed], bool]
+"""Tells whether a plan brings a finding."""
 
 
 @lru_cache(maxsize=8)  # the instances of a fleet share their files
@@ -29,25 +37,80 @@ def report_of(project: Project) -> Report | None:
     """
     if sum(len(table.rows) for table in project.desired.tables.values()) > MOST_ROWS:
         return None
+    return _report(project.configuration, project.ignores)
+
+
+def _report(configuration: Configuration, ignores: Sequence[Ignore]) -> Report | None:
     try:
-        return run(Subject(project.configuration), [*all_checks().values()], project.ignores)
+        return run(Subject(configuration), [*all_checks().values()], ignores)
     except ValueError:
         return None
 
 
-def dangers(report: Report | None) -> Iterator[Danger]:
-    """Yield the errors."""
-    for one in report.findings if report else ():
-        if one.severity is Severity.ERROR:
-            place = f" at {one.where}" if one.where else ""
-            yield Danger(LINT, f"lint {one.finding.code}{place}: {one.finding.text}")
+def brought_by(diffs: Mapping[str, TableDiff], project: Project) -> IsBrought:
+    """Return what tells whether a plan brings a finding of the files.
+
+    It does if it adds or changes the row at RUNTIME, or if lint does not find it in the files
+    without the changes of the plan.
+    """
+    touched = {(name, key) for name, diff in diffs.items() for key in _written(diff)}
+    report = _report(_unchanged(diffs, project), project.ignores)
+    known = {at for one in report.findings for at in _rows(one)} if report else set()
+
+    def is_brought(one: Placed) -> bool:
+        return any(at not in known or at[1:] in touched for at in _rows(one))
+
+    return is_brought
 
 
-def summary(report: Report | None) -> Iterator[str]:
-    """Yield how much there is: `lint: 1 error, 2 warnings`."""
+def _rows(one: Placed) -> Iterator[tuple[str, str, Key]]:
+    finding = one.finding
+    for key in (finding.key, *finding.also):
+        yield finding.code, finding.table, key
+
+
+def _written(diff: TableDiff) -> Iterator[Key]:
+    """Yield the keys of the rows that the plan adds or changes at RUNTIME."""
+    for change in diff.changes[Layer.RUNTIME]:
+        if change.desired is not None:
+            yield diff.layout.key_of(cast("Row", change.desired))
+
+
+def _unchanged(diffs: Mapping[str, TableDiff], project: Project) -> Configuration:
+    """Return what the files say, with RUNTIME's rows where the plan changes RUNTIME."""
+    fitted = {name: diff.desired for name, diff in diffs.items() if diff.desired is not None}
+    desired = replace(project.desired, tables={**project.desired.tables, **fitted})
+    found = replace(project, desired=desired).configuration
+    tables, variables = dict(found.tables), dict(found.variables)
+    for name in fitted:
+        diff, changes = diffs[name], diffs[name].changes[Layer.RUNTIME]
+        before = [change.current for change in changes if change.current is not None]
+        if diff.layout.table.prefix is not None:
+            variables |= variables_of(before)
+            continue
+        rows = dict(tables[name].rows)
+        for key in _written(diff):
+            rows.pop(key, None)
+        rows |= {diff.layout.key_of(row): row for row in before}
+        tables[name] = Held(diff.layout, rows, tables[name].is_whole)
+    return replace(found, tables=tables, variables=variables)
+
+
+def dangers(report: Report | None, is_brought: IsBrought) -> Iterator[Danger]:
+    """Yield the errors that the plan brings."""
+    for one in _errors(report):
+        if is_brought(one):
+            yield Danger(LINT, _text(one))
+
+
+def warnings(report: Report | None, is_brought: IsBrought) -> Iterator[str]:
+    """Yield the other errors, and how much there is: `lint: 1 error, 2 warnings`."""
     if report is None:
         yield f"lint: skipped for more than {MOST_ROWS:,} rows; run proxyctl lint"
         return
+    for one in _errors(report):
+        if not is_brought(one):
+            yield f"{_text(one)} (not part of this change)"
     words = [
         counted(report.counts[severity], severity.value)
         for severity in (Severity.ERROR, Severity.WARNING)
@@ -55,3 +118,14 @@ def summary(report: Report | None) -> Iterator[str]:
     ]
     if words:
         yield f"lint: {', '.join(words)}; proxyctl lint shows all, with their fixes"
+
+
+def _errors(report: Report | None) -> Iterator[Placed]:
+    for one in report.findings if report else ():
+        if one.severity is Severity.ERROR:
+            yield one
+
+
+def _text(one: Placed) -> str:
+    place = f" at {one.where}" if one.where else ""
+    return f"lint {one.finding.code}{place}: {one.finding.text}"
