@@ -33,33 +33,27 @@ def test_the_worst_exit_code_counts():
     assert worst([]) == ExitCode.DONE
 
 
-class TestExitCodeOfARollout:
-    def code(self, *states, unread=(), error=None, shunned=()):
-        first, *rest = states
-        rolled = [Rolled("px1", "px1", first, error=error, shunned=shunned)]
-        rolled += [Rolled(f"px{n}", f"px{n}", one) for n, one in enumerate(rest, 2)]
-        return Rollout(rolled, unread=unread).exit_code
+GONE = InstanceError("gone")
 
-    def test_all_done(self):
-        assert self.code(State.APPLIED, State.FOLLOWED, State.IN_SYNC) == ExitCode.DONE
 
-    def test_nothing_was_changed(self):
-        failed = InstanceError("gone")
-        assert self.code(State.FAILED, State.NOT_TOUCHED, error=failed) == ExitCode.ERROR
-
-    def test_some_are_changed_and_others_are_not(self):
-        assert self.code(State.APPLIED, State.NOT_TOUCHED) == ExitCode.INCOMPLETE
-        assert self.code(State.FAILED, State.APPLIED, error=InstanceError("x")) == (
-            ExitCode.INCOMPLETE
-        )
-        assert self.code(State.FAILED, State.NOT_TOUCHED, error=ApplyError("x")) == (
-            ExitCode.INCOMPLETE
-        )
-
-    def test_a_server_that_got_shunned_is_no_success(self):
-        assert self.code(State.APPLIED, shunned=["db1:3306"]) == ExitCode.INCOMPLETE
-
-    def test_one_that_could_not_be_read_is_one_that_is_not_changed(self):
-        unread = [Failed("gone", "gone:6032", InstanceError("gone"))]
-        assert self.code(State.IN_SYNC, unread=unread) == ExitCode.ERROR
-        assert self.code(State.APPLIED, State.IN_SYNC, unread=unread) == ExitCode.INCOMPLETE
+@pytest.mark.parametrize(
+    ("states", "more", "code"),
+    [
+        ([State.APPLIED, State.FOLLOWED, State.IN_SYNC], {}, ExitCode.DONE),
+        ([State.FAILED, State.NOT_TOUCHED], {"error": GONE}, ExitCode.ERROR),
+        ([State.APPLIED, State.NOT_TOUCHED], {}, ExitCode.INCOMPLETE),
+        ([State.FAILED, State.APPLIED], {"error": GONE}, ExitCode.INCOMPLETE),
+        ([State.FAILED, State.NOT_TOUCHED], {"error": ApplyError("x")}, ExitCode.INCOMPLETE),
+        ([State.APPLIED], {"shunned": ["db1:3306"]}, ExitCode.INCOMPLETE),
+        ([State.IN_SYNC, "unread"], {}, ExitCode.ERROR),
+        ([State.APPLIED, State.IN_SYNC, "unread"], {}, ExitCode.INCOMPLETE),
+    ],
+    ids=str,
+)
+def test_the_exit_code_of_a_rollout(states, more, code):
+    """What was changed in part is incomplete, and what could not be read is not changed."""
+    unread = [Failed("gone", "gone:6032", GONE)] if "unread" in states else ()
+    first, *rest = (state for state in states if state != "unread")
+    rolled = [Rolled("px1", "px1", first, **more)]
+    rolled += [Rolled(f"px{n}", f"px{n}", one) for n, one in enumerate(rest, 2)]
+    assert Rollout(rolled, unread=unread).exit_code == code

@@ -24,10 +24,9 @@ from proxyctl.plan.plan import ShardMove
 from proxyctl.routing.sides import SIDE_TABLES, sides_of
 from proxyctl.state.row import Desired, Rows
 from proxyctl.state.runtime import runtime_image
-from tests.support.build import layout, rows
+from tests.support.build import layout
 
 SERVERS = [{"hostgroup_id": number, "hostname": f"db{number}"} for number in (1, 10, 11, 12)]
-USERS = [{"username": "app", "default_hostgroup": 1}]
 TABLES = {
     "name": "t",
     "tables": "t{1..4}",
@@ -77,7 +76,7 @@ def running(tmp_path: Any, files: Files) -> dict[str, Rows]:
 
 
 def instance(**sections: Any) -> dict[str, Any]:
-    users = [{**user, "password": "x"} for user in USERS]
+    users = [{"username": "app", "password": "x", "default_hostgroup": 1}]
     return {"mysql_servers": SERVERS, "mysql_users": users, **sections}
 
 
@@ -88,111 +87,128 @@ def names(moves: list[ShardMove]) -> dict[str, tuple[int, int, str]]:
 RUNS = instance(sharding=[TABLES])
 
 
-def test_nothing_moves_where_nothing_changes(moved: Any) -> None:
-    assert moved(RUNS, RUNS) == []
+def of_tables(**changes: Any) -> dict[str, Any]:
+    """Files that shard tables, with this otherwise."""
+    return instance(sharding=[{**TABLES, **changes}])
 
 
-def test_tables_that_another_order_sends_elsewhere(moved: Any) -> None:
-    found = moved(RUNS, instance(sharding=[{**TABLES, "hostgroups": [11, 10]}]))
-    assert names(found) == {
-        "t1": (11, 10, "moves"),
-        "t2": (10, 11, "moves"),
-        "t3": (11, 10, "moves"),
-        "t4": (10, 11, "moves"),
-    }
+def of_schemas(**changes: Any) -> dict[str, Any]:
+    """Files that shard schemas, with this otherwise."""
+    return instance(sharding=[{**SCHEMAS, **changes}])
 
 
-def test_a_rule_in_front_of_the_generated_ones_moves_tables_too(moved: Any) -> None:
-    rule = {"rule_id": 1, "match_digest": "^UPDATE t1 ", "destination_hostgroup": 12, "apply": 1}
-    found = moved(RUNS, instance(sharding=[TABLES], mysql_query_rules=[rule]))
-    assert names(found) == {"t1": (11, 12, "moves")}
+def and_a_rule(files: Files, pattern: str, hostgroup: int = 12, **cells: Value) -> dict[str, Any]:
+    """Files with a rule in front of those that sharding makes."""
+    rule = {"rule_id": 1, "match_digest": pattern, "destination_hostgroup": hostgroup, **cells}
+    return {**files, "mysql_query_rules": [rule]}
 
 
-def test_reads_that_go_elsewhere_are_no_move(moved: Any) -> None:
-    rule = {"rule_id": 1, "match_digest": "^SELECT", "destination_hostgroup": 12, "apply": 1}
-    assert moved(RUNS, instance(sharding=[TABLES], mysql_query_rules=[rule])) == []
+def with_servers(files: Files, *servers: tuple[int, str]) -> dict[str, Any]:
+    rows_ = [{"hostgroup_id": number, "hostname": name} for number, name in servers]
+    return {**files, "mysql_servers": rows_}
 
 
-def test_a_first_apply_moves_nothing(moved: Any) -> None:
-    assert moved({}, RUNS) == []
+SWAPPED = ((1, "db1"), (10, "db11"), (11, "db10"), (12, "db12"))
+RENUMBERED = ((1, "db1"), (10, "db10"), (21, "db11"), (12, "db12"))
+REPLACED = ((1, "db1"), (10, "replacement"), (11, "db11"), (12, "db12"))
+FAMILY = {"mysql_replication_hostgroups": [{"writer_hostgroup": 10, "reader_hostgroup": 12}]}
+NOWHERE = [{"username": "app", "password": "x", "default_hostgroup": 99}]
+ANYBODY = {name: value for name, value in SCHEMAS.items() if name != "username"}
+LOCKS = and_a_rule(of_schemas(), "^SELECT.*FOR UPDATE", 1, apply=1)
+BY_HAND = and_a_rule(instance(), "sharded", 10, comment="sharding by hand")
+
+MOVES: dict[str, tuple[Files, Files, dict[str, tuple[int, int, str]]]] = {
+    "nothing changes": (RUNS, RUNS, {}),
+    "another order": (
+        RUNS,
+        of_tables(hostgroups=[11, 10]),
+        {
+            **dict.fromkeys(("t1", "t3"), (11, 10, "moves")),
+            **dict.fromkeys(("t2", "t4"), (10, 11, "moves")),
+        },
+    ),
+    "a rule in front": (
+        RUNS,
+        and_a_rule(of_tables(), "^UPDATE t1 ", apply=1),
+        {"t1": (11, 12, "moves")},
+    ),
+    "only reads go elsewhere": (RUNS, and_a_rule(of_tables(), "^SELECT", apply=1), {}),
+    "a first apply": ({}, RUNS, {}),
+    "servers alone": ({"mysql_servers": SERVERS}, RUNS, {}),
+    "the default hostgroup has the tables": (
+        instance(),
+        RUNS,
+        {
+            **dict.fromkeys(("t1", "t3"), (1, 11, "enters")),
+            **dict.fromkeys(("t2", "t4"), (1, 10, "enters")),
+        },
+    ),
+    "a default hostgroup without servers has none": (
+        instance(mysql_users=NOWHERE),
+        instance(mysql_users=NOWHERE, sharding=[TABLES]),
+        {},
+    ),
+    "a table is taken out": (RUNS, of_tables(tables="t{1..3}"), {"t4": (10, 1, "leaves")}),
+    "sharding is taken out": (
+        RUNS,
+        and_a_rule(instance(), "^x", 1),
+        {
+            **dict.fromkeys(("t1", "t3"), (11, 1, "leaves")),
+            **dict.fromkeys(("t2", "t4"), (10, 1, "leaves")),
+        },
+    ),
+    "another number for the same servers": (
+        RUNS,
+        with_servers(of_tables(hostgroups=[10, 21]), *RENUMBERED),
+        {},
+    ),
+    "a reader of the same family has the data": (
+        {**RUNS, **FAMILY},
+        {**of_tables(hostgroups=[12, 11]), **FAMILY},
+        {},
+    ),
+    "servers trade places": (
+        RUNS,
+        with_servers(RUNS, *SWAPPED),
+        {
+            **dict.fromkeys(("t1", "t3"), (11, 11, "servers")),
+            **dict.fromkeys(("t2", "t4"), (10, 10, "servers")),
+        },
+    ),
+    "a server is replaced": (RUNS, with_servers(RUNS, *REPLACED), {}),
+    "rows of others are no sharding": (BY_HAND, instance(), {}),
+    "schemas move": (
+        of_schemas(),
+        of_schemas(hostgroups=[10, 12]),
+        dict.fromkeys(("s1", "s3"), (11, 12, "moves")),
+    ),
+    "a schema leaves": (of_schemas(), of_schemas(schemas="s{1..2}"), {"s3": (11, 1, "leaves")}),
+    "a schema joins": (of_schemas(), of_schemas(schemas="s{1..4}"), {"s4": (1, 10, "joins")}),
+    "schemas for any user": (
+        instance(sharding=[ANYBODY]),
+        instance(sharding=[{**ANYBODY, "hostgroups": [10, 12]}]),
+        dict.fromkeys(("s1", "s3"), (11, 12, "moves")),
+    ),
+    "fast routing comes alive": (
+        {**LOCKS, "keep_fast_routing_alive": False},
+        LOCKS,
+        {
+            **dict.fromkeys(("s1", "s3"), (1, 11, "enters")),
+            "s2": (1, 10, "enters"),
+        },
+    ),
+}
+"""What an instance runs with, the files, and what moves: from where to where, and how."""
 
 
-def test_servers_alone_move_nothing(moved: Any) -> None:
-    assert moved({"mysql_servers": SERVERS}, RUNS) == []
-
-
-def test_sharding_of_tables_that_the_default_hostgroup_has(moved: Any) -> None:
-    found = moved(instance(), RUNS)
-    assert set(names(found).values()) == {(1, 10, "enters"), (1, 11, "enters")}
-
-
-def test_a_default_hostgroup_without_servers_has_no_tables(moved: Any) -> None:
-    nowhere = instance()
-    nowhere["mysql_users"] = [{"username": "app", "password": "x", "default_hostgroup": 99}]
-    assert moved(nowhere, {**nowhere, "sharding": [TABLES]}) == []
-
-
-def test_a_table_that_is_taken_out_goes_to_the_default_hostgroup(moved: Any) -> None:
-    found = moved(RUNS, instance(sharding=[{**TABLES, "tables": "t{1..3}"}]))
-    assert names(found) == {"t4": (10, 1, "leaves")}
-
-
-def test_sharding_that_is_taken_out_whole(moved: Any) -> None:
-    rule = {"rule_id": 1, "match_digest": "^x", "destination_hostgroup": 1}
-    found = moved(RUNS, instance(mysql_query_rules=[rule]))
-    assert {how for _, _, how in names(found).values()} == {"leaves"}
-    assert len(found) == 4
-
-
-def test_another_number_for_the_same_servers_is_no_move(moved: Any) -> None:
-    renumbered = [
-        {**server, "hostgroup_id": {11: 21}.get(server["hostgroup_id"], server["hostgroup_id"])}
-        for server in SERVERS
-    ]
-    after = {**instance(sharding=[{**TABLES, "hostgroups": [10, 21]}]), "mysql_servers": renumbered}
-    assert moved(RUNS, after) == []
-
-
-def test_a_reader_of_the_same_family_has_the_data(moved: Any) -> None:
-    family = [{"writer_hostgroup": 10, "reader_hostgroup": 12}]
-    before = instance(sharding=[TABLES], mysql_replication_hostgroups=family)
-    after = {**before, "sharding": [{**TABLES, "hostgroups": [12, 11]}]}
-    assert moved(before, after) == []
-
-
-def test_schemas(moved: Any) -> None:
-    before = instance(sharding=[SCHEMAS])
-    after = instance(sharding=[{**SCHEMAS, "hostgroups": [10, 12]}])
-    assert names(moved(before, after)) == {"s1": (11, 12, "moves"), "s3": (11, 12, "moves")}
-    fewer = instance(sharding=[{**SCHEMAS, "schemas": "s{1..2}"}])
-    assert names(moved(before, fewer)) == {"s3": (11, 1, "leaves")}
-    more = instance(sharding=[{**SCHEMAS, "schemas": "s{1..4}"}])
-    found = moved(before, more)
-    assert names(found) == {"s4": (1, 10, "joins")}
-    assert list(refusals(found, NOTHING, allowed=False)) == []
-    assert list(warnings(found, NOTHING, allowed=False)) == [
-        "sharding s: schema s4 would join the others and go from 1 to 10;"
-        " what has data there has to be moved first"
-    ]
-
-
-def test_schemas_for_any_user_are_judged_for_one_that_logs_in(moved: Any) -> None:
-    anybody = {name: value for name, value in SCHEMAS.items() if name != "username"}
-    before = instance(sharding=[anybody])
-    after = instance(sharding=[{**anybody, "hostgroups": [10, 12]}])
-    assert names(moved(before, after)) == {"s1": (11, 12, "moves"), "s3": (11, 12, "moves")}
-
-
-def test_fast_routing_that_comes_alive_moves_schemas(moved: Any) -> None:
-    rule = {"rule_id": 5, "match_digest": "^SELECT.*FOR UPDATE", "destination_hostgroup": 1}
-    last = [{**rule, "apply": 1}]
-    dead = instance(sharding=[SCHEMAS], mysql_query_rules=last, keep_fast_routing_alive=False)
-    alive = instance(sharding=[SCHEMAS], mysql_query_rules=last)
-    assert {move.how for move in moved(dead, alive)} == {"enters"}
+@pytest.mark.parametrize("case", MOVES)
+def test_what_moves(moved: Any, case: str) -> None:
+    before, after, expected = MOVES[case]
+    assert names(moved(before, after)) == expected
 
 
 def test_the_texts_say_what_to_do(moved: Any) -> None:
-    found = moved(RUNS, instance(sharding=[{**TABLES, "hostgroups": [11, 10]}]))
+    found = moved(RUNS, of_tables(hostgroups=[11, 10]))
     assert list(move_texts(found, {10: "first"})) == [
         "sharding t: tables t2, t4 would go from 10 (first) to 11; move the data first",
         "sharding t: tables t1, t3 would go from 11 to 10 (first); move the data first",
@@ -233,32 +249,17 @@ def test_other_patterns_are_nobodys_names(pattern: str) -> None:
     assert names_in(pattern) is None
 
 
-def test_rows_of_others_are_no_sharding(moved: Any) -> None:
-    rule: dict[str, Value] = {
-        "rule_id": 1,
-        "match_digest": "sharded",
-        "destination_hostgroup": 10,
-        "comment": "sharding by hand",
-    }
-    assert rows("mysql_query_rules", rule)
-    assert moved(instance(mysql_query_rules=[rule]), instance()) == []
+def test_a_name_that_joins_is_a_warning(moved: Any) -> None:
+    found = moved(of_schemas(), of_schemas(schemas="s{1..4}"))
+    assert list(refusals(found, NOTHING, allowed=False)) == []
+    assert list(warnings(found, NOTHING, allowed=False)) == [
+        "sharding s: schema s4 would join the others and go from 1 to 10;"
+        " what has data there has to be moved first"
+    ]
 
 
-def test_a_hostgroup_that_gets_the_servers_of_another_one_moves_its_names(moved: Any) -> None:
-    def with_hosts(**hosts: str) -> dict[str, Any]:
-        found = [
-            {**one, "hostname": hosts.get(f"h{one['hostgroup_id']}", one["hostname"])}
-            for one in SERVERS
-        ]
-        return {**instance(sharding=[TABLES]), "mysql_servers": found}
-
-    swapped = moved(instance(sharding=[TABLES]), with_hosts(h10="db11", h11="db10"))
-    assert names(swapped) == {
-        "t1": (11, 11, "servers"), "t2": (10, 10, "servers"),
-        "t3": (11, 11, "servers"), "t4": (10, 10, "servers"),
-    }  # fmt: skip
-    assert next(iter(move_texts(swapped, {}))) == (
+def test_the_text_of_names_that_stay_where_other_servers_are(moved: Any) -> None:
+    assert next(iter(move_texts(moved(RUNS, with_servers(RUNS, *SWAPPED)), {}))) == (
         "sharding t: tables t2, t4 would stay in 10 and meet servers of another hostgroup there;"
         " move the data first"
     )
-    assert moved(instance(sharding=[TABLES]), with_hosts(h10="replacement")) == []
