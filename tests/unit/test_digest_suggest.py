@@ -9,12 +9,9 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
-from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest
-from proxyctl.stats.replay.result import replay
 from proxyctl.stats.suggest.reads import find_readers
-from proxyctl.stats.suggest.rules import with_rules
 from proxyctl.stats.suggest.run import suggest
 from proxyctl.stats.suggest.suggestion import Kind, Thresholds, threshold_rows
 from tests.support.build import layout, rows
@@ -22,7 +19,6 @@ from tests.support.build import layout, rows
 APP = {"username": "app", "default_hostgroup": 10, "frontend": 1, "backend": 1}
 FAMILY = {"writer_hostgroup": 10, "reader_hostgroup": 20}
 SERVERS = ({"hostgroup_id": 10, "hostname": "a"}, {"hostgroup_id": 20, "hostname": "b"})
-DAY = 86_400
 
 
 def configuration(*rules, users=(APP,), family=(FAMILY,), servers=SERVERS, names=None, fast=()):
@@ -80,12 +76,6 @@ def test_a_read_of_the_default_hostgroup_gets_a_rule_behind_all():
     assert "replayed together on all of the statistics, 2 digests" in result.proof
 
 
-def test_a_rule_stands_right_before_the_one_that_decides():
-    given = configuration(rule(10, "FOR UPDATE"), rule(20, "^SELECT"), rule(30, "^UPDATE"))
-    (one,), _ = found([digest(READ)], given, Kind.READS)
-    assert 10 < one.rules[0]["rule_id"] < 20
-
-
 def test_without_a_gap_the_rule_stands_further_up():
     given = configuration(rule(5, "^X"), rule(9, "FOR UPDATE"), rule(10, "^SELECT"))
     (one,), _ = found([digest(READ)], given, Kind.READS)
@@ -102,19 +92,6 @@ def test_a_rule_that_may_block_keeps_its_say():
 def test_a_rule_that_may_send_it_elsewhere_makes_it_no_candidate():
     elsewhere = {"rule_id": 10, "match_pattern": "x", "destination_hostgroup": 7, "apply": 1}
     assert found([digest(READ)], configuration(elsewhere, rule(20, "^SELECT")), Kind.READS)[0] == ()
-
-
-def test_a_digest_that_runs_elsewhere_too_gets_a_narrower_rule():
-    given = configuration(
-        rule(20, "^SELECT", 10, schemaname="shop"), rule(21, "^SELECT", 50, schemaname="other")
-    )
-    seen = [digest(READ), digest(READ, hostgroup=50, schemaname="other")]
-    (one,), _ = found(seen, given, Kind.READS)
-    assert one.rules[0]["schemaname"] == "shop"
-    after = with_rules(given, one.rules)
-    report = replay(table(*seen), Sides(given, after))
-    assert report.changed.count_star == 1_000
-    assert report.undecided.entries == 0
 
 
 @pytest.mark.parametrize(
@@ -239,12 +216,6 @@ def test_an_average_far_above_the_peers_of_its_table():
     assert one.evidence["median_of_peers_us"] == pytest.approx(904, abs=1)
 
 
-def test_peers_of_the_hostgroup_where_a_table_has_too_few():
-    slow = digest("SELECT a FROM lonely WHERE note = 'x'", average=80_000)
-    (one,), _ = found([*peers(), slow], configuration(), Kind.SLOW)
-    assert one.evidence["peers_are"] == "digests of hostgroup 10"
-
-
 def test_too_few_peers_or_calls_are_no_measure():
     slow = digest("SELECT a FROM t WHERE note = 'x'", average=80_000)
     assert found([*peers(3), slow], configuration(), Kind.SLOW)[0] == ()
@@ -275,24 +246,6 @@ def test_last_rules_and_fast_routing():
     # A last rule with apply would end fast routing for everybody.
     assert one.rules == ()
     assert "1 other digest" in one.proof
-
-
-def test_fast_routing_goes_on_behind_a_rule_in_front():
-    fast = ({"username": "app", "schemaname": "crm", "flagIN": 0, "destination_hostgroup": 50},)
-    given = configuration(rule(20, "^INSERT", apply=0), fast=fast)
-    crm = digest("SELECT x FROM y", schemaname="crm", hostgroup=50)
-    (one,), _ = found([digest(READ), crm], given, Kind.READS)
-    assert one.rules[0]["rule_id"] < 20
-    report = replay(table(digest(READ), crm), Sides(given, with_rules(given, one.rules)))
-    assert report.changed.entries == 1
-
-
-def test_all_kinds_in_their_order():
-    given = configuration(rule(20, "^SELECT"))
-    result = suggest(table(*[digest(READ, calls=9_000), *peers()]), given, limit=1)
-    kinds = [one.kind for one in result.found]
-    assert kinds == sorted(kinds, key=list(Kind).index)
-    assert result.left_out[Kind.READS] == 8
 
 
 def test_a_threshold_decides():

@@ -8,7 +8,6 @@ import pytest
 
 from proxyctl.render.prometheus import Metric, exposition
 from proxyctl.stats.model import Group
-from proxyctl.stats.read import DigestSize
 from proxyctl.stats.top.listing import SeenSince, Sort, TopOptions
 from proxyctl.stats.top.query import hidden_literal, like_pattern, top_statement
 from proxyctl.stats.units import microseconds_of, number_text, size_text, time_text
@@ -101,13 +100,6 @@ def test_every_option_makes_a_statement_that_sqlite_takes() -> None:
         assert end[0] == 2
         assert end[3] == 0
     database.close()
-
-
-def test_a_size_is_judged_by_memory_alone() -> None:
-    assert not DigestSize(0).is_large
-    assert not DigestSize(100_000_000).is_large
-    assert DigestSize(341_000_000).is_large
-    assert DigestSize(341_000_000).expected_s == pytest.approx(6.8, abs=0.1)
 
 
 def test_metrics_are_text_that_prometheus_reads() -> None:

@@ -30,27 +30,6 @@ def loaded(folder: Path, **variables: str) -> Project:
     return load_project(Sources((str(folder),), variables))
 
 
-def test_they_are_all_there() -> None:
-    assert [path.name for path in TEMPLATES] == ["minimal", "pxc", "read-write-split", "sharded"]
-    assert [path.name for path in EXAMPLES] == [
-        "config-repository",
-        "minimal",
-        "pxc-read-write-split",
-        "query-rewriting",
-        "server-version",
-        "sharding-sysbench",
-        "take-over",
-    ]
-
-
-@pytest.mark.parametrize("folder", [*TEMPLATES, *EXAMPLES], ids=lambda path: path.name)
-def test_each_is_valid_and_explained(folder: Path) -> None:
-    project = loaded(folder)
-    assert project.desired.tables
-    assert project.desired.warnings == ()
-    assert (folder / "README.md").read_text().startswith("# ")
-
-
 @pytest.mark.parametrize("shards", range(1, 7))
 def test_sysbench_over_any_number_of_shards(shards: int) -> None:
     project = loaded(SHARDING / "any-number", shards=str(shards))

@@ -64,11 +64,6 @@ def test_a_second_password_in_the_attributes_is_left_out(secrets, form):
         assert exported.warnings[0].startswith("mysql_users u: attributes is left out")
 
 
-@pytest.mark.parametrize("table", ["mysql_users", "pgsql_users"])
-def test_clear_keeps_every_password(table):
-    assert exported_password(table, "secret", "clear") == ("secret", [])
-
-
 def shown(table: str, memory: Rows) -> Rows:
     return dict(runtime_image(build.layout(table), memory))  # type: ignore[arg-type]
 

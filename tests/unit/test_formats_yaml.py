@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.catalog import Kind, Layout, Value
-from proxyctl.config.files import Sources
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.project import load_project
 from proxyctl.config.yaml import read_yaml
 from proxyctl.formats.yaml import (
     Commented,
@@ -137,12 +133,6 @@ def test_a_document() -> None:
     both_readers(text)
 
 
-def test_only_comments_under_variables() -> None:
-    text = write_document({}, {"mysql-threads": Commented("4")})
-    assert both_readers(text) == {"version": 1}
-    assert "#   mysql-threads" in text or "# mysql-threads" in text
-
-
 def test_null_is_not_empty() -> None:
     rows = [
         row("mysql_users", username="a", password=None, default_schema=None),
@@ -187,129 +177,6 @@ def test_json_columns(text: str, shown: str) -> None:
 
 
 # Rows through the whole reader ----------------------------------------------------------------
-
-
-def loaded(text: str, folder: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Compile a document; KEEP becomes the default, as an INSERT would have it."""
-    path = folder / "proxyctl.yaml"
-    path.write_text(text, encoding="utf-8")
-    project = load_project(Sources((str(path),)))
-    return {
-        name: [
-            tuple(
-                column.default if value is KEEP else value
-                for column, value in zip(table.layout.columns, desired, strict=True)
-            )
-            for desired in table.rows.values()
-        ]
-        for name, table in project.desired.tables.items()
-    }
-
-
-JSON_TEXTS = st.one_of(
-    st.just(""),
-    st.dictionaries(
-        st.text(max_size=5),
-        st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=8), st.floats(0, 1)),
-        max_size=3,
-    ).map(json.dumps),
-)
-
-
-def value_strategy(of: Layout, name: str) -> st.SearchStrategy[Value]:
-    column = of.column(name)
-    match column.kind:
-        case Kind.BOOL:
-            values: st.SearchStrategy[Value] = st.integers(0, 1)
-        case Kind.INT:
-            low, high = column.bounds
-            values = st.integers(low or 0, min(high or 2**31 - 1, 2**31 - 1))
-        case Kind.JSON:
-            return JSON_TEXTS
-        case Kind.TEXT:
-            values = TEXTS
-    return values if column.notnull else st.none() | values
-
-
-FREE = {
-    RULES: (
-        *("active", "username", "schemaname", "flagIN", "proxy_addr", "match_digest"),
-        *("negate_match_pattern", "flagOUT", "destination_hostgroup", "cache_ttl", "timeout"),
-        *("error_msg", "OK_msg", "log", "apply", "attributes", "comment"),
-    ),
-    "mysql_users": (
-        *("password", "active", "default_hostgroup", "default_schema", "transaction_persistent"),
-        *("max_connections", "attributes", "comment"),
-    ),
-    "mysql_servers": ("port", "weight", "max_connections", "use_ssl", "comment"),
-    "mysql_hostgroup_attributes": (
-        *("init_connect", "ignore_session_variables", "comment", "multiplex"),
-    ),
-    "mysql_servers_ssl_params": ("username", "ssl_ca", "tls_version", "comment"),
-    "scheduler": ("active", "arg1", "arg5", "comment"),
-}
-"""Columns whose values no check of the files judges, but for patterns, which are escaped here."""
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> dict[str, list[tuple[Value, ...]]]:
-    found: dict[str, list[tuple[Value, ...]]] = {}
-    for table, columns in FREE.items():
-        for number in range(draw(st.integers(0, 2))):
-            of = layout(table)
-            values = {name: draw(value_strategy(of, name)) for name in columns}
-            match table:
-                case "mysql_query_rules":
-                    values["rule_id"] = number
-                    if values["match_digest"] is not None:
-                        values["match_digest"] = "x"
-                case "mysql_users":
-                    values["username"] = f"user{number}"
-                case "mysql_servers" | "mysql_servers_ssl_params":
-                    values["hostname"] = f"host{number}"
-                case "mysql_hostgroup_attributes":
-                    values["hostgroup_id"] = number
-                case "scheduler":
-                    # A quote in an argument is refused: RUNTIME would not show the row as it is.
-                    values |= {
-                        name: value.replace('"', "'")
-                        for name, value in values.items()
-                        if name.startswith("arg") and isinstance(value, str)
-                    }
-                    values |= {"id": number, "interval_ms": 1000, "filename": "/bin/true"}
-            found.setdefault(table, []).append(row(table, **values))
-    return found
-
-
-@given(found=tables())
-def test_rows_come_back(
-    found: dict[str, list[tuple[Value, ...]]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    text = write_document({name: (layout(name), rows) for name, rows in found.items()}, {})
-    both_readers(text)
-    back = loaded(text, tmp_path_factory.mktemp("yaml"))
-    for name, rows in found.items():
-        of = layout(name)
-        json_columns = [of.index[c.name] for c in of.columns if c.kind is Kind.JSON]
-        for before, after in zip(rows, back[name], strict=True):
-            for position, (old, new) in enumerate(zip(before, after, strict=True)):
-                if position in json_columns and old:
-                    assert json.loads(str(old)) == json.loads(str(new))
-                else:
-                    assert old == new, of.names[position]
-
-
-def test_variables_come_back(tmp_path: Path) -> None:
-    variables = {
-        "mysql-server_version": "8.0.36",
-        "mysql-max_connections": "4096",
-        "mysql-multiplexing": "false",
-        "mysql-init_connect": "SET sql_mode='ANSI'; SET x=\"y\"",
-        "mysql-monitor_password": "on",
-        "admin-admin_credentials": "admin:admin;radmin:it's",
-    }
-    back = loaded(write_document({}, variables), tmp_path)
-    assert dict(map(tuple, back["mysql_variables"] + back["admin_variables"])) == variables  # type: ignore[arg-type]
 
 
 def test_ten_thousand_rules_are_written_fast() -> None:

@@ -100,20 +100,6 @@ def test_an_ignore_of_what_a_graver_finding_says_is_used(project):
     assert "PX001" not in out
 
 
-@pytest.mark.parametrize("version", ["MariaDB", "8", ""])
-def test_the_version_of_a_backend_has_to_be_one(project, version):
-    wrong = lint("--backend-version", version)
-    assert wrong.code == ExitCode.USAGE
-    assert f"--backend-version {version!r} is no version" in wrong.err
-
-
-@pytest.mark.parametrize("command", [("lint",), ("explain", "SELECT 1")])
-def test_files_have_no_layers(project, command):
-    wrong = proxyctl(*command, "--layer", "memory")
-    assert wrong.code == ExitCode.USAGE
-    assert "--layer memory: files have no layers" in wrong.err
-
-
 @pytest.mark.parametrize(
     ("entry", "mistake"),
     [
@@ -189,16 +175,6 @@ def test_sarif_has_what_the_standard_demands(project):
     assert len(marks) == 2
 
 
-def test_fingerprints_stay_when_lines_move(project):
-    def marks():
-        [run] = lint("--format", "sarif").json["runs"]
-        return [result["partialFingerprints"] for result in run["results"]]
-
-    before = marks()
-    project.write(TEXT.replace("mysql_query_rules:", "\n\nmysql_query_rules:"))
-    assert marks() == before
-
-
 def test_what_no_row_of_a_file_holds_has_the_file_in_sarif(project):
     """GitHub refuses all results if one has no file."""
     project.write("version: 1\nvariables: {mysql-max_connections: 100}\n")
@@ -216,23 +192,6 @@ def test_a_check_explains_itself(project):
     listed = proxyctl("lint", "--list", "--select", "PX20").out.splitlines()
     assert [line.split()[0] for line in listed][:2] == ["PX201", "PX202"]
     assert proxyctl("lint", "--explain", "nonsense").code == ExitCode.USAGE
-
-
-def test_the_list_of_checks_as_json(project):
-    document = proxyctl("lint", "--list", "--select", "PX201", "--format", "json").json
-    assert document == {
-        "format": 1,
-        "checks": [
-            {
-                "code": "PX201",
-                "check": "shadowed-rule",
-                "severity": "error",
-                "summary": "A rule that no query reaches, since an earlier rule with apply takes"
-                " them all.",
-            }
-        ],
-    }
-    assert proxyctl("lint", "--list", "--format", "sarif").code == ExitCode.USAGE
 
 
 @pytest.fixture
@@ -265,20 +224,6 @@ def test_sarif_has_the_mistakes_of_the_files(wrong):
     assert found.code == ExitCode.ERROR
 
 
-def test_the_password_of_an_instance_in_clear_text(project, monkeypatch):
-    monkeypatch.delenv("NOWHERE", raising=False)
-    instance = "  - {{name: {name}, host: 10.0.0.1, user: u, password: {password}}}\n"
-    names = {"a": "sesame", "b": "{env: NOWHERE}", "c": "{env: HOME}"}
-    text = "".join(instance.format(name=n, password=p) for n, p in names.items())
-    project.write(f"instances:\n{text}")
-    found = proxyctl("lint", "--select", "PX531").out
-    assert found == (
-        "proxyctl.yaml:2:5: PX531 [warning] a: the password of this instance is in clear text\n"
-        "  fix: write password: {env: NAME} or {file: PATH}\n"
-        "1 warning.\n"
-    )
-
-
 def test_patterns_that_validate_refuses_are_findings_here(project):
     row = "  - {rule_id: 10, match_digest: 'SELECT(', client_addr: '%'}\n"
     other = "  - {rule_id: 20, match_digest: 'SELECT', client_addr: '1%1'}\n"
@@ -304,3 +249,41 @@ def test_an_instance(project, sandbox_instance):
     [run] = lint("--host", host, "--format", "sarif").json["runs"]
     [location] = run["results"][0]["locations"]
     assert list(location) == ["logicalLocations"]
+
+
+@pytest.mark.parametrize("version", ["MariaDB", "8", ""])
+def test_the_version_of_a_backend_has_to_be_one(project, version):
+    wrong = lint("--backend-version", version)
+    assert wrong.code == ExitCode.USAGE
+    assert f"--backend-version {version!r} is no version" in wrong.err
+
+
+@pytest.mark.parametrize("command", [("lint",), ("explain", "SELECT 1")])
+def test_files_have_no_layers(project, command):
+    wrong = proxyctl(*command, "--layer", "memory")
+    assert wrong.code == ExitCode.USAGE
+    assert "--layer memory: files have no layers" in wrong.err
+
+
+def test_fingerprints_stay_when_lines_move(project):
+    def marks():
+        [run] = lint("--format", "sarif").json["runs"]
+        return [result["partialFingerprints"] for result in run["results"]]
+
+    before = marks()
+    project.write(TEXT.replace("mysql_query_rules:", "\n\nmysql_query_rules:"))
+    assert marks() == before
+
+
+def test_the_password_of_an_instance_in_clear_text(project, monkeypatch):
+    monkeypatch.delenv("NOWHERE", raising=False)
+    instance = "  - {{name: {name}, host: 10.0.0.1, user: u, password: {password}}}\n"
+    names = {"a": "sesame", "b": "{env: NOWHERE}", "c": "{env: HOME}"}
+    text = "".join(instance.format(name=n, password=p) for n, p in names.items())
+    project.write(f"instances:\n{text}")
+    found = proxyctl("lint", "--select", "PX531").out
+    assert found == (
+        "proxyctl.yaml:2:5: PX531 [warning] a: the password of this instance is in clear text\n"
+        "  fix: write password: {env: NAME} or {file: PATH}\n"
+        "1 warning.\n"
+    )

@@ -171,11 +171,6 @@ def test_what_is_right_is_left_alone(rule):
     assert codes(rule) == []
 
 
-@pytest.mark.parametrize("rule", [rule for _, rule in BAD], ids=lambda given: str(given)[:60])
-def test_a_rule_that_is_not_active_is_left_alone(rule):
-    assert codes({**rule, "active": 0}) == []
-
-
 def test_what_pcre_takes_and_re2_does_not():
     rule = digest("^SELECT (?!.*FOR UPDATE)")
     assert codes(rule) == []

@@ -19,15 +19,6 @@ def only(found: DigestRates) -> DigestLine:
     return line
 
 
-def test_one_look_has_totals_and_no_rates() -> None:
-    found = rates(digest_look(0, entry(count=10, time=1_000)))
-    line = only(found)
-    assert found.span_s is None
-    assert (line.count_star, line.sum_time, line.average) == (10, 1_000, 100)
-    assert (line.calls_per_s, line.time_per_s, line.share) == (None, None, None)
-    assert not line.is_least
-
-
 def test_two_looks_have_rates_and_shares() -> None:
     found = rates(
         digest_look(0, entry("0x1", 10, 1_000), entry("0x2", 1, 50)),
@@ -101,14 +92,6 @@ def test_a_look_that_was_cut_forgets_what_it_did_not_bring() -> None:
     )
     assert only(found).is_least
     assert only(found).calls_per_s == 0
-
-
-def test_counters_that_were_cleared_give_no_negative_rates() -> None:
-    found = rates(digest_look(0, entry(count=100, time=9_000)), digest_look(2, entry(count=4)))
-    line = only(found)
-    assert found.was_cleared
-    assert (line.calls_per_s, line.time_per_s, line.share) == (2, 500, 1.0)
-    assert line.is_least  # what came before somebody cleared them is lost
 
 
 def test_cleared_counters_that_grew_past_the_old_ones_show_by_when_they_began() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proxyctl.render.live import DIGESTS, SERVERS, Arrangement, PoolLine, arranged
-from proxyctl.stats.live.view import HostgroupLine, Meter, ServerLine, hostgroup_lines
+from proxyctl.stats.live.view import Meter, ServerLine, hostgroup_lines
 from tests.unit.live_looks import digest_look, entry, look, server
 
 
@@ -73,31 +73,6 @@ def test_a_hostgroup_without_a_server_that_answers_stands_out(
 ) -> None:
     [found] = hostgroup_lines([line(20, name, status=name) for name in statuses])
     assert SERVERS.kind(found) == kind
-
-
-def test_all_of_it_can_be_read_in_full() -> None:
-    [found] = hostgroup_lines((line(20, "a"), line(20, "b", status="SHUNNED")))
-    assert dict(SERVERS.details(found)) == {
-        "hostgroup": "20",
-        "servers": "1 online, 1 other",
-        "connections": "4 used, 6 free",
-        "connected": "10 times, failed 0 times",
-        "queries": "2/s",
-        "sent to it": "2 B/s",
-        "received": "4 B/s",
-    }
-
-
-def test_a_view_has_them_with_rates_from_the_second_look_on() -> None:
-    def servers(queries: int) -> tuple[Any, ...]:
-        return tuple(server(hostname=name, queries=queries) for name in ("a", "b"))
-
-    meter = Meter("shop", "127.0.0.1:6032")
-    first = meter.advance(look(0, servers=servers(100)), "2.7.1")
-    second = meter.advance(look(2, servers=servers(150)), "2.7.1")
-    assert [one.queries_per_s for one in first.hostgroups] == [None]
-    assert [one.queries_per_s for one in second.hostgroups] == [50]
-    assert all(isinstance(one, HostgroupLine) for one in second.hostgroups)
 
 
 def test_names_of_the_files_stand_with_the_hostgroups() -> None:

@@ -8,15 +8,12 @@ import pytest
 
 from proxyctl.render.live import (
     DIGESTS,
-    GAP,
     SERVERS,
-    TABLES,
     Arrangement,
     LiveTable,
     arranged,
     bytes_text,
     duration_text,
-    fitted,
     part_text,
     rate_text,
     short_text,
@@ -41,19 +38,6 @@ def cells(table: LiveTable[Any], one: Any) -> dict[str, str]:
     return {column.title: column.text(one) for column in table.columns}
 
 
-@pytest.mark.parametrize("table", TABLES, ids=lambda one: one.name)
-@pytest.mark.parametrize("width", [80, 110, 140, 250])
-def test_columns_fill_the_width(table: LiveTable[Any], width: int) -> None:
-    columns = fitted(table, width)
-    assert sum(wide + GAP for _, wide in columns) == width
-    assert all(wide >= len(column.title) for column, wide in columns)
-
-
-def test_wide_terminals_show_more() -> None:
-    assert "user" not in [column.title for column, _ in fitted(DIGESTS, 80)]
-    assert "user" in [column.title for column, _ in fitted(DIGESTS, 110)]
-
-
 def test_the_largest_comes_first_and_what_is_not_known_last() -> None:
     lines = [
         line("0x1", time_per_s=5.0),
@@ -64,18 +48,6 @@ def test_the_largest_comes_first_and_what_is_not_known_last() -> None:
     assert digests(lines, Arrangement("time/s")) == ["0x3", "0x1", "0x4", "0x2"]
     reverse = Arrangement("time/s", is_reversed=True)
     assert digests(lines, reverse) == ["0x4", "0x1", "0x3", "0x2"]
-
-
-def test_texts_and_hostgroups_go_upwards() -> None:
-    lines = [line("0x1", hostgroup=20, text="b"), line("0x2", hostgroup=10, text="c")]
-    assert digests(lines, Arrangement("text")) == ["0x1", "0x2"]
-    assert digests(lines, Arrangement("hg")) == ["0x2", "0x1"]
-
-
-@pytest.mark.parametrize("wanted", ["ORDERS", "orders", "0x2", "batch", "[a"])
-def test_a_filter_looks_into_all_fields_shown_or_not(wanted: str) -> None:
-    lines = [line("0x1"), line("0x2", text="SELECT [a] FROM orders", usernames=("batch",))]
-    assert digests(lines, Arrangement("time/s", filter=wanted)) == ["0x2"]
 
 
 def test_a_rate_that_may_be_higher_says_so() -> None:
@@ -92,12 +64,6 @@ def test_texts_of_the_server_cannot_move_the_cursor() -> None:
         *(text for _, text in SERVERS.details(ServerLine(server(hostname=evil, status=evil)))),
     ]
     assert all(text.isprintable() for text in texts)
-
-
-def test_the_longest_status_fits_its_column() -> None:
-    found = cells(SERVERS, ServerLine(server(status="SHUNNED_REPLICATION_LAG")))
-    assert found["status"] == "SHUNNED LAG"
-    assert len("OFFLINE_SOFT") <= SERVERS.column("status").width
 
 
 @pytest.mark.parametrize(

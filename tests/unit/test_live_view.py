@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxyctl.render.live import fitting, instance_parts, load_parts, size_parts
+from proxyctl.render.live import instance_parts, load_parts, size_parts
 from proxyctl.stats.live.look import Look
 from proxyctl.stats.live.read import seconds_between, seconds_between_sizes
 from proxyctl.stats.live.view import Meter, View, notes_of
@@ -27,13 +27,6 @@ def test_two_looks_make_rates() -> None:
     assert (found.totals.queries_per_s, found.totals.slow_per_s) == (100, 0.5)
     assert found.totals.clients == 8
     assert (found.totals.conn_used, found.totals.conn_free) == (2, 3)
-
-
-def test_the_first_look_has_states_only() -> None:
-    found = view(look(0, counters={"Questions": 100}))
-    assert found.totals.queries_per_s is None
-    assert [one.queries_per_s for one in found.servers] == [None]
-    assert [one.per_s for one in found.rules.rules] == [None]
 
 
 def test_rates_of_servers_and_rules() -> None:
@@ -77,15 +70,6 @@ def test_digests_stay_until_it_is_their_turn_again() -> None:
     assert [one.count_star for one in found.digests.lines] == [9]
 
 
-def test_too_many_digests_are_no_longer_shown() -> None:
-    large = replace(STATE, memory=400_000_000, look_s=8, every_s=None)
-    found = view(look(0, digests=digest_look(0, entry())), look(2, state=large))
-    assert found.digests.lines == ()
-    assert list(notes_of(found)) == [
-        "digests are not read: 400 MB, one reading takes ProxySQL about 8.00 s; see digest top"
-    ]
-
-
 def test_a_slow_table_is_read_less_often_with_a_note() -> None:
     assert seconds_between(2, 0.05) == 2
     assert seconds_between(2, 1.5) == 30
@@ -100,11 +84,6 @@ def test_the_size_of_the_table_is_asked_for_rarely_where_that_takes_its_time() -
     assert seconds_between_sizes(0.001) == 10
     assert seconds_between_sizes(0.02) == 200
     assert seconds_between_sizes(1) == 3_600
-
-
-def test_digests_that_are_switched_off_are_named() -> None:
-    off = replace(STATE, is_on=False)
-    assert "mysql-query_digests is false" in " ".join(notes_of(view(look(0, state=off))))
 
 
 def test_reloaded_rules_have_no_rates_but_a_note() -> None:
@@ -136,12 +115,12 @@ def test_the_header_in_80_columns() -> None:
     assert len(text(load_parts(found))) <= 80
 
 
-def test_a_narrow_line_loses_whole_parts_from_its_end() -> None:
-    assert fitting([("a", "1"), ("b", "2"), ("c", "3")], 9) == [("a", "1"), ("b", "2")]
-    assert fitting([("", "a long address")], 5) == [("", "a long address")]
-
-
 def test_names_from_the_server_move_no_cursor() -> None:
     found = view(look(0))
     evil = replace(found, name="a\x1b[2J", version="2.7\x07")
     assert text(instance_parts(evil)).isprintable()
+
+
+def test_digests_that_are_switched_off_are_named() -> None:
+    off = replace(STATE, is_on=False)
+    assert "mysql-query_digests is false" in " ".join(notes_of(view(look(0, state=off))))

@@ -106,11 +106,6 @@ def test_hostgroups_have_the_names_of_the_files() -> None:
     assert '"name": "shard0"' in NODES.document(found)
 
 
-def test_machines_get_all_of_it() -> None:
-    found = report(rows(server(10, "n1")), rows(server(10, "n1")))
-    assert '"wsrep_local_state": "4"' in NODES.document(found)
-
-
 def test_what_a_node_says_stands_below_where_the_terminal_is_narrow() -> None:
     found = report(
         rows(server(10, "n1"), server(10, "/run/mysqld.sock", port=0)),

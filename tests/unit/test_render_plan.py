@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.plan.steps import with_images
-from proxyctl.render.plan import MOST_ADDED, counts_text, plan_text
+from proxyctl.render.plan import MOST_ADDED, plan_text
 from proxyctl.render.style import Style
 from tests.support.build import desired, diff, module_plan, rows
 
@@ -34,10 +32,6 @@ def test_the_last_line_is_the_verdict():
     assert last(refused) == f"{counted} apply would refuse: 1 reason above."
 
 
-def test_an_apply_that_does_not_save_says_so():
-    assert counts_text(plan_of(saves=False)).endswith("1 LOAD, 0 SAVE.")
-
-
 def test_a_long_list_of_new_rows_is_counted_and_every_deletion_is_listed():
     gone = range(10_000, 10_000 + MOST_ADDED + 50)
     text = plan_text(plan_of(MOST_ADDED + 5, gone))
@@ -46,32 +40,9 @@ def test_a_long_list_of_new_rows_is_counted_and_every_deletion_is_listed():
     assert text.count("\n  - rule ") == len(gone)
 
 
-def test_remarks_stand_between_the_rows_and_the_verdict():
-    plan = plan_of(
-        left_alone=["a", "b"],
-        warnings=["c"],
-        restart_required=["d"],
-        refusals=[Refusal("x", "e", "--force"), Refusal("x", "f")],
-    )
-    remarks = plan_text(plan).split("\n\n")[2]
-    assert remarks.splitlines() == [
-        "left alone   a; b",
-        "warning      c",
-        "restart      d takes effect when ProxySQL is restarted",
-        "refused      e",
-        "               fix: allow it with --force",
-        "refused      f",
-    ]
-
-
 def test_without_colour_it_reads_the_same():
     plan = plan_of(2, [2, 3])
     coloured = plan_text(plan, Style(is_coloured=True))
     for code in ("0", "1", "2", "31", "32", "33"):
         coloured = coloured.replace(f"\x1b[{code}m", "")
     assert coloured == plan_text(plan)
-
-
-def test_an_instance_with_a_name_shows_its_address_too():
-    plan = replace(plan_of(), name="px1")
-    assert plan_text(plan).startswith("px1  h:6032  ProxySQL 2.7.1\n")

@@ -26,7 +26,6 @@ from tests.support.build import layout, rows
 
 Cells = Mapping[str, Value]
 APP = {"username": "app", "default_hostgroup": 1}
-LENGTH = "mysql-query_digests_max_digest_length"
 
 
 def configuration(*rules: Cells, **variables: str) -> Configuration:
@@ -49,14 +48,6 @@ def verdict(before: Configuration, after: Configuration, one: SeenDigest) -> Ver
 
 def rule(number: int, **cells: Value) -> dict[str, Value]:
     return {"rule_id": number, "re_modifiers": "CASELESS", "apply": 1, **cells}
-
-
-def test_files_that_bring_the_first_rules() -> None:
-    without = Configuration(REFERENCE, {"mysql_users": configuration().tables["mysql_users"]})
-    after = configuration(rule(1, match_digest="^SELECT", destination_hostgroup=2))
-    assert verdict(without, after, seen("SELECT 1")).certain == {Kind.HOSTGROUP}
-    assert verdict(after, without, seen("SELECT 1")).certain == {Kind.HOSTGROUP}
-    assert not verdict(without, after, seen("UPDATE t SET a=1")).is_changed
 
 
 def test_client_addr_is_not_known_without_tracking() -> None:
@@ -86,11 +77,6 @@ def test_both_ways_lead_to_the_same_place() -> None:
     assert found.certain == {Kind.HOSTGROUP}
     assert not found.possible
     assert {one.hostgroup for one in found.before} == {2, 3}
-
-
-def test_a_rule_that_looks_for_any_query_needs_no_query() -> None:
-    after = configuration(rule(1, match_pattern=".*", destination_hostgroup=2))
-    assert verdict(configuration(), after, seen("SELECT 1")).certain == {Kind.HOSTGROUP}
 
 
 def test_every_query_is_taken_to_begin_at_flag_0_and_the_report_says_so() -> None:

@@ -55,11 +55,6 @@ def test_the_first_criterion_that_fails_is_the_reason():
     assert reasons(explained) == [Reason.NOT_MATCH_DIGEST, Reason.NOT_MATCH_PATTERN]
 
 
-def test_a_pattern_that_does_not_compile_is_named():
-    (step,) = router({"match_digest": "a("}).explain(Request(b"a")).steps
-    assert "missing closing parenthesis" in step.broken["match_digest"]
-
-
 def test_fast_routing_says_what_became_of_it():
     table = fast(("app", "information_schema", 0, 7))
     assert len(table) == 1

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.ddl import create_table
 from proxyctl.state.sql import (
-    deletes,
     inserts,
     literal,
     mask_literals,
@@ -45,20 +44,6 @@ def test_no_column_that_is_known_needs_quotes():
     assert [name for name in names if quoted_name(name) != name] == []
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(f"CREATE TABLE t ({', '.join(names)})")
-
-
-def test_null_and_numbers_are_written_bare():
-    assert [literal(None), literal(5), literal(1.5)] == ["NULL", "5", "1.5"]
-
-
-def test_a_nul_character_is_refused():
-    with pytest.raises(ValueError, match="NUL"):
-        literal("a\0b")
-
-
-def test_many_rows_become_one_insert():
-    given_rows = rows("mysql_servers", *({"hostgroup_id": n, "hostname": "a"} for n in range(50)))
-    assert len(list(inserts(SERVERS, given_rows.values()))) == 1
 
 
 CELLS_OF_ANY_KIND = st.one_of(
@@ -165,14 +150,6 @@ def test_a_secret_variable_is_masked_by_its_name():
     (statement,) = inserts(variables, [secret, public])
     assert "s3cret" not in statement.masked
     assert "watcher" in statement.masked
-
-
-def test_deletes_by_a_key_of_several_columns():
-    (statement,) = deletes(SERVERS, [(1, "a", 3306), (1, "b", 3306)])
-    assert statement.sql == (
-        "DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port)"
-        " IN (VALUES (1,'a',3306),(1,'b',3306))"
-    )
 
 
 CELLS = {
@@ -313,23 +290,6 @@ def applied(of, before, after):
         for statement in [*inserts(of, before.values()), *transition(of, before, after)]:
             connection.execute(statement.sql)
         return stored(connection, of)
-
-
-def test_rows_that_trade_a_unique_value_are_deleted_before_they_are_inserted():
-    names = ("writer_hostgroup", "reader_hostgroup")
-    before, after = (
-        rows(REPLICATION.name, *(dict(zip(names, pair, strict=True)) for pair in pairs))
-        for pairs in (((1, 2), (3, 4)), ((1, 4), (3, 2)))
-    )
-    verbs = [statement.sql.split()[0] for statement in transition(REPLICATION, before, after)]
-    assert verbs == ["DELETE", "INSERT"]
-
-
-def test_a_value_may_move_to_another_unique_column_by_update():
-    before = galera((1, 2, 3, 4), (5, 6, 7, 8))
-    after = galera((1, 2, 6, 4), (5, 6, 7, 8))
-    (statement,) = transition(GALERA, before, after)
-    assert statement.sql.startswith("UPDATE mysql_galera_hostgroups SET reader_hostgroup=6 WHERE")
 
 
 class Counted(int):
