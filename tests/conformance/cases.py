@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ HERE = Path(__file__).parent
 CASES = HERE / "cases"
 GOLDEN = HERE / "golden"
 VERSIONS = GOLDEN / "versions.txt"
+DIFFERING = GOLDEN / "differing.yaml"
 
 REFUSED_BY_SANDBOX = 1235
 """The error code of what only the sandbox refuses."""
@@ -131,6 +133,13 @@ def _answer_of(outcome: Outcome, version: Version) -> Outcome:
         max((v for v in by_version if v <= version), default=min(by_version))
     ]
     return known
+
+
+@cache
+def differing() -> dict[str, dict[str, dict[int, Outcome]]]:
+    """Return what other versions answer otherwise than their sandbox, by version, case and step."""
+    found: dict[str, dict[str, dict[int, Outcome]]] = yaml.safe_load(DIFFERING.read_text())
+    return found
 
 
 def run_case(instance: Instance, case: Case) -> list[Outcome]:

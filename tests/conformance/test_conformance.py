@@ -12,6 +12,7 @@ from tests.conformance.cases import (
     REFUSED_BY_SANDBOX,
     Case,
     Outcome,
+    differing,
     golden,
     load_cases,
     recorded_versions,
@@ -51,10 +52,15 @@ def test_case(instance: Instance, case: Case) -> None:
 
 
 def _expected(case: Case, version: Version) -> list[Outcome]:
-    """Return what a version was recorded to answer, or what a sandbox of it answers."""
+    """Return what a version was recorded to answer, or what a sandbox of it answers.
+
+    Such a sandbox is known to be wrong in some steps.
+    """
     if str(version) not in recorded_versions():
         with sandbox_of(version) as handle:
-            return run_case(handle, case)
+            answers = run_case(handle, case)
+        known = differing().get(str(version), {}).get(str(case), {})
+        return [known.get(number, answer) for number, answer in enumerate(answers)]
     recorded = golden(case.theme, version).get(case.name)
     assert recorded is not None, "not recorded: run python -m tests.conformance.record"
     return recorded
@@ -79,3 +85,4 @@ def test_every_recorded_case_exists() -> None:
         (path.stem, name) for path in GOLDEN.glob("*.json") for name in golden(path.stem, newest)
     }
     assert recorded == {(case.theme, case.name) for case in CASES}
+    assert {name for cases in differing().values() for name in cases} <= set(map(str, CASES))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random, SystemRandom
 
 import pytest
@@ -86,11 +86,15 @@ def random_fast(random: Random) -> list[Cells]:
     ]
 
 
-def test_random_rules(rig: PgsqlRig, capsys: pytest.CaptureFixture[str]) -> None:
+def test_random_rules(
+    rig: PgsqlRig,
+    capsys: pytest.CaptureFixture[str],
+    record_property: Callable[[str, object], None],
+) -> None:
     seed = os.environ.get("PROXYCTL_TEST_ROUTING_SEED") or str(SystemRandom().randrange(10**6))
     with capsys.disabled():
         sys.stdout.write(f"\nPROXYCTL_TEST_ROUTING_SEED={seed} for {PAIRS} queries\n")
-    different = []
+    different, agreed = [], 0
     for number in range(-(-PAIRS // QUERIES)):
         random = Random(f"{seed}:{number}")
         queries = [statement(random).replace(b"\0", b"") for _ in range(QUERIES)]
@@ -109,6 +113,10 @@ def test_random_rules(rig: PgsqlRig, capsys: pytest.CaptureFixture[str]) -> None
             expected = route.destination_hostgroup, final.number
             if final.certain and expected != (seen.hostgroup, seen.digest):
                 different.append((f"{seed}:{number}", query, expected, seen))
+                record_property("differs", f"{seed}:{number}")
+            else:
+                agreed += 1
+    record_property("known", agreed)
     assert different == []
 
 

@@ -24,6 +24,7 @@ import pymysql
 import pytest
 
 from proxyctl.catalog import Version, parse_version
+from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.sandbox import Sandbox
 
 NO_BINARY = "no proxysql binary: set PROXYCTL_TEST_PROXYSQL or put it on PATH"
@@ -119,8 +120,13 @@ class Instance:
 
 @contextmanager
 def sandbox_of(version: Version) -> Iterator[Instance]:
-    """Serve a sandbox of a version, with its monitor off, as in the real one."""
-    with Sandbox(str(version), variables={"mysql-monitor_enabled": "false"}) as sandbox:
+    """Serve a sandbox of a version, with its monitor off, as in the real one.
+
+    For a version newer than all that are known it is one of the newest that is.
+    """
+    with Sandbox(
+        str(min(version, NEWEST_KNOWN)), variables={"mysql-monitor_enabled": "false"}
+    ) as sandbox:
         handle = Instance(sandbox.host, sandbox.port, sandbox=sandbox)
         yield handle
         handle.close()
@@ -152,8 +158,9 @@ def needed_binary() -> str:
 @cache
 def binary_version(binary: str) -> Version:
     """Return the version that a ProxySQL says it is."""
-    done = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True)
-    return parse_version(done.stdout.partition("version ")[2])
+    asked = [binary, "--version"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=60)
+    return parse_version(done.stdout.partition("ProxySQL version ")[2])
 
 
 def other_binary() -> str:

@@ -1,8 +1,9 @@
 """`make test-version`: is proxyctl right about this ProxySQL? Ends with a table, in markdown.
 
 Runs the conformance cases, the journeys, the catalogue, and the routing of random queries on one
-ProxySQL, which may be any version that proxyctl knows. The table goes to stdout, the rest to
-stderr. Exit 1 when something differs from what proxyctl expects, or is unknown to it.
+ProxySQL. One that is newer than all that proxyctl knows is compared with the newest of those. The
+table goes to stdout, the rest to stderr. Exit 1 when something differs from what proxyctl expects,
+is unknown to it, or cannot be run.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shutil
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -20,7 +23,8 @@ from pathlib import Path
 import pytest
 
 import proxyctl
-from proxyctl.catalog import known_version
+from proxyctl.catalog import Version, known_version
+from proxyctl.catalog.releases import NEWEST_KNOWN
 from tests.support.servers import binary_version
 from tests.versions.image import unpacked
 
@@ -33,9 +37,12 @@ SUBJECTS = {
     "tests/journeys/": "journeys",
     "tests/real/test_routing.py::test_random": f"routing of {PAIRS:,} random queries",
     "tests/real/test_routing.py": "routing of queries made by hand",
+    "tests/real/test_pgsql_routing.py::test_random": f"routing of {PAIRS:,} PostgreSQL queries",
+    "tests/real/test_pgsql_routing.py": "digests of PostgreSQL",
 }
 """What a test is about, by how its name begins: the first that fits counts."""
-PATHS = ["tests/versions", "tests/conformance", "tests/journeys", "tests/real/test_routing.py"]
+PATHS = ["tests/versions", "tests/conformance", "tests/journeys"]
+PATHS += ["tests/real/test_routing.py", "tests/real/test_pgsql_routing.py"]
 
 
 @dataclass
@@ -96,17 +103,48 @@ def main() -> int:
     if bool(given.binary) == bool(given.image):
         parser.error("name one: make test-version PROXYSQL=/path/to/proxysql, or IMAGE=name:tag")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        binary = unpacked(given.image, Path(folder)) if given.image else given.binary
-        version = binary_version(binary)
-        known_version(str(version))
+        try:
+            binary = unpacked(given.image, Path(folder)) if given.image else _found(given.binary)
+            version = _version_of(binary)
+        except RuntimeError as error:
+            sys.stderr.write(f"make test-version: {error}\n")
+            return 1
         os.environ["PROXYCTL_TEST_PROXYSQL"] = str(Path(binary).absolute())
         os.environ["PROXYCTL_TEST_ROUTING_PAIRS"] = str(PAIRS)
         with redirect_stdout(sys.stderr):
             outcomes = _run(given.jobs)
     rows = outcomes.rows()
     name = f"ProxySQL {version}" + (f" of `{given.image}`" if given.image else "")
+    if version > NEWEST_KNOWN:
+        name += f", unknown to us and compared with {NEWEST_KNOWN}"
     sys.stdout.write("\n".join(_table(name, rows, outcomes.not_run())) + "\n")
     return int(any(row.differs or row.unknown for row in rows.values()))
+
+
+def _found(binary: str) -> str:
+    """Return the path of a program, also of one on PATH."""
+    return shutil.which(binary) or binary
+
+
+def _version_of(binary: str) -> Version:
+    """Return the version of a ProxySQL.
+
+    Raises: RuntimeError when it is none that runs here, or one that is too old.
+    """
+    fix = "name a proxysql that runs on this machine, or IMAGE=name:tag"
+    try:
+        version = binary_version(binary)
+    except OSError as error:
+        raise RuntimeError(f"{binary}: {error.strerror}; {fix}") from None
+    except (subprocess.SubprocessError, ValueError):
+        said = f"`{binary} --version` names no version of ProxySQL"
+        raise RuntimeError(f"{said}; {fix}") from None
+    if version < NEWEST_KNOWN:
+        try:
+            known_version(str(version))
+        except ValueError as error:
+            raise RuntimeError(f"{binary}: {error}; take one of these") from None
+    return version
 
 
 def _run(jobs: int) -> Outcomes:

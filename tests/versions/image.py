@@ -13,19 +13,18 @@ def unpacked(image: str, folder: Path) -> str:
     """Return a script in `folder` that runs the proxysql of an image, pulled where it is missing.
 
     It starts it by the loader of the image: the libraries of this machine may be others.
-    Raises: RuntimeError when the image has no proxysql.
+    Raises: RuntimeError when docker does not give the image, or the image has no proxysql.
     """
-    made = subprocess.run(["docker", "create", image], stdout=subprocess.PIPE, check=True)
-    container = made.stdout.decode().strip()
+    container = _docker(image, "create", image)
     try:
         _extract(container, folder)
     finally:
-        subprocess.run(["docker", "rm", container], stdout=subprocess.DEVNULL, check=True)
+        _docker(image, "rm", container)
     binary = folder / "usr/bin/proxysql"
     loaders = [path for name in _FOLDERS for path in (folder / name).rglob("ld-linux*.so.*")]
     loader = next((path for path in loaders if path.resolve().is_relative_to(folder)), None)
     if not binary.is_file() or loader is None:
-        raise RuntimeError(f"the image {image} has no /usr/bin/proxysql")
+        raise RuntimeError(f"image {image}: it has no /usr/bin/proxysql; name one that has")
     libraries = {
         str(path.parent) for name in _FOLDERS for path in (folder / name).rglob("lib*.so*")
     }
@@ -34,6 +33,23 @@ def unpacked(image: str, folder: Path) -> str:
     script.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
     script.chmod(0o755)
     return str(script)
+
+
+def _docker(image: str, *arguments: str) -> str:
+    """Return what a docker command writes.
+
+    Raises: RuntimeError, with docker's reason, when it fails or there is no docker.
+    """
+    fix = "name an image that docker can pull, or PROXYSQL=/path/to/proxysql"
+    try:
+        done = subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        raise RuntimeError(f"image {image}: there is no docker here; {fix}") from None
+    except subprocess.CalledProcessError as error:
+        said = [line for line in error.stderr.splitlines() if line and "--help" not in line]
+        reason = said[-1] if said else f"docker {arguments[0]} exits with {error.returncode}"
+        raise RuntimeError(f"image {image}: {reason.rstrip('.')}; {fix}") from None
+    return done.stdout.strip()
 
 
 def _extract(container: str, folder: Path) -> None:
