@@ -11,7 +11,7 @@ import pytest
 from proxyctl.sandbox import Sandbox
 from tests.journeys.fleet import listed
 from tests.support.cli import Project, proxyctl
-from tests.support.servers import Instance, free_port
+from tests.support.servers import Instance
 
 RELEASE = ("--ignore", "security-fixes-missing")
 OFF = ("--no-ask", "--ignore", "monitor-off", *RELEASE)
@@ -177,43 +177,6 @@ def sandboxes(offline: Project) -> Iterator[list[Sandbox]]:
         made = [stack.enter_context(Sandbox()) for _ in range(3)]
         offline.write(HOSTGROUPS + listed([one.port for one in made]))
         yield made
-
-
-def test_one_line_where_nothing_is_wrong_anywhere(sandboxes: list[Sandbox]) -> None:
-    found = proxyctl("doctor", "--all")
-    assert (found.code, found.out) == (0, "Fleet of 3 instances: 3 with nothing wrong.\n")
-
-
-def test_instances_with_the_same_findings_share_a_page(sandboxes: list[Sandbox]) -> None:
-    load(sandboxes[0], "MYSQL QUERY RULES", RULE)
-    load(sandboxes[2], "MYSQL QUERY RULES", RULE)
-    sandboxes[1].run(RULE)
-    found = proxyctl("doctor", "--all")
-    assert found.code == 1
-    assert found.out.startswith("px1, px3  2 instances alike, ProxySQL 2.7.1-sandbox\n")
-    assert found.out.count("error  hostgroup 20 (reader)") == 1
-    assert f"px2  127.0.0.1:{sandboxes[1].port}  ProxySQL 2.7.1-sandbox\n" in found.out
-    assert found.out.endswith(
-        "\nFleet of 3 instances: 2 with errors: px1, px3, 1 with warnings at worst: px2.\n"
-    )
-    left_out = ("doctor", "--all", "--ignore", "hostgroup-without-servers")
-    assert proxyctl(*left_out).code == 0
-    assert proxyctl(*left_out, "--strict").code == 1
-
-
-def test_one_that_cannot_be_reached_does_not_hide_the_others(
-    offline: Project, sandboxes: list[Sandbox]
-) -> None:
-    gone = f"{{name: gone, host: 127.0.0.1, port: {free_port()}}}"
-    offline.write(HOSTGROUPS + listed([one.port for one in sandboxes], gone))
-    sandboxes[0].run(RULE)
-    found = proxyctl("doctor", "--all")
-    assert found.code == 1
-    assert "error: cannot connect to 127.0.0.1" in found.out
-    assert found.out.endswith(
-        "Fleet of 4 instances: 2 with nothing wrong, 1 with warnings at worst: px1,"
-        " 1 not read: gone.\n"
-    )
 
 
 def test_json_has_each_instance_under_its_own_name(sandboxes: list[Sandbox]) -> None:

@@ -24,14 +24,6 @@ def test_one_address_under_two_names_is_a_slip(offline: Project, command: str) -
     assert found.out == ""
 
 
-def test_also_in_what_a_command_prints(offline: Project) -> None:
-    offline.write(SERVERS)
-    socket = {"socket": "/run/proxysql.sock"}
-    offline.write(json.dumps([{"name": "a", **socket}, {"name": "b", **socket}]), "found.json")
-    found = proxyctl("plan", "--all", "--instances-from", "cat found.json")
-    said(found, 1, "<cat>:1:", "instances.b: the address of a, at <cat>:1:")
-
-
 @pytest.mark.parametrize(
     ("one", "other"),
     [
@@ -58,45 +50,6 @@ def test_for_one_of_them_it_may_be(offline: Project) -> None:
 
 
 # -- instances that a command prints ---------------------------------------------------------------
-
-
-def test_instances_that_a_command_prints(offline: Project, ports: list[int]) -> None:
-    offline.write(SERVERS)
-    instances = [
-        {"name": f"px{n}", "host": "127.0.0.1", "port": port, "password": "admin"}
-        for n, port in enumerate(ports, 1)
-    ]
-    offline.write(json.dumps(instances), "found.json")
-    found = proxyctl("plan", "--all", "--instances-from", "cat found.json")
-    assert "px1, px2, px3  3 instances alike" in found.out
-    offline.write(json.dumps({"instances": instances[:1]}), "found.json")
-    assert "px1" in proxyctl("plan", "--all", "--instances-from", "cat found.json").out
-
-    offline.write('[{"name": "px1", "prot": 6032}]', "found.json")
-    wrong = proxyctl("plan", "--all", "--instances-from", "cat found.json")
-    said(wrong, 1, "<cat>:1:", "prot")
-    said(
-        proxyctl("plan", "--all", "--instances-from", "cat gone.json"),
-        1,
-        "the command exited with 1",
-    )
-    said(proxyctl("plan", "--all", "--instances-from", "no-such-command"), 1, "No such file")
-    said(proxyctl("plan", "--all", "--instances-from", "'"), 64, "no closing quotation")
-
-
-def test_a_command_that_is_empty_or_names_nobody_does_not_mean_those_of_the_files(
-    offline: Project, ports: list[int]
-) -> None:
-    """An empty one is what a variable of the environment gives that nobody set."""
-    offline.write(SERVERS + listed(ports))
-    for command in ("plan", "drift", "doctor", "apply"):
-        for empty in ("", "  "):
-            found = proxyctl(command, "--all", "--instances-from", empty)
-            said(found, 64, "--instances-from: the command is empty")
-        said(proxyctl(command, "--instances-from", ""), 64, "--instances-from needs --all")
-    nobody = proxyctl("plan", "--all", "--instances-from", "echo []")
-    said(nobody, 64, "--instances-from echo: the command printed no instance")
-    assert "of the files" not in nobody.err
 
 
 def test_a_command_that_does_not_end_is_ended() -> None:
@@ -132,21 +85,3 @@ def test_files_that_it_names_stay_in_the_fence(
         said(of_ca, 1, "instances[0].tls_ca", "the path leads out of the folders of the -f paths")
     else:
         assert found.code == 0, found.text
-
-
-def test_other_sections_beside_the_instances_are_named(offline: Project) -> None:
-    """They would count for nothing, and who prints them may believe that they do."""
-    offline.write(SERVERS)
-    printed = {"version": 1, "instances": [{"name": "px1", "host": "h.invalid"}]}
-    offline.write(json.dumps(printed), "found.json")
-    command = ("plan", "--all", "--instances-from", "cat found.json")
-    assert "1 not read: px1." in proxyctl(*command).out
-
-    more = {"mysql_servers": list[str](), "guards": {"max_deletes": 1}}
-    offline.write(json.dumps({**printed, **more}, indent=1), "found.json")
-    found = proxyctl(*command)
-    said(found, 1, "2 mistakes in the files")
-    for section in more:
-        assert f": {section}: a command may print `instances` only" in found.err
-    offline.write(json.dumps({"version": 7, "instances": printed["instances"]}), "found.json")
-    said(proxyctl(*command), 1, "<cat>:1:13: version: ")

@@ -41,14 +41,6 @@ def test_one_that_cannot_be_reached_stops_all(gone: str, ports: list[int]) -> No
     assert loaded(ports) == ["0", "0", "0"]
 
 
-def test_in_json_it_is_an_error(gone: str, ports: list[int]) -> None:
-    found = apply("--format", "json")
-    assert found.code == 1, found.text
-    assert found.json["error"]["type"] == "InstanceError"
-    assert "no instance was changed" in found.json["error"]["message"]
-    assert loaded(ports) == ["0", "0", "0"]
-
-
 def test_the_others_are_changed_where_it_may_be_skipped(gone: str, ports: list[int]) -> None:
     found = apply(SKIP)
     assert found.code == 4, found.text
