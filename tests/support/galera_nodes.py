@@ -9,13 +9,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from mysql_mimic import MysqlServer
 from mysql_mimic.auth import IdentityProvider, NativePasswordAuthPlugin, User
-from mysql_mimic.errors import ErrorCode, MysqlError
 from mysql_mimic.session import BaseSession
 from mysql_mimic.variables import GlobalVariables, SessionVariables
 
@@ -29,13 +27,7 @@ class GaleraNode:
     read_only: str = "OFF"
     wsrep_desync: str = "OFF"
     wsrep_cluster_status: str = "Primary"
-    pxc_maint_mode: str | None = "DISABLED"
-    """None: the node has no such variable."""
-    hides_maint_mode: bool = False
-    """The monitor is told DISABLED, whatever it is."""
-    refuses_to_set: bool = False
-    transition_s: float = 0.0
-    """How long whoever sets pxc_maint_mode is kept waiting."""
+    pxc_maint_mode: str = "DISABLED"
     wsrep_incoming_addresses: str = ""
     wsrep_cluster_size: int = 3
     is_up: bool = True
@@ -60,7 +52,7 @@ class GaleraNode:
                 ("wsrep_cluster_name", "shop"),
                 ("read_only", self.read_only),
                 ("wsrep_desync", self.wsrep_desync),
-                *self._maint_mode(),
+                ("pxc_maint_mode", self.pxc_maint_mode),
                 ("wsrep_provider_options", "base_dir = /data; gmcast.segment = 1; "),
             ], ["Variable_name", "Value"]
         if "wsrep_local_state" in lowered:
@@ -72,7 +64,7 @@ class GaleraNode:
                 "NONE",
                 "OFF",
                 self.wsrep_cluster_status,
-                ("" if self.hides_maint_mode else self.pxc_maint_mode) or "DISABLED",
+                self.pxc_maint_mode,
             )
             names = [
                 "wsrep_local_state",
@@ -89,24 +81,6 @@ class GaleraNode:
         if "read_only" in lowered:
             return [(self.read_only,)], ["read_only"]
         return [(self.host,)], ["host"]
-
-    def _maint_mode(self) -> list[tuple[str, str]]:
-        if self.pxc_maint_mode is None:
-            return []
-        return [
-            ("pxc_maint_mode", self.pxc_maint_mode),
-            ("pxc_maint_transition_period", f"{self.transition_s:.0f}"),
-        ]
-
-    def set_maint_mode(self, sql: str) -> None:
-        """Take a SET GLOBAL pxc_maint_mode, as far as the account may."""
-        if self.refuses_to_set:
-            raise MysqlError(
-                "Access denied; you need (at least one of) the SUPER or SYSTEM_VARIABLES_ADMIN"
-                " privilege(s) for this operation",
-                ErrorCode.ACCESS_DENIED_ERROR,
-            )
-        self.pxc_maint_mode = sql.partition("=")[2].strip(" '")
 
 
 class _Logins(IdentityProvider):  # type: ignore[misc]
@@ -133,10 +107,6 @@ class _Session(BaseSession):  # type: ignore[misc]
         if not self._node.is_up:
             raise ConnectionError("the node is down")
         lowered = sql.strip().lower()
-        if lowered.startswith("set global pxc_maint_mode"):
-            self._node.set_maint_mode(sql)
-            await asyncio.sleep(self._node.transition_s)
-            return [], []
         if lowered.startswith(("set ", "begin", "commit", "rollback")):
             return [], []
         answer = self._node.answer(sql)
@@ -156,15 +126,13 @@ class _Session(BaseSession):  # type: ignore[misc]
 
 
 class GaleraCluster:
-    """Several nodes of one kind, served from one thread until the context ends."""
+    """Several nodes, served from one thread until the context ends."""
 
-    def __init__(
-        self, hosts: list[str], port: int, kind: Callable[..., GaleraNode] = GaleraNode
-    ) -> None:
+    def __init__(self, hosts: list[str], port: int) -> None:
         self.port = port
         members = ",".join(f"{host}:{port}" for host in hosts)
         self.nodes = {
-            host: kind(host, wsrep_incoming_addresses=members, wsrep_cluster_size=len(hosts))
+            host: GaleraNode(host, wsrep_incoming_addresses=members, wsrep_cluster_size=len(hosts))
             for host in hosts
         }
         self._loop = asyncio.new_event_loop()

@@ -33,16 +33,9 @@ VARIABLES = {
 """What a case may change, with what it has otherwise."""
 
 SETTINGS = (
-    "cache_timeout",
-    "cache_ttl",
-    "create_new_connection",
-    "delay",
-    "multiplex",
-    "reconnect",
-    "retries",
-    "sticky_conn",
-    "timeout",
-)
+    "cache_timeout", "cache_ttl", "create_new_connection", "delay", "multiplex", "reconnect",
+    "retries", "sticky_conn", "timeout",
+)  # fmt: skip
 """What PROXYSQL INTERNAL SESSION shows of the last query."""
 
 Cells = dict[str, Value]

@@ -149,31 +149,10 @@ def test_what_is_text(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "010",
-        "007",
-        "-08",
-        "0x1F",
-        "0o17",
-        "0b1",
-        "1_000",
-        "12:30:45",
-        "1:30",
-        "190:20:30.15",
-        "on",
-        "Off",
-        "YES",
-        "no",
-        "y",
-        "N",
-        "1e3",
-        "1.5e3",
-        "00.5",
-        ".inf",
-        "-.INF",
-        ".nan",
-        "=",
+        "010", "007", "-08", "0x1F", "0o17", "0b1", "1_000", "12:30:45", "1:30", "190:20:30.15",
+        "on", "Off", "YES", "no", "y", "N", "1e3", "1.5e3", "00.5", ".inf", "-.INF", ".nan", "=",
     ],
-)
+)  # fmt: skip
 def test_what_yaml_readers_disagree_on_has_to_be_quoted(text):
     with pytest.raises(DisputedError) as caught:
         plain_value(text)

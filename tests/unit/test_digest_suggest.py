@@ -97,21 +97,13 @@ def test_a_rule_that_may_send_it_elsewhere_makes_it_no_candidate():
 @pytest.mark.parametrize(
     "query",
     [
-        "SELECT a FROM t FOR UPDATE",
-        "SELECT a FROM t LOCK IN SHARE MODE",
-        "SELECT GET_LOCK('a', 1) FROM t",
-        "SELECT @a FROM t",
-        "SELECT next_number('a') FROM t",
-        "SELECT a FROM t INTO OUTFILE '/x'",
-        "SELECT NEXT VALUE FOR s",
-        "SELECT s.nextval",
-        "SELECT user FROM mysql.user",
-        "SELECT id FROM `information_schema`.`processlist`",
-        "SELECT SQL_CALC_FOUND_ROWS a FROM t",
-        "UPDATE t SET a = 1",
-        "SHOW TABLES",
+        "SELECT a FROM t FOR UPDATE", "SELECT a FROM t LOCK IN SHARE MODE",
+        "SELECT GET_LOCK('a', 1) FROM t", "SELECT @a FROM t", "SELECT next_number('a') FROM t",
+        "SELECT a FROM t INTO OUTFILE '/x'", "SELECT NEXT VALUE FOR s", "SELECT s.nextval",
+        "SELECT user FROM mysql.user", "SELECT id FROM `information_schema`.`processlist`",
+        "SELECT SQL_CALC_FOUND_ROWS a FROM t", "UPDATE t SET a = 1", "SHOW TABLES",
     ],
-)
+)  # fmt: skip
 def test_what_is_no_plain_read_stays_on_the_writer(query):
     assert (
         found([digest(query)], configuration(rule(20, "^(SELECT|UPDATE|SHOW)")), Kind.READS)[0]

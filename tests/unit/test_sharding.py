@@ -26,23 +26,14 @@ from proxyctl.config.sections.shard_rules import assign, generate
 SHARDS = [100, 101]
 
 FORMS = (
-    "SELECT c FROM {t} WHERE id=?",
-    "SELECT c FROM {t}",
-    "SELECT c FROM `{t}`",
-    "SELECT c FROM `{t}` WHERE id=?",
-    "SELECT c FROM db.{t} WHERE id=?",
-    "SELECT c FROM `db`.`{t}` WHERE id=?",
-    "SELECT c FROM db.`{t}`",
-    "SELECT a.c FROM zz a JOIN {t} b ON a.id=b.id",
-    "SELECT a.c FROM zz,{t} WHERE a.id=?",
-    "INSERT INTO {t}(id,c) VALUES (?,?)",
-    "INSERT INTO {t} (id) VALUES (?)",
-    "REPLACE INTO `{t}`(id) VALUES (?)",
-    "UPDATE {t} SET c=?",
-    "DELETE FROM {t}",
-    "select c from {t} where id=?",
-    "{t}",
-)
+    "SELECT c FROM {t} WHERE id=?", "SELECT c FROM {t}", "SELECT c FROM `{t}`",
+    "SELECT c FROM `{t}` WHERE id=?", "SELECT c FROM db.{t} WHERE id=?",
+    "SELECT c FROM `db`.`{t}` WHERE id=?", "SELECT c FROM db.`{t}`",
+    "SELECT a.c FROM zz a JOIN {t} b ON a.id=b.id", "SELECT a.c FROM zz,{t} WHERE a.id=?",
+    "INSERT INTO {t}(id,c) VALUES (?,?)", "INSERT INTO {t} (id) VALUES (?)",
+    "REPLACE INTO `{t}`(id) VALUES (?)", "UPDATE {t} SET c=?", "DELETE FROM {t}",
+    "select c from {t} where id=?", "{t}",
+)  # fmt: skip
 
 NOT_THESE = ("sbtest10", "my_sbtest1", "sbtest1_old", "sbtest1$", "xsbtest1", "sbtest")
 
