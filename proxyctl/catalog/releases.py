@@ -156,6 +156,10 @@ SET_REFUSES_UNKNOWN = Version(3, 0, 10)
 """From here on SET of an unknown variable is an error; before, an OK whose text says so. Source:
 ProxySQL 3.0.3, run, and issue 6010 on 3.0.10; what lies between is not known."""
 
+SET_SESSION_AUTOCOMMIT = Version(3, 0, 11)
+"""From here on `SET @@session.autocommit=1` is taken, and does nothing. Source: a design of
+2026-08-08."""
+
 IDLE_PROCESSLIST_TAKES_TRUE = Version(3, 0, 11)
 """Before, `true` for `session_idle_show_processlist` acts as 0 in the process list; 1 works.
 Source: a design of 2026-08-10; the release is a guess."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation
 from proxyctl.catalog.model import MAX_INT
 from proxyctl.catalog.pgsql_variables import DATE_STYLES, ENCODINGS
-from proxyctl.catalog.releases import REFERENCE, WIDE_GROUPING_LIMITS, Version
+from proxyctl.catalog.releases import NEWEST_KNOWN, WIDE_GROUPING_LIMITS, Version
 from proxyctl.catalog.variables import (
     CHOICES,
     NEVER_EMPTY,
@@ -68,20 +68,23 @@ def _signed(number: int) -> int:
     return (number + 2**31) % 2**32 - 2**31
 
 
-def bounds(variable: Variable, version: Version = REFERENCE) -> tuple[int, int]:
-    """Return the smallest and the largest number that a file may give an integer variable."""
+def bounds(variable: Variable, version: Version = NEWEST_KNOWN) -> tuple[int, int]:
+    """Return the smallest and the largest number that a file may give an integer variable.
+
+    The newest release has the widest bounds.
+    """
     low, high = variable.limits_in(version)
     return low or 0, MAX_INT if high is None else high
 
 
 def is_out_of_reach(name: str, text: str, version: Version) -> bool:
-    """Return whether a number is one that only later versions take.
+    """Return whether a number is one that only later releases take.
 
     MEMORY and DISK may hold it all the same, and it means nothing there: 2.5.5 begins with 569867
     for the capabilities on DISK, refuses more than 65535, and works with 569899. Source: run.
     """
     known = VARIABLES.get(name)
-    if known is None or known.limits_in(version) == known.limits_in(REFERENCE):
+    if known is None or known.limits_in(version) == known.limits_in(NEWEST_KNOWN):
         return False
     low, high = bounds(known, version)
     return not low <= atoi(text) <= high
@@ -223,6 +226,8 @@ TEXT_RULES: Mapping[str, TextRule] = {
         "networks with commas between, without blanks, or *, or nothing",
         "such as 10.0.0.0/8,192.168.0.0/16",
     ),
+    # Which case of letters it takes was not seen: 3.0.3 does not have it.
+    "mysql-resolution_family": _one_of(CHOICES["mysql-resolution_family"]),
     "mysql-server_version": TextRule(
         lambda text: "5.5.30" if text == "5.1.30" else text, "a version"
     ),
@@ -297,13 +302,15 @@ def complaint(name: str, text: str) -> Complaint | None:
 # --- all kinds ----------------------------------------------------------------------------------
 
 
-def taken(name: str, text: str) -> str | None:
-    """Return what RUNTIME shows after the LOAD of a text, or None where ProxySQL refuses it.
+def taken(name: str, text: str, version: Version = NEWEST_KNOWN) -> str | None:
+    """Return what RUNTIME shows after the LOAD of a text, or None where this release refuses it.
 
     Where other variables or the running value have a say, what it shows if they have none. A
     variable that is not in the catalogue takes any text.
     """
     known = VARIABLES.get(name)
+    if is_out_of_reach(name, text, version):
+        return None
     if known is not None and known.kind is VariableKind.BOOL:
         return _BOOLEANS.get(text.lower())
     if known is not None and known.kind is VariableKind.INT:

@@ -33,7 +33,6 @@ from proxyctl.catalog.variables import (
 )
 from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import described
-from proxyctl.config.validation import missing_table
 from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import DesiredRow, DesiredTable, Key, Scope, Secret, Where
 from proxyctl.state.sql import NUL
@@ -62,10 +61,6 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
             table = f"{prefix}_variables"
             if table not in TABLES or "-" not in name:
                 _add_unknown(part, name, context)
-                continue
-            missing = missing_table(TABLES[table], context)
-            if missing:
-                context.note(part, (name,), missing, of_key=True)
                 continue
             text = _Compiler(part, name, context).text(value)
             collected = found.setdefault(table, _Found())

@@ -166,7 +166,7 @@ class _Reader:
         if '"' in text and not self._version.has(CNF_BINDS_VALUES):
             self._note(setting.place, f"{name}: ProxySQL cannot read a double quote in a variable")
             return None
-        value = taken(name, text)
+        value = taken(name, text, self._version)
         is_odd = setting.type not in _INSERTED
         shown = setting.type if is_odd else "this" if is_secret_variable(name) else repr(text)
         if value is None and text == known.default:

@@ -2,7 +2,7 @@
 
 Source: libconfig 1.7.3 inside ProxySQL 2.7.1 and 1.8.1 inside 3.0.3, run. What differs from other
 readers: unknown escapes stay as they are, a number beyond 32 bits is another type, the same key
-twice is an error, a list may have empty places. To 1.7 `010` is 8, and `33L` is beyond 32 bits.
+twice is an error, a list may have empty places. To 1.7 `010` is 8, and `33L` is a 64-bit number.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Type(StrEnum):
     """What libconfig takes a value for. ProxySQL asks for one type and ignores any other."""
 
     INT = "a number"
-    LONG = "a number beyond 32 bits"
+    LONG = "a 64-bit number"
     FLOAT = "a decimal number"
     BOOL = "true or false"
     TEXT = "text"

@@ -31,8 +31,8 @@ _FUNCTIONS = frozenset({"mysql_native_password", "caching_sha2_password", "from_
 """Functions that ProxySQL adds to SQLite."""
 
 _LEFT_OUT = re.compile(
-    r"stats_(mysql|pgsql|proxysql)_\w+|history_\w+|mysql_collations|(runtime_)?coredump_filters"
-    r"|global_(settings|variables)|(mysql|pgsql)_server_\w+_log"
+    r"stats_(mysql|pgsql|proxysql)_\w+|history_\w+|mysql_collations|ssl_ciphers"
+    r"|(runtime_)?coredump_filters|global_(settings|variables)|(mysql|pgsql)_server_\w+_log"
     r"|(mysql_connections|myhgm_connections|mysql_query_cache|system_cpu|system_memory)\w*"
 )
 """Tables that ProxySQL has and the sandbox has not."""

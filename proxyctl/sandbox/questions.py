@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 
 from proxyctl.catalog import parse_version
-from proxyctl.catalog.releases import SET_REFUSES_UNKNOWN
+from proxyctl.catalog.releases import SET_REFUSES_UNKNOWN, SET_SESSION_AUTOCOMMIT
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.logins import Session
 from proxyctl.sandbox.replies import OK, AdminError, Result, not_modelled, refusal, sqlite_error
@@ -145,9 +145,12 @@ def _set(assignment: str, database: Database, running: Mapping[str, str]) -> Res
     """
     name, _, value = assignment.partition("=")
     name = name.strip()
+    version = parse_version(running["admin-version"])
+    if name.lower() == "@@session.autocommit" and version.has(SET_SESSION_AUTOCOMMIT):
+        return OK
     if name not in running:
         unknown = f"ERROR: Unknown global variable: '{name}'."
-        if parse_version(running["admin-version"]).has(SET_REFUSES_UNKNOWN):
+        if version.has(SET_REFUSES_UNKNOWN):
             raise sqlite_error(unknown)
         return Result(info=unknown)
     if name == _NOT_BY_SET:

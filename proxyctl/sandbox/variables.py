@@ -27,7 +27,7 @@ from proxyctl.catalog.variable_rules import (
     is_out_of_reach,
     taken,
 )
-from proxyctl.catalog.variables import VARIABLES
+from proxyctl.catalog.variables import ALWAYS_OFF, VARIABLES
 
 _FIXED = frozenset({"admin-version", "mysql-interfaces"})
 _LOG_FILES = frozenset({"mysql-auditlog_filename", "mysql-eventslog_filename", KEYLOG})
@@ -87,8 +87,6 @@ def accepted(name: str, text: str, running: Mapping[str, str], version: Version)
 
     A value that is ignored but stays in MEMORY counts as accepted: RUNTIME keeps the old one.
     """
-    if is_out_of_reach(name, text, version):
-        return None
     if name in _FIXED:
         return running[name] if text == running[name] else None
     if name == "mysql-threads":
@@ -97,7 +95,9 @@ def accepted(name: str, text: str, running: Mapping[str, str], version: Version)
         return running[name]
     if name in _LOG_FILES and not _has_folder(name, text):
         return None
-    value = taken(name, text)
+    value = taken(name, text, version)
+    if value == "true" and name in ALWAYS_OFF and not version.tier:
+        return "false"
     if value is not None and running.get(_CHECKSUM_OF.get(name, "")) == "false":
         return "0"
     if name == KEYLOG and value and not os.path.isabs(value):

@@ -57,6 +57,8 @@ def test_every_variable_is_in_it_and_no_secret_default():
 
 
 def test_ranges_and_required_keys_come_along():
+    variables = SCHEMA["properties"]["variables"]["properties"]
+    assert variables["mysql-set_parser_algorithm"]["maximum"] == 3  # from 3.0.9 on
     rules = SCHEMA["$defs"]["mysql_query_rules"]
     assert rules["required"] == ["rule_id"]
     cache_ttl = rules["properties"]["cache_ttl"]["anyOf"]

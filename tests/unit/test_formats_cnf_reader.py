@@ -75,7 +75,7 @@ def test_variables() -> None:
         "p.cnf:6: admin-stats_system_cpu: ProxySQL reads '61' as 120",
         "p.cnf:7: admin-version: read-only: it cannot be set",
         "p.cnf:8: admin-telnet_admin_ifaces: (null) means that it has no value",
-        "p.cnf:11: mysql-wait_timeout: ProxySQL reads a number beyond 32 bits as 0",
+        "p.cnf:11: mysql-wait_timeout: ProxySQL reads a 64-bit number as 0",
         "p.cnf:13: mysql-query_cache_size_MB: ProxySQL reads '64M' as 64",
         "p.cnf:15: mysql-verbose_query_error: ProxySQL refuses 'maybe' and keeps false",
         "p.cnf:16: mysql-server_version: ProxySQL reads '5.1.30' as 5.5.30",

@@ -68,6 +68,36 @@ def test_from_3_0_10_a_set_of_an_unknown_variable_is_an_error():
     later.close()
 
 
+@pytest.mark.parametrize(
+    ("version", "name", "text", "memory", "running"),
+    [
+        ("3.0.3", "mysql-set_parser_algorithm", "3", "2", "2"),
+        ("3.0.12", "mysql-set_parser_algorithm", "3", "3", "3"),
+        ("3.0.12", "mysql-resolution_family", "ipv7", "system", "system"),
+        ("3.0.12", "mysql-passthrough_auth_enabled", "true", "true", "false"),
+    ],
+)
+def test_what_a_load_makes_of_a_value(version, name, text, memory, running):
+    sandbox = Sandbox(version)
+    sandbox.run(f"SET {name}='{text}'")
+    sandbox.run("LOAD MYSQL VARIABLES TO RUNTIME")
+    for table, value in (("global_variables", memory), ("runtime_global_variables", running)):
+        sql = f"SELECT variable_value FROM {table} WHERE variable_name='{name}'"
+        assert sandbox.query(sql) == [(value,)]
+    sandbox.close()
+
+
+def test_a_driver_may_set_autocommit_of_its_session_from_3_0_11():
+    before, later = Sandbox("3.0.10"), Sandbox("3.0.11")
+    later.run("SET @@session.autocommit=1")
+    with pytest.raises(AdminError, match="Unknown global variable"):
+        before.run("SET @@session.autocommit=1")
+    with pytest.raises(AdminError, match="does not model the table ssl_ciphers"):
+        later.run("SELECT * FROM ssl_ciphers")
+    before.close()
+    later.close()
+
+
 def test_before_2_6_runtime_holds_hashes():
     sandbox = Sandbox("2.5.5")
     sandbox.run("INSERT INTO mysql_users (username, password) VALUES ('u', 'x')")

@@ -1,7 +1,8 @@
 import pytest
 
+from proxyctl.catalog import parse_version
 from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation, fits
-from proxyctl.catalog.variable_rules import TEXT_RULES, atoi, canonical, taken
+from proxyctl.catalog.variable_rules import TEXT_RULES, atoi, bounds, canonical, taken
 from proxyctl.catalog.variables import VARIABLES
 
 
@@ -41,6 +42,8 @@ def test_atoi(text, number):
         ("mysql-default_schema", "", None),
         ("mysql-eventslog_filename", "x/", None),
         ("mysql-server_version", "5.1.30", "5.5.30"),
+        ("mysql-resolution_family", "ipv6", "ipv6"),
+        ("mysql-resolution_family", "ipv7", None),
         ("mysql-not_known", "x", "x"),
         ("mysql-proxy_protocol_networks", "10.0.0.0/8,::1/64", "10.0.0.0/8,::1/64"),
         ("mysql-proxy_protocol_networks", "10.0.0.0/8, 11.0.0.0/8", None),
@@ -49,6 +52,20 @@ def test_atoi(text, number):
 )
 def test_what_runtime_shows(name, text, shown):
     assert taken(name, text) == shown
+
+
+@pytest.mark.parametrize("name", ["mysql-set_parser_algorithm", "pgsql-set_parser_algorithm"])
+def test_the_bounds_of_a_release(name):
+    shown = [taken(name, "3", parse_version(text)) for text in ("3.0.3", "3.0.9", "3.0.12")]
+    assert shown == [None, "3", "3"]
+    assert taken(name, "3") == "3"
+
+
+@pytest.mark.parametrize("text", ["2.4.0", "2.5.5", "2.7.1", "3.0.3", "3.0.12"])
+def test_the_newest_release_has_the_widest_bounds(text):
+    for variable in VARIABLES.values():
+        (low, high), (lowest, highest) = bounds(variable, parse_version(text)), bounds(variable)
+        assert lowest <= low <= high <= highest, variable.name
 
 
 def test_a_refused_text_stands_for_itself_alone():

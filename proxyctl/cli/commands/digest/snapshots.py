@@ -211,7 +211,8 @@ def reset(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Clear only the entries not seen for this long, such as 7d (ProxySQL 3.0.10).",
+            help="Clear only the entries not seen for this long, such as 7d."
+            " Needs ProxySQL 3.0.10 or newer.",
         ),
     ] = None,
     auto_approve: AutoApproveOption = False,
@@ -221,16 +222,17 @@ def reset(
     from proxyctl.stats.units import size_text
 
     age_s = _age_s(older_than)
-    which = f"the entries not seen for {older_than} of " if age_s else ""
     with connected(files, connection) as client:
         if age_s:
             _refuse_purge_before(client)
         path = _snapshot_path(out, client.login.name or client.address)
         memory = size_text(read_digest_size(client).memory)
+        what = f"stats_mysql_query_digest, {memory} of digests,"
+        if age_s:
+            what = f"what was not seen for {older_than} in stats_mysql_query_digest ({memory}),"
         say(
-            f"{client.address}: this clears {which}stats_mysql_query_digest, {memory} of digests,"
-            " for everybody: monitoring sees the counters start at 0. This cannot be undone. The"
-            f" counters so far are saved to {path} first."
+            f"{client.address}: this clears {what} for everybody: monitoring sees their counters"
+            f" start at 0. This cannot be undone. All counters so far are saved to {path} first."
         )
         if not auto_approve:
             confirm(
