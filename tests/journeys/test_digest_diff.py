@@ -79,17 +79,6 @@ def test_a_snapshot_is_a_small_file_for_its_owner(shop: Shop) -> None:
     assert [json.loads(row) for row in rows] == [list(READ), list(WRITE)]
 
 
-def test_a_snapshot_can_be_plain(shop: Shop) -> None:
-    shop.snapshot("plain.jsonl", READ)
-    shop.snapshot("packed", READ)
-    plain = (shop.folder / "plain.jsonl").read_bytes()
-    assert plain.startswith(b'{"kind"')
-    assert (
-        gzip.decompress((shop.folder / "packed").read_bytes()).splitlines()[1:]
-        == (plain.splitlines()[1:])
-    )
-
-
 @pytest.mark.parametrize(
     "command", [("snapshot",), ("reset", "--auto-approve")], ids=["snapshot", "reset"]
 )
@@ -166,35 +155,6 @@ def test_put_together_by_other_columns(shop: Shop) -> None:
     assert (found["schemaname"], found["username"]) == ("shop", "app")
     assert "digest_text" not in found
     assert found["after"]["count_star"] == 150
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "code"),
-    [
-        ({"uptime": 500}, {"uptime": 3}, "restarted"),
-        ({"version": "2.6.0"}, {}, "other_version"),
-        ({"address": "px9:6032"}, {}, "other_instance"),
-        ({"variables": {"mysql-query_digests": "false"}}, {}, "switched_on"),
-    ],
-)
-def test_snapshots_that_are_hard_to_compare_say_why(
-    shop: Shop, before: dict[str, object], after: dict[str, object], code: str
-) -> None:
-    shop.snapshot("before.gz", READ)
-    shop.snapshot("after.gz", grown(READ, 10, 10))
-    change_header(shop.folder / "before.gz", **before)
-    change_header(shop.folder / "after.gz", **after)
-    found = diff("before.gz", "after.gz", "--format", "json")
-    assert code in [one["code"] for one in found.json["remarks"]], found.text
-    assert "note: " in diff("before.gz", "after.gz").out
-
-
-def test_a_snapshot_and_itself(shop: Shop) -> None:
-    shop.snapshot("before.gz", READ)
-    found = diff("before.gz", "before.gz")
-    assert (found.code, found.out) == (64, "")
-    assert "two snapshots were taken in the same second" in found.err
-    assert "fix: " in found.err
 
 
 @pytest.mark.parametrize(

@@ -41,22 +41,6 @@ def test_a_report_does_not_overwrite_what_it_is_made_of(offline: Project) -> Non
     assert "the report reads this snapshot" in done.err
 
 
-def test_one_snapshot_has_no_load_over_time(offline: Project) -> None:
-    file = shop_snapshots(offline.folder, 1)[0]
-    assert report(str(file)).code == 0
-    assert "Load over time" not in page(offline)
-    assert "Average against calls" in page(offline)
-
-
-def test_digests_that_are_off_are_said(offline: Project) -> None:
-    off = DigestTable("px1", "px1", "2.7.1", 1000, [], {"mysql-query_digests": "false"})
-    write_digest_file(off, offline.folder / "off.jsonl")
-    done = report("off.jsonl")
-    assert done.code == 0
-    assert "mysql-query_digests is false" in done.err
-    assert "mysql-query_digests is false" in page(offline)
-
-
 def test_snapshots_that_hardly_belong_together_are_said(offline: Project) -> None:
     for number, (address, version) in enumerate([("a:6032", "2.5.5"), ("b:6032", "2.7.1")]):
         table = DigestTable("px", address, version, 1000 + number, SEEN)

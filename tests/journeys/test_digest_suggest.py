@@ -84,57 +84,6 @@ def pasted(text: str) -> str:
     return "".join(f"{line}\n" for line in text.splitlines()[1:])
 
 
-def test_a_read_goes_to_the_reader_and_nothing_else_moves(seen: Project) -> None:
-    found = suggest("--format", "json", "--only", "reads")
-    reads = of_kind(found, "reads")
-    assert [one["digest_text"] for one in reads] == [
-        "SELECT total FROM orders WHERE id = ?",
-        "SELECT code FROM countries",
-    ]
-    evidence = reads[0]["evidence"]
-    assert evidence["calls"] == 50_000
-    assert evidence["transactions_begun"] == 7
-    assert any("transaction" in text for text in found.json["unknown"][0]["says"])
-    seen.write(FILES + pasted(reads[0]["yaml"]))
-    assert proxyctl("validate").code == 0
-    replayed = proxyctl("replay", "--format", "json").json
-    assert replayed["changed"]["count_star"] == 50_000
-    assert replayed["undecided"]["count_star"] == 0
-    (moved,) = replayed["digests"]
-    assert moved["digest"] == reads[0]["digest"]
-    assert moved["kinds"] == ["hostgroup"]
-    assert [one["hostgroup"] for one in moved["desired"]] == [20]
-
-
-def test_a_routing_test_covers_what_was_pasted(seen: Project) -> None:
-    reads = of_kind(suggest("--format", "json", "--only", "reads"), "reads")
-    tests = f"""\
-routing_tests:
-  - {{query: "{READ}", username: app, schemaname: shop, expect: {{hostgroup: reader}}}}
-  - {{query: "{LOCK}", username: app, schemaname: shop, expect: {{hostgroup: writer}}}}
-  - {{query: "{WRITE}", username: app, schemaname: shop, expect: {{hostgroup: writer}}}}
-"""
-    seen.write(FILES + tests)
-    assert proxyctl("test").code == 1
-    seen.write(FILES + pasted(reads[0]["yaml"]) + tests)
-    found = proxyctl("test")
-    assert found.code == 0, found.text
-
-
-def test_a_cache_rule_caches_and_leaves_the_destination(seen: Project) -> None:
-    (cached,) = of_kind(suggest("--format", "json", "--only", "cache"), "cache")
-    assert cached["digest_text"] == SMALL
-    evidence = cached["evidence"]
-    # 40,000 calls in 100 s, one of them in each second reaches the server.
-    assert evidence["saved_calls"] == 40_000 - 100
-    assert evidence["saved_time_us"] == (40_000 - 100) * 300
-    seen.write(FILES + pasted(cached["yaml"]))
-    assert proxyctl("validate").code == 0
-    (changed,) = proxyctl("replay", "--format", "json").json["digests"]
-    assert changed["kinds"] == ["cached"]
-    assert [one["cache_ttl"] for one in changed["desired"]] == [1_000]
-
-
 def test_all_that_is_proposed_can_stand_together(seen: Project) -> None:
     found = suggest("--format", "json")
     text = FILES + "".join(pasted(one["yaml"]) for one in found.json["suggestions"] if one["yaml"])
@@ -146,14 +95,6 @@ def test_all_that_is_proposed_can_stand_together(seen: Project) -> None:
         "SELECT total FROM orders WHERE id = ?": ["hostgroup"],
         "SELECT code FROM countries": ["cached", "hostgroup"],
     }
-
-
-def test_rules_of_a_file_and_digests_of_a_file(seen: Project) -> None:
-    assert proxyctl("replay", "--save", "seen.jsonl").code == 0
-    for name in ("HOST", "PORT"):
-        seen.monkeypatch.delenv(f"PROXYCTL_{name}")
-    found = suggest("--digests", "seen.jsonl", "--format", "json")
-    assert len(of_kind(found, "reads")) == 2
 
 
 def test_the_rule_ids_are_those_that_the_files_manage(seen: Project) -> None:

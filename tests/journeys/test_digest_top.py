@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import pty
 import subprocess
@@ -60,40 +58,6 @@ def shop(sandbox_project: Project, sandbox_instance: Instance) -> Instance:
     assert sandbox_instance.sandbox is not None
     sandbox_instance.sandbox.stats[TABLE] = digest_rows(NOW)
     return sandbox_instance
-
-
-def test_digests_that_are_switched_off_are_said_with_the_variable(
-    project: Project, instance: Instance
-) -> None:
-    instance.execute("SET mysql-query_digests=false")
-    instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
-    assert "mysql-query_digests is false" in top().out
-    found = top("--format", "json")
-    assert "mysql-query_digests is false" in found.err
-    assert "proxyctl_digests_enabled" in top("--format", "prometheus").out
-
-
-def test_the_list_says_which_share_of_all_time_each_has(shop: Instance) -> None:
-    rows = digest_rows(NOW)
-    whole = sum(int(row[9] or 0) for row in rows)
-    found = listed("--limit", "5")
-    assert len(found) == 5
-    assert [one["sum_time"] for one in found] == sorted(
-        (one["sum_time"] for one in found), reverse=True
-    )
-    until = 0
-    for one in found:
-        until += one["sum_time"]
-        assert one["share"] == pytest.approx(one["sum_time"] / whole, abs=1e-6)
-        assert one["cumulative_share"] == pytest.approx(until / whole, abs=1e-6)
-
-
-def test_a_digest_of_two_hostgroups_is_one_line_by_default(shop: Instance) -> None:
-    assert len(listed("--text", "FROM categories")) == 1
-    both = listed("--text", "FROM categories", "--group", "digest,hostgroup")
-    assert {one["hostgroup"] for one in both} == {-1, 20}
-    assert sum(one["count_star"] for one in both) == 892_992
-    assert "  query cache\n" in top("--group", "hostgroup").out
 
 
 @pytest.mark.parametrize(
@@ -186,26 +150,6 @@ def test_statements_that_go_where_their_session_is(
 ) -> None:
     fill(sandbox_instance, digest(1, digest_text=text, hostgroup=20))
     assert f"    -> {says}\n" in top("--rule").out
-
-
-def test_texts_cannot_move_the_cursor_or_break_a_format(
-    sandbox_project: Project, sandbox_instance: Instance
-) -> None:
-    bad = 'SELECT `a|b` \x1b[2J\x9b1A \udcff, <script>"x\\\n\r'
-    fill(sandbox_instance, digest(1, digest_text=bad, username='u"\\\x1b', schemaname="=1|`x"))
-    group = ("--group", "digest,user,schema")
-    for kind in ("text", "markdown", "csv", "prometheus", "json"):
-        found = top("--format", kind, "--full-text", *group).out
-        assert not any(
-            ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in found if letter != "\n"
-        )
-        found.encode("utf-8")
-    assert listed()[0]["digest_text"] == bad
-    assert len(list(csv.reader(io.StringIO(top("--format", "csv").out)))) == 2
-    table = top("--format", "markdown", *group).out.splitlines()[-1]
-    assert table.replace("\\|", "").count("|") == 14
-    labels = top("--format", "prometheus", *group).out
-    assert r'username="u\"\\\\x1b"' in labels
 
 
 def test_a_cut_text_is_marked(sandbox_project: Project, sandbox_instance: Instance) -> None:

@@ -123,16 +123,6 @@ def test_export_of_a_layer_shows_exactly_the_layers_that_differ(
     assert everywhere(instance, "SELECT hostname FROM {}mysql_servers ORDER BY 1")
 
 
-def test_export_leaves_out_what_the_files_refuse(project: Project, instance: Instance) -> None:
-    instance.execute(
-        "INSERT INTO scheduler (id, interval_ms, filename) VALUES (1, 1000, '/bin/a\"b')"
-    )
-    found = proxyctl("export", "--layer", "memory", "-o", "proxyctl.yaml")
-    assert "scheduler 1: left out" in found.err
-    assert "quote in filename" in found.err
-    assert proxyctl("validate").code == 0
-
-
 @pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
 def test_export_of_a_dead_fast_routing(project: Project, instance: Instance, layer: str) -> None:
     rules = "INSERT INTO mysql_query_rules (rule_id, active, apply) VALUES (3, 1, 1)"

@@ -78,17 +78,6 @@ def test_an_undecided_digest_names_the_rule(seen: Project) -> None:
     assert "60.0% undecided (1 digest)" in text.out
 
 
-def test_a_pattern_that_both_sides_share_makes_nothing_uncertain(seen: Project) -> None:
-    rule = (
-        "  - {rule_id: 15, match_pattern: 'id = 1', destination_hostgroup: writer, apply: true}\n"
-    )
-    seen.write(FILES + rule)
-    applied()
-    seen.write(FILES + rule + "  - {rule_id: 30, match_digest: '^CALL', error_msg: 'no'}\n")
-    found = replay("--detailed-exitcode")
-    assert found.code == 0, found.text
-
-
 def test_queries_that_a_rule_blocks_or_caches(seen: Project) -> None:
     seen.write(
         FILES.replace("FOR UPDATE', dest", "FOR UPDATE', cache_ttl: 5000, dest")
@@ -149,14 +138,6 @@ def test_a_plan_appends_the_replay(seen: Project) -> None:
     assert "**Replay: 60.0% of the query time changes" in markdown
     assert markdown.count("```") % 2 == 0
     said(proxyctl("plan", "--replay", "--format", "sql"), 64, "--replay")
-
-
-def test_the_plan_is_the_same_with_a_replay(seen: Project) -> None:
-    seen.write(FILES.replace("hostgroup: reader, apply", "hostgroup: writer, apply"))
-    alone = proxyctl("plan", "--format", "json").json["instances"][0]
-    found = proxyctl("plan", "--replay", "--format", "json").json["instances"][0]
-    del found["replay"]
-    assert found == alone
 
 
 def test_a_limit(seen: Project) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.journeys.layers import everything, everywhere
-from tests.journeys.story import FILES, applied, apply, plan, rolled_back, said
+from tests.journeys.story import FILES, applied, plan, rolled_back, said
 from tests.support.cli import SECRETS, Project, proxyctl
 from tests.support.servers import Instance
 
@@ -96,32 +96,6 @@ def test_a_part_of_which_nothing_goes_back(project: Project, instance: Instance)
         found = proxyctl("rollback", "--auto-approve", "--only", name)
         said(found, 64, f"--only {name}: the apply of that snapshot did not manage it")
     assert everything(instance) == before
-
-
-SHARDS = """\
-version: 1
-hostgroups: {shard0: {id: 10}, shard1: {id: 11}}
-mysql_servers: [{hostgroup_id: 10, hostname: a}, {hostgroup_id: 11, hostname: b}]
-mysql_users: [{username: app, password: x}]
-sharding:
-  - name: shop
-    tables: {t1: shard0, t2: shard1}
-    assign: explicit
-    hostgroups: [shard0, shard1]
-    first_rule_id: 100
-"""
-
-
-def test_a_table_does_not_change_shard_unasked(project: Project) -> None:
-    project.write(SHARDS)
-    applied()
-    project.write(SHARDS.replace("t1: shard0", "t1: shard1").replace("t2: shard1", "t2: shard0"))
-    assert apply().code == 3
-    applied("--allow-shard-moves")
-    said(proxyctl("rollback", "--auto-approve"), 3, "table t1 would go from 11 (shard1) to 10")
-    rolled_back("--allow-shard-moves")
-    project.write(SHARDS)
-    assert plan().code == 0
 
 
 REFERENCES = """\

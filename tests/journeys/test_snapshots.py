@@ -59,13 +59,6 @@ def test_history_tells_what_each_apply_was_about(project: Project) -> None:
     assert history()[0]["sources"] == [newest["name"]]
 
 
-def test_history_needs_no_proxysql(sandbox_project: Project, sandbox: Sandbox) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    sandbox.stop()
-    assert len(history()) == 1
-
-
 def test_there_is_none_yet(sandbox_project: Project) -> None:
     said(proxyctl("rollback"), 1, "there is no snapshot of 127.0.0.1:", "PROXYCTL_STATE_DIR")
     said(proxyctl("history"), 0, "there is no snapshot of 127.0.0.1:")
@@ -205,12 +198,6 @@ def test_history_names_what_is_no_snapshot(sandbox_project: Project) -> None:
     assert "cannot be used: damaged, or not a snapshot" in proxyctl("history").out
 
 
-def test_a_folder_is_no_snapshot(sandbox_project: Project) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    said(proxyctl("rollback", "."), 1, "Is a directory")
-
-
 def test_another_instance_is_refused(sandbox_project: Project) -> None:
     sandbox_project.write(FILES)
     applied()
@@ -265,20 +252,6 @@ def test_a_lock_holds(sandbox_project: Project, sandbox: Sandbox) -> None:
         found = proxyctl("rollback", "--auto-approve", "--force", "--lock-timeout", "0")
         said(found, 3, "is locked: rollback by pid")
         lock.release()
-
-
-def test_without_a_save_a_restart_takes_it_back(
-    sandbox_project: Project, sandbox_instance: Instance
-) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    sandbox_project.write(CHANGED)
-    applied()
-    found = proxyctl("rollback", "--auto-approve", "--no-save")
-    assert "DISK was not changed" in found.out
-    weights = "SELECT DISTINCT weight FROM {}mysql_servers WHERE hostname='db3'"
-    assert sandbox_instance.query(weights.format("disk.")) == [("70",)]
-    assert sandbox_instance.query(weights.format("main.runtime_")) == [("100",)]
 
 
 @pytest.fixture

@@ -128,12 +128,6 @@ def test_a_node_that_is_drained(hostile: Project) -> None:
         assert found.code == code, found.text
 
 
-def test_a_report_holds_none(hostile: Project) -> None:
-    assert proxyctl("digest", "report", "-o", "report.html").code == 0
-    page = (hostile.folder / "report.html").read_text()
-    assert "\x1b" not in page
-
-
 @pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
 @pytest.mark.parametrize("form", ["yaml", "sql", "cnf"])
 def test_an_export_and_what_is_made_of_it(hostile: Project, layer: str, form: str) -> None:

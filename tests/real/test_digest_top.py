@@ -26,14 +26,6 @@ RULES = [
     {"rule_id": 3, "active": 1, "match_digest": "^CALL", "destination_hostgroup": 4, "apply": 1},
 ]
 QUERIES = ("SELECT a FROM t WHERE id=1", "SELECT b FROM t", "UPDATE t SET a=1", "DELETE FROM t")
-SORTS = {
-    "time": "sum(sum_time)",
-    "avg": "1.0*sum(sum_time)/sum(count_star)",
-    "max": "max(max_time)",
-    "count": "sum(count_star)",
-    "rows-sent": "sum(sum_rows_sent)",
-    "rows-affected": "sum(sum_rows_affected)",
-}
 
 
 @pytest.fixture

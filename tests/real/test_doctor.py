@@ -112,12 +112,6 @@ def message(found: Examination, code: str) -> str:
     return f"{one.where}: {one.message}"
 
 
-def test_a_healthy_one_has_no_finding(proxysql: ProxySQL) -> None:
-    with until_found(proxysql):
-        assert next(iter(known(proxysql).versions.values())).startswith("10.11")
-    assert examine(known(proxysql, asks=False), ANY_RELEASE).findings == ()
-
-
 def test_a_wrong_monitor_password(proxysql: ProxySQL) -> None:
     with until_found(proxysql):
         pass

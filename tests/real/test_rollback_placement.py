@@ -67,26 +67,6 @@ def test_attributes_go_back_and_the_placement_stays(
     assert layers["MEMORY"] == layers["DISK"] == [("10", host, "1") for host in HOSTS]
 
 
-def test_a_node_that_was_added_leaves_again(
-    project: Project, proxysql: ProxySQL, cluster: GaleraCluster
-) -> None:
-    project.write(files(cluster, HOSTS))
-    applied()
-    settle(proxysql.instance, HOSTS)
-    more = [*HOSTS, "127.0.1.4"]
-    project.write(files(cluster, more))
-    applied()
-    settle(proxysql.instance, more)
-    with Sampler(proxysql.instance) as sampler:
-        rolled_back()
-        time.sleep(CHECK_MS / 1000 * 1.5)
-    settle(proxysql.instance, HOSTS)
-    sampler.check()
-    project.write(files(cluster, HOSTS))
-    assert plan().code == 0
-    assert len(online(placement(proxysql.instance)[10])) == 1
-
-
 def test_a_snapshot_taken_after_the_monitor_moved_nodes(
     project: Project, proxysql: ProxySQL, cluster: GaleraCluster
 ) -> None:
