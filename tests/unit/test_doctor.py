@@ -111,61 +111,251 @@ def text_of(one: Examination) -> str:
     return doctor_text(ExaminedFleet([one], ()), is_all=False)
 
 
-def test_a_healthy_instance_has_no_finding() -> None:
-    text = text_of(examine(HEALTHY))
-    assert text == "px1  10.0.0.1:6032  ProxySQL 2.7.1-sandbox: nothing is wrong\n"
+def unknown_host(*nodes: tuple[str, int]) -> Facts:
+    logs = (
+        MonitorLog("connect", node, NOW - 5, f"Unknown server host '{node[0]}' (-2)", NOW - 200)
+        for node in nodes
+    )
+    return replace(HEALTHY, monitor_logs=tuple(logs))
 
 
-# -- monitor ---------------------------------------------------------------------------------------
+def not_checked(version: str, *logs: MonitorLog) -> Facts:
+    """A replication pair without a reader, at a ProxySQL of this version."""
+    facts = replace(with_servers(Server(10, "db1", 3306)), families=(PAIR,))
+    known = parse_version(version)
+    return replace(facts, version_text=version, version=known, monitor_logs=logs)
+
+
+def placed_apart() -> Facts:
+    """Two members whose monitors have placed the same configured servers otherwise."""
+    own = {"mysql_servers": Checksum(5, 1, "A"), "mysql_servers_v2": Checksum(2, 1, "C")}
+    seen = {**own, "mysql_servers": Checksum(9, 1, "B")}
+    members = (Member(PX1, own, 0.5), Member(PX2, seen, 1.0))
+    return replace(HEALTHY, membership=Membership(members, own))
+
 
 DENIED = "Access denied for user 'mon'@'10.0.0.1' (using password: YES)"
+ON_1, ON_2 = Server(10, "db1", 3306), Server(20, "db2", 3306)
+PAIR = Family("replication", 10, frozenset({10, 20}), reader=20)
+SHUNNED_3 = with_servers(ON_1, ON_2, Server(10, "db3", 3306, "SHUNNED"))
+TLS_1 = with_servers(ON_1._replace(use_ssl=True), ON_2)
+NO_TLS = replace(TLS_1, answers={DB1: NodeAnswer(version="8.0.36", offers_tls=False)})
+USED_1 = (Use("rule", 10, 1, "5"), Use("user", 10, 1, "app"))
+OFF = with_variables(mysql__query_digests="false")
+FAST = replace(HEALTHY, mysql=HEALTHY.mysql._replace(uses=(Use("fast-routing row", 10, 200, ""),)))
+NEW, OLDER = Checksum(3, NOW - 90, "A"), Checksum(2, NOW - 900, "B")
+OWN = Checksum(2, NOW - 900, "A")
+USERS_2 = "MYSQL USERS, peer px2:6032"
 
-
-def test_a_refused_account_is_reported_although_pings_succeed() -> None:
-    """A ping uses a connection that was opened before the account was refused."""
-    assert only(with_log("connect", DENIED, ago_s=60)) == (
+CASES: dict[str, tuple[Facts, str, str, str]] = {
+    # The monitor. A ping uses a connection that was opened before the account was refused.
+    "a refused account although pings succeed": (
+        with_log("connect", DENIED, ago_s=60),
         "monitor-denied",
         "db1:3306",
         f"access denied to the monitor's account 'mon' for 3 min: {DENIED}",
-    )
-
-
-@pytest.mark.parametrize("log", ["connect", "ping"])
-def test_a_server_that_does_not_answer(log: str) -> None:
-    code, where, message = only(with_log(log, "timeout during ping", ago_s=1))
-    assert (code, where) == ("backend-unreachable", "db1:3306")
-    assert message.endswith("no connection for 3 min: timeout during ping")
-
-
-def test_a_failed_connection_is_over_with_a_later_ping() -> None:
-    assert found(with_log("connect", "Can't connect to MySQL server", ago_s=30)) == []
-
-
-def test_a_failed_check_is_over_when_it_is_no_longer_made() -> None:
-    assert only(with_log("read_only", "unknown variable"))[0] == "monitor-check-failed"
-    assert found(with_log("read_only", "unknown variable", ago_s=900)) == []
-
-
-def test_a_server_that_is_out_of_service_may_be_down() -> None:
-    facts = replace(
-        with_log("ping", "timeout", ago_s=1),
-        mysql=Protocol("mysql", (Server(10, "db1", 3306, max_connections=0),)),
-    )
-    assert only(facts) == (
+    ),
+    **{
+        f"no answer to a {log}": (
+            with_log(log, "timeout during ping", ago_s=1),
+            "backend-unreachable",
+            "db1:3306",
+            "no connection for 3 min: timeout during ping",
+        )
+        for log in ("connect", "ping")
+    },
+    "one cause is one finding": (
+        unknown_host(DB1, DB2),
+        "backend-unreachable",
+        "db1:3306, db2:3306",
+        "Unknown server host '...' (-2)",
+    ),
+    "a failed check": (
+        with_log("read_only", "unknown variable"),
+        "monitor-check-failed",
+        "db1:3306",
+        "unknown variable",
+    ),
+    "a server that takes no new connections may be down": (
+        replace(
+            with_log("ping", "timeout", ago_s=1),
+            mysql=Protocol("mysql", (Server(10, "db1", 3306, max_connections=0),)),
+        ),
         "node-drained",
         "db1:3306",
         "takes no new connections: max_connections 0 in hostgroup 10",
-    )
+    ),
+    "a shunned server": (SHUNNED_3, "server-shunned", "db3:3306", ""),
+    # Hostgroups.
+    "a hostgroup in use without servers": (
+        replace(HEALTHY, mysql=HEALTHY.mysql._replace(servers=(), uses=USED_1), answers={}),
+        "hostgroup-without-servers",
+        "hostgroup 10",
+        "rule 5 and user app that no rule routes fail",
+    ),
+    "a default hostgroup without servers": (
+        with_servers(Server(30, "db2", 3306), ON_2),
+        "users-without-servers",
+        "hostgroup 10",
+        "",
+    ),
+    "a family before its first check": (
+        not_checked("3.0.12-0-g1"),
+        "family-not-checked",
+        "hostgroup 20",
+        "first check",
+    ),
+    "a family in a sandbox": (
+        not_checked("2.7.1-sandbox"),
+        "family-not-checked",
+        "hostgroup 20",
+        "sandbox",
+    ),
+    "a family behind its first check": (
+        not_checked("2.7.1-sandbox", MonitorLog("read_only", DB1, NOW - 1)),
+        "hostgroup-without-servers",
+        "hostgroup 20",
+        "",
+    ),
+    # TLS, versions, digests, memory.
+    "no TLS where it should be": (NO_TLS, "backend-without-tls", "db1:3306", ""),
+    "newer than a server": (
+        with_versions("8.4.0", db1="8.0.36", db2="8.4.0"),
+        "server-version-differs",
+        "mysql-server_version",
+        "which is newer than a server",
+    ),
+    "older than any server": (
+        with_versions("5.7.30", db1="8.0.36-28.1"),
+        "server-version-differs",
+        "mysql-server_version",
+        "an older series than any server",
+    ),
+    "another product": (
+        with_versions("8.0.36", db1="5.5.5-10.6.1-MariaDB"),
+        "server-version-differs",
+        "mysql-server_version",
+        "but a server is another product",
+    ),
+    "a server that did not answer": (
+        replace(
+            HEALTHY, answers={DB1: NodeAnswer(unreachable="timed out")}, versions={DB2: "8.0.36"}
+        ),
+        "server-version-unknown",
+        "db1:3306",
+        "",
+    ),
+    "digests are off and rules need them": (OFF, "digests-off-with-rules", "", ""),
+    "digests are off": (replace(OFF, rules=()), "digests-off", "", ""),
+    "many digests": (replace(HEALTHY, digest_bytes=340_000_000), "digests-large", "", ""),
+    "much memory": (
+        replace(HEALTHY, resident_bytes=4_000_000_000),
+        "memory-large",
+        "",
+        "ProxySQL holds 4.00 GB",
+    ),
+    # A cluster.
+    "a peer that has not taken a change over": (
+        clustered(NEW, OLDER),
+        "peer-differs",
+        USERS_2,
+        "it answers, but has not",
+    ),
+    "a peer that loaded later": (
+        clustered(Checksum(3, NOW - 900, "A"), Checksum(2, NOW - 90, "B")),
+        "peer-differs",
+        USERS_2,
+        "it loaded other content later",
+    ),
+    "a peer that loaded in the same second": (
+        clustered(OWN, Checksum(3, NOW - 900, "B")),
+        "peer-differs",
+        USERS_2,
+        "it loaded other content in the same",
+    ),
+    "members that never loaded": (
+        clustered(Checksum(1, NOW - 900, "A"), Checksum(1, NOW - 800, "B")),
+        "peer-differs",
+        USERS_2,
+        "neither member had",
+    ),
+    "a module that is not synchronised": (
+        clustered(NEW, OLDER, admin__cluster_mysql_users_diffs_before_sync="0"),
+        "peer-not-synchronised",
+        USERS_2,
+        "",
+    ),
+    "a peer that never answered": (
+        clustered(OWN, Checksum(0, 0, "")),
+        "peer-silent",
+        "peer px2:6032",
+        "it has never answered this member",
+    ),
+    "a peer that is silent": (
+        clustered(OWN, OLDER, silent_s=240),
+        "peer-silent",
+        "peer px2:6032",
+        "it has not answered for 240 s",
+    ),
+    "no account for peers": (
+        clustered(OWN, OWN, admin__cluster_username=""),
+        "cluster-no-account",
+        "",
+        "",
+    ),
+    # Known defects that touch the configuration.
+    "fast routing behind a last rule with apply": (FAST, "fast-routing-skipped", "", ""),
+    "RE2 replaces by case": (
+        replace(with_variables(mysql__query_processor_regex="2"), rules=(Rule(3, replaces=True),)),
+        "re2-replaces-by-case",
+        "",
+        "",
+    ),
+    "digests stall queries": (
+        replace(HEALTHY, version=Version(2, 5, 1)),
+        "digests-stall-queries",
+        "",
+        "",
+    ),
+    "maintenance is not seen": (
+        replace(with_versions("9.1.0", db1="9.1.0", db2="9.1.0"), families=(GALERA,)),
+        "maintenance-not-seen",
+        "",
+        "",
+    ),
+}
+"""The facts, the code of the one finding, where it is, and words of its message ("": any)."""
 
 
-def test_a_shunned_server_beside_one_that_serves() -> None:
-    shunned = with_servers(*HEALTHY.mysql.servers, Server(10, "db3", 3306, "SHUNNED"))
-    assert only(shunned)[:2] == ("server-shunned", "db3:3306")
-    online = Server(30, "db3", 3306)
-    assert found(with_servers(*shunned.mysql.servers, online)) == []
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_found(case: str) -> None:
+    facts, code, where, words = CASES[case]
+    found_code, found_where, message = only(facts)
+    assert (found_code, found_where) == (code, where or found_where)
+    assert words in message
 
 
-# -- hostgroups ------------------------------------------------------------------------------------
+NOTHING = {
+    "nothing is wrong": HEALTHY,
+    "a later ping": with_log("connect", "Can't connect to MySQL server", ago_s=30),
+    "the failed check is no longer made": with_log("read_only", "unknown variable", ago_s=900),
+    "the shunned server serves elsewhere": with_servers(
+        *SHUNNED_3.mysql.servers, Server(30, "db3", 3306)
+    ),
+    "nobody asked for TLS": replace(NO_TLS, answers={}),
+    "the version of a server": with_versions("8.0.36", db1="8.0.36-28.1", db2="8.4.0"),
+    "an older patch": with_versions("8.0.30", db1="8.0.36-28.1", db2="8.4.0"),
+    "a change that is still on its way": clustered(Checksum(3, NOW - 20, "A"), OLDER),
+    "nodes that each monitor places": placed_apart(),
+    "a defect that is mended": replace(HEALTHY, version=Version(2, 5, 2)),
+    "a defect that the rules do not meet": replace(FAST, rules=(Rule(1, apply=True), Rule(9))),
+}
+
+
+@pytest.mark.parametrize("case", NOTHING)
+def test_what_is_no_finding(case: str) -> None:
+    text = text_of(examine(NOTHING[case]))
+    assert text == "px1  10.0.0.1:6032  ProxySQL 2.7.1-sandbox: nothing is wrong\n"
 
 
 @pytest.mark.parametrize(
@@ -177,198 +367,17 @@ def test_a_shunned_server_beside_one_that_serves() -> None:
         (Server(30, "db2", 3306), "the hostgroup has no server at RUNTIME"),
     ],
 )
-def test_a_hostgroup_without_a_usable_server(server: Server, why: str) -> None:
-    (error,) = (
-        one
-        for one in examine(with_servers(Server(10, "db1", 3306), server)).findings
-        if one.severity is Severity.ERROR
-    )
+def test_a_hostgroup_without_a_usable_server_is_an_error(server: Server, why: str) -> None:
+    findings = examine(with_servers(ON_1, server)).findings
+    (error,) = (one for one in findings if one.severity is Severity.ERROR)
     assert (error.code, error.where) == ("hostgroup-without-servers", "hostgroup 20")
     assert error.message == f"queries of rule 5 fail after 10 s: {why}"
-
-
-PAIR = Family("replication", 10, frozenset({10, 20}), reader=20)
-
-
-@pytest.mark.parametrize(
-    ("version", "words"), [("3.0.12-0-g1", "first check"), ("2.7.1-sandbox", "sandbox")]
-)
-def test_a_family_that_the_monitor_has_not_checked_yet_may_be_empty(
-    version: str, words: str
-) -> None:
-    facts = replace(with_servers(Server(10, "db1", 3306)), families=(PAIR,))
-    facts = replace(facts, version_text=version, version=parse_version(version))
-    code, where, message = only(facts)
-    assert (code, where) == ("family-not-checked", "hostgroup 20")
-    assert words in message
-    checked = replace(facts, monitor_logs=(MonitorLog("read_only", DB1, NOW - 1),))
-    assert only(checked)[0] == "hostgroup-without-servers"
-
-
-def test_one_hostgroup_without_servers_is_one_finding() -> None:
-    code, where, message = only(with_servers(Server(30, "db2", 3306), Server(20, "db2", 3306)))
-    assert (code, where) == ("users-without-servers", "hostgroup 10")
-    uses = (Use("rule", 10, 1, "5"), Use("user", 10, 1, "app"))
-    both = replace(HEALTHY, mysql=HEALTHY.mysql._replace(servers=(), uses=uses), answers={})
-    code, where, message = only(both)
-    assert (code, where) == ("hostgroup-without-servers", "hostgroup 10")
-    assert "rule 5 and user app that no rule routes fail" in message
-
-
-def test_one_cause_is_one_finding_with_its_servers() -> None:
-    lost = tuple(
-        MonitorLog("connect", node, NOW - 5, f"Unknown server host '{node[0]}' (-2)", NOW - 200)
-        for node in (DB1, DB2)
-    )
-    code, where, message = only(replace(HEALTHY, monitor_logs=lost))
-    assert (code, where) == ("backend-unreachable", "db1:3306, db2:3306")
-    assert message.endswith("Unknown server host '...' (-2)")
-
-
-# -- TLS, versions, digests, memory ----------------------------------------------------------------
-
-
-def test_a_server_without_tls_that_should_have_it() -> None:
-    facts = replace(
-        with_servers(Server(10, "db1", 3306, use_ssl=True), Server(20, "db2", 3306)),
-        answers={DB1: NodeAnswer(version="8.0.36", offers_tls=False)},
-    )
-    assert only(facts)[:2] == ("backend-without-tls", "db1:3306")
-    assert found(replace(facts, answers={})) == []
-
-
-@pytest.mark.parametrize(
-    ("told", "versions", "words"),
-    [
-        ("8.4.0", {"db1": "8.0.36", "db2": "8.4.0"}, "which is newer than a server"),
-        ("5.7.30", {"db1": "8.0.36-28.1"}, "an older series than any server"),
-        ("8.0.36", {"db1": "5.5.5-10.6.1-MariaDB"}, "but a server is another product"),
-    ],
-)
-def test_a_version_that_does_not_fit(told: str, versions: dict[str, str], words: str) -> None:
-    code, _, message = only(with_versions(told, **versions))
-    assert code == "server-version-differs"
-    assert words in message
-
-
-@pytest.mark.parametrize("told", ["8.0.36", "8.0.30"])
-def test_a_version_that_fits(told: str) -> None:
-    assert found(with_versions(told, db1="8.0.36-28.1", db2="8.4.0")) == []
 
 
 def test_the_proposed_version_is_the_lowest_one() -> None:
     (one,) = examine(with_versions("x", db1="10.6.1-MariaDB-log", db2="11.4.2-MariaDB")).findings
     assert one.code == "server-version-unreadable"
     assert one.fix == 'variables: {mysql-server_version: "10.6.1-MariaDB"}'
-
-
-def test_a_server_that_was_asked_and_did_not_answer() -> None:
-    refused = replace(
-        HEALTHY, answers={DB1: NodeAnswer(unreachable="timed out")}, versions={DB2: "8.0.36"}
-    )
-    assert only(refused)[:2] == ("server-version-unknown", "db1:3306")
-
-
-def test_digests_and_memory() -> None:
-    off = with_variables(mysql__query_digests="false")
-    assert only(off)[0] == "digests-off-with-rules"
-    assert only(replace(off, rules=()))[0] == "digests-off"
-    assert only(replace(HEALTHY, digest_bytes=340_000_000))[0] == "digests-large"
-    assert only(replace(HEALTHY, resident_bytes=4_000_000_000))[2] == "ProxySQL holds 4.00 GB"
-
-
-# -- cluster ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("own", "seen", "words"),
-    [
-        (
-            Checksum(3, NOW - 90, "A"),
-            Checksum(2, NOW - 900, "B"),
-            "it answers, but has not",
-        ),
-        (
-            Checksum(3, NOW - 900, "A"),
-            Checksum(2, NOW - 90, "B"),
-            "it loaded other content later",
-        ),
-        (
-            Checksum(2, NOW - 900, "A"),
-            Checksum(3, NOW - 900, "B"),
-            "it loaded other content in the same",
-        ),
-        (
-            Checksum(1, NOW - 900, "A"),
-            Checksum(1, NOW - 800, "B"),
-            "neither member had",
-        ),
-    ],
-)
-def test_a_peer_that_differs(own: Checksum, seen: Checksum, words: str) -> None:
-    code, where, message = only(clustered(own, seen))
-    assert (code, where) == ("peer-differs", "MYSQL USERS, peer px2:6032")
-    assert words in message
-
-
-def test_a_change_may_take_half_a_minute_to_travel() -> None:
-    late, old = Checksum(3, NOW - 20, "A"), Checksum(2, NOW - 900, "B")
-    assert found(clustered(late, old)) == []
-
-
-def test_a_module_that_is_not_synchronised() -> None:
-    off = {"admin__cluster_mysql_users_diffs_before_sync": "0"}
-    facts = clustered(Checksum(3, NOW - 90, "A"), Checksum(2, NOW - 900, "B"), **off)
-    assert only(facts)[0] == "peer-not-synchronised"
-
-
-def test_a_peer_that_does_not_answer() -> None:
-    own = Checksum(2, NOW - 900, "A")
-    silent = clustered(own, Checksum(0, 0, ""))
-    assert only(silent) == ("peer-silent", "peer px2:6032", "it has never answered this member")
-    lost = clustered(own, Checksum(2, NOW - 900, "B"), silent_s=240)
-    assert only(lost) == ("peer-silent", "peer px2:6032", "it has not answered for 240 s")
-    assert only(clustered(own, own, admin__cluster_username=""))[0] == "cluster-no-account"
-
-
-def test_nodes_that_each_monitor_places_do_not_differ() -> None:
-    own = {"mysql_servers": Checksum(5, 1, "A"), "mysql_servers_v2": Checksum(2, 1, "C")}
-    seen = {**own, "mysql_servers": Checksum(9, 1, "B")}
-    listed = (Member(PX1, own, 0.5), Member(PX2, seen, 1.0))
-    placed = replace(HEALTHY, membership=Membership(listed, own))
-    assert found(placed) == []
-
-
-# -- known defects ---------------------------------------------------------------------------------
-
-FAST = replace(HEALTHY, mysql=HEALTHY.mysql._replace(uses=(Use("fast-routing row", 10, 200, ""),)))
-
-
-@pytest.mark.parametrize(
-    ("facts", "code"),
-    [
-        (FAST, "fast-routing-skipped"),
-        (
-            replace(
-                with_variables(mysql__query_processor_regex="2"),
-                rules=(Rule(3, replaces=True),),
-            ),
-            "re2-replaces-by-case",
-        ),
-        (replace(HEALTHY, version=Version(2, 5, 1)), "digests-stall-queries"),
-        (
-            replace(with_versions("9.1.0", db1="9.1.0", db2="9.1.0"), families=(GALERA,)),
-            "maintenance-not-seen",
-        ),
-    ],
-)
-def test_a_known_defect_that_touches_the_configuration(facts: Facts, code: str) -> None:
-    assert only(facts)[0] == code
-
-
-def test_a_defect_of_other_versions_or_other_rules_is_not_reported() -> None:
-    assert found(replace(HEALTHY, version=Version(2, 5, 2))) == []
-    assert found(replace(FAST, rules=(Rule(1, apply=True), Rule(9)))) == []
 
 
 # -- the release -----------------------------------------------------------------------------------
