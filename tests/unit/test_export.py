@@ -6,8 +6,7 @@ from proxyctl.catalog import TABLES, Version, layout_of
 from proxyctl.formats.exported import exported_text
 from proxyctl.state.fold import Exported, from_runtime, passed_over, with_secrets
 from proxyctl.state.passwords import native_hash
-from proxyctl.state.row import KEEP, Layer, Rows
-from proxyctl.state.runtime import runtime_image
+from proxyctl.state.row import KEEP, Layer
 from tests.support import build
 
 VERSION = Version(3, 0, 0)
@@ -62,41 +61,6 @@ def test_a_second_password_in_the_attributes_is_left_out(secrets, form):
     assert "736573616d65" not in exported_text(exported, form, secrets)
     if secrets == "hash":
         assert exported.warnings[0].startswith("mysql_users u: attributes is left out")
-
-
-def shown(table: str, memory: Rows) -> Rows:
-    return dict(runtime_image(build.layout(table), memory))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("table", "given"),
-    [
-        ("mysql_query_rules", [{"rule_id": 1, "active": 0}, {"rule_id": 2}]),
-        ("mysql_query_rules", [{"rule_id": 1, "client_addr": "10.%.1"}, {"rule_id": 2}]),
-        ("mysql_users", [{"username": "u", "default_hostgroup": -1}, {"username": "v"}]),
-        ("mysql_servers", [{"hostname": "h", "status": "OFFLINE_HARD"}, {"hostname": "i"}]),
-        (
-            "mysql_replication_hostgroups",
-            [{"writer_hostgroup": w, "reader_hostgroup": w + 1} for w in (1, 2)],
-        ),
-        (
-            "mysql_galera_hostgroups",
-            [
-                {
-                    "writer_hostgroup": first,
-                    "backup_writer_hostgroup": first + 1,
-                    "reader_hostgroup": first + 10,
-                    "offline_hostgroup": first + 20,
-                    "active": active,
-                }
-                for first, active in ((1, 1), (2, 0))
-            ],
-        ),
-    ],
-)
-def test_what_runtime_does_not_show_comes_from_memory(table, given):
-    memory = build.rows(table, *given)
-    assert from_runtime(build.layout(table), shown(table, memory), memory) == memory
 
 
 def test_a_row_that_runtime_still_shows_is_not_passed_over():

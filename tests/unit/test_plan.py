@@ -1,6 +1,6 @@
 """From three layers to changes, steps, pending edits and refusals."""
 
-from proxyctl.plan.change import ADD, CHANGE, DELETE
+from proxyctl.plan.change import ADD, CHANGE
 from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.pending_edits import pending_edits, refusals
 from proxyctl.plan.plan import Plan
@@ -20,31 +20,6 @@ def complete(module, surroundings=NOWHERE, used=()):
 
 def sql(module):
     return [statement.sql for statement in module.staging()]
-
-
-def test_an_inactive_rule_stays_in_memory_and_is_absent_at_runtime():
-    memory = rows(RULES, {"rule_id": 1, "active": 0})
-    wanted = desired(RULES, {"rule_id": 1, "active": 0})
-    assert diff(wanted, memory, runtime={}).is_in_sync
-    still_loaded = rows(RULES, {"rule_id": 1})
-    (change,) = module_plan(diff(wanted, memory, runtime=still_loaded)).changes
-    assert (change.action, change.layers) == (DELETE, (Layer.RUNTIME,))
-
-
-def test_a_user_in_halves_that_changes_becomes_one_row():
-    user = {"username": "u", "password": "x", "default_schema": ""}
-    halves = rows(
-        "mysql_users",
-        {**user, "backend": 1, "frontend": 0},
-        {**user, "backend": 0, "frontend": 1},
-    )
-    assert diff(desired("mysql_users", user), halves).is_in_sync
-    wanted = desired("mysql_users", {**user, "max_connections": 5})
-    module = complete(module_plan(diff(wanted, halves)))
-    assert sql(module) == [
-        "DELETE FROM mysql_users WHERE (username, backend) IN (VALUES ('u',0))",
-        "UPDATE mysql_users SET frontend=1, max_connections=5 WHERE username='u' AND backend=1",
-    ]
 
 
 def test_of_a_user_in_halves_one_may_stay_and_change():
@@ -94,12 +69,6 @@ class TestPendingEdits:
 
     def codes(self, module, **allowed):
         return [(r.code, r.allow) for r in refusals(module, pending_edits(module), **allowed)]
-
-    def test_an_edit_of_our_row_is_refused_until_discarded(self):
-        wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2})
-        module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
-        assert self.codes(module) == [("pending_edit", "--discard-pending")]
-        assert self.codes(module, discard=True) == []
 
     def test_an_edit_of_a_row_that_is_not_ours_is_refused_whatever_is_allowed(self):
         ours = Scope(lambda key: key[0] == 1, "rule_id 1")

@@ -28,16 +28,6 @@ def servers(wanted, current, *families):
     return module
 
 
-def test_a_server_that_was_taken_out_is_named_where_the_files_say_nothing_of_its_status():
-    offline = rows(SERVERS, {**DB1, "status": "OFFLINE_SOFT"})
-    silent = diff(desired(SERVERS, DB1), offline)
-    assert [*notes.left_alone(silent)] == [
-        "db1:3306 in hostgroup 10 OFFLINE_SOFT, set by an operator"
-    ]
-    said = diff(desired(SERVERS, {**DB1, "status": "OFFLINE_SOFT"}), offline)
-    assert [*notes.left_alone(said)] == []
-
-
 def test_nodes_that_a_monitor_found_are_named():
     found = diff(desired(SERVERS), {})
     found = replace(found, discovered=(("n2", 3306),), draining=2)

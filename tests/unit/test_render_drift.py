@@ -6,7 +6,7 @@ import json
 
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import PATTERNS
-from proxyctl.plan.plan import Plan, Refusal
+from proxyctl.plan.plan import Plan
 from proxyctl.render.drift import MOST_LISTED, drift_text, drifts_json
 from proxyctl.render.prometheus import drift_prometheus
 from proxyctl.state.row import Layer
@@ -34,16 +34,6 @@ def weight(changed_in):
         runtime=of[Layer.RUNTIME in changed_in],
         disk=of[Layer.DISK in changed_in],
     )
-
-
-def test_it_says_what_is_and_what_the_files_say():
-    assert drift(weight({Layer.MEMORY, Layer.RUNTIME}), names={10: "writer"}).splitlines() == [
-        "h:6032: 1 row differs from the files",
-        "MYSQL SERVERS",
-        "  MEMORY and RUNTIME were changed and not saved: a restart reverts them",
-        "    differs  server 10 (writer) db1:3306",
-        "             weight is 9, the files say 1",
-    ]
 
 
 def weights(memory, runtime, disk):
@@ -114,15 +104,6 @@ def test_a_secret_that_two_layers_hold_differently_is_not_shown():
     assert "             MEMORY: password differs from the files (sensitive)" in text
 
 
-def test_extra_and_missing_rows_are_called_so():
-    there = rows(USERS, {"username": "eve", "password": "x"})
-    lines = drift(diff(desired(USERS, {"username": "app", "password": "y"}), there)).splitlines()
-    assert [line.split()[0] for line in lines if "user " in line] == ["missing", "extra"]
-    assert "             in no file" in lines
-    assert not any(line.lstrip().startswith(("+", "-", "~")) for line in lines)
-    assert "(sensitive)" in "".join(lines)
-
-
 def test_every_pattern_of_layers_has_a_sentence():
     layers = [frozenset(one for bit, one in enumerate(Layer) if n & 1 << bit) for n in range(1, 8)]
     for one in layers:
@@ -146,15 +127,6 @@ def test_machines_get_the_pattern():
     assert module["changes"][0]["pattern"] == "disk"
     line = 'proxyctl_drift_patterns{name="h:6032",address="h:6032",pattern="disk"} 1'
     assert line in drift_prometheus(Fleet.of(found), is_all=False).splitlines()
-
-
-def test_what_an_apply_would_refuse_is_counted():
-    text = drift(weight({Layer.RUNTIME}), refusals=[Refusal("x", "why")])
-    assert text.splitlines()[-1] == "an apply would be refused for 1 reason: see proxyctl plan"
-
-
-def test_no_drift_is_one_line():
-    assert drift(weight(set())) == "h:6032: no drift\n"
 
 
 def test_servers_that_an_operator_took_out_stand_in_that_line():

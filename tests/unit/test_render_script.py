@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from proxyctl.plan.diff import Surroundings
-from proxyctl.plan.plan import Plan, Refusal
+from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
 from proxyctl.render.script import plan_sql
 from tests.support.build import desired, diff, module_plan, rows
@@ -31,16 +31,6 @@ def new_rule(**values):
 
 def new_user(password):
     return diff(desired(USERS, {"username": "app", "password": password}), {})
-
-
-def test_refusals_come_first():
-    refusals = [Refusal("max_deletes", "too many\nrows", "--force"), Refusal("other", "no")]
-    lines = plan_sql(plan_of(new_rule(), refusals=refusals)).splitlines()
-    assert lines[:3] == [
-        r"-- apply would refuse: too many\nrows; allow with --force",
-        "-- apply would refuse: no",
-        "-- px1: what apply would send, in order",
-    ]
 
 
 def test_a_module_with_a_masked_secret_is_a_comment_and_another_is_not():
