@@ -108,10 +108,6 @@ DIGESTS_DROP_LAST_COMMENT = Version(3, 0, 1)
 """From here on the digest of `SELECT 1 -- tail` is that of `SELECT 1`, and comments beyond
 `mysql-query_digests_max_query_length` are removed. Source: as above."""
 
-CNF_DECIMAL_NUMBERS = Version(3, 0, 1)
-"""From here on a .cnf reads `010` as 10 (before: 8) and `33L` as 33 (before: another type, so that
-it was ignored). Source: libconfig 1.7.3 in ProxySQL 2.7.1 and 1.8.1 in 3.0.3, run."""
-
 PGSQL_DIGESTS = Version(3, 0, 4)
 """From here on queries of PostgreSQL have digests of their own; up to 3.0.3 they are those of
 MySQL. Source: ProxySQL 3.0.3, run, and pull request 5254 of 2025-12; its release is not known."""

@@ -20,7 +20,7 @@ from proxyctl.catalog import (
     layout_of,
     parse_version,
 )
-from proxyctl.catalog.releases import CNF_BINDS_VALUES, CNF_DECIMAL_NUMBERS
+from proxyctl.catalog.releases import CNF_BINDS_VALUES
 from proxyctl.catalog.variable_rules import NO_VALUE, canonical, taken
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES, VariableKind, is_secret_variable
 from proxyctl.errors import ConfigError, Mistake
@@ -72,11 +72,8 @@ def read_cnf(
     so. `include` gives the text of a file that @include names.
     Raises: ConfigError for a file with which ProxySQL does not start.
     """
-    is_new = version is None or version.has(CNF_DECIMAL_NUMBERS)
-    root = parse(text, path, include, has_decimal_zeros=is_new)
+    root = parse(text, path, include)
     named = version or _writer(root)
-    if is_new and not (named or REFERENCE).has(CNF_DECIMAL_NUMBERS):
-        root = parse(text, path, include)
     reader = _Reader(named or REFERENCE)
     reader.found.version = named
     for name, setting in (root.members or {}).items():

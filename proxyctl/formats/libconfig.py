@@ -2,7 +2,8 @@
 
 Source: libconfig 1.7.3 inside ProxySQL 2.7.1 and 1.8.1 inside 3.0.3, run. What differs from other
 readers: unknown escapes stay as they are, a number beyond 32 bits is another type, the same key
-twice is an error, a list may have empty places. To 1.7 `010` is 8, and `33L` is a 64-bit number.
+twice is an error, a list may have empty places. Forms of numbers that the two read differently,
+such as `010` and `33L`, are refused.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, NoReturn
 
+from proxyctl.catalog import MAX_INT
 from proxyctl.errors import ConfigError, Mistake
+
+_MIN = -MAX_INT - 1
 
 MAX_DEPTH = 50
 """Deepest nesting that is read; a proxysql.cnf needs three levels."""
@@ -62,16 +66,12 @@ class Setting:
         return tuple(self.members.values()) if self.members is not None else self.items
 
 
-def parse(
-    text: str, path: str, include: Include | None = None, *, has_decimal_zeros: bool = False
-) -> Setting:
+def parse(text: str, path: str, include: Include | None = None) -> Setting:
     """Return the file as one group.
 
-    `has_decimal_zeros`: read numbers as libconfig 1.8 does: `010` is 10, `33L` is 33, and there
-    are `0o17` and `0b101`.
     Raises: ConfigError with the place of the first mistake, where libconfig stops as well.
     """
-    return _Parser(_Tokenizer(include, has_decimal_zeros).tokens(text, path), path).file()
+    return _Parser(_Tokenizer(include).tokens(text, path), path).file()
 
 
 def _fail(place: Place, message: str, fix: str | None = None) -> NoReturn:
@@ -90,43 +90,31 @@ class _Token(NamedTuple):
     value: Scalar = ""
 
 
-def _token_pattern(whole_numbers: str) -> re.Pattern[str]:
-    return re.compile(
-        rf"""(?P<skip>[ \t\r\f\n]+|\#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)
+_TOKEN = re.compile(
+    r"""(?P<skip>[ \t\r\f\n]+|\#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)
     |(?P<include>@include[ \t]+"[^"\n]*")
     |(?P<float>[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+)
-    |(?P<hex>0[xX][0-9A-Fa-f]{{1,16}}L{{0,2}})
-    |{whole_numbers}
+    |(?P<integer>(?:[-+]?(?:0|[1-9][0-9]{0,18})|0[xX]0*[0-7]?[0-9A-Fa-f]{1,7})(?![0-9A-Za-z_]))
+    |(?P<disputed>[-+]?[0-9][0-9A-Za-z_]*)
     |(?P<name>[A-Za-z*][-A-Za-z0-9_*]*)
     |(?P<text>"(?:[^"\\]|\\.)*")
-    |(?P<mark>[{{}}()\[\],;=:])""",
-        re.VERBOSE | re.DOTALL,
-    )
-
-
-_TOKEN = _token_pattern(
-    r"(?P<octal>[-+]?0[0-7]{0,21}L{0,2})|(?P<integer>[-+]?[1-9][0-9]{0,18}L{0,2})"
-)
-_TOKEN_OF_1_8 = _token_pattern(
-    r"(?P<octal>0[oOqQ][0-7]{1,21}L{0,2})|(?P<binary>0[bB][01]{1,64}L{0,2})"
-    r"|(?P<integer>[-+]?0*[0-9]{1,19}L{0,2})"
+    |(?P<mark>[{}()\[\],;=:])""",
+    re.VERBOSE | re.DOTALL,
 )
 
 _LONE_INCLUDE = "@include must be alone on its line, with the file in double quotes"
 
 
 class _Tokenizer:
-    def __init__(self, include: Include | None, has_decimal_zeros: bool) -> None:
+    def __init__(self, include: Include | None) -> None:
         self._include = include
         self._included = 0
-        self._pattern = _TOKEN_OF_1_8 if has_decimal_zeros else _TOKEN
-        self._number = _number_of_1_8 if has_decimal_zeros else _number
 
     def tokens(self, text: str, path: str) -> Iterator[_Token]:
         """Yield the tokens of a text and of the files that it includes. Changes: self."""
         position, line, start = 0, 1, 0
         while position < len(text):
-            found = self._pattern.match(text, position)
+            found = _TOKEN.match(text, position)
             place = (path, line, position - start + 1)
             if found is None:
                 _fail_at(text, position, place)
@@ -155,8 +143,11 @@ class _Tokenizer:
                 return _Token(Type.TEXT, place, _ESCAPE.sub(_byte, text[1:-1]).partition("\0")[0])
             case "float":
                 return _Token(Type.FLOAT, place, float(text))
-        kind, number = self._number(group, text)
-        return _Token(kind, place, number)
+            case "disputed":
+                fix = "write text in double quotes; a number without a leading 0 or an L at its end"
+                _fail(place, "no number that every ProxySQL reads alike", fix)
+        number = int(text, 16 if text[1:2] in ("x", "X") else 10)
+        return _Token(Type.INT if _MIN <= number <= MAX_INT else Type.LONG, place, number)
 
     def _tokens_of_file(self, name: str, place: Place) -> Iterator[_Token]:
         if self._include is None:
@@ -186,26 +177,6 @@ def _fail_at(text: str, position: int, place: Place) -> NoReturn:
     what = "an unexpected character outside of double quotes"
     _fail(place, what, "write text in double quotes")
 
-
-def _number(group: str, text: str) -> tuple[Type, int]:
-    """Return a whole number and its type as libconfig 1.7 reads it."""
-    digits = text.rstrip("L")
-    number = int(digits, _BASES[group])
-    is_long = digits != text or not -(1 << 31) <= number < 1 << 31
-    return Type.LONG if is_long else Type.INT, number
-
-
-def _number_of_1_8(group: str, text: str) -> tuple[Type, int]:
-    """Return a whole number and its type as libconfig 1.8 reads it: an L does not count."""
-    base = _BASES[group]
-    digits = text.rstrip("L")
-    number = int(digits if base == 10 else digits[2:], base)
-    if base != 10 and number < 1 << 32:
-        number -= (number >> 31) << 32
-    return Type.INT if -(1 << 31) <= number < 1 << 31 else Type.LONG, number
-
-
-_BASES = {"hex": 16, "octal": 8, "integer": 10, "binary": 2}
 
 _ESCAPE = re.compile(r'\\(?:([nrtf\\"])|[xX]([0-9A-Fa-f]{2}))')
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}

@@ -38,8 +38,6 @@ def mistake(text: str) -> str:
         ("1", 1),
         ("+5", 5),
         ("-7", -7),
-        ("010", 8),
-        ("00", 0),
         ("0x1F", 31),
         ("0X0a", 10),
         ("TRUE", True),
@@ -83,10 +81,7 @@ def test_values(text: str, expected: object) -> None:
         ("2147483648", Type.LONG),
         ("-2147483648", Type.INT),
         ("-2147483649", Type.LONG),
-        ("5L", Type.LONG),
-        ("5LL", Type.LONG),
-        ("0x1L", Type.LONG),
-        ("0x80000000", Type.LONG),
+        ("0x7FFFFFFF", Type.INT),
     ],
 )
 def test_types_of_numbers(text: str, kind: Type) -> None:
@@ -95,37 +90,9 @@ def test_types_of_numbers(text: str, kind: Type) -> None:
     assert members["x"].type is kind
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "expected"),
-    [
-        ("010", Type.INT, 10),
-        ("-010", Type.INT, -10),
-        ("09", Type.INT, 9),
-        ("00", Type.INT, 0),
-        ("+7", Type.INT, 7),
-        ("33L", Type.INT, 33),
-        ("33LL", Type.INT, 33),
-        ("0x10L", Type.INT, 16),
-        ("0o17", Type.INT, 15),
-        ("0Q17", Type.INT, 15),
-        ("0b101", Type.INT, 5),
-        ("0xFFFFFFFF", Type.INT, -1),
-        ("0xFFFFFFFFF", Type.LONG, 0xFFFFFFFFF),
-        ("3000000000", Type.LONG, 3000000000),
-        ("3000000000L", Type.LONG, 3000000000),
-    ],
-)
-def test_numbers_of_libconfig_1_8(text: str, kind: Type, expected: int) -> None:
-    """Each of them was in the .cnf of a ProxySQL 3.0.3, as a port, a weight and a variable."""
-    members = parse(f"x={text}", "p.cnf", has_decimal_zeros=True).members
-    assert members is not None
-    assert (members["x"].type, members["x"].value) == (kind, expected)
-
-
-@pytest.mark.parametrize("text", ["0b2", "0o8", "1_000"])
-def test_what_is_no_number_to_libconfig_1_8(text: str) -> None:
-    with pytest.raises(ConfigError):
-        parse(f"x={text};", "p.cnf", has_decimal_zeros=True)
+@pytest.mark.parametrize("text", ["010", "-010", "33L", "0x1L", "0x80000000", "0o17", "0b1", "1_0"])
+def test_numbers_that_libconfig_1_7_and_1_8_read_differently_are_refused(text: str) -> None:
+    assert "p.cnf:1:3: no number that every ProxySQL reads alike" in mistake(f"x={text};")
 
 
 @pytest.mark.parametrize(
@@ -139,14 +106,14 @@ def test_what_is_no_number_to_libconfig_1_8(text: str) -> None:
         ("x = { a=1;; b=2 }", "p.cnf:1:11: unexpected ;"),
         ("x ( 1 )", "p.cnf:1:3: unexpected ("),
         ("x = truex", "p.cnf:1:5: an unexpected word"),
-        ("x = 5l", "p.cnf:1:6: unexpected end of the file"),
+        ("x = 5l", "p.cnf:1:5: no number"),
         ("x = 10.0.0.1", "p.cnf:1:9: an unexpected number"),
         ("}", "p.cnf:1:1: unexpected }"),
         ("a.b = 1", "p.cnf:1:2: an unexpected character"),
         ('x = "never', "p.cnf:1:5: text without a closing quote"),
         ("x = 'a'", "p.cnf:1:5: an unexpected character"),
-        ("x = 08", "p.cnf:1:6: an unexpected number"),
-        ("x = " + "9" * 5000, "p.cnf:1:24: an unexpected number"),
+        ("x = 08", "p.cnf:1:5: no number"),
+        ("x = " + "9" * 5000, "p.cnf:1:5: no number"),
         ("\ufeffx = 1", "p.cnf:1:1: a character that libconfig does not know: U+FEFF"),
         ("x =\u00a01", "p.cnf:1:4: a character that libconfig does not know: U+00A0"),
         ("x = (\u200b)", "p.cnf:1:6: a character that libconfig does not know: U+200B"),
