@@ -232,7 +232,7 @@ class _Cells:
     def _json(self, name: str, value: Any) -> str:  # noqa: ANN401 - anything that JSON has
         if not isinstance(value, str):
             if is_reference(value):
-                self._add(name, "a JSON column takes no reference", "write the JSON itself")
+                self._add(name, "JSON is UTF-8 text here, not a reference", "write the JSON itself")
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
         self.is_wrong |= isinstance(value, Unusable)
         problem = json_problem(value)

@@ -7,12 +7,10 @@ is a warning.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import cast
 
-from proxyctl.catalog import MAX_INT, Column, Kind, Layout, Value
+from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
 from proxyctl.errors import Mistake, counted
 from proxyctl.formats.yaml import (
@@ -25,7 +23,7 @@ from proxyctl.formats.yaml import (
     row_lines,
     write_document,
 )
-from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, as_read, ignored_keys
+from proxyctl.state.cells import as_read
 from proxyctl.state.fold import Exported, environment_name, without_secrets
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key
 
@@ -237,18 +235,11 @@ def _reason(mistake: Mistake) -> str:
     return f"{column}: {mistake.message}" if column and column != mistake.key else mistake.message
 
 
-_DIGEST = re.compile(r"0[xX](?=0*[1-9A-Fa-f])[0-9A-Fa-f]{1,16}\Z")
-_MODIFIERS = re.compile(rf"(?:(?:{'|'.join(MODIFIERS)})(?:,(?!\Z)|\Z))*\Z", re.IGNORECASE)
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_FORMS = {"digest": _DIGEST, "re_modifiers": _MODIFIERS}
-"""Texts of rules as the files take them."""
-
-
 def _as_proxysql_reads(exported: Exported, tables: Tables) -> Tables:
     """Return the rows with the cells that our files refuse as ProxySQL reads them.
 
     A plan compares cells by what ProxySQL reads, so it finds no difference there. Keys stay as they
-    are. Changes: exported.warnings, exported.left_out.
+    are. Changes: exported.warnings.
     """
     return {
         name: (layout, _rows_as_read(exported, layout, rows))
@@ -258,57 +249,41 @@ def _as_proxysql_reads(exported: Exported, tables: Tables) -> Tables:
 
 def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
     left_out = exported.left_out.get(layout.name, {})
-    tests = [(n, test) for n in range(len(layout.columns)) if (test := _plain(layout, n))]
+    columns = [n for n in range(len(layout.columns)) if _may_be_read_otherwise(layout, n)]
+    known: dict[object, tuple[Value, str | None]] = {}
     warnings: dict[str, list[Key]] = {}
     found: list[DesiredRow] = []
     for row in rows:
-        odd = [n for n, is_plain in tests if not is_plain(row[n])]
-        if odd and _key(layout, row) not in left_out:
-            cells = list(row)
-            for position in odd:
-                cell, column = row[position], layout.columns[position]
-                if cell is None or cell is KEEP:
-                    continue
-                if column.kind is Kind.JSON and _SURROGATE.search(str(cell)):
-                    reason = f"{column.name}: JSON in a file must be UTF-8, and this is not"
-                    exported.leave_out(layout.name, {_key(layout, row): reason})
-                    continue
-                cells[position], warning = _cell_as_read(layout, column, cell)
-                if warning:
-                    warnings.setdefault(warning, []).append(_key(layout, row))
-            row = tuple(cells)
-        found.append(row)
+        cells = list(row)
+        for position in columns:
+            cell = row[position]
+            if cell is None or cell is KEEP:
+                continue
+            asked = (position, cell.__class__, cell)
+            if asked not in known:
+                known[asked] = _cell_as_read(layout, layout.columns[position], cell)
+            cells[position], warning = known[asked]
+            if warning and _key(layout, row) in left_out:
+                cells[position] = cell
+            elif warning:
+                warnings.setdefault(warning, []).append(_key(layout, row))
+        found.append(tuple(cells))
     for text, keys in warnings.items():
         _warn(exported, layout.name, keys, text)
     return found
 
 
-def _plain(layout: Layout, position: int) -> Callable[[object], bool] | None:
-    """Return what tells that a file takes a cell as it is; None where it takes any."""
+def _may_be_read_otherwise(layout: Layout, position: int) -> bool:
     column = layout.columns[position]
-    form = _FORMS.get(column.name) if layout.name in _RULES else None
-    if not column.is_listed:
-        return lambda cell: cell is KEEP or cell == column.default
-    if column.kind is Kind.JSON:
-        return partial(_is_plain_json, column)
-    if form is not None:
-        return lambda cell: not isinstance(cell, str) or form.match(cell) is not None
-    if column.is_numeric and position not in layout.key_index:
-        most = MAX_LATENCY_MS if column.name == "max_latency_ms" else MAX_INT
-        return lambda cell: cell.__class__ is int and 0 <= cell <= most
-    return None
-
-
-def _is_plain_json(column: Column, cell: object) -> bool:
-    text = str(cell)
-    if not text.isascii() and _SURROGATE.search(text):
-        return False
-    return not column.json_keys or not isinstance(cell, str) or not ignored_keys(column, cell)
+    if not column.is_listed or column.kind is Kind.JSON:
+        return True
+    is_number = column.is_numeric and position not in layout.key_index
+    return is_number or (layout.name in _RULES and column.name in ("digest", "re_modifiers"))
 
 
 def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, str | None]:
     """Return the cell as it is written, and a warning where that changes it."""
-    if not column.is_listed:
+    if not column.is_listed and cell != column.default:
         return cell, (
             f"{column.name}: proxyctl does not know this column; plan and apply take it at an"
             " instance that has it, validate refuses it"
@@ -316,7 +291,8 @@ def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, s
     read = as_read(layout.table, column, cell)
     low, _ = column.bounds
     is_refused = isinstance(read, int) and low is not None and read < low
-    if is_refused or (read == cell and type(read) is type(cell)):
+    is_same = type(read) is type(cell) and _words(read) == _words(cell)
+    if is_refused or is_same:
         return cell, None
     if read is None and cell in ("", -1):  # ProxySQL's own ways to say nothing
         return None, None
@@ -324,6 +300,11 @@ def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, s
         f"{column.name} {_shown(cell)} is written as {_shown(read)}, which is what ProxySQL makes"
         " of it"
     )
+
+
+def _words(value: Value) -> list[str]:
+    """Return the words of a list, of which letter case and order do not matter."""
+    return sorted(str(value).upper().split(","))
 
 
 _SHOWN_TEXT = 40

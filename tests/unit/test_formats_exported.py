@@ -126,7 +126,7 @@ def test_a_column_that_only_the_instance_knows_is_written():
 def test_json_that_is_not_utf8_is_left_out():
     exported = exported_rows(USERS, {"username": "u", "attributes": '["\udce9"]'})
     assert "mysql_users" not in written(exported)
-    assert "JSON in a file must be UTF-8" in exported.warnings[0]
+    assert "JSON is UTF-8 text" in exported.warnings[0]
 
 
 def test_a_mistake_of_the_whole_file_is_a_warning():
