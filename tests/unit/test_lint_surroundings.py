@@ -54,48 +54,6 @@ mysql_servers:
 """
 
 
-def test_a_node_in_two_clusters(lint):
-    assert lint("PX501", GALERA) == []
-    assert lint("PX501", GALERA + "  - {hostgroup_id: 10, hostname: pxc3, port: 3307}\n") == []
-    (found,) = lint("PX501", GALERA + "  - {hostgroup_id: 22, hostname: pxc2}\n")
-    assert found == (
-        "22/pxc2/3306: pxc2:3306 is in the Galera families of hostgroup 10 and of hostgroup 20"
-    )
-    idle = GALERA.replace("offline_hostgroup: 23", "offline_hostgroup: 23, active: false")
-    assert lint("PX501", idle + "  - {hostgroup_id: 22, hostname: pxc2}\n") == []
-
-
-def test_families_of_two_tables_that_share_a_hostgroup(lint):
-    other = "mysql_replication_hostgroups: [{writer_hostgroup: %s, reader_hostgroup: %s}]\n"
-    assert lint("PX502", GALERA + other % (30, 12)) == [
-        "30: hostgroup 12 is in a row of mysql_galera_hostgroups, too"
-    ]
-    assert lint("PX502", GALERA + other % (30, 31)) == []
-
-
-def test_families_without_nodes(lint):
-    assert lint("PX503", GALERA) == ["20: no server is in its hostgroups"]
-    assert lint("PX503", GALERA[: GALERA.index("mysql_servers")]) == []
-
-
-def test_a_writer_hostgroup_that_nothing_is_sent_to(lint):
-    users = "mysql_users: [{username: app, password: {env: APP}, default_hostgroup: 10}]\n"
-    served = GALERA + "  - {hostgroup_id: 20, hostname: pxc3}\n"
-    assert lint("PX504", served + users) == ["20: hostgroup 20 gets no queries"]
-    assert lint("PX504", GALERA + users) == []  # it has no server: PX503
-    assert lint("PX504", served) == []
-    rule = "mysql_query_rules: [{rule_id: 1, schemaname: a, destination_hostgroup: 20}]\n"
-    assert lint("PX504", served + users + rule) == []
-
-
-def test_families_that_nobody_monitors(lint):
-    off = "variables: {mysql-monitor_enabled: false}\n"
-    assert lint("PX505", off + GALERA) == [
-        "mysql-monitor_enabled: nothing monitors the nodes of mysql_galera_hostgroups"
-    ]
-    assert lint("PX505", off) == lint("PX505", GALERA) == []
-
-
 def one_family(nodes=3, **columns):
     cells = "".join(f", {name}: {value}" for name, value in columns.items())
     servers = "".join(f"  - {{hostgroup_id: 1, hostname: n{n}}}\n" for n in range(nodes))
@@ -108,23 +66,158 @@ def one_family(nodes=3, **columns):
     )
 
 
-def test_the_number_of_writers(lint):
-    assert len(lint("PX511", one_family(max_writers=0))) == 1
-    assert lint("PX511", one_family()) == lint("PX511", one_family(max_writers=2)) == []
+def with_node(hostgroup, name, port=3306, families=GALERA):
+    return f"{families}  - {{hostgroup_id: {hostgroup}, hostname: {name}, port: {port}}}\n"
 
 
-def test_readers_that_stay_empty(lint):
-    assert lint("PX513", one_family(writer_is_also_reader=0)) == [
-        "1: hostgroup 3 gets queries, but no node: writer_is_also_reader is 0, so only nodes with"
-        " read_only=1 are readers"
-    ]
-    assert lint("PX513", one_family(nodes=1, writer_is_also_reader=2)) == [
-        "1: hostgroup 3 gets queries, but no node: max_writers is 1, so none of 1 node is a backup"
-    ]
-    assert lint("PX513", one_family(writer_is_also_reader=2)) == []
-    assert lint("PX513", one_family(nodes=1, writer_is_also_reader=1)) == []
-    unused = one_family(writer_is_also_reader=0).replace("destination_hostgroup: 3", "log: 1")
-    assert lint("PX513", unused) == []
+def user(password="{env: APP}", name="app", **cells):
+    more = "".join(f", {column}: {value}" for column, value in cells.items())
+    return f"mysql_users: [{{username: {name}, password: {password}{more}}}]\n"
+
+
+def setting(**values):
+    named = ", ".join(f"{name.replace('__', '-')}: {text}" for name, text in values.items())
+    return f"variables: {{{named}}}\n"
+
+
+OF_GALERA_ONLY = GALERA[: GALERA.index("mysql_servers")]
+IDLE = GALERA.replace("offline_hostgroup: 23", "offline_hostgroup: 23, active: false")
+PAIR = "mysql_replication_hostgroups: [{writer_hostgroup: %s, reader_hostgroup: %s}]\n"
+MONITOR_OFF = setting(mysql__monitor_enabled="false")
+SERVED = with_node(20, "pxc3")
+AT_10 = user(default_hostgroup=10)
+RULE_TO_20 = "mysql_query_rules: [{rule_id: 1, schemaname: a, destination_hostgroup: 20}]\n"
+UNUSED = one_family(writer_is_also_reader=0).replace("destination_hostgroup: 3", "log: 1")
+LOGINS = setting(admin__admin_credentials="'admin:x;joe:y'")
+NO_LATENCY = setting(mysql__default_max_latency_ms=0)
+SERVER = "mysql_servers: [{hostgroup_id: 1, hostname: db1%s}]\n"
+NO_TIME = (
+    "mysql-default_max_latency_ms: 0 leaves no time for a ping: servers without a max_latency_ms"
+    " are never used"
+)
+NO_NODE = "1: hostgroup 3 gets queries, but no node: "
+DEFAULT = "mysql-monitor_password: the monitor logs in to the backends as monitor, with the default"
+
+FOUND = [
+    (
+        "PX501",
+        with_node(22, "pxc2"),
+        "22/pxc2/3306: pxc2:3306 is in the Galera families of hostgroup 10 and of hostgroup 20",
+    ),
+    (
+        "PX502",
+        GALERA + PAIR % (30, 12),
+        "30: hostgroup 12 is in a row of mysql_galera_hostgroups, too",
+    ),
+    ("PX503", GALERA, "20: no server is in its hostgroups"),
+    ("PX504", SERVED + AT_10, "20: hostgroup 20 gets no queries"),
+    (
+        "PX505",
+        MONITOR_OFF + GALERA,
+        "mysql-monitor_enabled: nothing monitors the nodes of mysql_galera_hostgroups",
+    ),
+    ("PX511", one_family(max_writers=0), ""),
+    (
+        "PX513",
+        one_family(writer_is_also_reader=0),
+        f"{NO_NODE}writer_is_also_reader is 0, so only nodes with read_only=1 are readers",
+    ),
+    (
+        "PX513",
+        one_family(nodes=1, writer_is_also_reader=2),
+        f"{NO_NODE}max_writers is 1, so none of 1 node is a backup",
+    ),
+    ("PX531", user("sesame"), "app/1: the password of app is in clear text"),
+    ("PX531", setting(mysql__monitor_password="sesame"), ""),
+    ("PX531", setting(admin__admin_credentials="'a:b'"), ""),
+    (
+        "PX532",
+        setting(admin__admin_credentials="'admin:admin;joe:x'"),
+        "admin-admin_credentials: the password of admin is well known",
+    ),
+    ("PX533", PAIR % (1, 2) + setting(mysql__monitor_password="monitor"), DEFAULT),
+    (
+        "PX533",
+        PAIR % (1, 2)
+        + setting(mysql__monitor_username="monitor", mysql__monitor_password="monitor"),
+        DEFAULT,
+    ),
+    (
+        "PX534",
+        LOGINS + user(name="joe"),
+        "joe/1: joe is in admin-admin_credentials: the user replaces that login",
+    ),
+    (
+        "PX543",
+        setting(mysql__server_version="MariaDB-10.2.31"),
+        "mysql-server_version: `MariaDB-10.2.31` does not begin with a number",
+    ),
+    ("PX551", NO_LATENCY, NO_TIME),
+    ("PX551", NO_LATENCY + SERVER % "", NO_TIME),
+]
+"""A check, a file, and how the one finding begins."""
+
+
+@pytest.mark.parametrize(("code", "text", "beginning"), FOUND, ids=lambda given: str(given)[:50])
+def test_a_mistake_is_found(lint, code, text, beginning):
+    (found,) = lint(code, text)
+    assert found.startswith(beginning)
+    assert "sesame" not in found
+
+
+CLEAN = [
+    ("PX501", GALERA),
+    ("PX501", with_node(10, "pxc3", 3307)),
+    ("PX501", with_node(22, "pxc2", families=IDLE)),
+    ("PX502", GALERA + PAIR % (30, 31)),
+    ("PX503", OF_GALERA_ONLY),
+    ("PX504", GALERA + AT_10),  # it has no server: PX503
+    ("PX504", SERVED),
+    ("PX504", SERVED + AT_10 + RULE_TO_20),
+    ("PX505", MONITOR_OFF),
+    ("PX505", GALERA),
+    ("PX511", one_family()),
+    ("PX511", one_family(max_writers=2)),
+    ("PX513", one_family(writer_is_also_reader=2)),
+    ("PX513", one_family(nodes=1, writer_is_also_reader=1)),
+    ("PX513", UNUSED),
+    *(
+        ("PX531", user(password))
+        for password in ("{env: APP}", f"'{native_hash('sesame')}'", "null", "''")
+    ),
+    ("PX531", setting(mysql__monitor_password="{env: APP}")),
+    ("PX532", setting(admin__admin_credentials="'admin:q;joe:x'")),
+    ("PX532", setting(admin__refresh_interval=3000)),
+    # An import comments passwords out: what a file does not name is not known.
+    ("PX533", PAIR % (1, 2)),
+    ("PX533", PAIR % (1, 2) + setting(mysql__max_connections=9)),
+    ("PX533", PAIR % (1, 2) + setting(mysql__monitor_username="monitor")),
+    ("PX533", PAIR % (1, 2) + setting(mysql__monitor_password="{env: APP}")),
+    (
+        "PX533",
+        PAIR % (1, 2) + setting(mysql__monitor_username="p", mysql__monitor_password="monitor"),
+    ),
+    ("PX533", setting(mysql__monitor_password="monitor")),
+    ("PX534", LOGINS + user()),
+    ("PX534", user(name="admin")),
+    # Users who do not log in replace no administrator.
+    *(
+        ("PX534", text + user(name="admin", **off))
+        for text in ("", LOGINS)
+        for off in ({"active": "false"}, {"frontend": 0})
+    ),
+    *(
+        ("PX543", setting(mysql__server_version=f"'{version}'"))
+        for version in ("8.0.17 (ProxySQL)", "9.1", "10.5.12-MariaDB-log")
+    ),
+    ("PX551", NO_LATENCY + SERVER % ", max_latency_ms: 500"),
+    ("PX551", setting(mysql__default_max_latency_ms=9)),
+]
+
+
+@pytest.mark.parametrize(("code", "text"), CLEAN, ids=lambda given: str(given)[:50])
+def test_what_is_right_is_left_alone(lint, code, text):
+    assert lint(code, text) == []
 
 
 @pytest.mark.parametrize(
@@ -148,70 +241,12 @@ def test_external_schedulers(lint, tmp_path, columns, severity):
     assert lint("PX521", text.replace("mysql_galera", "mysql_group_replication")) == []
 
 
-def test_passwords_in_clear_text(lint):
-    users = "mysql_users: [{username: app, password: %s}]\n"
-    (found,) = lint("PX531", users % "sesame")
-    assert found == "app/1: the password of app is in clear text"
-    for password in ("{env: APP}", f"'{native_hash('sesame')}'", "null", "''"):
-        assert lint("PX531", users % password) == []
-
-
-def test_variables_with_a_password(lint):
-    (found,) = lint("PX531", "variables: {mysql-monitor_password: sesame}\n")
-    assert "sesame" not in found
-    assert lint("PX531", "variables: {mysql-monitor_password: {env: APP}}\n") == []
-    assert len(lint("PX531", "variables: {admin-admin_credentials: 'a:b'}\n")) == 1
-
-
 def test_an_instance_is_no_file():
     held = Held(layout("mysql_users"), rows("mysql_users", {"username": "a", "password": "b"}))
     configuration = Configuration(
         Version(2, 7, 1), {"mysql_users": held}, {"mysql-monitor_password": "x"}
     )
     assert list(all_checks()["PX531"].find(Subject(configuration))) == []
-
-
-def test_logins_that_everybody_knows(lint):
-    (found,) = lint("PX532", "variables: {admin-admin_credentials: 'admin:admin;joe:x'}\n")
-    assert found.startswith("admin-admin_credentials: the password of admin is well known")
-    assert lint("PX532", "variables: {admin-admin_credentials: 'admin:q;joe:x'}\n") == []
-    assert lint("PX532", "variables: {admin-refresh_interval: 3000}\n") == []
-
-
-def test_the_default_monitor(lint):
-    family = "mysql_replication_hostgroups: [{writer_hostgroup: 1, reader_hostgroup: 2}]\n"
-    some = "variables: {mysql-max_connections: 9%s}\n"
-    for user in ("", ", mysql-monitor_username: monitor"):
-        assert lint("PX533", family + some % f"{user}, mysql-monitor_password: monitor") == [
-            "mysql-monitor_password: the monitor logs in to the backends as monitor, with the"
-            " default password"
-        ]
-    # An import comments the password out: what a file does not name is not known.
-    assert lint("PX533", family + some % "") == lint("PX533", family) == []
-    assert lint("PX533", family + some % ", mysql-monitor_username: monitor") == []
-    assert lint("PX533", family + some % ", mysql-monitor_password: {env: APP}") == []
-    other = ", mysql-monitor_username: proxysql, mysql-monitor_password: monitor"
-    assert lint("PX533", family + some % other) == []
-    assert lint("PX533", some % ", mysql-monitor_password: monitor") == []
-
-
-def test_users_called_like_an_administrator(lint):
-    users = "mysql_users: [{username: %s, password: {env: APP}}]\n"
-    logins = "variables: {admin-admin_credentials: 'admin:x;joe:y'}\n"
-    assert lint("PX534", logins + users % "joe") == [
-        "joe/1: joe is in admin-admin_credentials: the user replaces that login"
-    ]
-    assert lint("PX534", logins + users % "app") == []
-    # An import comments the credentials out: what a file does not name is not known.
-    assert lint("PX534", users % "admin") == []
-
-
-@pytest.mark.parametrize("column", ["active: false", "frontend: 0"])
-def test_users_who_do_not_log_in_replace_no_administrator(lint, column):
-    user = f"mysql_users: [{{username: admin, password: {{env: APP}}, {column}}}]\n"
-    # Nor is it a mistake where the files set the login.
-    logins = "variables: {admin-admin_credentials: 'admin:x'}\n"
-    assert lint("PX534", user) == lint("PX534", logins + user) == []
 
 
 def test_the_default_server_version(lint):
@@ -256,28 +291,8 @@ def test_versions_of_backends(told, backends, message):
     assert [one.startswith(message or "") for one in found] == ([] if message is None else [True])
 
 
-def test_versions_that_clients_cannot_read(lint):
-    (found,) = lint("PX543", "variables: {mysql-server_version: MariaDB-10.2.31}\n")
-    assert found.startswith("mysql-server_version: `MariaDB-10.2.31` does not begin with a number")
-    for version in ("8.0.17 (ProxySQL)", "9.1", "10.5.12-MariaDB-log"):
-        assert lint("PX543", f"variables: {{mysql-server_version: '{version}'}}\n") == []
-
-
 def test_numbers_of_a_version():
     assert version_numbers("8.0.36-28.1") == (8, 0, 36)
     assert version_numbers("5.5.5-10.6.12-MariaDB") == (10, 6, 12)
     assert version_numbers("9.1") == (9, 1, 0)
     assert version_numbers("MariaDB-10") is None
-
-
-def test_no_time_for_pings(lint):
-    none = "variables: {mysql-default_max_latency_ms: 0}\n"
-    said = [
-        "mysql-default_max_latency_ms: 0 leaves no time for a ping: servers without a"
-        " max_latency_ms are never used"
-    ]
-    server = "mysql_servers: [{hostgroup_id: 1, hostname: db1%s}]\n"
-    assert lint("PX551", none) == said
-    assert lint("PX551", none + server % "") == said
-    assert lint("PX551", none + server % ", max_latency_ms: 500") == []
-    assert lint("PX551", "variables: {mysql-default_max_latency_ms: 9}\n") == []
