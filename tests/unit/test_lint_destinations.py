@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from proxyctl.lint.check import all_checks
-from tests.unit.linted import READS, SPLIT, in_file, lint
+from tests.unit.linted import READS, SPLIT, lint
 
 __all__ = ["lint"]
 
@@ -27,18 +26,6 @@ def test_hostgroups_without_servers(lint):
     ]
 
 
-def test_only_copies_are_lost_where_a_mirror_has_no_servers(tmp_path, monkeypatch):
-    monkeypatch.setenv("APP", "sesame")
-    rules = (
-        "  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 77}\n"
-        "  - {rule_id: 2, match_digest: '^INSERT', mirror_hostgroup: 78}\n"
-    )
-    found = all_checks()["PX311"].find(in_file(tmp_path, SPLIT + RULES + rules))
-    sent, copied = (one.fix for one in found)
-    assert "error 9001" in sent
-    assert copied.endswith("only the copies are lost; the query itself is not affected")
-
-
 def test_hostgroups_are_not_judged_where_servers_are_left_alone(lint):
     text = RULES + READS
     assert lint("PX311", text) == []
@@ -56,19 +43,6 @@ def test_default_hostgroups_without_servers(lint):
     assert lint("PX311", text) == ["web/1: hostgroup 5 has no server (also 1 more row)"]
     rule = "  - {rule_id: 1, username: web, destination_hostgroup: 10, apply: true}\n"
     assert lint("PX311", text + RULES + rule) == ["etl/1: hostgroup 5 has no server"]
-
-
-def test_hostgroups_that_the_monitor_keeps(lint):
-    text = """
-mysql_galera_hostgroups:
-  - {writer_hostgroup: 1, backup_writer_hostgroup: 2, reader_hostgroup: 3, offline_hostgroup: 4}
-mysql_query_rules:
-  - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: %s}
-"""
-    assert lint("PX313", text % 4) == [
-        "1: hostgroup 4 is the offline_hostgroup of mysql_galera_hostgroups"
-    ]
-    assert lint("PX313", text % 3) == []
 
 
 SHARDED = """

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from proxyctl.config.models import ShardingModel
 from proxyctl.config.sections.shard_names import (
-    MAX_NAMES,
     MAX_PATTERN,
     ShardingError,
     alternatives,
@@ -35,7 +34,11 @@ FORMS = (
     "select c from {t} where id=?", "{t}",
 )  # fmt: skip
 
-NOT_THESE = ("sbtest10", "my_sbtest1", "sbtest1_old", "sbtest1$", "xsbtest1", "sbtest")
+
+OTHERS = (
+    *("sbtest61", "sbtest0", "sbtest600", "sbtest01", "sbtest"),
+    *("my_sbtest1", "sbtest1_old", "sbtest1$", "xsbtest1"),
+)
 
 Matcher = Callable[[str], bool]
 Engine = Callable[[str], Matcher]
@@ -127,10 +130,6 @@ def test_names_that_cannot_be(pattern: str | list[str], message: str) -> None:
         (problem,) = error.problems
     assert message in problem.message
     assert problem.keys[0] == "schemas"
-
-
-def test_as_many_names_as_allowed() -> None:
-    assert len(expanded(f"t{{1..{MAX_NAMES}}}", "tables")[0]) == MAX_NAMES
 
 
 # Placement ----------------------------------------------------------------------------------------
@@ -268,16 +267,7 @@ def test_digest_forms(engine: Engine, rules: str, form: str) -> None:
     for number in (1, 2, 10, 59, 60):
         assert find(form.format(t=f"sbtest{number}")) == {100 + number % 2}
         assert find(form.format(t=f"SBTEST{number}")) == {100 + number % 2}
-    for other in ("sbtest61", "sbtest0", "sbtest600", "sbtest01", "sbtest"):
-        assert find(form.format(t=other)) == set()
-
-
-@ENGINES
-@pytest.mark.parametrize("form", FORMS)
-def test_names_that_only_look_alike(engine: Engine, form: str) -> None:
-    spec = scheme(hostgroups=SHARDS, tables=["sbtest1"], first_rule_id=1)
-    find = destinations(spec, engine)
-    for other in NOT_THESE:
+    for other in OTHERS:
         assert find(form.format(t=other)) == set()
 
 
