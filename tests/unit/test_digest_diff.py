@@ -227,34 +227,6 @@ def test_of_counters_that_were_just_cleared_nothing_has_vanished() -> None:
     assert [one.verdict for one in found.entries] == [Verdict.FEW_CALLS]
 
 
-def test_counters_that_were_cleared_and_switched_off() -> None:
-    sides = at(1100, row(5, 5), variables=COUNTS), at(1200, variables=SWITCHED)
-    assert list(compare(*sides).remarks) == [Remark.CLEARED, Remark.SWITCHED_OFF]
-
-
-def test_digests_of_many_users_are_one() -> None:
-    found = compare(
-        at(1100, row(30, 300), row(30, 300, username="other")),
-        at(1200, row(60, 3300), row(60, 3300, username="other")),
-    )
-    assert [(one.after.count_star, one.verdict) for one in found.entries] == [(60, Verdict.SLOWER)]
-
-
-def test_the_order() -> None:
-    quick, slow = row(0, 0), row(0, 0, digest="0xBB")
-    before = at(1100, quick._replace(count_star=9, sum_time=9), slow._replace(count_star=9))
-    after = at(
-        1200,
-        quick._replace(count_star=900, sum_time=900),
-        slow._replace(count_star=10, sum_time=10**6),
-    )
-    first = {sort: compare(before, after, sort=sort, limit=1).entries[0].key for sort in DiffSort}
-    assert first[DiffSort.COUNT] == ("0xAA",)
-    assert first[DiffSort.TIME] == first[DiffSort.AVG] == first[DiffSort.CHANGE] == ("0xBB",)
-    found = compare(before, after, limit=0)
-    assert (found.entries, found.count, found.after.total.count_star) == ([], 2, 892)
-
-
 def test_nothing_of_a_server_or_of_files_is_markup() -> None:
     evil = "a|b `c` \x1b[2J"
     found = replace(
@@ -275,3 +247,18 @@ def test_figures() -> None:
         "1,234/s",
     ]
     assert [change_text(*pair) for pair in ((0, 5), (2, 1), (1, 1.5))] == ["", "-50.0%", "+50.0%"]
+
+
+def test_the_order() -> None:
+    quick, slow = row(0, 0), row(0, 0, digest="0xBB")
+    before = at(1100, quick._replace(count_star=9, sum_time=9), slow._replace(count_star=9))
+    after = at(
+        1200,
+        quick._replace(count_star=900, sum_time=900),
+        slow._replace(count_star=10, sum_time=10**6),
+    )
+    first = {sort: compare(before, after, sort=sort, limit=1).entries[0].key for sort in DiffSort}
+    assert first[DiffSort.COUNT] == ("0xAA",)
+    assert first[DiffSort.TIME] == first[DiffSort.AVG] == first[DiffSort.CHANGE] == ("0xBB",)
+    found = compare(before, after, limit=0)
+    assert (found.entries, found.count, found.after.total.count_star) == ([], 2, 892)

@@ -77,11 +77,6 @@ def test_a_reset_is_marked_and_what_came_after_it_counts() -> None:
     assert "were reset, or ProxySQL was restarted" in html(report)
 
 
-def test_two_snapshots_of_one_second_have_no_difference() -> None:
-    with pytest.raises(ValueError, match="same second"):
-        make_report([moment(1000, []), moment(1000, [])])
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_what_is_listed_is_first_in_some_order(seed: int) -> None:
     chance = random.Random(seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES, Value, Version, layout_of, parse_version
@@ -199,20 +199,6 @@ def test_rows_come_back(some: list[Row], accounts: list[tuple[str, str]]) -> Non
     back = read(made.text)
     assert back.tables[RULES][1] == some
     assert back.tables.get("mysql_users", (None, []))[1] == users
-
-
-@settings(deadline=None)
-@given(CARRIED.filter(bool), st.integers(1, 1_000_000), st.booleans())
-def test_variables_come_back(text: str, number: int, switch: bool) -> None:
-    variables = {
-        "mysql-init_connect": text,
-        "mysql-monitor_password": text + "'",
-        "mysql-max_connections": str(number),
-        "mysql-multiplexing": "true" if switch else "false",
-    }
-    made = write_cnf({}, variables)
-    assert made.notes == ()
-    assert read(made.text).variables == variables
 
 
 def test_sections_of_postgresql_come_back() -> None:

@@ -15,10 +15,6 @@ LOCKS = "'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
 TO_WRITER = f"  - {{rule_id: 1, match_digest: {LOCKS}, destination_hostgroup: 10, apply: true}}\n"
 
 
-def test_a_split_that_tells_locking_reads_apart_is_clean(lint):
-    assert lint("PX301", SPLIT + RULES + TO_WRITER + READS) == []
-
-
 def test_locking_reads_that_meet_the_rule_for_reads(lint):
     assert lint("PX301", SPLIT + RULES + READS) == [
         "9: sends `SELECT c FROM t WHERE id=1 FOR UPDATE` of user app to hostgroup 20 (reader);"
@@ -129,11 +125,6 @@ def test_a_pattern_that_came_by_a_reference_is_not_shown(lint):
 def test_nothing_is_claimed_where_no_query_can_be_seen_in_a_pattern(lint, pattern):
     rule = f"  - {{rule_id: 5, match_pattern: '{pattern}', destination_hostgroup: 20}}\n"
     assert lint("PX301", SPLIT + RULES + rule) == lint("PX304", SPLIT + RULES + rule) == []
-
-
-def test_a_rule_for_one_digest_is_no_rule_for_locking_reads(lint):
-    rule = "{rule_id: 5, match_digest: '^SELECT c FROM t WHERE id=\\?$', destination_hostgroup: 20}"
-    assert lint("PX301", SPLIT + RULES + f"  - {rule}\n") == []
 
 
 def test_each_user_that_rules_name_is_tried(lint):
@@ -268,12 +259,6 @@ def test_a_reader_as_default_hostgroup_beside_a_list_of_writes(lint):
     # Where another user's transactions begin on the writer, this one is meant to read.
     writing = "  - {username: web, password: {env: APP}, default_hostgroup: writer}\n"
     assert lint("PX304", text + writing + RULES + listed) == []
-
-
-def test_a_rule_for_one_write(lint):
-    rule = "  - {rule_id: 1, match_digest: '^UPDATE visits', destination_hostgroup: 20}\n"
-    (found,) = lint("PX304", SPLIT + RULES + rule)
-    assert found.startswith("1: sends `UPDATE visits SET c=1` of user app to hostgroup 20 (reader)")
 
 
 def test_transactions_that_part(lint):
