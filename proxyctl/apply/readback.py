@@ -136,7 +136,7 @@ class Shortfall:
 
     def text(self) -> str:
         """Return what was written and what the layer holds, with secrets masked."""
-        difference, name = self.difference, row_name(self.layout, self.difference.key)
+        difference, name = self.difference, row_name(self.layout.name, self.difference.key)
         if difference.current is None:
             return f"{name}: missing row"
         if difference.desired is None:

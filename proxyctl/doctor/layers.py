@@ -69,11 +69,8 @@ def _keys(differences: Iterable[Difference]) -> list[Key]:
 
 
 def _rows_text(diffs: Mapping[str, TableDiff], rows: Mapping[str, list[Key]]) -> str:
-    texts = []
-    for name, keys in rows.items():
-        layout = diffs[name].layout
-        table = "" if layout.table.prefix is not None else f"{layout.table.sql_name} "
-        names = dict.fromkeys(row_name(layout, key).removeprefix(table) for key in keys)
-        if names:
-            texts.append(f"{table}{listed(names)}")
-    return "; ".join(texts)
+    names = (
+        dict.fromkeys(row_name(diffs[name].layout.name, key) for key in keys)
+        for name, keys in rows.items()
+    )
+    return "; ".join(listed(one) for one in names if one)

@@ -54,7 +54,7 @@ class Pending:
         """Return a short description."""
         is_variable = self.layout.table.prefix is not None
         what = "" if is_variable else f"{', '.join(self.columns) or 'row'} "
-        name = row_name(self.layout, self.key)
+        name = row_name(self.layout.name, self.key)
         if Layer.RUNTIME not in self.layers:
             return f"{name}: {what}differs between MEMORY and DISK"
         how = "edited"

@@ -11,6 +11,7 @@ from proxyctl.lint.run import Placed, Report
 from proxyctl.render.encode import Shape
 from proxyctl.render.style import Style, shown
 from proxyctl.render.table import Column, aligned
+from proxyctl.state.row import row_name
 from proxyctl.text import printable
 
 _COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.NOTE: "dim"}
@@ -25,11 +26,12 @@ def lint_text(report: Report, style: Style) -> str:
 def _lines(one: Placed, name: str, style: Style) -> Iterable[str]:
     finding = one.finding
     severity = style(_COLOURS[one.severity], f"[{one.severity}]")
-    place, about = row_text(finding), ""
+    row, about = row_text(finding), ""
+    place = f"{name}: {row}" if name else row
     if one.where is not None:
-        place, about = str(one.where), f"{_short(finding)}: " if finding.key else ""
-    elif name:
-        place = f"{printable(name)}: {place}"
+        place = str(one.where)
+        is_named = not finding.key or finding.text.startswith(row)
+        about = "" if is_named else f"{row}: "
     head = f"{printable(place)}: {finding.code} [{one.severity}] "
     first, *more = style.lines(printable(about + finding.text), first=head, then="    ")
     yield first.replace(f"[{one.severity}]", severity, 1)
@@ -47,23 +49,10 @@ def _summary(report: Report) -> str:
 
 
 def row_text(finding: Finding) -> str:
-    """Return `mysql_query_rules rule_id 10`; the name alone for a variable."""
-    table = TABLES.get(finding.table)
-    if table is None or table.prefix is not None:
+    """Return what people call the row of a finding."""
+    if finding.table not in TABLES:
         return " ".join(map(shown, finding.key)) or finding.table
-    pairs = (
-        f"{column} {shown(value)}" for column, value in zip(table.key, finding.key, strict=False)
-    )
-    return " ".join([finding.table, *pairs])
-
-
-def _short(finding: Finding) -> str:
-    """Return a row as it is called beside its place: `rule 10`, `mysql_users app 1`."""
-    key = " ".join(map(shown, finding.key))
-    if finding.table == "mysql_query_rules":
-        return f"rule {key}"
-    table = TABLES.get(finding.table)
-    return key if table is None or table.prefix is not None else f"{finding.table} {key}"
+    return printable(row_name(finding.table, finding.key))
 
 
 def checks_text(checks: Iterable[Check]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from proxyctl.catalog import TABLES, Value
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.render.style import hostgroup, shown
-from proxyctl.state.row import FILES, Key, Layer, Source
+from proxyctl.state.row import FILES, NOUNS, Key, Layer, Source, row_name
 from proxyctl.text import printable
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
@@ -22,24 +22,6 @@ LONGEST_VALUE = 160
 LONGEST_MATCHER = 70
 """The same of what a rule matches."""
 _MATCHERS = ("match_digest", "match_pattern", "digest")
-_SUBJECTS = {
-    "query_rules": "rule",
-    "query_rules_fast_routing": "route",
-    "servers": "server",
-    "users": "user",
-    "replication_hostgroups": "replication hostgroups",
-    "galera_hostgroups": "galera hostgroups",
-    "group_replication_hostgroups": "group replication hostgroups",
-    "aws_aurora_hostgroups": "aurora hostgroups",
-    "aws_rds_bgd_hostgroups": "RDS Blue/Green hostgroups",
-    "hostgroup_attributes": "hostgroup attributes",
-    "servers_ssl_params": "ssl params",
-    "firewall_whitelist_users": "firewall user",
-    "firewall_whitelist_rules": "firewall rule",
-    "firewall_whitelist_sqli_fingerprints": "firewall fingerprint",
-    "scheduler": "scheduler",
-    "restapi_routes": "restapi route",
-}
 
 
 def subject(change: Change, names: Mapping[int, str]) -> str:
@@ -48,9 +30,7 @@ def subject(change: Change, names: Mapping[int, str]) -> str:
     key = change.key
     if is_variable(change):
         return shown(key[0])
-    if change.table == "proxysql_servers":
-        return f"proxysql server {shown(key[0])}:{key[1]}"
-    noun = _SUBJECTS.get(short, change.table)
+    noun = NOUNS.get(short, change.table)
     if short == "servers":
         return f"{noun} {hostgroup(key[0], names)} {shown(key[1])}:{key[2]}"
     if short == "users":
@@ -61,7 +41,7 @@ def subject(change: Change, names: Mapping[int, str]) -> str:
         return f"{noun} {shown(key[0])}@{shown(key[1])}{flag}"
     if (change.table, TABLES[change.table].key[0]) in _HOSTGROUPS:
         return f"{noun} {hostgroup(key[0], names)}"
-    return f"{noun} {':'.join(shown(part) for part in key)}"
+    return printable(row_name(change.table, key))
 
 
 def _half(row: Mapping[str, Value]) -> str:

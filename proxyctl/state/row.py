@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from proxyctl.catalog import Layout, Role, Value, Version
+from proxyctl.catalog import TABLES, Layout, Role, Value, Version
 
 Row = tuple[Value, ...]
 """One row in the column order of its layout."""
@@ -227,16 +227,45 @@ class Desired:
     source: Source = FILES
 
 
-def row_name(layout: Layout, key: Key) -> str:
-    """Return what people call a row in one line: `mysql_query_rules 5`, `mysql-threads`.
+NOUNS: Final = {
+    "query_rules": "rule",
+    "query_rules_fast_routing": "route",
+    "servers": "server",
+    "users": "user",
+    "replication_hostgroups": "replication hostgroups",
+    "galera_hostgroups": "galera hostgroups",
+    "group_replication_hostgroups": "group replication hostgroups",
+    "aws_aurora_hostgroups": "aurora hostgroups",
+    "aws_rds_bgd_hostgroups": "RDS Blue/Green hostgroups",
+    "hostgroup_attributes": "hostgroup attributes",
+    "servers_ssl_params": "ssl params",
+    "firewall_whitelist_users": "firewall user",
+    "firewall_whitelist_rules": "firewall rule",
+    "firewall_whitelist_sqli_fingerprints": "firewall fingerprint",
+    "scheduler": "scheduler",
+    "restapi_routes": "restapi route",
+}
+"""What people call a row of a table, by the table's name without `mysql_` or `pgsql_`."""
+
+
+def row_name(table: str, key: Key) -> str:
+    """Return what people call a row: `rule 5`, `server db1:3306 in hostgroup 20`, `mysql-threads`.
 
     A user is its name: both halves are one to a reader.
     """
-    table = layout.table
-    if table.prefix is not None:
+    known = TABLES[table]
+    if known.prefix is not None:
         return str(key[0])
-    parts = key[:1] if table.role is Role.USERS else key
-    return f"{table.sql_name} {':'.join(map(str, parts))}"
+    if table == "proxysql_servers":
+        return f"proxysql server {key[0]}:{key[1]}"
+    short = table.removeprefix("mysql_").removeprefix("pgsql_")
+    side = "pgsql " if table.startswith("pgsql_") else ""
+    noun = f"{side}{NOUNS[short]}" if short in NOUNS else table
+    if known.role is Role.SERVERS:
+        node = f"{key[1]}:{key[2]}" if key[2] else key[1]
+        return f"{noun} {node} in hostgroup {key[0]}"
+    parts = key[:1] if known.role is Role.USERS else key
+    return f"{noun} {':'.join(map(str, parts))}"
 
 
 def sorted_keys(keys: Iterable[Key]) -> list[Key]:

@@ -75,8 +75,8 @@ def test_where_memory_had_edits_before_they_are_listed_and_nothing_is_put_back(
     assert "MEMORY held edits that are not on DISK" in proxyctl("unlock").err
     refused = apply()
     assert refused.code == 3
-    assert "mysql_query_rules 500: row added in MEMORY" in refused.text
-    assert "mysql_query_rules 20:" not in refused.text
+    assert "rule 500: row added in MEMORY" in refused.text
+    assert "rule 20:" not in refused.text
     assert ("500",) in instance.query("SELECT rule_id FROM mysql_query_rules")
     instance.execute("DELETE FROM mysql_query_rules WHERE rule_id=500")
     applied()

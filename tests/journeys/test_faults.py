@@ -205,7 +205,7 @@ def test_a_rule_that_is_dropped_at_load(
         sandbox.runtime["mysql_query_rules"] = [rule for rule in rules if rule["rule_id"] != 20]
 
     sandbox.options.after_statement = Troubles((LOADED, drop))
-    missing = ("RUNTIME does not hold what was written", "mysql_query_rules 20: missing row")
+    missing = ("RUNTIME does not hold what was written", "rule 20: missing row")
     said(apply(), 4, *missing, RESTORED)
     assert dump(sandbox_instance) == before
 

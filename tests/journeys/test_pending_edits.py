@@ -32,34 +32,34 @@ CHANGED = (
 NEW_RULE = "INSERT INTO mysql_query_rules (rule_id, active, match_digest) VALUES (500, 1, 'x')"
 
 EDITS = {
-    "a new rule": (NEW_RULE, "mysql_query_rules 500: row added"),
+    "a new rule": (NEW_RULE, "rule 500: row added"),
     "a rule switched off": (
         "UPDATE mysql_query_rules SET active=0, comment='wip' WHERE rule_id=200",
-        "mysql_query_rules 200: active, comment edited",
+        "rule 200: active, comment edited",
     ),
     "a rule switched on": (
         "UPDATE mysql_query_rules SET active=1 WHERE rule_id=201",
-        "mysql_query_rules 201: row added",
+        "rule 201: row added",
     ),
     "a rule taken out": (
         "DELETE FROM mysql_query_rules WHERE rule_id=200",
-        "mysql_query_rules 200: row deleted",
+        "rule 200: row deleted",
     ),
     "a password": (
         "UPDATE mysql_users SET comment='new' WHERE username='theirs'",
-        "mysql_users theirs: comment edited",
+        "user theirs: comment edited",
     ),
     "a server": (
         "UPDATE mysql_servers SET status='OFFLINE_SOFT', weight=7 WHERE hostname='db5'",
-        "mysql_servers 50:db5:3306: status, weight edited",
+        "server db5:3306 in hostgroup 50: status, weight edited",
     ),
     "a server taken off": (
         "UPDATE mysql_servers SET status='OFFLINE_HARD' WHERE hostname='db5'",
-        "mysql_servers 50:db5:3306: status edited",
+        "server db5:3306 in hostgroup 50: status edited",
     ),
     "a status that no file sets": (
         "UPDATE mysql_servers SET status='OFFLINE_HARD' WHERE hostname='db3'",
-        "mysql_servers 20:db3:3306: status edited",
+        "server db3:3306 in hostgroup 20: status edited",
     ),
 }
 
@@ -134,7 +134,7 @@ def test_discard_pending_overwrites_rows_of_the_files_and_no_others(
         " --discard-pend"
     )
     theirs = "MYSQL QUERY RULES: 1 pending edit not in the files\n"
-    said(apply(), 3, ours, theirs, "mysql_query_rules 20: match_digest edited in MEMORY")
+    said(apply(), 3, ours, theirs, "rule 20: match_digest edited in MEMORY")
     found = apply("--discard-pending", "--force")
     said(found, 3, theirs)
     assert ours not in found.text
@@ -149,7 +149,7 @@ def test_an_edit_on_disk_alone_is_not_called_one_in_memory(
 ) -> None:
     instance.run("UPDATE disk.mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db3'")
     in_sync.write(CHANGED)
-    said(apply(), 3, "mysql_servers 20:db3:3306: status differs between MEMORY and DISK")
+    said(apply(), 3, "server db3:3306 in hostgroup 20: status differs between MEMORY and DISK")
     assert "LOAD MYSQL SERVERS TO RUNTIME" not in offered("publish:")
     # Without a SAVE nothing of it moves.
     applied("--no-save")
@@ -185,15 +185,15 @@ mysql_users:
 HIDDEN = {
     "a rule": (
         "UPDATE mysql_query_rules SET destination_hostgroup=20, comment='wip' WHERE rule_id=2",
-        "mysql_query_rules 2: destination_hostgroup, comment",
+        "rule 2: destination_hostgroup, comment",
     ),
     "a new rule": (
         "INSERT INTO mysql_query_rules (rule_id, active, comment) VALUES (3, 0, 'wip')",
-        "mysql_query_rules 3: row",
+        "rule 3: row",
     ),
     "a user": (
         "UPDATE mysql_users SET default_hostgroup=20 WHERE username='old'",
-        "mysql_users old: default_hostgroup",
+        "user old: default_hostgroup",
     ),
 }
 

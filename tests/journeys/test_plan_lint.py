@@ -22,7 +22,7 @@ mysql_users: [{username: app, password: example, default_hostgroup: writer}]
 mysql_query_rules:
   - {rule_id: 1, match_digest: ^SELECT, destination_hostgroup: reader, apply: true}
 """
-LOCKING = "lint PX301 at proxyctl.yaml:9:64: sends `SELECT"
+LOCKING = "lint PX301, rule 1 at proxyctl.yaml:9:64: sends `SELECT"
 
 
 def test_an_error_stands_in_the_plan_in_full(sandbox_project: Project) -> None:

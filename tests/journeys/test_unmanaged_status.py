@@ -79,5 +79,5 @@ def test_one_in_some_layers_is_named_with_them_and_is_a_pending_edit(
     assert f"left alone   {DB3} OFFLINE_SOFT {told}, set by an operator\n" in found.out
     before = in_layers(instance, STATUS)
     in_sync.write(WEIGHT)
-    said(apply(), 3, "mysql_servers 20:db3:3306: status")
+    said(apply(), 3, "server db3:3306 in hostgroup 20: status")
     assert in_layers(instance, STATUS) == before

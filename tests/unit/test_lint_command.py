@@ -170,7 +170,7 @@ def test_sarif_has_what_the_standard_demands(project):
         assert location["physicalLocation"]["region"]["startLine"] == 4
         assert location["physicalLocation"]["region"]["startColumn"] >= 1
         [logical] = location["logicalLocations"]
-        assert logical["fullyQualifiedName"] == "mysql_query_rules rule_id 20"
+        assert logical["fullyQualifiedName"] == "rule 20"
         marks.add(json.dumps(result["partialFingerprints"]))
     assert len(marks) == 2
 
@@ -240,7 +240,7 @@ def test_an_instance(project, sandbox_instance):
     host = sandbox_instance.host
     address = f"{host}:{sandbox_instance.port}"
     found = lint("--host", host)
-    first = f"{address}: mysql_query_rules rule_id 20: PX201 [error] never reached: rule 10"
+    first = f"{address}: rule 20: PX201 [error] never reached: rule 10"
     assert first in found.out
     assert found.code == ExitCode.ERROR
     # What the files ignore is ignored there as well.

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 
+from proxyctl.catalog import TABLES
 from proxyctl.config.desired import Project
 from proxyctl.errors import counted
 from proxyctl.lint.check import Severity, all_checks
@@ -20,7 +21,7 @@ from proxyctl.lint.subject import Subject
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards.danger import Danger
 from proxyctl.state.configuration import Configuration, Held, variables_of
-from proxyctl.state.row import LINT, Key, Layer, Row
+from proxyctl.state.row import LINT, Key, Layer, Row, row_name
 
 MOST_ROWS = 2_000
 """Rows of all tables up to which lint takes no time that anybody would notice."""
@@ -127,5 +128,7 @@ def _errors(report: Report | None) -> Iterator[Placed]:
 
 
 def _text(one: Placed) -> str:
+    finding = one.finding
+    row = f", {row_name(finding.table, finding.key)}" if finding.table in TABLES else ""
     place = f" at {one.where}" if one.where else ""
-    return f"lint {one.finding.code}{place}: {one.finding.text}"
+    return f"lint {finding.code}{row}{place}: {finding.text}"

@@ -1,5 +1,5 @@
 -- apply would refuse: MYSQL QUERY RULES: 1 pending edit; the files say otherwise; allow with --discard-pending
---   mysql_query_rules 20: destination_hostgroup edited in MEMORY, not loaded to RUNTIME
+--   rule 20: destination_hostgroup edited in MEMORY, not loaded to RUNTIME
 -- HOST:PORT: what apply would send, in order
 UPDATE mysql_query_rules SET destination_hostgroup=25 WHERE rule_id=20;
 LOAD MYSQL QUERY RULES TO RUNTIME;
