@@ -107,24 +107,10 @@ _BEFORE = _digest_text({**_HEADER, "taken_at": 1_600_000_000, "count": 1}, [_ROW
 
 
 @contextmanager
-def _snapshot(folder: Path) -> Iterator[Run]:
-    """Return what compares a file with an older one, and reports both."""
+def _digest_file(folder: Path) -> Iterator[Run]:
+    """Return what reads a file, reports on it, and compares it with an older one."""
     before, path = folder / "before", folder / "digests"
     before.write_bytes(_BEFORE)
-
-    def run(data: bytes) -> None:
-        path.write_bytes(data)
-        first = tally(read_digest_file(before))
-        found = compare(first, tally(read_digest_file(path), earlier=first))
-        digest_diff_text(found, "change")
-        DIFF.document(found)
-
-    yield run
-
-
-@contextmanager
-def _digest_table(folder: Path) -> Iterator[Run]:
-    path = folder / "digests"
 
     def run(data: bytes) -> None:
         path.write_bytes(data)
@@ -132,6 +118,10 @@ def _digest_table(folder: Path) -> Iterator[Run]:
         for row in table.rows:
             assert row.text.decode("utf-8", "surrogateescape") == row.digest_text
         make_report([table], limit=5)
+        first = tally(read_digest_file(before))
+        found = compare(first, tally(read_digest_file(path), earlier=first))
+        digest_diff_text(found, "change")
+        DIFF.document(found)
 
     yield run
 
@@ -199,9 +189,6 @@ def _query_lines() -> st.SearchStrategy[bytes]:
 
 SAVED_TARGETS = (
     Target("saved-plan", "saved files", _saved_plan, _plan_seeds, _plan_words, _plans),
-    Target("digest-diff", "saved files", _snapshot, _digest_seeds, _digest_words, _digest_files),
-    Target(
-        "digest-table", "saved files", _digest_table, _digest_seeds, _digest_words, _digest_files
-    ),
+    Target("digest-file", "saved files", _digest_file, _digest_seeds, _digest_words, _digest_files),
     Target("queries", "saved files", _queries, _query_seeds, _query_words, _query_lines),
 )
