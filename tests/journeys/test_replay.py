@@ -1,4 +1,4 @@
-"""The digests that an instance has seen, under the rules of the files."""
+"""Digests under the rules of the files: saved, in a plan, of shards, as `golden/pages/digests.md`."""
 
 from __future__ import annotations
 
@@ -47,70 +47,6 @@ def replay(*arguments: str) -> Outcome:
     return proxyctl("replay", *arguments)
 
 
-def test_files_that_change_nothing_move_nothing(seen: Project) -> None:
-    found = replay("--detailed-exitcode")
-    assert found.code == 0, found.text
-    assert "nothing changes for any of 3 digests" in found.out
-
-
-def test_a_rule_that_sends_reads_elsewhere(seen: Project) -> None:
-    seen.write(FILES.replace("hostgroup: reader, apply", "hostgroup: writer, apply"))
-    found = replay("--detailed-exitcode")
-    assert found.code == 2, found.text
-    assert "10 (writer) by rule 20" in found.out
-
-
-def test_an_undecided_digest_names_the_rule(seen: Project) -> None:
-    rule = (
-        "  - {rule_id: 15, match_pattern: 'id = 1', destination_hostgroup: writer, apply: true}\n"
-    )
-    seen.write(FILES + rule)
-    found = replay("--format", "json")
-    reads, *others = found.json["digests"]
-    assert others == []
-    assert reads["status"] == "undecided"
-    assert reads["undecided"] == [{"rule_id": 15, "column": "match_pattern"}]
-    assert {one["hostgroup"] for one in reads["desired"]} == {10, 20}
-    # The write goes to the writer whether rule 15 matches it or not.
-    assert found.json["unchanged"]["digests"] == 2
-    text = replay()
-    assert "rule 15: match_pattern is undecided" in text.out
-    assert "60.0% undecided (1 digest)" in text.out
-
-
-def test_queries_that_a_rule_blocks_or_caches(seen: Project) -> None:
-    seen.write(
-        FILES.replace("FOR UPDATE', dest", "FOR UPDATE', cache_ttl: 5000, dest")
-        + "  - {rule_id: 30, match_digest: '^UPDATE', error_msg: 'read only', apply: true}\n"
-    )
-    found = replay("--format", "json").json
-    kinds = {name: tally["digests"] for name, tally in found["changed"]["kinds"].items()}
-    assert kinds == {"hostgroup": 0, "rewritten": 0, "cached": 1, "blocked": 1, "settings": 0}
-    text = replay().out
-    assert "error_msg read only by rule 30" in text
-    assert "10 (writer) by rule 10, cached 5000 ms" in text
-
-
-def test_rows_of_others_stay_as_they_are_at_runtime(seen: Project) -> None:
-    mine = "manage: {mysql_query_rules: {rule_id: '1-15'}}\n"
-    without_20 = "".join(line for line in FILES.splitlines(True) if "rule_id: 20" not in line)
-    seen.write(without_20 + mine)
-    assert replay("--detailed-exitcode").code == 0
-    seen.write(without_20)
-    assert replay("--detailed-exitcode").code == 2
-
-
-def test_digests_that_went_elsewhere_are_named(seen: Project, sandbox_instance: Instance) -> None:
-    assert sandbox_instance.sandbox is not None
-    rows = sandbox_instance.sandbox.stats["stats_mysql_query_digest"]
-    rows.append(tuple(digest("SELECT hinted FROM users", 10, 100)))
-    rows.append(tuple(digest("SELECT cached FROM users", -1, 0)))
-    found = replay()
-    assert "1 digest (50.0%) did not go where the rules in force send them" in found.out
-    assert "seen in 10 (writer), the rules say 20 (reader)" in found.out
-    assert found.code == 0
-
-
 def test_saved_digests_are_replayed_without_the_statistics(
     seen: Project, sandbox_instance: Instance
 ) -> None:
@@ -138,17 +74,6 @@ def test_a_plan_appends_the_replay(seen: Project) -> None:
     assert "**Replay: 60.0% of the query time changes" in markdown
     assert markdown.count("```") % 2 == 0
     said(proxyctl("plan", "--replay", "--format", "sql"), 64, "--replay")
-
-
-def test_a_limit(seen: Project) -> None:
-    seen.write(
-        FILES.replace("destination_hostgroup: writer, apply", "error_msg: 'no', apply")
-        + "  - {rule_id: 30, match_digest: '^UPDATE', error_msg: 'no'}\n"
-    )
-    assert len(replay("--format", "json").json["digests"]) == 2
-    found = replay("--limit", "1")
-    assert "... and 1 more (--limit lists more)" in found.out
-    assert len(replay("--format", "json", "--limit", "0").json["digests"]) == 0
 
 
 def test_a_rule_that_cannot_compile_never_matches(seen: Project) -> None:
