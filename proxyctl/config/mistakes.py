@@ -18,6 +18,10 @@ _SHOWN = 40
 """Longest text of a file that a message repeats."""
 
 
+_TWINS = {"schemaname": "database", "database": "schemaname"}
+"""What a column of the MySQL side is called on the PostgreSQL side, and the other way round."""
+
+
 class Mistakes:
     """All mistakes found so far. The same one at the same place counts once."""
 
@@ -52,6 +56,9 @@ class Mistakes:
 
         Also None after so many wrong words that the search would take long.
         """
+        twin = _TWINS.get(word)
+        if twin is not None and any(twin in names for names in known):
+            return _asked(twin)
         return _asked(self._nearest.of(word, *known))
 
     def add_all(self, mistakes: Iterable[Mistake]) -> None:

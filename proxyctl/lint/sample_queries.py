@@ -164,6 +164,8 @@ def _observe(subject: Subject, session: Session, found: Observations) -> None:
     elsewhere = {probe for probe in _WRITES if _routes_elsewhere(routes[probe], readers)}
     found.begins_elsewhere |= BEGIN in elsewhere
     for probe in PROBES if there else ():
+        if not _is_known_there(probe, subject):
+            continue
         route = routes.get(probe) or subject.reach.route(session, probe.query)
         culprit = culprit_of(subject, route, session) if _routes_to(route, readers) else None
         if culprit is None or probe.kind is Kind.READ:
@@ -199,6 +201,11 @@ def _routes_elsewhere(route: Route, readers: Set[int]) -> bool:
     return hostgroup is not None and hostgroup not in readers and not route.is_answered
 
 
+def _is_known_there(probe: Probe, subject: Subject) -> bool:
+    """Return whether the servers know such a query: LOCK IN SHARE MODE is MySQL's alone."""
+    return not subject.configuration.is_pgsql or "in share mode" not in probe.query.lower()
+
+
 def _takes_whole_sessions(subject: Subject) -> frozenset[int]:
     """Return the rules that ask who it is, and not for the query."""
     return frozenset(
@@ -229,7 +236,7 @@ def _observe_rules(subject: Subject, found: Observations) -> None:
         if pattern is None or isinstance(pattern, Secret):
             continue
         for probe in queries_of(str(pattern)):
-            if probe.kind in known:
+            if probe.kind in known or not _is_known_there(probe, subject):
                 continue
             route = subject.reach.route(session, probe.query)
             if route.rule_id == rule.rule_id and not route.is_answered:

@@ -75,7 +75,8 @@ def _head(answer: Answer) -> Iterator[str]:
     request, route = answer.request, answer.explanation.route
     query = text_of(request.query) or ""
     yield f"query        {cut(query) or '(empty)'}"
-    yield f"session      {session_text(request)}"
+    session = session_text(request, is_pgsql=answer.explainer.configuration.is_pgsql)
+    yield f"session      {session}"
     if route.digest is None:
         yield _named("digest       none: mysql-query_digests is false", answer.explainer)
         return
@@ -89,14 +90,14 @@ def _named(text: str, explainer: Explainer) -> str:
     return text.replace("mysql-", "pgsql-").replace("schemaname", "database")
 
 
-def session_text(request: Request) -> str:
-    """Return who sends a query: `user app, schema shop`."""
+def session_text(request: Request, *, is_pgsql: bool = False) -> str:
+    """Return who sends a query: `user app, schema shop`, or `database shop` on that side."""
     parts = [
         "no user" if request.username is None else f"user {printable(request.username)}",
         *(
             f"{word} {printable(str(value))}"
             for word, value in (
-                ("schema", request.schemaname),
+                ("database" if is_pgsql else "schema", request.schemaname),
                 ("client_addr", request.client_addr),
                 ("proxy_addr", request.proxy_addr),
                 ("proxy_port", request.proxy_port),

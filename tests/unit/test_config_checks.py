@@ -9,6 +9,7 @@ from proxyctl.catalog.ddl import create_table
 from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.config.rows import default_row
 from proxyctl.config.sections.fast_routing import COMMENT, NEVER, ORIGIN
+from proxyctl.errors import ConfigError
 from proxyctl.state.row import KEEP
 from tests.unit.config_files import load, mistakes, row
 
@@ -112,6 +113,19 @@ def test_what_proxysql_refuses_cuts_or_ignores(tmp_path, text, said):
 )
 def test_what_it_takes(tmp_path, text):
     assert mistakes(tmp_path, text) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "meant"),
+    [
+        ("pgsql_query_rules", "schemaname", "database"),
+        ("mysql_query_rules", "database", "schemaname"),
+    ],
+)
+def test_a_schema_of_mysql_is_a_database_of_postgresql(tmp_path, table, key, meant):
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, f"{table}: [{{rule_id: 1, {key}: shop}}]")
+    assert [one.fix for one in caught.value.mistakes] == [f"did you mean '{meant}'?"]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from proxyctl.lint.sample_queries import Sent, sent_to_readers
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.probes import Kind
 
-_LOCKS_FIRST = r"'^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
-_LOCKS_ANYWHERE = r"'\b(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)'"
+_LOCKS = "(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)"
+_PGSQL_LOCKS = "(FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)"
 _NO_SELECT = frozenset({"WITH ... FOR UPDATE", "FOR UPDATE in parentheses"})
 """The locking reads that do not begin with SELECT."""
 
@@ -22,7 +22,8 @@ def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
 
     `SELECT ... FOR UPDATE`, `FOR SHARE` and `LOCK IN SHARE MODE` keep others from changing rows
     until the transaction ends. A lock on a reader keeps nobody from writing on the writer, and the
-    reader may return old rows. On Galera, too, locks are local to a node.
+    reader may return old rows. On Galera, too, locks are local to a node. PostgreSQL has no
+    LOCK IN SHARE MODE, but FOR NO KEY UPDATE and FOR KEY SHARE.
 
     lint tries such queries in several spellings, for each user and schema that rules distinguish,
     and for each rule that sends to a reader a query that its pattern matches. Readers are the
@@ -54,8 +55,9 @@ def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
     ```
     """
     for finding, sent in sent_to_readers(subject, Kind.LOCK):
-        pattern = _LOCKS_FIRST if _begins_with_select(sent) else _LOCKS_ANYWHERE
-        fix = f"put a rule before it that sends match_digest {pattern} to the writer, with apply"
+        locks = _PGSQL_LOCKS if subject.configuration.is_pgsql else _LOCKS
+        pattern = ("^SELECT.*" if _begins_with_select(sent) else r"\b") + locks
+        fix = f"put a rule before it that sends match_digest '{pattern}' to the writer, with apply"
         yield replace(finding, fix=fix)
 
 

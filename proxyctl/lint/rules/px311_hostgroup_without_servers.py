@@ -9,14 +9,15 @@ from proxyctl.lint.destinations import destinations
 from proxyctl.lint.subject import SERVERS, Subject
 
 _LOST = "only the copies are lost; the query itself is not affected"
-_LATE = "a client waits for mysql-connect_timeout_server_max, then gets error 9001"
+_LATE = "a client waits for mysql-connect_timeout_server_max, then gets "
 
 
 @check("PX311", "hostgroup-without-servers", Severity.ERROR)
 def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
     """A rule, a row of fast routing or a user that sends to a hostgroup without servers.
 
-    The client waits for mysql-connect_timeout_server_max, 10 seconds, and then gets error 9001.
+    The client waits for mysql-connect_timeout_server_max, 10 seconds, and then gets error 9001,
+    in PostgreSQL SQLSTATE 08001.
     Copies for a mirror_hostgroup without servers are lost. A user's default_hostgroup, 0 by
     default, gets whatever no rule decides, such as BEGIN and SET.
 
@@ -48,10 +49,11 @@ def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
     """
     if not subject.holds_all_of(SERVERS):
         return
+    late = _LATE + ("SQLSTATE 08001" if subject.configuration.is_pgsql else "error 9001")
     served = subject.servers.hostgroups | subject.family_hostgroups
     for table, column, hostgroup, (key, *also) in destinations(subject):
         if hostgroup not in served:
             message = f"{subject.called(hostgroup)} has no server"
-            effect = _LOST if column == "mirror_hostgroup" else _LATE
+            effect = _LOST if column == "mirror_hostgroup" else late
             fix = f"add a server to it, or correct the number; {effect}"
             yield Finding(table, key, message, column, fix, also=tuple(also))
