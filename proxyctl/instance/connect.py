@@ -228,6 +228,8 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
         return str(reason), "check the spelling of the host, and the DNS server"
     if isinstance(cause, FileNotFoundError):
         return "no such socket", "use the socket that admin-mysql_ifaces names"
+    if _is_timeout(cause) and code_and_text(error)[0] == _NO_GREETING:
+        return str(reason), _MUTE
     if _is_timeout(cause):
         return str(reason), f"does a firewall drop the packets? {listens}"
     if isinstance(cause, OSError) and cause.errno in _NO_NETWORK:
@@ -237,6 +239,12 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
     return code_and_text(cause)[1] or type(cause).__name__, listens
 
 
+_NO_GREETING = 2013
+"""What PyMySQL says when it is connected and then hears nothing."""
+_MUTE = (
+    "ProxySQL answers nobody while another program (a backup, sqlite3) has its proxysql.db locked:"
+    f" `fuser -v proxysql.db` in the datadir lists who has it open; else {PORTS}"
+)
 _NO_NETWORK = (errno.EHOSTUNREACH, errno.ENETUNREACH)
 
 

@@ -122,8 +122,12 @@ def wait_until_left(client: socket.socket) -> None:
 def test_a_port_that_says_nothing() -> None:
     with TcpServer(wait_until_left) as server:
         login = Login(port=server.port, connect_timeout_s=1, read_timeout_s=60)
-        with pytest.raises(InstanceError, match=r"cannot connect to .*: no answer within 1 s"):
+        with pytest.raises(
+            InstanceError, match=r"cannot connect to .*: no answer within 1 s"
+        ) as it:
             AdminClient(login)
+    assert "has its proxysql.db locked" in str(it.value.fix)
+    assert "firewall" not in str(it.value.fix)
 
 
 @pytest.mark.parametrize("answer", [b"", b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad\r\n\r\n"])
