@@ -13,11 +13,15 @@ from proxyctl.errors import ProxyctlError
 T = TypeVar("T")
 
 
-def table_names(incomplete: str) -> list[str]:
-    """Return the tables for --only: names of admin modules contain blanks."""
-    from proxyctl.catalog import TABLES
+def module_names(incomplete: str) -> list[str]:
+    """Return the admin modules and tables for --only.
 
-    return _starting(incomplete, (name for name, one in TABLES.items() if not one.prefix))
+    A hyphen stands for the blank in the name of a module: bash would insert the blank unquoted.
+    """
+    from proxyctl.catalog import ADMIN_MODULES, TABLES
+
+    modules = [name if " " in incomplete else name.replace(" ", "-") for name in ADMIN_MODULES]
+    return _starting(incomplete, [*modules, *(n for n, one in TABLES.items() if not one.prefix)])
 
 
 def instance_names(context: typer.Context, incomplete: str) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.completion import instance_names, table_names
+from proxyctl.cli.completion import instance_names, module_names
 from proxyctl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ OnlyOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="Only this admin module (MYSQL USERS) or table (mysql_users); repeatable.",
-        autocompletion=table_names,
+        help="Only this admin module (MYSQL-USERS) or table (mysql_users); repeatable.",
+        autocompletion=module_names,
     ),
 ]
 DebugOption = Annotated[
@@ -371,7 +371,8 @@ class FleetOptions(FromCommandLine):
         """
         typed = self.typed | (rollout.typed if rollout is not None else frozenset())
         if typed and not self.all_instances:
-            raise UsageError(f"--{min(typed).replace('_', '-')} needs --all")
+            option = f"--{min(typed).replace('_', '-')}"
+            raise UsageError(f"{option} needs --all", fix=f"add --all, or leave out {option}")
         return self.all_instances
 
 

@@ -129,7 +129,7 @@ def select(desired: Desired, only: tuple[str, ...]) -> Desired:
     """
     tables: dict[str, DesiredTable] = {}
     for name in only:
-        module = ADMIN_MODULES.get(name.upper())
+        module = ADMIN_MODULES.get(name.upper().replace("-", " "))
         if not module and name not in TABLES:
             near = get_close_matches(name, [*ADMIN_MODULES, *TABLES], n=1)
             listed = f"admin modules: {', '.join(ADMIN_MODULES)}"

@@ -42,3 +42,10 @@ def test_flags_take_no_value_and_options_one_that_has_a_name(command: str) -> No
 def test_a_reader_who_has_seen_enough_is_no_error() -> None:
     command = f"{sys.executable} -m proxyctl plan --help | head -1; exit ${{PIPESTATUS[0]}}"
     assert subprocess.run(["bash", "-c", command], check=False).returncode == 0
+
+
+def test_a_command_has_at_most_twelve_options_before_the_shared_panels() -> None:
+    for words, command in commands_of(build()).items():
+        own = [one for one in command.params if getattr(one, "rich_help_panel", None) is None]
+        options = [one for one in own if one.param_type_name == "option"]
+        assert len(options) <= 12, words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import time
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from proxyctl.routing.tests import RoutingTest
 
 _LINES_AT_ONCE = 1_000
+_session_option = functools.partial(typer.Option, rich_help_panel="Session")
 
 
 class ExplainFormat(StrEnum):
@@ -50,28 +52,28 @@ class SessionOptions:
     """The session that sends the query."""
 
     username: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The user who sends the query.")
+        str | None, _session_option(metavar="NAME", help="The user who sends the query.")
     ] = None
     schemaname: Annotated[
         str | None,
-        typer.Option(
+        _session_option(
             metavar="NAME",
             help="The session's schema. Default: that of the user, or mysql-default_schema.",
         ),
     ] = None
     client_addr: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="The client's address.")
+        str | None, _session_option(metavar="ADDRESS", help="The client's address.")
     ] = None
     proxy_addr: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="The address the client connected to.")
+        str | None, _session_option(metavar="ADDRESS", help="The address the client connected to.")
     ] = None
     proxy_port: Annotated[
         int | None,
-        typer.Option(metavar="PORT", min=0, max=65535, help="The port the client connected to."),
+        _session_option(metavar="PORT", min=0, max=65535, help="The port the client connected to."),
     ] = None
     flagIN: Annotated[  # noqa: N815 - the column's own name
         int,
-        typer.Option(
+        _session_option(
             metavar="N", min=0, help="The flagIN that next_query_flagIN of an earlier query left."
         ),
     ] = 0
