@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.journeys.layers import dump, everywhere
-from tests.journeys.story import FILES, plan
+from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import SECRETS, Project, proxyctl
 from tests.support.servers import Instance
 
@@ -33,6 +33,7 @@ def test_a_saved_plan_keeps_its_options(project: Project, instance: Instance) ->
     plan("--only", "mysql_query_rules", "--out", "plan.out")
     refused = proxyctl("apply", "plan.out", "--force")
     assert (refused.code, "keeps the options" in refused.err) == (64, True)
+    assert "plan --only=mysql_query_rules --force --out plan.out" in refused.err
     assert proxyctl("apply", "plan.out").code == 0
     assert everywhere(instance, "SELECT count(*) FROM {}mysql_query_rules") == [("2",)]
     assert everywhere(instance, "SELECT count(*) FROM {}mysql_servers") == [("0",)]
@@ -60,7 +61,20 @@ def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:
     assert found.code == 3
     assert "stale" in found.err
     assert "run plan again" in found.err
+    assert "--force" not in found.err
     assert dump(instance) == before
+
+
+def test_what_a_saved_plan_may_not_do_is_allowed_in_a_new_one(sandbox_project: Project) -> None:
+    sandbox_project.write(FILES)
+    applied()
+    sandbox_project.write("version: 1\nmysql_servers: []\n")
+    plan("--out", "plan.out")
+    found = proxyctl("apply", "plan.out")
+    assert (found.code, "nothing would be left" in found.err) == (3, True)
+    assert found.err.splitlines()[-1] == (
+        "fix: a saved plan keeps its options: allow it in a new plan, and apply that"
+    )
 
 
 def test_a_secret_that_changed_makes_a_plan_stale(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -100,7 +101,7 @@ def apply(
     if fleet.all_instances:
         _report_all(done, is_text=is_text)
     else:
-        _report_one(done, approved, is_text=is_text)
+        _report_one(done, approved, is_text=is_text, is_saved=saved is not None)
     return done.exit_code
 
 
@@ -119,7 +120,8 @@ def _saved(
     if allowances.names():
         raise UsageError(
             "leave out " + ", ".join(allowances.names()),
-            fix="a saved plan keeps the options that it was made with",
+            fix="a saved plan keeps the options that it was made with; make another: proxyctl plan"
+            f" {shlex.join([*saved.options, *allowances.names()])} --out {path}",
         )
     missing = sorted(set(saved.variables) - set(files.variable_names()))
     if missing:
@@ -204,7 +206,7 @@ def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
         )
 
 
-def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool) -> None:
+def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool, is_saved: bool) -> None:
     """Write the result of an apply to one instance. Raises: the error that stopped it."""
     from proxyctl.apply.apply import applied
     from proxyctl.fleet.outcome import State
@@ -212,6 +214,8 @@ def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool) -> None
 
     (one,) = done.rolled
     if one.error is not None:
+        if is_saved and isinstance(one.error, RefusedError) and one.error.reasons:
+            one.error.fix = "a saved plan keeps its options: allow it in a new plan, and apply that"
         raise one.error
     if done.was_interrupted and one.state is State.NOT_TOUCHED:
         raise KeyboardInterrupt
