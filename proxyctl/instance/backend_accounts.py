@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from proxyctl.catalog import TABLES, Layout, Value, Version, layout_of
 from proxyctl.errors import InstanceError
 from proxyctl.instance.backend import Account, Backend, BackendError, backend
+from proxyctl.instance.connect import unreachable_reason
 from proxyctl.state.families import Node
 from proxyctl.state.fold import Exported
 from proxyctl.state.passwords import is_hash
@@ -70,12 +71,14 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
         with backend(node, account) as connection:
             return _accounts(connection)
     except BackendError as error:
-        raise InstanceError(
-            f"{name}: {error.message.removeprefix(f'{name}: ')}",
-            then=error.then,
-            fix=f"{account.user!r} must be allowed to read the schema mysql; or choose another"
-            " account with --backend-user",
-        ) from error
+        fix = (
+            f"{account.user!r} must be allowed to read the schema mysql; or choose another"
+            " account with --backend-user"
+        )
+        if isinstance(error.__cause__, Exception) and unreachable_reason(error.__cause__, 0):
+            fix = "check the host and its port, and that this machine reaches it"
+        message = f"{name}: {error.message.removeprefix(f'{name}: ')}"
+        raise InstanceError(message, then=error.then, fix=fix) from error
 
 
 def _accounts(connection: Backend) -> list[BackendAccount]:

@@ -84,6 +84,8 @@ def test_no_such_host(offline: Project) -> None:
     offline.write(FILES)
     found = plan("--host", "no-such-host.invalid")
     said(found, 1, "cannot connect to no-such-host.invalid:6032: no host has this name", "DNS")
+    found = proxyctl("import", "--users-from", "no-such-host.invalid", "--backend-user", "app")
+    said(found, 1, "no-such-host.invalid:3306: no host has this name", "check the host")
 
 
 @pytest.mark.parametrize("code", [errno.EHOSTUNREACH, errno.ENETUNREACH])
