@@ -19,8 +19,8 @@ from proxyctl import version_text
 from proxyctl.cli.options import DebugOption
 from proxyctl.cli.output import report_error, say
 from proxyctl.cli.register import add_command
-from proxyctl.cli.usage import WrongCommandLine, refuse_one_dash, usage_error
-from proxyctl.errors import ExitCode, ProxyctlError, traceback_lines, unexpected
+from proxyctl.cli.usage import WrongCommandLine, called, refuse_other_spellings, usage_error
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError, traceback_lines, unexpected
 
 
 class Command(NamedTuple):
@@ -96,13 +96,15 @@ def run(arguments: Sequence[str]) -> int:
         arguments = [*arguments[1:], "--help"]
     try:
         built = build(arguments)
-        refuse_one_dash(built, arguments)
+        refuse_other_spellings(built, arguments)
         code = built(list(arguments), standalone_mode=False, prog_name="proxyctl")
     except ProxyctlError as error:
+        if isinstance(error, UsageError) and error.fix is None:
+            error.fix = f"see {called(build(arguments), arguments)[1]} --help"
         return _failed(error, arguments)
     except WrongCommandLine as error:
         if type(error).__name__ != "NoArgsIsHelpError":
-            return _failed(usage_error(error, arguments), arguments)
+            return _failed(usage_error(error, build(arguments), arguments), arguments)
         error.show()  # type: ignore[attr-defined]  # the help
         return ExitCode.USAGE
     except typer.Exit as error:

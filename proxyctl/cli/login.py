@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.cli.options import ConnectionOptions
 from proxyctl.cli.output import ask_password, can_ask, say
-from proxyctl.errors import ProxyctlError
+from proxyctl.errors import ProxyctlError, UsageError
 from proxyctl.instance.connect import Login
 
 if TYPE_CHECKING:
@@ -115,7 +115,13 @@ class Logins:
 def _place(
     options: ConnectionOptions, chosen: Instance | None, file: dict[str, str]
 ) -> tuple[str, int, str | None]:
-    """Return host, port and socket; a socket takes precedence."""
+    """Return host, port and socket; a socket takes precedence. Raises: UsageError."""
+    name, colon, number = (options.host or "").partition(":")
+    if colon and number.isdecimal():
+        raise UsageError(
+            f"--host {options.host}: expected a host without a port",
+            fix=f"did you mean --host {name} --port {number}?",
+        )
     host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
     port = options.port or (chosen and chosen.port) or _port_of(file) or 6032
     socket = options.socket

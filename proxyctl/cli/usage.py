@@ -2,89 +2,153 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
+from shlex import quote
 from typing import Any
 
 import typer
 
+from proxyctl.cli.habits import COMMANDS, OPTIONS
 from proxyctl.errors import UsageError
 from proxyctl.text import nearest
 
 WrongCommandLine: type[Exception] = typer.BadParameter.__mro__[1]
 """Typer's UsageError, which has another path in every version of Typer."""
 
-_OTHER_SPELLINGS = {
-    "color": "leave it out, or set NO_COLOR",
-    "destroy": "delete the rows from the files, then apply",
-    "dry-run": "plan shows what an apply would change",
-    "input": "leave it out: proxyctl asks nothing without a terminal",
-    "json": "did you mean --format json?",
-    "parallelism": "did you mean --parallel?",
-    "refresh-only": "drift shows what differs from the files",
-    "target": "did you mean --only?",
-    "yes": "did you mean --auto-approve?",
-}
-"""Options of Terraform and its like, and what there is instead."""
-
 _NEAR = 0.65
 _LONGEST = 300
+_LONG = re.compile(r"--[a-z][a-z-]*")
 _ONE_DASH = re.compile(r"-([a-z][a-z-]{2,})(=.*)?", re.DOTALL)
 _EXTRA = re.compile(r"extra argument\S* \((.+)\)$")
 
 
-def usage_error(error: Any, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401 - see above
-    """Return Typer's complaint about `arguments` as ours: what is wrong, and what to do."""
-    words = [one for one in arguments if not one.startswith("-")]
-    context = error.ctx
-    path = context.command_path if context is not None else " ".join(["proxyctl", *words[:1]])
+def usage_error(error: Any, built: Any, arguments: Sequence[str]) -> UsageError:  # noqa: ANN401 - see above
+    """Return Typer's complaint about `arguments` as ours: what is wrong, and what to do.
+
+    `built`: the command line.
+    """
+    command, path, rest = called(built, arguments)
     see = f"see {path} --help"
     match type(error).__name__:
-        case "UsageError" | "NoSuchCommand" if hasattr(context and context.command, "commands"):
-            # A group of commands has its own name before the one that is not there.
-            group = words[:1] if context.parent is not None else []
-            typed = words[len(group) :]
-            return _no_such_command(group, typed[0] if typed else "", context.command.commands)
+        case "UsageError" | "NoSuchCommand" if hasattr(command, "commands"):
+            typed = [one for one in rest if not one.startswith("-")]
+            return _no_such_command(built, command, path, typed[0] if typed else "")
         case "UsageError" if extra := _EXTRA.search(error.message):
-            if "--file" in _options(context):
-                see = f"name files with -f: {path} -f {extra[1].replace(' ', ' -f ')}"
-            return UsageError(f"unexpected argument: {extra[1]}", fix=see)
+            fix = _for_argument(extra[1], error.ctx, path)
+            return UsageError(f"unexpected argument: {extra[1]}", fix=fix or see)
         case "NoSuchOption":
-            return _no_such_option(str(error.option_name), context, see)
+            given = str(error.option_name)
+            fix = _for_option(given.lstrip("-"), command, path)
+            if fix is None and hasattr(command, "commands"):
+                fix = "options follow the command: proxyctl COMMAND --help lists them"
+            return UsageError(f"no such option: {given}", fix=fix or see)
         case "MissingParameter":
-            return UsageError(f"{_name(error.param)} is missing", fix=see)
+            return UsageError(f"{_name(error.param)} is missing", fix=_example(command) or see)
         case "BadParameter":
-            return _wrong_value(error, context, see)
+            return _wrong_value(error, see)
     return UsageError(_lowered(error.message), fix=see)
 
 
-def refuse_one_dash(built: Any, arguments: Sequence[str]) -> None:  # noqa: ANN401 - see above
-    """Refuse `-auto-approve` and `-out=FILE`, as Terraform has them, with the right spelling.
+def refuse_other_spellings(built: Any, arguments: Sequence[str]) -> None:  # noqa: ANN401 - see above
+    """Refuse what Typer would take for something else, with the right spelling.
 
-    Typer would take the second one for `-o` with the value `ut=FILE`. `built`: the command line.
-    Raises: UsageError.
+    It takes Terraform's `-out=FILE` for `-o` with the value `ut=FILE`, mysql's `-h HOST` for help
+    and kubectl's `-o json` for a file. Raises: UsageError.
     """
-    command, words = built, list(arguments)
-    while words and words[0] in getattr(command, "commands", {}):
-        command = command.commands[words.pop(0)]
-    known = {name for one in command.params for name in one.opts if name.startswith("--")}
-    for word in takewhile(lambda word: word != "--", words):
+    command, path, rest = called(built, arguments)
+    known = _options(command)
+    for word, following in pairwise([*takewhile(lambda word: word != "--", rest), ""]):
+        value = "" if following.startswith("-") else following
+        is_host = word.startswith("-h") and "--host" in known
+        if is_host and (host := word[2:] or value):
+            raise UsageError("-h shows the help", fix=f"did you mean --host {host}?")
+        if word in ("-o", "--out") and value in _formats(command):
+            fix = f"did you mean --format {value}? A file of this name is ./{value}"
+            raise UsageError(f"{word} {value}: {value} is a format, not a file", fix=fix)
         found = _ONE_DASH.fullmatch(word)
         if found is None:
             continue
-        name, value = found.groups(default="")
-        if f"--{name}" in known | {"--help", "--version"}:
-            raise UsageError(f"no such option: -{name}", fix=f"did you mean --{name}{value}?")
-        if name in _OTHER_SPELLINGS:
-            raise UsageError(f"no such option: -{name}", fix=_OTHER_SPELLINGS[name])
+        name, given = found.groups(default="")
+        if f"--{name}" in known:
+            raise UsageError(f"no such option: -{name}", fix=f"did you mean --{name}{given}?")
+        habit = _habit(name, command, path)
+        if habit is not None:
+            raise UsageError(f"no such option: -{name}", fix=habit)
 
 
-def _no_such_command(group: list[str], word: str, commands: Iterable[str]) -> UsageError:
-    near = "--version" if word == "version" else _nearest(word, commands)
-    meant = " ".join([*group, near or ""])
-    fix = f"did you mean {meant}?" if near else f"commands: {', '.join(commands)}"
-    return UsageError(f"no such command: {' '.join([*group, word or repr(word)])}", fix=fix)
+def called(built: Any, arguments: Sequence[str]) -> tuple[Any, str, list[str]]:  # noqa: ANN401
+    """Return the command that is called, its words as typed, and the arguments behind them."""
+    command, words, rest = built, ["proxyctl"], list(arguments)
+    while rest and (rest[0] in getattr(command, "commands", {}) or rest[0] == "--debug"):
+        word = rest.pop(0)
+        if word != "--debug":
+            command = command.commands[word]
+            words.append(word)
+    return command, " ".join(words), rest
+
+
+def _no_such_command(built: Any, command: Any, path: str, word: str) -> UsageError:  # noqa: ANN401
+    """Name a command of another tool, the nearest one, one of a group, or all that there are."""
+    group = path.removeprefix("proxyctl").lstrip()
+    typed = f"{group} {word}".strip()
+    inside = [
+        f"{name} {word}"
+        for name, one in command.commands.items()
+        if word in getattr(one, "commands", {})
+    ]
+    near = _nearest(word, command.commands)
+    meant = COMMANDS.get(typed) or next(iter(inside), None) or (near and f"{group} {near}".strip())
+    if not meant:
+        fix = f"commands: {', '.join(command.commands)}"
+    elif meant.startswith("--") or meant.split()[0].rstrip(",") in built.commands:
+        fix = f"did you mean {meant}?"
+    else:
+        fix = meant
+    return UsageError(f"no such command: {typed or repr(word)}", fix=fix)
+
+
+def _for_argument(extra: str, context: Any, path: str) -> str | None:  # noqa: ANN401
+    """Return what to do with arguments that no command takes."""
+    words = extra.split()
+    options = _options(context.command)
+    if query := context.params.get("query"):
+        line = f"{query} {extra}"
+        return f"put the query in quotes: {path} {quote(line if len(line) < _LONGEST else '...')}"
+    if only := context.params.get("only"):
+        return f"put the name in quotes: {path} --only {quote(f'{only[-1]} {extra}')}"
+    if "--file" in options and all("." in one or os.path.exists(one) for one in words):
+        return f"name files with -f: {path} -f {' -f '.join(words)}"
+    if "--select" in options and extra.upper().startswith("PX"):
+        return f"choose checks with --select: {path} --select {','.join(words)}"
+    if "--instance" in options and extra.isidentifier() and extra != "help":
+        return f"name an instance with --instance: {path} --instance {extra}"
+    return None
+
+
+def _for_option(name: str, command: Any, path: str) -> str | None:  # noqa: ANN401
+    if fix := _habit(name, command, path):
+        return fix
+    near = _nearest(name, [one.lstrip("-") for one in _options(command)])
+    return f"did you mean --{near}?" if near else None
+
+
+def _habit(name: str, command: Any, path: str) -> str | None:  # noqa: ANN401
+    """Return what the command has for an option of another tool."""
+    words = path.removeprefix("proxyctl").lstrip()
+    known = set(_options(command))
+    for answer in OPTIONS.get(f"{words} {name}", ()) + OPTIONS.get(name, ()):
+        if known.issuperset(_LONG.findall(answer)):
+            return f"did you mean {answer}?" if answer.startswith("--") else answer
+    return None
+
+
+def _example(command: Any) -> str | None:  # noqa: ANN401
+    """Return the example of a command's help."""
+    example = str(command.epilog or "").removeprefix("Example: ")
+    return f"as in: {example}" if example else None
 
 
 _CHOICE = re.compile(r"'(?P<given>.*)' is not one of (?P<choices>'.+')", re.DOTALL)
@@ -98,8 +162,8 @@ _LIMITS = {
 """How Typer's models say what they expect, and how we do."""
 
 
-def _wrong_value(error: Any, context: Any, see: str) -> UsageError:  # noqa: ANN401 - see above
-    place, message = _place(error.param, context), _lowered(error.message)
+def _wrong_value(error: Any, see: str) -> UsageError:  # noqa: ANN401 - see above
+    place, message = _place(error.param, error.ctx), _lowered(error.message)
     choice = _CHOICE.fullmatch(message)
     if choice is not None:
         choices = choice["choices"].strip("'").split("', '")
@@ -111,27 +175,21 @@ def _wrong_value(error: Any, context: Any, see: str) -> UsageError:  # noqa: ANN
     return UsageError(f"{place}: {message}", fix=see)
 
 
-def _no_such_option(given: str, context: Any, see: str) -> UsageError:  # noqa: ANN401 - see above
-    name = given.lstrip("-")
-    near = _nearest(name, [name.lstrip("-") for name in _options(context)])
-    if name in _OTHER_SPELLINGS:
-        see = _OTHER_SPELLINGS[name]
-    elif near:
-        see = f"did you mean --{near}?"
-    elif context.parent is None:
-        see = "options follow the command: proxyctl COMMAND --help lists them"
-    return UsageError(f"no such option: {given}", fix=see)
-
-
 def _nearest(word: str, names: Iterable[str]) -> str | None:
     """Return the name that was meant. People mistype the first letter of a word rarely."""
     same_start = [name for name in names if name[:1] == word[:1].lower()]
     return nearest(word, same_start, cutoff=_NEAR)
 
 
-def _options(context: Any) -> list[str]:  # noqa: ANN401 - as above
-    parameters = context.command.get_params(context)
-    return [name for parameter in parameters for name in parameter.opts if name.startswith("--")]
+def _options(command: Any) -> list[str]:  # noqa: ANN401 - as above
+    own = [name for one in command.params for name in one.opts if name.startswith("--")]
+    return [*own, "--help"]
+
+
+def _formats(command: Any) -> list[str]:  # noqa: ANN401 - as above
+    """Return the formats that a command writes."""
+    found = [one.metavar for one in command.params if "--format" in one.opts]
+    return str(found[0]).split("|") if found else []
 
 
 def _name(parameter: Any) -> str:  # noqa: ANN401 - as above

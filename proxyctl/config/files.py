@@ -331,7 +331,7 @@ def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
         try:
             text = read_text(path, fence=Fence.around_paths((given,), sources))
         except UnreadableError as error:
-            mistakes.add(error.where(path), "", error.message, error.fix)
+            mistakes.add(error.where(path), "", error.message, error.fix or near_file(path))
             continue
         document = read_yaml(text, path, mistakes)
         root = document.root if document else None
@@ -351,10 +351,23 @@ def without_marks(value: Any) -> Any:  # noqa: ANN401 - any YAML value
     return value
 
 
+_CNF = ("a configuration file of ProxySQL", "proxyctl import {path} -o proxyctl.yaml")
+_NOT_YAML = {
+    ".cnf": _CNF,
+    ".cfg": _CNF,
+    ".sql": ("SQL statements", "send them to ProxySQL's admin interface, then proxyctl export"),
+}
+"""Files that hold a ProxySQL configuration and are given to -f by mistake: kind and fix."""
+
+
 def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
     """Return every file, parsed. Changes: mistakes."""
     documents = []
     for text in read_texts(sources, mistakes):
+        if other := _NOT_YAML.get(Path(text.path).suffix):
+            kind, fix = other
+            mistakes.add(file_place(text.path), "", f"{kind}, not YAML", fix.format(path=text.path))
+            continue
         if text.path.endswith(".j2"):
             mistakes.mark_rendered(text.path)
         document = read_yaml(text.text, text.path, mistakes)

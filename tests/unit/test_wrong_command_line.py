@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from proxyctl.cli.app import build, commands_of
+from proxyctl.cli.habits import COMMANDS, OPTIONS
 from tests.support.cli import Project, proxyctl
 
 
@@ -27,7 +31,7 @@ from tests.support.cli import Project, proxyctl
         ("-version", "no such option: -version", "did you mean --version?"),
         ("plan --detailed-exit", "no such option: --detailed-exit", "mean --detailed-exitcode?"),
         ("unlock --force", "no such option: --force", "see proxyctl unlock --help"),
-        ("init", "DIR is missing", "see proxyctl init --help"),
+        ("init", "DIR is missing", "as in: proxyctl init --template pxc shop"),
         ("import", "import needs FILE.cnf or --users-from HOST", "proxyctl import --help shows"),
         ("demo now", "unexpected argument: now", "see proxyctl demo --help"),
         (
@@ -36,6 +40,33 @@ from tests.support.cli import Project, proxyctl
             "name files with -f: proxyctl plan -f a.yaml",
         ),
         ("plan --format", "option '--format' requires an argument", "see proxyctl plan --help"),
+        ("diff", "no such command: diff", "did you mean plan?"),
+        ("push", "no such command: push", "did you mean apply?"),
+        ("pull", "no such command: pull", "did you mean export or import?"),
+        ("status", "no such command: status", "did you mean doctor, drift or nodes list?"),
+        ("drain db1", "no such command: drain", "did you mean nodes drain?"),
+        ("nodes cordon db1", "no such command: nodes cordon", "did you mean nodes drain?"),
+        ("destroy", "no such command: destroy", "delete the rows from the files, then apply"),
+        ("apply --check", "no such option: --check", "plan shows what an apply would change"),
+        ("plan --diff", "no such option: --diff", "plan shows every difference"),
+        ("plan --password x", "no such option: --password", "set PROXYCTL_PASSWORD, or"),
+        ("plan -psecret", "no such option: -p", "name a file with --password-file"),
+        ("sandbox -p 6032", "no such option: -p", "did you mean --port?"),
+        ("plan -h 10.0.0.1", "-h shows the help", "did you mean --host 10.0.0.1?"),
+        ("plan -uadmin -h10.0.0.1", "-h shows the help", "did you mean --host 10.0.0.1?"),
+        ("plan -o json", "-o json: json is a format, not a file", "did you mean --format json?"),
+        ("plan -refresh=false", "no such option: -refresh", "every plan reads the instance"),
+        ("plan --ssl-ca ca.pem", "no such option: --ssl-ca", "did you mean --tls-ca?"),
+        ("digest top -n 5", "no such option: -n", "did you mean --limit?"),
+        ("plan -n prod", "no such option: -n", "did you mean --instance?"),
+        ("schema --json", "no such option: --json", "see proxyctl schema --help"),
+        ("drift --exit-code", "no such option: --exit-code", "drift exits with 2"),
+        ("explain SELECT 1", "unexpected argument: 1", "in quotes: proxyctl explain 'SELECT 1'"),
+        ("plan --only MYSQL USERS", "unexpected argument: USERS", "--only 'MYSQL USERS'"),
+        ("doctor px1", "unexpected argument: px1", "proxyctl doctor --instance px1"),
+        ("lint PX301", "unexpected argument: PX301", "proxyctl lint --select PX301"),
+        ("plan help", "unexpected argument: help", "see proxyctl plan --help"),
+        ("nodes drain --port", "option '--port' requires an argument", "nodes drain --help"),
     ],
 )
 def test_one_line_of_reason_and_one_of_fix(line: str, message: str, fix: str) -> None:
@@ -98,9 +129,49 @@ def test_an_option_that_would_do_nothing_is_refused_before_any_connection(
     assert done.err.splitlines()[0] == f"error: {message}"
 
 
+def test_a_port_in_the_host_is_moved_into_its_option(offline: Project) -> None:
+    offline.write("version: 1\n")
+    done = proxyctl("plan", "--host", "db:6032")
+    assert (done.code, done.out) == (64, "")
+    assert done.err.splitlines() == [
+        "error: --host db:6032: expected a host without a port",
+        "fix: did you mean --host db --port 6032?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "fix"),
+    [
+        ("proxysql.cnf", "a configuration file of ProxySQL", "proxyctl import proxysql.cnf -o "),
+        ("setup.sql", "SQL statements", "send them to ProxySQL's admin interface, then"),
+    ],
+)
+def test_a_file_of_another_kind_leads_to_the_command_for_it(
+    offline: Project, name: str, kind: str, fix: str
+) -> None:
+    offline.write("INSERT INTO mysql_servers VALUES (1, 'db1');\n", name)
+    for command in ("plan", "validate"):
+        said, way_out, _ = proxyctl(command, "-f", name).err.splitlines()
+        assert said == f"{name}: {kind}, not YAML"
+        assert way_out.startswith(f"  fix: {fix}")
+
+
 def test_a_wrong_value_of_the_environment_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROXYCTL_PORT", "abc")
     assert proxyctl("plan").err.startswith("error: PROXYCTL_PORT: ")
+
+
+def test_what_is_offered_for_habits_is_there() -> None:
+    built = build()
+    commands = set(built.commands) | set(commands_of(built))
+    options = {name for one in commands_of(built).values() for p in one.params for name in p.opts}
+    for answer in COMMANDS.values():
+        if " the " not in answer and not answer.startswith(("-", "set ")):
+            assert commands.issuperset(re.split(r", | or ", answer)), answer
+    for answers in OPTIONS.values():
+        for answer in answers:
+            assert options.issuperset(re.findall(r"--[a-z-]+", answer)), answer
+    assert not {name for name in COMMANDS if name in commands}
 
 
 def test_help_is_a_command_too() -> None:
