@@ -26,7 +26,11 @@ def sandbox(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 6032,
     proxysql_version: Annotated[
-        str, typer.Option(metavar="X.Y.Z", help="The ProxySQL version to simulate.")
+        str,
+        typer.Option(
+            metavar="X.Y.Z",
+            help="The ProxySQL version to simulate. The documentation shows what 2.7.1 answers.",
+        ),
     ] = "2.7.1",
     disk: Annotated[
         str | None, typer.Option(metavar="FILE", help="Keep the DISK layer in this file.")
