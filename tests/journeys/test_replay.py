@@ -1,4 +1,4 @@
-"""Digests under the rules of the files: saved, in a plan, of shards, as `golden/pages/digests.md`."""
+"""Digests under the rules of the files: saved, in a plan, of shards; as `pages/digests.md`."""
 
 from __future__ import annotations
 
