@@ -85,8 +85,9 @@ def test_the_option_takes_what_the_catalogue_describes(project: Project, given: 
     project.write("{}\n")
     found = proxyctl("validate", "--proxysql-version", given)
     assert found.code == 64
-    (line,) = found.text.splitlines()
+    line, fix = found.text.splitlines()
     assert line.startswith("error: --proxysql-version: ")
+    assert fix == "fix: see proxyctl validate --help"
 
 
 @pytest.mark.parametrize("patch", range(1, 13))
