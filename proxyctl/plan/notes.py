@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from proxyctl.catalog import Value, Version
+from proxyctl.catalog import Role, Value, Version
 from proxyctl.catalog.releases import IDLE_PROCESSLIST_TAKES_TRUE, beyond_catalogue
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.errors import counted
 from proxyctl.instance.members import MODULES, Membership
-from proxyctl.plan.change import ADD
+from proxyctl.plan.change import ADD, DELETE, Change
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan
@@ -107,6 +107,28 @@ def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key
         and key not in loaded
         and (family.offline, *key[1:]) in loaded
     }
+
+
+def renumbered_rules(module: ModulePlan) -> dict[tuple[str, Key], str]:
+    """Return notes for the rules of which only the rule_id changes, at the old and the new one.
+
+    Two rules that go, or come, with the same columns are left out: nobody knows which is which.
+    """
+    pairs: dict[object, dict[str, list[Change]]] = {}
+    if not module.counts()[DELETE]:
+        return {}  # a first apply has many new rules, and looks at few
+    for change in module.changes:
+        if change.layout.table.role is Role.RULES and change.action in (ADD, DELETE):
+            rest = tuple(value for name, value in change.row.items() if name != "rule_id")
+            same = pairs.setdefault((change.table, rest), {ADD: [], DELETE: []})
+            same[change.action].append(change)
+    found: dict[tuple[str, Key], str] = {}
+    for same in pairs.values():
+        if len(same[ADD]) == len(same[DELETE]) == 1:
+            (new,), (old,) = same[ADD], same[DELETE]
+            found[new.table, new.key] = f"renumbered: this was rule {old.key[0]}"
+            found[old.table, old.key] = f"renumbered: this becomes rule {new.key[0]}"
+    return found
 
 
 def warnings(

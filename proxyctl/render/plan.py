@@ -12,7 +12,7 @@ from operator import attrgetter
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.plan.notes import entering_servers, travelling
+from proxyctl.plan.notes import entering_servers, renumbered_rules, travelling
 from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.fleet import (
@@ -142,14 +142,14 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
 
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
-    entering = entering_servers(module, plan.families)
+    entering, moved = entering_servers(module, plan.families), renumbered_rules(module)
     for table, group in groupby(module.changes, key=attrgetter("table")):
         changes = _listed(list(group))
         longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
         width = min(longest, WIDEST_SUBJECT)
         for change in changes:
             yield from _change_lines(plan, change, style, width)
-            aside = remark(change, entering, plan.hostgroup_names)
+            aside = moved.get((table, change.key)) or remark(change, entering, plan.hostgroup_names)
             if aside:
                 yield from style.lines(aside, first=_BELOW, then=_BELOW)
         added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))
@@ -198,8 +198,16 @@ def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Itera
                 yield from _with_note(text, layers_only(other), style)
     elif fields:
         # Several a line: such a row has many, and they differ from nothing.
-        texts = (f"{f.column} {_field_text(change, f, plan, style)}" for f in fields)
-        yield from style.lines(", ".join(texts), first=_BELOW, then=_BELOW)
+        texts = {f.column: f"{f.column} {_field_text(change, f, plan, style)}" for f in fields}
+        width = style.width or sum(map(len, texts.values()))
+        for is_long, group in groupby(texts, lambda c: "match_" in c and len(texts[c]) > width - 8):
+            if is_long:
+                # No comma behind it, since it is to be copied.
+                for column in group:
+                    yield from style.lines(texts[column], first=_BELOW, then=f"{_BELOW}  ")
+            else:
+                text = ", ".join(texts[column] for column in group)
+                yield from style.lines(text, first=_BELOW, then=_BELOW)
 
 
 def _field_text(change: Change, field: FieldChange, plan: Plan, style: Style) -> str:
@@ -208,7 +216,7 @@ def _field_text(change: Change, field: FieldChange, plan: Plan, style: Style) ->
 
 def _with_note(row: str, beside: str, style: Style, kind: str | None = None) -> Iterator[str]:
     """Yield a row with a note: right of it where there is room, else below."""
-    lines = style.lines(row, first="  ", then=_FURTHER)
+    lines = style.lines(row, first="  ", then=f"{_BELOW}  ")
     # Padded by the text alone: codes of colours take no room.
     gap = " " * max(NOTES_FROM - len(row), 2)
     is_below = style.width is not None and len(f"  {row}{gap}{beside}") > style.width
@@ -287,9 +295,10 @@ def plans_json(
 
 def with_remarks(plan: Plan, module: ModulePlan) -> Iterator[tuple[Change, str]]:
     """Yield the changes of a module, each with the remark beside it, '' for none."""
-    entering = entering_servers(module, plan.families)
+    entering, moved = entering_servers(module, plan.families), renumbered_rules(module)
     for change in module.changes:
-        yield change, remark(change, entering, plan.hostgroup_names)
+        aside = moved.get((change.table, change.key))
+        yield change, aside or remark(change, entering, plan.hostgroup_names)
 
 
 def changes_of(

@@ -154,7 +154,7 @@ def listed_fields(change: Change) -> list[FieldChange]:
 
 
 def remark(change: Change, entering: Mapping[Key, Value], names: Mapping[int, str]) -> str:
-    """Return how a new row comes in, or ''. `entering`: from `remarks.entering_servers`."""
+    """Return how a new server comes in, or ''. `entering`: from `notes.entering_servers`."""
     if change.table != "mysql_servers" or change.action != ADD or change.key not in entering:
         return ""
     offline = entering[change.key]

@@ -46,7 +46,10 @@ def test_lines_stay_within_the_width_and_words_stay_whole(width: int) -> None:
     lines = plan_text(plan(), Style(width=width)).splitlines()
     statements = [line for line in lines if line.lstrip().startswith("take back:")]
     assert all(len(line) <= width for line in lines if line not in statements)
-    assert sorted(whole.split()) == sorted(" ".join(lines).split())
+    # No comma stands behind a pattern that has lines of its own.
+    assert sorted(whole.replace("region,", "region").split()) == sorted(
+        " ".join(lines).replace("region,", "region").split()
+    )
     assert len(statements) == 1
 
 
