@@ -11,6 +11,7 @@ import pytest
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, SeenDigest
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.seen_digests import TABLE, fill
 from tests.support.servers import Instance
 
 FILES = """\
@@ -24,7 +25,6 @@ mysql_users:
 mysql_query_rules:
   - {rule_id: 10, match_digest: '^SELECT.*FOR UPDATE', destination_hostgroup: writer, apply: true}
 """
-TABLE = "stats_mysql_query_digest"
 SEEN = SeenDigest(
     10, "shop", "app", "", "0x1C46AE529DD5A40E", "SELECT ?", 5_000, 1, 99, 9_000, 1, 2, 0, 5_000
 )
@@ -63,16 +63,11 @@ def shop(sandbox_project: Project) -> Project:
     return sandbox_project
 
 
-def fill(instance: Instance, *rows: SeenDigest) -> None:
-    assert instance.sandbox is not None
-    instance.sandbox.stats[TABLE] = [tuple(row) for row in rows]
-
-
 @pytest.mark.parametrize(("arguments", "says"), AT_INSTANCE.items(), ids=map(named, AT_INSTANCE))
 def test_empty_statistics_are_no_error(
     shop: Project, sandbox_instance: Instance, arguments: tuple[str, ...], says: str
 ) -> None:
-    fill(sandbox_instance)
+    fill(sandbox_instance, [])
     found = digest(*arguments)
     assert found.code == 0, found.text
     assert says in found.text
@@ -82,7 +77,7 @@ def test_empty_statistics_are_no_error(
 def test_one_statement_names_the_statistics(
     shop: Project, sandbox_instance: Instance, arguments: tuple[str, ...]
 ) -> None:
-    fill(sandbox_instance, SEEN)
+    fill(sandbox_instance, [SEEN])
     found = digest(*arguments, "--debug")
     assert found.code == 0, found.text
     assert sum(TABLE in line for line in found.err.splitlines()) == 1
@@ -97,7 +92,7 @@ def test_digests_that_are_switched_off_are_said_with_the_variable(
     arguments: tuple[str, ...],
     rows: tuple[SeenDigest, ...],
 ) -> None:
-    fill(sandbox_instance, *rows)
+    fill(sandbox_instance, rows)
     sandbox_instance.execute("SET mysql-query_digests='false'")
     sandbox_instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
     found = digest(*arguments)

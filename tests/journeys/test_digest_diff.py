@@ -11,6 +11,7 @@ import pytest
 
 from proxyctl.stats.model import SeenDigest
 from tests.support.cli import Project, proxyctl
+from tests.support.seen_digests import fill
 from tests.support.servers import Instance
 from tests.support.snapshot_files import change_header
 
@@ -25,19 +26,14 @@ WRITE = READ._replace(
 @pytest.fixture
 def shop(sandbox_project: Project, sandbox_instance: Instance) -> Project:
     """An instance that has seen READ."""
-    fill(sandbox_instance, READ)
+    fill(sandbox_instance, [READ])
     return sandbox_project
-
-
-def fill(instance: Instance, *rows: SeenDigest) -> None:
-    assert instance.sandbox is not None
-    instance.sandbox.stats["stats_mysql_query_digest"] = [tuple(row) for row in rows]
 
 
 def test_a_snapshot_is_a_small_file_for_its_owner(
     shop: Project, sandbox_instance: Instance
 ) -> None:
-    fill(sandbox_instance, READ, WRITE)
+    fill(sandbox_instance, [READ, WRITE])
     found = proxyctl("digest", "snapshot")
     assert found.code == 0, found.text
     [path] = shop.folder.glob("digests-127.0.0.1-*.jsonl.gz")
@@ -77,7 +73,7 @@ def test_without_after_it_is_the_instance_now(shop: Project, sandbox_instance: I
     now = READ._replace(
         count_star=200, sum_time=READ.sum_time + 100_000, last_seen=int(time.time())
     )
-    fill(sandbox_instance, now)
+    fill(sandbox_instance, [now])
     for arguments in (("before.gz",), ("--before", "before.gz")):
         found = proxyctl("digest", "diff", *arguments, "--format", "json")
         [one] = found.json["digests"]

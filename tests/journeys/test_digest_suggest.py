@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.routing.digest import Digester
 from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import applied
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.seen_digests import fill, seen_digest
 from tests.support.servers import Instance
 
 FILES = """\
@@ -32,17 +32,12 @@ SMALL = "SELECT code FROM countries"
 WRITE = "UPDATE orders SET total = 2 WHERE id = 1"
 
 
-def digest(query: str, *, hostgroup: int = 10, calls: int = 1_000, average: int = 500, **other):
-    made = Digester().digest(query)
+def digest(query: str, *, calls: int = 1_000, average: int = 500, **other: object) -> SeenDigest:
     cells = {
-        **{"schemaname": "shop", "username": "app", "client_address": ""},
-        **{"hostgroup": hostgroup, "digest": made.hexadecimal, "digest_text": made.text.decode()},
         **{"count_star": calls, "first_seen": 1_000, "last_seen": 1_100},
-        **{"sum_time": calls * average, "min_time": 1, "max_time": average * 2},
-        **{"sum_rows_affected": 0, "sum_rows_sent": calls},
-        **other,
+        **{"sum_time": calls * average, "max_time": average * 2, "sum_rows_sent": calls},
     }
-    return SeenDigest(**cells)  # type: ignore[arg-type]
+    return seen_digest(query, **{**cells, **other})
 
 
 SEEN = [
@@ -60,13 +55,8 @@ def seen(sandbox_project: Project, sandbox_instance: Instance) -> Project:
     """An instance that runs with FILES and has seen SEEN."""
     sandbox_project.write(FILES)
     applied()
-    remember(sandbox_instance, SEEN)
+    fill(sandbox_instance, SEEN)
     return sandbox_project
-
-
-def remember(instance: Instance, rows: list[SeenDigest]) -> None:
-    assert instance.sandbox is not None
-    instance.sandbox.stats["stats_mysql_query_digest"] = [tuple(row) for row in rows]
 
 
 def suggest(*arguments: str) -> Outcome:
@@ -116,7 +106,7 @@ def test_text_of_a_query_neither_moves_the_cursor_nor_closes_a_block(
     seen: Project, sandbox_instance: Instance
 ) -> None:
     evil = "SELECT `\x1b[2J``` <script>` FROM orders"
-    remember(sandbox_instance, [digest(evil, digest_text=evil)])
+    fill(sandbox_instance, [digest(evil, digest_text=evil)])
     text = suggest("--only", "reads").out
     assert "\x1b" not in text
     assert r"\x1b[2J" in text

@@ -19,10 +19,10 @@ from proxyctl.stats.digest_file import read_digest_file
 from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import FILES, applied
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.seen_digests import TABLE, fill, seen_digest
 from tests.support.servers import Instance
 
 NOW = 1_800_000_000
-TABLE = "stats_mysql_query_digest"
 
 
 def top(*arguments: str) -> Outcome:
@@ -36,20 +36,12 @@ def listed(*arguments: str) -> list[dict[str, Any]]:
     return found
 
 
-def fill(instance: Instance, *rows: SeenDigest) -> None:
-    assert instance.sandbox is not None
-    instance.sandbox.stats[TABLE] = [tuple(row) for row in rows]
-
-
 def digest(number: int, **other: object) -> SeenDigest:
     cells = {
-        **{"hostgroup": 10, "schemaname": "shop", "username": "app", "client_address": ""},
         **{"digest": f"0x{number:016X}", "digest_text": f"SELECT {chr(96 + number)}"},
-        **{"count_star": 1, "first_seen": 1, "last_seen": 2, "sum_time": 1000 * number},
-        **{"min_time": 5, "max_time": 900, "sum_rows_affected": 0, "sum_rows_sent": 1},
-        **other,
+        **{"count_star": 1, "sum_time": 1000 * number, "min_time": 5, "max_time": 900},
     }
-    return SeenDigest(**cells)  # type: ignore[arg-type]
+    return seen_digest("", **{**cells, **other})
 
 
 @pytest.fixture
@@ -75,13 +67,13 @@ def shop(sandbox_project: Project, sandbox_instance: Instance) -> Instance:
 def test_what_comes_first(
     sandbox_project: Project, sandbox_instance: Instance, sort: str, first: str
 ) -> None:
-    fill(
-        sandbox_instance,
+    rows = [
         digest(1, max_time=1000, sum_rows_affected=9, sum_rows_sent=0),
         digest(2, sum_rows_sent=70),
         digest(3, count_star=9),
         digest(4, sum_time=1, sum_rows_sent=0),
-    )
+    ]
+    fill(sandbox_instance, rows)
     assert listed("--sort", sort)[0]["digest"] == first
 
 
@@ -112,12 +104,12 @@ def test_the_rule_that_catches_a_digest(
 ) -> None:
     sandbox_project.write(FILES)
     applied()
-    fill(
-        sandbox_instance,
+    rows = [
         digest(1, digest_text="SELECT a FROM t", hostgroup=20),
         digest(1, digest_text="SELECT a FROM t", username="other", count_star=3),
         digest(2, digest_text="UPDATE t SET a=?"),
-    )
+    ]
+    fill(sandbox_instance, rows)
     text = top("--rule").out
     assert "-> hostgroup 20 (reader) by rule 20" in text
     [caught] = listed("--rule", "--digest", "0x1")[0]["rules"]
@@ -148,12 +140,12 @@ def test_the_rule_that_catches_a_digest(
 def test_statements_that_go_where_their_session_is(
     sandbox_project: Project, sandbox_instance: Instance, text: str, says: str
 ) -> None:
-    fill(sandbox_instance, digest(1, digest_text=text, hostgroup=20))
+    fill(sandbox_instance, [digest(1, digest_text=text, hostgroup=20)])
     assert f"    -> {says}\n" in top("--rule").out
 
 
 def test_a_cut_text_is_marked(sandbox_project: Project, sandbox_instance: Instance) -> None:
-    fill(sandbox_instance, digest(1, digest_text="SELECT " + "x" * 2041), digest(2))
+    fill(sandbox_instance, [digest(1, digest_text="SELECT " + "x" * 2041), digest(2)])
     assert "cut by mysql-query_digests_max_digest_length" in top().out
     assert {one["digest"]: one["is_cut"] for one in listed()} == {
         "0x0000000000000001": True,

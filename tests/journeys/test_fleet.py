@@ -5,18 +5,14 @@ from __future__ import annotations
 import socket
 
 from tests.journeys.fleet import SERVERS, hold_lock_of, listed
+from tests.journeys.story import applied
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
 
-def applied(name: str) -> None:
-    found = proxyctl("apply", "--auto-approve", "--instance", name)
-    assert found.code == 0, found.text
-
-
 def test_json_has_each_instance_under_its_own_name(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
-    applied("px2")
+    applied("--instance", "px2")
     document = proxyctl("plan", "--all", "--format", "json").json
     assert [one["name"] for one in document["instances"]] == ["px1", "px2", "px3"]
     assert [one["in_sync"] for one in document["instances"]] == [False, True, False]
@@ -83,8 +79,8 @@ def test_it_stops_where_a_server_gets_shunned(offline: Project, ports: list[int]
     assert found.out.endswith("Fleet of 3 instances: 1 applied: px1; 2 not touched: px2, px3.\n")
     (one, *_) = proxyctl(*apply, "--format", "json").json["instances"]
     assert one["state"] == "in sync"
-    applied("px2")
-    applied("px3")
+    applied("--instance", "px2")
+    applied("--instance", "px3")
     offline.write(SERVERS.replace("db1", "db1, weight: 2, status: SHUNNED") + listed(ports))
     assert proxyctl(*apply).code == 0
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.faults.proxy import Exchange, Fault, FaultyProxy
 from tests.journeys.killable import Killable
+from tests.journeys.story import applied
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance
 
@@ -33,12 +34,6 @@ def servers(project: Project, instance: Instance) -> Instance:
     project.write(FILES)
     applied()
     return instance
-
-
-def applied(*options: str) -> Outcome:
-    done = proxyctl("apply", "--auto-approve", *options)
-    assert done.code == 0, done.text
-    return done
 
 
 def drained(*arguments: str) -> Outcome:

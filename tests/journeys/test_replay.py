@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.routing.digest import Digester
-from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import FILES, applied, said
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.seen_digests import fill, seen_digest
 from tests.support.servers import Instance
 
 READS = "SELECT name FROM users WHERE id = 1"
@@ -18,19 +17,11 @@ LOCKS = "SELECT name FROM users WHERE id = 1 FOR UPDATE"
 WRITES = "UPDATE users SET name = 'x' WHERE id = 1"
 
 
-def digest(query: str, hostgroup: int, seconds: int, **other: object) -> SeenDigest:
-    made = Digester().digest(query)
-    cells = {
-        **{"schemaname": "shop", "username": "app", "client_address": ""},
-        **{"hostgroup": hostgroup, "digest": made.hexadecimal, "digest_text": made.text.decode()},
-        **{"count_star": 10, "first_seen": 1, "last_seen": 2, "sum_time": seconds * 10**6},
-        **{"min_time": 1, "max_time": 2},
-        **other,
-    }
-    return SeenDigest(**cells)  # type: ignore[arg-type]
-
-
-SEEN = [digest(READS, 20, 60), digest(LOCKS, 10, 30), digest(WRITES, 10, 10)]
+SEEN = [
+    seen_digest(READS, 20, sum_time=60 * 10**6),
+    seen_digest(LOCKS, sum_time=30 * 10**6),
+    seen_digest(WRITES, sum_time=10 * 10**6),
+]
 
 
 @pytest.fixture
@@ -38,8 +29,7 @@ def seen(sandbox_project: Project, sandbox_instance: Instance) -> Project:
     """An instance that runs with FILES and has seen SEEN."""
     sandbox_project.write(FILES)
     applied()
-    assert sandbox_instance.sandbox is not None
-    sandbox_instance.sandbox.stats["stats_mysql_query_digest"] = [tuple(row) for row in SEEN]
+    fill(sandbox_instance, SEEN)
     return sandbox_project
 
 
@@ -50,7 +40,6 @@ def replay(*arguments: str) -> Outcome:
 def test_saved_digests_are_replayed_without_the_statistics(
     seen: Project, sandbox_instance: Instance
 ) -> None:
-    assert sandbox_instance.sandbox is not None
     seen.write(FILES.replace("hostgroup: reader, apply", "hostgroup: writer, apply"))
     first = replay("--format", "json", "--save", "digests.jsonl")
     assert first.code == 0, first.text
@@ -58,7 +47,7 @@ def test_saved_digests_are_replayed_without_the_statistics(
     assert saved.stat().st_mode & 0o777 == 0o600
     header = json.loads(saved.read_text().splitlines()[0])
     assert (header["kind"], header["format"], header["count"]) == ("proxyctl digests", 1, 3)
-    sandbox_instance.sandbox.stats["stats_mysql_query_digest"] = []
+    fill(sandbox_instance, [])
     assert "has seen no digests" in replay().out
     again = replay("--format", "json", "--digests", "digests.jsonl")
     assert again.json == first.json

@@ -1,0 +1,29 @@
+"""Digests that a sandbox has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from proxyctl.routing.digest import Digester
+from proxyctl.stats.model import SeenDigest
+from tests.support.servers import Instance
+
+TABLE = "stats_mysql_query_digest"
+
+
+def seen_digest(query: str, hostgroup: int = 10, **cells: object) -> SeenDigest:
+    """Return the row of a query of the user app, with other cells where they are given."""
+    made = Digester().digest(query)
+    row: dict[str, object] = {
+        **{"hostgroup": hostgroup, "schemaname": "shop", "username": "app", "client_address": ""},
+        **{"digest": made.hexadecimal, "digest_text": made.text.decode()},
+        **{"count_star": 10, "first_seen": 1, "last_seen": 2, "sum_time": 10**6},
+        **{"min_time": 1, "max_time": 1000, "sum_rows_affected": 0, "sum_rows_sent": 1},
+    }
+    return SeenDigest(**{**row, **cells})  # type: ignore[arg-type]
+
+
+def fill(instance: Instance, rows: Iterable[SeenDigest]) -> None:
+    """Let a sandbox have seen these."""
+    assert instance.sandbox is not None
+    instance.sandbox.stats[TABLE] = [tuple(row) for row in rows]
