@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
@@ -74,7 +73,11 @@ class Sandbox:
         try:
             return self._make_engine(b"")
         except sqlite3.DatabaseError as error:
-            raise _disk_error(path or Path(), error) from error
+            raise ProxyctlError(
+                f"{path} cannot be used as DISK: {error}",
+                fix="name a file that a sandbox of this version made, or a new one in a folder"
+                " that you may write to",
+            ) from error
 
     # --- serving --------------------------------------------------------------------------------
 
@@ -197,19 +200,3 @@ class Sandbox:
 
 def _credentials(users: Mapping[str, str]) -> str:
     return ";".join(f"{name}:{password}" for name, password in users.items())
-
-
-def _disk_error(path: Path, error: sqlite3.DatabaseError) -> ProxyctlError:
-    """Return the error for a file that SQLite cannot use as DISK."""
-    reason, fix = str(error), "it may come from another version; choose another file"
-    if path.is_dir():
-        reason, fix = "it is a folder", "name a file"
-    elif not path.parent.is_dir():
-        reason, fix = f"there is no folder {path.parent}", "create the folder first"
-    elif path.exists() and not path.is_file():
-        reason, fix = "it is not a regular file", "name another file"
-    elif not os.access(path if path.exists() else path.parent, os.R_OK | os.W_OK):
-        reason, fix = "it cannot be read and written", "check its owner and mode"
-    elif "locked" in reason:
-        fix = "another sandbox may be using it; choose another file"
-    return ProxyctlError(f"{path} cannot be used as DISK: {reason}", fix=fix)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import itertools
 import logging
-import os
 import socket
 import threading
 from contextlib import suppress
@@ -19,9 +18,6 @@ from proxyctl.sandbox.replies import CutConnectionError, Options, address_text
 _LOGGER = logging.getLogger(__name__)
 _ENDS = (EOFError, MalformedPacketError, OSError, CutConnectionError)
 """How a client may leave."""
-
-_PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
-_HOST_FIX = "--host takes an address of this machine, such as 127.0.0.1"
 
 
 class Server:
@@ -82,29 +78,14 @@ class Server:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    if not host.strip():
-        # It would mean every address of this machine.
-        raise ProxyctlError("cannot listen: the address is empty", fix=_HOST_FIX)
+    fix = "--host takes an address of this machine, such as 127.0.0.1; --port one that is free"
     try:
+        if not host.strip():
+            # It would mean every address of this machine.
+            raise OSError(errno.EINVAL, "the address is empty")
         family, *_, found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(found[:2], family=family)
     except (OSError, UnicodeError, OverflowError) as error:
-        raise _listen_error(host, port, error) from error
-
-
-def _listen_error(
-    host: str, port: int, error: OSError | UnicodeError | OverflowError
-) -> ProxyctlError:
-    fix = _HOST_FIX
-    match error:
-        case socket.gaierror():
-            reason = error.strerror or str(error)
-        case OSError():
-            reason = os.strerror(error.errno or 0)
-            if error.errno in _PORT_ERRORS:
-                fix = "choose another --port"
-        case UnicodeError():
-            reason = "not a host name"
-        case _:
-            reason = str(error)
-    return ProxyctlError(f"cannot listen on {address_text(host, port)}: {reason}", fix=fix)
+        reason = getattr(error, "strerror", None) or str(error)
+        text = f"cannot listen on {address_text(host, port)}: {reason}"
+        raise ProxyctlError(text, fix=fix) from error
