@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.config.context import Context
@@ -235,9 +235,12 @@ class _Cells:
                 self._add(name, "JSON is UTF-8 text here, not a reference", "write the JSON itself")
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
         self.is_wrong |= isinstance(value, Unusable)
-        problem = json_problem(value)
-        if problem:
-            self._add(name, problem)
+        try:
+            json_value(value or "{}")
+        except ValueError as error:
+            self._add(name, f"not JSON that ProxySQL can LOAD: {error}")
+        if "\0" in value:
+            self._add(name, NUL)
         return value
 
     def _add(self, name: str, message: str, fix: str | None = None) -> None:
@@ -245,41 +248,49 @@ class _Cells:
         self._context.mistakes.add(*self.place.field(name), message, fix)
 
 
-def json_problem(text: str) -> str | None:
-    """Return what keeps a text from being stored in a JSON column; None if nothing does.
+def json_value(text: str, members: Callable[[list[tuple[str, Any]]], Any] = dict) -> object:
+    """Return the value of a JSON text; `members` makes an object of names and values.
 
-    Some texts are stored, and end the process when they are loaded: their numbers or characters
-    are more than ProxySQL's own JSON reader takes. Source: ProxySQL 2.7.1, run.
+    Some texts that Python reads end ProxySQL at the LOAD: their numbers or characters are more than
+    its own reader takes. Source: ProxySQL 2.7.1, run. Raises: ValueError that says why.
     """
-    if "\0" in text:
-        return NUL
-    if text == "":
-        return None
     try:
-        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        value: object = json.loads(
+            text,
+            object_pairs_hook=members,
+            parse_constant=_no_number,
+            parse_float=_finite,
+            parse_int=_whole,
+        )
+        if "\\u" in text or not text.isascii():
+            json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        return f"not JSON: {error.msg} at character {error.pos + 1}"
-    except OverflowError:
-        return "the number is too large: the LOAD would crash ProxySQL"
-    except (ValueError, RecursionError):
-        return "not JSON: NaN or Infinity, or nested too deep"
-    if text.isascii() and "\\u" not in text:
-        return None
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
+        raise ValueError(f"{error.msg} at character {error.pos + 1}") from None
     except UnicodeEncodeError:
-        return "text that is not UTF-8, or half a surrogate pair: the LOAD would crash ProxySQL"
-    return None
+        raise ValueError("text that is not UTF-8, or half a surrogate pair") from None
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    return value
 
 
-def _no_constant(name: str) -> None:
-    raise ValueError(name)
+_MOST_DIGITS = 4000
+"""Python refuses a few more."""
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("a number with too many digits")
+    return int(digits)
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if math.isinf(number):
-        raise OverflowError(digits)
+        raise ValueError("the number is too large")
     return number
 
 

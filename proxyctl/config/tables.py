@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,14 @@ from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.config.context import Context, Part
 from proxyctl.config.files import UnreadableError, read_text
 from proxyctl.config.mistakes import described, key_text, named, shown
-from proxyctl.config.rows import PlacedRow, RowPlace, TableRows, YamlRow, compile_rows
+from proxyctl.config.rows import (
+    PlacedRow,
+    RowPlace,
+    TableRows,
+    YamlRow,
+    compile_rows,
+    json_value,
+)
 from proxyctl.config.validation import Subject, other_versions, validated
 from proxyctl.config.yaml import YamlList
 from proxyctl.state.passwords import is_clear
@@ -207,58 +213,21 @@ def read_jsonl(text: str, path: str, context: Context) -> _Found:
             continue
         where = Where(path, number, 1)
         try:
-            row = _json_row(line)
-        except json.JSONDecodeError as error:
-            where = Where(path, number, error.pos + 1)
-            context.mistakes.add(where, "", f"not JSON: {error.msg}")
-        except _NotJsonError as error:
-            context.mistakes.add(where, "", f"not JSON: {error}", error.fix)
-        except RecursionError:
-            context.mistakes.add(where, "", "not JSON: nested too deep")
-        except ValueError:
-            # Python's own limit; its message is about Python.
-            context.mistakes.add(where, "", "not JSON: a number with too many digits")
+            row = json_value(line, _object)
+        except ValueError as error:
+            context.mistakes.add(where, "", f"not JSON: {error}")
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+            places.append(PlacedRow(path, number))
         else:
-            if isinstance(row, dict):
-                rows.append(row)
-                places.append(PlacedRow(path, number))
-            else:
-                context.mistakes.add(where, "", f"expected an object, got {described(row)}")
+            context.mistakes.add(where, "", f"expected an object, got {described(row)}")
     return _Found(rows, places)
-
-
-class _NotJsonError(ValueError):
-    """What Python's reader takes for JSON, and we do not."""
-
-    def __init__(self, message: str, fix: str | None = None) -> None:
-        super().__init__(message)
-        self.fix = fix
-
-
-def _json_row(line: str) -> object:
-    r"""Return the value of one line.
-
-    `"\ud800"` is refused: with us such characters stand for bytes that are not UTF-8.
-    Raises: ValueError, also as JSONDecodeError and _NotJsonError; RecursionError.
-    """
-    row: object = json.loads(line, object_pairs_hook=_object, parse_constant=_no_constant)
-    if "\\u" in line:
-        try:
-            json.dumps(row, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            message = "half a surrogate pair is not a character"
-            raise _NotJsonError(message, 'write bytes as {"hex": "c3a9"}') from None
-    return row
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _NotJsonError(f"duplicate key {shown(twice)}")
+        raise ValueError(f"duplicate key {shown(next(n for n in names if names.count(n) > 1))}")
     return result
-
-
-def _no_constant(name: str) -> None:
-    raise _NotJsonError(f"{name} is not a JSON number")

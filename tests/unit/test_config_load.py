@@ -223,7 +223,7 @@ routing_tests:
     ("text", "said"),
     [
         ("mysql_servers: {}", "expected a list of rows"),
-        ("mysql_users: [{username: a, attributes: '{\"a\": NaN}'}]", "not JSON: NaN or Infinity"),
+        ("mysql_users: [{username: a, attributes: '{\"a\": NaN}'}]", "NaN is not a JSON number"),
         ("mysql_servers: [{hostgroup_id: x, hostname: a}]", "no hostgroup is called 'x'"),
         ("mysql_servers: {csv: [a]}", "expected a list of rows"),
         ("mysql_servers: {csv: a, jsonl: b}", "expected a list of rows"),

@@ -112,12 +112,15 @@ def test_a_byte_that_is_no_utf_8_is_a_mistake_in_its_own_file(tmp_path, kind):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"rule_id": 1, "comment": "\\ud800"}', "not JSON: half a surrogate pair"),
-        ('{"rule_id": 1, "comment": "\\udcff"}', "not JSON: half a surrogate pair"),
-        ('{"rule_id": 1, "\\ud800": 1}', "not JSON: half a surrogate pair"),
-        ('{"rule_id": 1, "attributes": {"a": ["\\ud800"]}}', "not JSON: half a surrogate pair"),
+        ('{"rule_id": 1, "comment": "\\ud800"}', "not JSON: text that is not UTF-8"),
+        ('{"rule_id": 1, "comment": "\\udcff"}', "not JSON: text that is not UTF-8"),
+        ('{"rule_id": 1, "\\ud800": 1}', "not JSON: text that is not UTF-8"),
+        ('{"rule_id": 1, "attributes": {"a": ["\\ud800"]}}', "not JSON: text that is not UTF-8"),
         ('{"rule_id": 1, "attributes": ' + "[" * 100_000, "not JSON: nested too deep"),
-        ('{"rule_id": ' + "9" * 5000 + "}", "not JSON: a number with too many digits"),
+        (
+            '{"rule_id": ' + "9" * 5000 + "}",
+            "not JSON: a number with too many digits",
+        ),
         ('{"rule_id": NaN}', "not JSON: NaN is not a JSON number"),
         ('{"rule_id": 1, "rule_id": 2}', "not JSON: duplicate key 'rule_id'"),
     ],
