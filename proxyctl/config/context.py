@@ -21,9 +21,9 @@ from proxyctl.catalog import (
 )
 from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.catalog.tiers import tier_text
-from proxyctl.config.files import Fence
+from proxyctl.config.files import Fence, UnreadableError
 from proxyctl.config.mistakes import Mistakes, described, key_text, shown
-from proxyctl.config.references import References, UnresolvedError
+from proxyctl.config.references import References, near_variable
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
 from proxyctl.state.row import Secret, Where
 
@@ -85,10 +85,10 @@ class Context:
         references = References(os.path.dirname(where.path), self.fence)
         try:
             return references.resolve(reference, is_secret=is_secret)
-        except UnresolvedError as error:
+        except UnreadableError as error:
             if is_secret and not self.needs_secrets:
                 return UNKNOWN_SECRET
-            fix = error.fix(self.mistakes.did_you_mean)
+            fix = error.fix or near_variable(reference, self.mistakes.did_you_mean)
             self.mistakes.add(where, label, error.message, fix)
             return None
 

@@ -56,7 +56,7 @@ class Sources:
 
 
 class UnreadableError(Exception):
-    """A file cannot be read. The message names the reason, not the file.
+    """A file or a reference cannot be read. The message names the reason, not the file.
 
     Shape: `line` and `column` count from 1; both are 0 where the whole file is meant.
     """
@@ -87,15 +87,10 @@ class Fence:
     named: str = "folders of the -f paths"
 
     @classmethod
-    def around(cls, sources: Sources) -> Fence:
-        """Return the fence that the command line asks for."""
-        return cls.around_paths(sources.paths, sources)
-
-    @classmethod
-    def around_paths(cls, paths: tuple[str, ...], sources: Sources) -> Fence:
-        """Return the fence around the folders of these paths, if one is asked for."""
-        folders = tuple(map(_folder_of, paths)) if sources.restrict_paths else None
-        return cls(folders, sources.warn)
+    def around(cls, sources: Sources, *paths: str) -> Fence:
+        """Return the fence that the command line asks for: around its paths, or around these."""
+        around = tuple(map(_folder_of, paths or sources.paths))
+        return cls(around if sources.restrict_paths else None, sources.warn)
 
     @classmethod
     def around_path(cls, path: str, named: str) -> Fence:
@@ -329,7 +324,7 @@ def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
     for given in sources.var_files:
         path = os.path.normpath(given)
         try:
-            text = read_text(path, fence=Fence.around_paths((given,), sources))
+            text = read_text(path, fence=Fence.around(sources, given))
         except UnreadableError as error:
             mistakes.add(error.where(path), "", error.message, error.fix or near_file(path))
             continue

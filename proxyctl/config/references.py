@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from proxyctl.config.files import Fence, UnreadableError, read_bytes
+from proxyctl.config.files import ANYWHERE, Fence, UnreadableError, read_bytes
 from proxyctl.config.mistakes import did_you_mean, named
 from proxyctl.state.row import REFERENCES, Secret
 
@@ -35,24 +35,15 @@ def reference_fix(value: object) -> str:
     return f"{near} {words}" if near else words
 
 
-class UnresolvedError(Exception):
-    """A reference cannot be resolved. `instead`: the missing name, and the names that exist."""
-
-    def __init__(
-        self,
-        message: str,
-        fix: str | None = None,
-        *,
-        instead: tuple[str, Sequence[str]] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self._fix = fix
-        self._instead = instead
-
-    def fix(self, near: Callable[[str, Sequence[str]], str | None]) -> str | None:
-        """Return the fix. `near` finds the name that was meant."""
-        return near(*self._instead) if self._instead else self._fix
+def near_variable(
+    reference: Mapping[str, str], near: Callable[[str, Sequence[str]], str | None]
+) -> str | None:
+    """Return what `near` says of an environment variable that is not set; None of anything else."""
+    name = reference.get("env")
+    if name is None or name in os.environ:
+        return None
+    # Our own variables, one of which is the admin password, are never what was meant.
+    return near(name, [other for other in os.environ if not other.startswith("PROXYCTL_")])
 
 
 @dataclass(frozen=True)
@@ -60,25 +51,27 @@ class References:
     """Resolves references that stand in one file. `folder`: where its relative paths start."""
 
     folder: str
-    fence: Fence = field(default_factory=Fence)
+    fence: Fence = ANYWHERE
 
     def resolve(self, reference: Mapping[str, str], *, is_secret: bool = False) -> str:
         """Return the text that a reference stands for; bytes that are not UTF-8 as surrogates.
 
         A secret must not be empty: a variable that a pipeline forgot to fill would let anybody in.
 
-        Raises: UnresolvedError.
+        Raises: UnreadableError.
         """
         ((kind, argument),) = reference.items()
+        if kind == "env" and argument not in os.environ:
+            raise UnreadableError(f"the environment variable {named(argument)} is not set")
         if kind == "env":
-            text = _environment(argument)
+            text = os.environ[argument]
         elif kind == "file":
             text = self._file(argument, is_secret=is_secret)
         else:
             text = _bytes(argument)
         if is_secret and not text:
             what = {"env": "the environment variable", "file": "the file"}.get(kind, "hex")
-            raise UnresolvedError(
+            raise UnreadableError(
                 f"{what} {named(argument)} is empty", "set it, or write '' for an empty value"
             )
         return text if kind == "hex" else Secret(text)
@@ -88,7 +81,7 @@ class References:
             path = self.fence.path(name, self.folder)
             content = read_bytes(path, limit=MAX_SECRET, fence=self.fence)
         except UnreadableError as error:
-            raise UnresolvedError(f"{named(name)}: {error.message}", error.fix) from None
+            raise UnreadableError(f"{named(name)}: {error.message}", error.fix) from None
         if is_secret:
             self.fence.warn_of(path)
         if content.endswith(b"\n"):
@@ -100,14 +93,4 @@ def _bytes(digits: str) -> str:
     try:
         return bytes.fromhex(digits).decode("utf-8", "surrogateescape")
     except ValueError:
-        raise UnresolvedError("hex takes an even number of hexadecimal digits") from None
-
-
-def _environment(name: str) -> str:
-    try:
-        return os.environ[name]
-    except KeyError:
-        # Our own variables, one of which is the admin password, are never what was meant.
-        known = [other for other in os.environ if not other.startswith("PROXYCTL_")]
-        message = f"the environment variable {named(name)} is not set"
-        raise UnresolvedError(message, instead=(name, known)) from None
+        raise UnreadableError("hex takes an even number of hexadecimal digits") from None

@@ -38,7 +38,7 @@ SAID = (
     "p.cnf:3: mysql_servers 1:h:3306: max_latency_ms 10000000 is written as 1410065",
     "p.cnf:6: mysql_replication_hostgroups 2: left out",
     "p.cnf:8: mysql_users app:1: left out (see the comment in the file): an administrator has",
-    "p.cnf:9: mysql_users b:1: left out (see the comment in the file): attributes: not JSON that ProxySQL can LOAD: the number",
+    "p.cnf:9: mysql_users b:1: left out (see the comment in the file): attributes: not JSON",
     "p.cnf:12: mysql_query_rules 1: left out (see the comment in the file): match_digest: not a",
     "p.cnf:14: mysql_query_rules 3: re_modifiers 'CASELESS, GLOBAL' is written as 'CASELESS'",
     "p.cnf:15: mysql_query_rules 4: left out",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from proxyctl.config.context import Context, Part
 from proxyctl.config.files import Fence, UnreadableError, read_bytes, without_marks
 from proxyctl.config.mistakes import did_you_mean, named
-from proxyctl.config.references import References, UnresolvedError
+from proxyctl.config.references import References, near_variable
 from proxyctl.config.validation import check_items
 from proxyctl.errors import ConfigError, InstanceError, Mistake
 from proxyctl.state.row import Where
@@ -53,12 +53,11 @@ class Instance:
             return self._secret if isinstance(self._secret, str) else None
         try:
             return self._references.resolve(self._secret, is_secret=True)
-        except UnresolvedError as error:
+        except UnreadableError as error:
             path, line, column, _ = self.where
             key = f"instances.{self.name}.password"
-            raise ConfigError(
-                [Mistake(path, line, column, key, error.message, error.fix(did_you_mean))]
-            ) from None
+            fix = error.fix or near_variable(self._secret, did_you_mean)
+            raise ConfigError([Mistake(path, line, column, key, error.message, fix)]) from None
 
     def certificates(self) -> str:
         """Return the PEM text of `tls_ca`. Comments beside the certificates lose what is not ASCII.
