@@ -95,51 +95,6 @@ def test_an_apply_leaves_it_drained(
     assert proxyctl("plan", "--detailed-exitcode").code == 0
 
 
-def test_an_export_does_not_make_a_drain_configuration(servers: Instance, project: Project) -> None:
-    drained("db2")
-    text = proxyctl("export").out
-    assert "OFFLINE_SOFT" not in text
-    project.write(text)
-    assert proxyctl("plan", "--detailed-exitcode").code == 0
-
-
-def test_the_last_server_of_a_hostgroup_is_refused(servers: Instance) -> None:
-    drained("db2")
-    found = proxyctl("nodes", "drain", "db1")
-    assert found.code == 3, found.text
-    assert (
-        "db1:3306 is the last usable server of hostgroup 10\nfix: allow it with --force"
-        in found.err
-    )
-    assert status(servers, "db1") == {"ONLINE"}
-    drained("db1", "--force")
-    assert status(servers, "db1") == {"OFFLINE_SOFT"}
-
-
-def test_a_server_that_is_out_of_service_by_its_files(servers: Instance, project: Project) -> None:
-    project.write(FILES.replace("weight: 5", "weight: 5, status: OFFLINE_SOFT"))
-    applied("--force")
-    for command in ("drain", "restore"):
-        found = proxyctl("nodes", command, "db1")
-        assert found.code == 3, found.text
-        assert "db1:3306 is out of service in MEMORY and on DISK" in found.err
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("db9", "db9: no such node"),
-        ("db1:3307", "db1:3307: no such node"),
-        ("", "'': no such node"),
-    ],
-)
-def test_a_wrong_name(servers: Instance, name: str, said: str) -> None:
-    found = proxyctl("nodes", "drain", name)
-    assert found.code == 64, found.text
-    assert said in found.err
-    assert "nodes: db1:3306, db2:3306, db3:3307" in found.err
-
-
 def ended(exchange: Exchange) -> None:
     """Answer the statement, and end the process that sent it as a pipeline does."""
     answer = exchange.ask()
