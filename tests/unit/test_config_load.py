@@ -234,6 +234,9 @@ routing_tests:
         ("global_variables: {}", "write `variables:`"),
         ("mysql_variables: {}", "no such section"),
         ("version: true", "expected 1, got true"),
+        ("hostgroups: {'On': {id: 10}}", "hostgroups.On: "),
+        ("instances: [{name: x, host: h, socket: s}]", "both a host and a socket"),
+        ("sharding: [{tables: [a], hostgroups: [1], first_rule_id: 1}]", "name is missing"),
     ],
 )
 def test_sections_of_the_wrong_shape(tmp_path, text, said):

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from proxyctl.plan.guards.access import Access, blind_monitor, lockouts, replaced_logins
-from proxyctl.state.row import Layer
+from proxyctl.plan.guards.danger import refusals, warnings
+from proxyctl.state.row import GuardAction, GuardLimits, Layer
 from tests.support.build import desired, diff
 
 
@@ -74,6 +75,16 @@ class TestAdminAccess:
             "admin-mysql_ifaces: /tmp/admin.sock, the address in use, would no longer be listened"
             " to"
         ]
+
+    def test_nothing_allows_what_proxyctl_could_not_finish(self):
+        name = "admin-read_only"
+        wanted = replace(desired("admin_variables"), rows={(name,): (name, "true")})
+        changes = diff(wanted, {(name,): (name, "false")}).changes[Layer.RUNTIME]
+        found = list(lockouts(changes, self.ACCESS))
+        off = GuardLimits(actions={"admin_access": GuardAction.OFF})
+        (refusal,) = refusals(found, off, force=True)
+        assert (refusal.code, refusal.allow) == ("admin_access", None)
+        assert list(warnings(found, off, force=True)) == []
 
 
 def test_a_name_is_a_user_or_a_login_of_the_admin_interface_unless_it_is_both_already():

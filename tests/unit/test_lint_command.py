@@ -287,3 +287,20 @@ def test_the_password_of_an_instance_in_clear_text(project, monkeypatch):
         "  fix: write password: {env: NAME} or {file: PATH}\n"
         "1 warning.\n"
     )
+
+
+def test_the_list_of_checks_as_json(project):
+    document = proxyctl("lint", "--list", "--select", "PX201", "--format", "json").json
+    assert document == {
+        "format": 1,
+        "checks": [
+            {
+                "code": "PX201",
+                "check": "shadowed-rule",
+                "severity": "error",
+                "summary": "A rule that no query reaches, since an earlier rule with apply takes"
+                " them all.",
+            }
+        ],
+    }
+    assert proxyctl("lint", "--list", "--format", "sarif").code == ExitCode.USAGE

@@ -88,3 +88,18 @@ def test_every_statistics_table_can_be_read():
     assert ("query_digest_memory", "0") in sandbox.query("SELECT * FROM stats_memory_metrics")
     assert ("Questions", "0") in sandbox.query("SELECT * FROM stats_mysql_global")
     sandbox.close()
+
+
+def test_rows_at_runtime_can_be_set():
+    sandbox = Sandbox()
+    sandbox.runtime["mysql_servers"] = [
+        {"hostgroup_id": 1, "hostname": "a", "status": "SHUNNED"},
+        (2, "b", 3306, 0, "ONLINE", 1, 0, 1000, 0, 0, 0, ""),
+    ]
+    assert servers(sandbox) == [("a", 1, "SHUNNED"), ("b", 2, "ONLINE")]
+    assert sandbox.query("SELECT count(*) FROM mysql_servers") == [(0,)]
+    with pytest.raises(KeyError, match="no column nope"):
+        sandbox.runtime["mysql_servers"] = [{"nope": 1}]
+    del sandbox.runtime["mysql_servers"]
+    assert servers(sandbox) == []
+    sandbox.close()
