@@ -8,7 +8,6 @@ ProxySQL.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -146,28 +145,14 @@ def _term(column: str, term: Term) -> str:
     match term:
         case Span(low, high):
             return f"{column}>={low} AND {column}<={high}"
+        case Glob(pattern) if "[" in pattern:
+            # SQLite reads some classes of characters in another way.
+            message = f"manage: {pattern!r} cannot be written in SQL"
+            raise ProxyctlError(message, fix="a pattern of a script may have * and ?, no class [ ]")
         case Glob(pattern):
-            return f"{column} GLOB {literal(_glob(pattern))}"
+            return f"{column} GLOB {literal(pattern)}"
         case _:
             return f"{column}={literal(term)}"
-
-
-_CLASSES = re.compile(r"(?:[^\[]|\[!?(?:\w-\w|\w)+\])*", re.ASCII)
-_RANGE = re.compile(r"(\w)-(\w)", re.ASCII)
-
-
-def _glob(pattern: str) -> str:
-    """Return a pattern of `manage` as SQLite's GLOB reads it: `[!a]` is `[^a]` there.
-
-    Raises: ProxyctlError for classes that the two read differently, such as `[^a]`.
-    """
-    is_backwards = any(low > high for low, high in _RANGE.findall(pattern))
-    if _CLASSES.fullmatch(pattern) is None or is_backwards:
-        raise ProxyctlError(
-            f"manage: {pattern!r} cannot be written in SQL",
-            fix="a class may hold letters, digits, _ and ranges of them, such as [0-9a-f]",
-        )
-    return pattern.replace("[!", "[^")
 
 
 def _by_columns(rows: Sequence[DesiredRow]) -> dict[tuple[int, ...], list[DesiredRow]]:

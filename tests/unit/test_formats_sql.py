@@ -92,7 +92,7 @@ def test_rows_come_back(texts: list[tuple[str, str | None]]) -> None:
     database.close()
 
 
-@pytest.mark.parametrize("pattern", ["app*", "a?c", "a[!b-d]*", "a[0-9_x]", "a-b", "*", "it's"])
+@pytest.mark.parametrize("pattern", ["app*", "a?c", "a-b", "*", "it's"])
 @given(name=st.text("abcdx0_-'!", max_size=5))
 def test_a_pattern_owns_the_same_rows_in_sql(pattern: str, name: str) -> None:
     users = "mysql_users"
@@ -103,7 +103,7 @@ def test_a_pattern_owns_the_same_rows_in_sql(pattern: str, name: str) -> None:
     assert (name in left) == (name != "app" and not fnmatchcase(name, pattern))
 
 
-@pytest.mark.parametrize("pattern", ["a[^b]", "[z-a]", "[]a]", "open["])
+@pytest.mark.parametrize("pattern", ["a[^b]", "a[!b-d]*", "open["])
 def test_a_pattern_that_sql_reads_differently_is_refused(pattern: str) -> None:
     scope = Scope(lambda key: True, pattern, {"username": (Glob(pattern),)})
     with pytest.raises(ProxyctlError) as caught:
