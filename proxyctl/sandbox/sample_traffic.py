@@ -45,23 +45,16 @@ class SampleTraffic:
         self._layers = layers
         self._clock = clock
         self._recorded_until = clock()
-        self._cleared_s: float | None = None
         self.started = self._recorded_until - _UPTIME_S
         for checksum in layers.checksums.values():
             checksum.epoch = int(self._recorded_until - PERIOD_S)
         self._rules_version = self._version_of_rules()
 
-    def clear_digests(self) -> None:
-        """Begin the counters of queries again at 0."""
-        self._cleared_s = self._elapsed_s
-
     def rows(self, table: str) -> list[tuple[Cell, ...]] | None:
         """Return the rows of a statistics table, None where the shop has nothing to say."""
         match table:
             case "stats_mysql_query_digest":
-                return digest_rows(
-                    self._recorded_until, elapsed_s=self._elapsed_s, cleared_s=self._cleared_s
-                )
+                return digest_rows(self._recorded_until, elapsed_s=self._elapsed_s)
             case "stats_mysql_connection_pool":
                 return [self._pool_row(row) for row in self._layers.rows["mysql_servers"]]
             case "stats_mysql_query_rules":
@@ -143,32 +136,15 @@ def _digest(query: str) -> Digest:
     return Digester().digest(query)
 
 
-def digest_rows(
-    now: float, *, elapsed_s: float = 0, cleared_s: float | None = None
-) -> list[tuple[Cell, ...]]:
-    """Return rows of stats_mysql_query_digest; `now` is when the two days end, in unix seconds.
+def digest_rows(now: float, *, elapsed_s: float = 0) -> list[tuple[Cell, ...]]:
+    """Return rows of stats_mysql_query_digest, as counted so many seconds after the two days.
 
-    They are what is counted `elapsed_s` after them, and since `cleared_s` after it where the
-    counters were cleared then.
+    `now` is when these end, in unix seconds.
     """
-    rows = (_row(one, now, elapsed_s, cleared_s) for one in TRAFFIC)
-    return [row for row in rows if row is not None]
+    return [_row(one, now, one.calls(elapsed_s)) for one in TRAFFIC]
 
 
-def _row(
-    one: Traffic, now: float, elapsed_s: float, cleared_s: float | None
-) -> tuple[Cell, ...] | None:
-    calls = one.calls(elapsed_s)
-    before = 0 if cleared_s is None else one.calls(cleared_s)
-    count = calls - before
-    if count == 0:
-        return None
-    first_s = one.last_call_s(before + 1) if before else -PERIOD_S
-    least, most = one.least, one.most
-    if before:
-        # The extremes are gone with the counters. Those of few calls lie close.
-        spread = one.avg // 4 if count > 1 else 0
-        least, most = one.avg - spread, one.avg + spread
+def _row(one: Traffic, now: float, calls: int) -> tuple[Cell, ...]:
     digest = _digest(one.query)
     return (
         one.hostgroup,
@@ -177,12 +153,12 @@ def _row(
         "",
         digest.hexadecimal,
         digest.text.decode(),
-        count,
-        int(now + first_s),
+        calls,
+        int(now - PERIOD_S),
         int(now + one.last_call_s(calls)),
-        count * one.avg,
-        least,
-        most,
-        int(calls * one.affected) - int(before * one.affected),
-        int(calls * one.sent) - int(before * one.sent),
+        calls * one.avg,
+        one.least,
+        one.most,
+        int(calls * one.affected),
+        int(calls * one.sent),
     )

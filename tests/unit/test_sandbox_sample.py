@@ -111,10 +111,11 @@ def test_numbers_of_a_digest_are_possible(shop: Sandbox, clock: Clock) -> None:
         " OR sum_time > max_time * count_star"
     )
     assert shop.query(impossible) == []
+    clock.now += 10_000
+    assert shop.query(impossible) == []
     shop.run(f"TRUNCATE TABLE {DIGESTS}")
-    for seconds in (0, 1, 10, 10_000):
-        clock.now += seconds
-        assert shop.query(impossible) == []
+    clock.now += 10
+    assert shop.query(f"SELECT * FROM {DIGESTS}") == []
 
 
 def test_counters_go_on_while_time_does(shop: Sandbox, clock: Clock) -> None:
