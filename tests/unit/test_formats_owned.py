@@ -16,7 +16,7 @@ mysql_users: [{username: app_1, password: secret}, {username: app_2}]
 mysql_query_rules: [{rule_id: 10}]
 variables: {mysql-threads: 4}
 manage:
-  mysql_servers: {hostgroup_id: [writer, 11], hostname: "db[0-9]*"}
+  mysql_servers: {hostgroup_id: [writer, 11], hostname: "db?*"}
   mysql_users: {username: ["app_*", "it's"]}
   mysql_query_rules: {rule_id: "10-99,500"}
   ignore: {mysql_servers: [weight, comment]}
