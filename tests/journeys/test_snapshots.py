@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
-import shutil
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,7 +17,7 @@ from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
 from tests.journeys.killable import Killable
 from tests.journeys.layers import dump
-from tests.journeys.story import FILES, applied, plan, said
+from tests.journeys.story import FILES, applied, said
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -31,37 +29,6 @@ def history() -> list[dict[str, object]]:
     assert found.code == 0, found.text
     snapshots: list[dict[str, object]] = found.json["snapshots"]
     return snapshots
-
-
-def test_history_tells_what_each_apply_was_about(project: Project) -> None:
-    project.write(FILES)
-    applied()
-    project.write(CHANGED)
-    applied("-f", "proxyctl.yaml")
-    newest, oldest = history()
-    assert newest["changes"] == [
-        {"module": "MYSQL VARIABLES", "add": 0, "change": 1, "delete": 0},
-        {"module": "MYSQL SERVERS", "add": 0, "change": 2, "delete": 0},
-    ]
-    assert (newest["number"], newest["before"], newest["sources"]) == (
-        1,
-        "apply",
-        ["proxyctl.yaml"],
-    )
-    assert (oldest["number"], oldest["problem"]) == (2, None)
-    assert re.fullmatch(r".+@.+", str(newest["by"]))
-    shown = proxyctl("history").out.splitlines()
-    assert re.match(r"1  taken \S+Z, before apply of proxyctl.yaml by \S+$", shown[0])
-    assert shown[1].endswith("MYSQL VARIABLES 1 changed; MYSQL SERVERS 2 changed")
-    project.write(FILES)
-    assert proxyctl("rollback", "--auto-approve").code == 0
-    assert history()[0]["before"] == "rollback"
-    assert history()[0]["sources"] == [newest["name"]]
-
-
-def test_there_is_none_yet(sandbox_project: Project) -> None:
-    said(proxyctl("rollback"), 1, "there is no snapshot of 127.0.0.1:", "PROXYCTL_STATE_DIR")
-    said(proxyctl("history"), 0, "there is no snapshot of 127.0.0.1:")
 
 
 # -- one by hand ----------------------------------------------------------------------------------
@@ -90,20 +57,6 @@ def test_a_snapshot_by_hand_holds_everything(project: Project, instance: Instanc
     assert dump(instance) == before
 
 
-def test_a_copy_elsewhere_is_a_snapshot_too(project: Project) -> None:
-    project.write(FILES)
-    applied()
-    taken = proxyctl("snapshot", "--format", "json").json
-    assert (taken["format"], taken["path"]) == (1, str(project.snapshots()[-1]))
-    shutil.copy(taken["path"], "before.gz")
-    project.write(CHANGED)
-    applied()
-    found = proxyctl("rollback", "before.gz", "--auto-approve")
-    assert found.code == 0, found.text
-    project.write(FILES)
-    assert plan().code == 0
-
-
 def test_none_is_taken_in_the_middle_of_an_apply(
     sandbox_project: Project, sandbox: Sandbox
 ) -> None:
@@ -116,26 +69,6 @@ def test_none_is_taken_in_the_middle_of_an_apply(
 
 
 # -- which one ------------------------------------------------------------------------------------
-
-
-def test_it_is_named_by_number_name_or_path(sandbox_project: Project) -> None:
-    for weight in (1, 2, 3):
-        sandbox_project.write(FILES.replace("weight: 1}", f"weight: {weight}}}"))
-        applied()
-    oldest, middle, newest = sandbox_project.snapshots()
-
-    def meant(*which: str) -> str:
-        found = proxyctl("rollback", *which, "--dry-run", "--force")
-        assert found.code == 0, found.text
-        return found.err.split()[2].rstrip(",")
-
-    names = [path.name.removesuffix(".jsonl.gz") for path in (newest, newest, middle, oldest)]
-    assert [meant(), meant("1"), meant("2"), meant("3")] == names
-    assert meant(names[2]) == meant(str(middle)) == names[2]
-    said(proxyctl("rollback", "4"), 1, "there is no snapshot 4 of", "proxyctl history")
-    said(proxyctl("rollback", "2026"), 1, "there is no snapshot 2026 of")
-    said(proxyctl("rollback", "nothing"), 1, "and no such file")
-    said(proxyctl("rollback", "./nothing"), 1, "nothing: No such file or directory")
 
 
 def test_only_the_newest_are_kept(sandbox_project: Project) -> None:
@@ -188,14 +121,6 @@ def test_a_damaged_file(
     assert len(history()) == 2
     older = proxyctl("rollback", "2", "--auto-approve", "--force")
     assert older.code == 0, older.text
-
-
-def test_history_names_what_is_no_snapshot(sandbox_project: Project) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    sandbox_project.snapshots()[-1].write_bytes(b"version: 1\n")
-    assert history()[0]["problem"] == "damaged, or not a snapshot"
-    assert "cannot be used: damaged, or not a snapshot" in proxyctl("history").out
 
 
 def test_another_instance_is_refused(sandbox_project: Project) -> None:
