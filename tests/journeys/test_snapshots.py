@@ -68,9 +68,6 @@ def test_none_is_taken_in_the_middle_of_an_apply(
     assert not sandbox_project.snapshots()
 
 
-# -- which one ------------------------------------------------------------------------------------
-
-
 def test_only_the_newest_are_kept(sandbox_project: Project) -> None:
     for _ in range(22):
         assert proxyctl("snapshot").code == 0
