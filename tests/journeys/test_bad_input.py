@@ -1,11 +1,11 @@
-"""Wrong files and wrong command lines: one clear message, the right code."""
+"""Wrong files, and users who are administrators. Command lines: `golden/pages/command-lines.md`."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.journeys.layers import dump
-from tests.journeys.story import FILES, apply, plan, said
+from tests.journeys.story import apply, plan, said
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -32,11 +32,6 @@ def test_a_mistake_in_the_files(
     assert (machine.code, error["type"], error["exit_code"]) == (1, "ConfigError", 1)
     assert error["mistakes"][0]["path"] == "proxyctl.yaml"
     assert dump(sandbox_instance) == before
-
-
-def test_no_files(sandbox_project: Project) -> None:
-    said(plan(), 1, "proxyctl.yaml: no such file", "proxyctl init")
-    said(plan("-f", "nowhere"), 1, "nowhere: ")
 
 
 @pytest.mark.parametrize(
@@ -95,44 +90,7 @@ def test_a_user_who_is_an_administrator_already_is_exported_and_plans_to_nothing
     assert apply().code == 0
 
 
-# -- the command line -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["plan", "--var", "novalue"],
-        ["plan", "--instance", "nowhere"],
-        ["apply", "one", "two"],
-        ["export", "--secrets", "clear"],
-        ["sandbox", "--proxysql-version", "x"],
-    ],
-)
-def test_a_wrong_command_line(offline: Project, arguments: list[str]) -> None:
-    offline.write(FILES)
-    found = proxyctl(*arguments)
-    said(found, 64)
-    assert found.err.strip()
-    assert found.out == ""
-
-
 def test_no_command_at_all_shows_the_commands(offline: Project) -> None:
     found = proxyctl()
     said(found, 64)
     assert "Usage" in found.text
-
-
-def test_a_misspelt_admin_module_has_a_fix(sandbox_project: Project) -> None:
-    sandbox_project.write(FILES)
-    said(plan("--only", "MYSQL USRES"), 64, "did you mean 'MYSQL USERS'?")
-
-
-def test_an_error_as_json(project: Project, instance: Instance) -> None:
-    project.write(FILES)
-    project.monkeypatch.setenv("PROXYCTL_PASSWORD", "wrong")
-    for arguments in (["plan"], ["apply", "--auto-approve"], ["drift"]):
-        found = proxyctl(*arguments, "--format", "json")
-        error = found.json["error"]
-        assert (found.code, error["type"], error["exit_code"]) == (1, "InstanceError", 1)
-        assert "access denied" in error["message"]
-        assert error["fix"]

@@ -115,11 +115,6 @@ def test_no_place_for_a_snapshot(
     assert plan().code == 2
 
 
-def test_errors_as_json(project: Project, instance: Instance) -> None:
-    found = proxyctl("plan", "--format", "json", "--nosuch")
-    assert (found.code, found.json["error"]["exit_code"]) == (64, 64)
-
-
 def test_with_json_on_stdout_the_plan_to_approve_can_be_read_on_stderr(
     project: Project, instance: Instance
 ) -> None:
