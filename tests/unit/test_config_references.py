@@ -1,7 +1,8 @@
 import pytest
 
+from proxyctl.config.files import UnreadableError
 from proxyctl.config.project import Sources, load_project
-from proxyctl.config.references import References, UnresolvedError
+from proxyctl.config.references import References
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes, row, write
 
@@ -91,5 +92,5 @@ def test_a_secret_that_somebody_forgot_to_fill_is_a_mistake(tmp_path, monkeypatc
 def test_a_reference_that_leads_nowhere(tmp_path):
     references = References(str(tmp_path))
     for reference in ({"env": "NOT_SET"}, {"file": "nothing"}, {"hex": "abc"}, {"file": "a\0b"}):
-        with pytest.raises(UnresolvedError):
+        with pytest.raises(UnreadableError):
             references.resolve(reference)
