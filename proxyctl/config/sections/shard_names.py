@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from os.path import commonprefix
 
 MAX_NAMES = 1_000_000
 """Most names that one pattern or list may stand for."""
@@ -39,21 +40,11 @@ class Problem:
 class ShardingError(ValueError):
     """The section cannot be generated. Shape: `problems` is never empty, one for each place."""
 
-    def __init__(self, message: str, *keys: str | int) -> None:
+    def __init__(
+        self, message: str, *keys: str | int, problems: Sequence[Problem] | None = None
+    ) -> None:
         super().__init__(message)
-        self.problems: tuple[Problem, ...] = (Problem(message, keys),)
-
-    @classmethod
-    def of(cls, problems: Sequence[Problem]) -> ShardingError:
-        """Return the error that carries several problems."""
-        error = cls(problems[0].message)
-        error.problems = tuple(problems)
-        return error
-
-    @property
-    def message(self) -> str:
-        """The first problem."""
-        return self.problems[0].message
+        self.problems = problems or [Problem(message, keys)]
 
 
 _BRACE = re.compile(r"\{([^{}]*)\}")
@@ -86,7 +77,7 @@ def expanded(source: Names, key: str) -> tuple[dict[str, Keys], dict[str, str], 
         try:
             pieces, count = _pieces(one, key)
         except ShardingError as error:
-            problems.append(Problem(error.message, keys))
+            problems.append(Problem(str(error), keys))
             continue
         total += count
         if total > MAX_NAMES:
@@ -179,29 +170,18 @@ def _expression(names: tuple[str, ...], known: dict[tuple[str, ...], str]) -> st
     found = known.get(names)
     if found is not None:
         return found
-    begin = _common_prefix(names[0], names[-1])
+    begin = _beginning([names[0], names[-1]])
     cut = len(begin)
     rest = [name[cut:] for name in names] if cut else list(names)
-    end = _common_suffix(rest)
+    end = _beginning([text[::-1] for text in rest])[::-1] if len(rest) > 1 and rest[0] else ""
     middle = sorted(text[: len(text) - len(end)] for text in rest) if end else rest
     result = escape(begin) + _branches(middle, known) + escape(end)
     known[names] = result
     return result
 
 
-def _common_prefix(first: str, last: str) -> str:
-    """Return the beginning that two texts, and all texts between them in order, share."""
-    for position, (left, right) in enumerate(zip(first, last, strict=False)):
-        if left != right:
-            return first[:position]
-    return first if len(first) <= len(last) else last
-
-
-def _common_suffix(texts: Sequence[str]) -> str:
-    if len(texts) == 1 or not texts[0]:
-        return ""
-    turned = [text[::-1] for text in texts]
-    return _common_prefix(min(turned), max(turned))[::-1]
+def _beginning(texts: Sequence[str]) -> str:
+    return commonprefix(texts)  # noqa: RUF071 - letter by letter is meant
 
 
 def _branches(texts: Sequence[str], known: dict[tuple[str, ...], str]) -> str:

@@ -107,9 +107,9 @@ def _placement(scheme: ShardingModel, key: Literal["tables", "schemas"]) -> dict
     source = cast(Names, getattr(scheme, key))
     hostgroups = cast(list[int], scheme.hostgroups)
     places, patterns, problems = expanded(source, key)
-    problems += _table_problems(scheme, places) if key == "tables" else _schema_problems(places)
+    problems += _name_problems(scheme, places)
     if problems:
-        raise ShardingError.of(problems)
+        raise ShardingError(problems[0].message, problems=problems)
     if not isinstance(source, Mapping):
         return assign(list(places), hostgroups, scheme.assign or "modulo")
     mapping = {name: source[pattern] for name, pattern in patterns.items()}
@@ -128,24 +128,8 @@ MAX_NAME = 64
 """Longest name of a table or a schema. Units: characters."""
 
 
-def _length_problem(name: str) -> str | None:
-    if len(name) <= MAX_NAME:
-        return None
-    return f"{name[:20] + '...'!r} is longer than a name can be: {MAX_NAME} characters"
-
-
-def _schema_problems(places: Mapping[str, Keys]) -> list[Problem]:
-    """Return names that no schema can have. Shape: the first of each place."""
-    problems: dict[Keys, Problem] = {}
-    for name, keys in places.items():
-        message = _length_problem(name)
-        if message is not None:
-            problems.setdefault(keys, Problem(message, keys))
-    return list(problems.values())
-
-
-def _table_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[Problem]:
-    """Return names that a rule could not tell apart, could not see, or that are no table names.
+def _name_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[Problem]:
+    """Return names that no table or schema has, or that a rule could not see or tell apart.
 
     Shape: the first of each place.
     """
@@ -154,15 +138,16 @@ def _table_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[P
     for name, keys in places.items():
         other = seen.setdefault(name.lower(), name)
         fix = None
-        too_long = _length_problem(name)
-        if too_long is not None:
-            message = too_long
+        if len(name) > MAX_NAME:
+            start = f"{name[:20]}..."
+            message = f"{start!r} is longer than a name can be: {MAX_NAME} characters"
+        elif scheme.tables is None:
+            continue
         elif re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name):
             message = f"{name!r} is no table name"
             fix = "the session's schema goes into schema:" if "." in name else None
         elif scheme.match == "digest" and _CHANGED_IN_DIGEST.search(name):
-            message = f"{name!r} looks different in digests"
-            fix = "use match: pattern"
+            message, fix = f"{name!r} looks different in digests", "use match: pattern"
         elif other != name:
             message = f"{other!r} and {name!r}: rules ignore upper and lower case"
         else:
