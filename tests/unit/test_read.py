@@ -38,13 +38,6 @@ def passwords(client: AdminClient, layer: Layer) -> dict[Value, Value]:
     return {key[0]: row[USERS.index["password"]] for key, row in found.items()}
 
 
-ON_PROXYSQL = pytest.mark.parametrize(
-    "instance", [pytest.param("real", marks=pytest.mark.real)], indirect=True
-)
-"""The sandbox refuses a SELECT that fails while it runs; ProxySQL answers with a part of it."""
-
-
-@ON_PROXYSQL
 def test_a_blob_is_refused_with_the_statement_that_turns_it_to_text(
     instance: Instance, client: AdminClient
 ) -> None:
