@@ -89,8 +89,9 @@ class Fence:
     @classmethod
     def around(cls, sources: Sources, *paths: str) -> Fence:
         """Return the fence that the command line asks for: around its paths, or around these."""
-        around = tuple(map(_folder_of, paths or sources.paths))
-        return cls(around if sources.restrict_paths else None, sources.warn)
+        if not sources.restrict_paths:
+            return cls(None, sources.warn)
+        return cls(tuple(map(_folder_of, paths or sources.paths)), sources.warn)
 
     @classmethod
     def around_path(cls, path: str, named: str) -> Fence:
