@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
 from proxyctl.catalog import Column, Kind, Layout, Value
@@ -115,7 +116,7 @@ def field_place(table: DesiredTable, key: Key, column: str) -> tuple[Where, str]
 
 @dataclass
 class TableRows:
-    """Rows of one table from one source, in their order, without those that have a mistake.
+    """Rows of one table from one source, in their order, without those that lack a needed column.
 
     Shape: `places` has one entry a row. `used`: the first place that sets a column.
     """
@@ -141,28 +142,31 @@ def compile_rows(
     rows: Sequence[Mapping[str, Any]],
     places: Sequence[RowPlace],
     context: Context,
-    wrong: Collection[int] = (),
+    wrong: Mapping[int, Collection[str]] = MappingProxyType({}),
 ) -> TableRows:
     """Return validated rows in the column order of the layout, with the defaults of what they omit.
 
-    `wrong`: the positions of rows that the models refused. Changes: context.mistakes.
+    `wrong`: the columns that the models refused, by position of the row. Such a row stays, with a
+    default there: later checks find its other mistakes. Changes: context.mistakes.
     """
     result = TableRows(layout)
     cells = _Cells(layout, context)
     base = default_row(layout)
     for position, row in enumerate(rows):
-        if position in wrong:
-            continue
         cells.place = places[position]
-        cells.is_wrong = False
+        cells.wrong = {*wrong.get(position, ())}
         values: list[Any] = base.copy()
         for name, value in row.items():
+            if name in cells.wrong:
+                continue
             index, convert = cells.columns[name]
-            values[index] = value if convert is None else convert(name, value)
-        if cells.is_wrong:
+            found = value if convert is None else convert(name, value)
+            if name not in cells.wrong:
+                values[index] = found
+        if not cells.needed.isdisjoint(cells.wrong):
             continue
         if not result.used.keys() >= row.keys():
-            for name in row.keys() - result.used.keys():
+            for name in (row.keys() & cells.columns.keys()) - result.used.keys():
                 result.used[name] = cells.place.field(name)[0]
         result.rows.append(tuple(values))
         result.places.append(cells.place)
@@ -170,14 +174,19 @@ def compile_rows(
 
 
 class _Cells:
-    """Turns values of YAML into those of columns; `place` is that of the row in hand."""
+    """Turns values of YAML into those of columns.
+
+    `place` is that of the row in hand, `wrong` has its columns with a mistake. A row cannot do
+    without those that are `needed`.
+    """
 
     place: RowPlace
-    is_wrong = False
+    wrong: set[str]
 
     def __init__(self, layout: Layout, context: Context) -> None:
         self._layout = layout
         self._context = context
+        self.needed = {one.name for one in layout.columns if one.is_required} | {*layout.table.key}
         self._spelled = {
             column.name: {str(choice).upper(): str(choice) for choice in column.choices}
             for column in layout.columns
@@ -206,13 +215,14 @@ class _Cells:
         if value is None or (value.__class__ is str and "\0" not in value):
             return value
         if isinstance(value, Unusable):
-            self.is_wrong = True
+            self.wrong.add(name)
             return None
         text: str | None = value
         if isinstance(value, dict):
             is_secret = self._layout.column(name).secret
             text = self._context.text(value, *self.place.field(name), is_secret=is_secret)
-            self.is_wrong |= text is None
+            if text is None:
+                self.wrong.add(name)
         if text is not None and "\0" in text:
             self._add(name, NUL)
         return text
@@ -225,7 +235,7 @@ class _Cells:
             return value
         number = self._context.hostgroups.get(value)
         if number is None:
-            self.is_wrong = True
+            self.wrong.add(name)
             self._context.hostgroup(value, *self.place.field(name))
         return number
 
@@ -234,7 +244,8 @@ class _Cells:
             if is_reference(value):
                 self._add(name, "JSON is UTF-8 text here, not a reference", "write the JSON itself")
             return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-        self.is_wrong |= isinstance(value, Unusable)
+        if isinstance(value, Unusable):
+            self.wrong.add(name)
         try:
             json_value(value or "{}")
         except ValueError as error:
@@ -244,7 +255,7 @@ class _Cells:
         return value
 
     def _add(self, name: str, message: str, fix: str | None = None) -> None:
-        self.is_wrong = True
+        self.wrong.add(name)
         self._context.mistakes.add(*self.place.field(name), message, fix)
 
 

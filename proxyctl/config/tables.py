@@ -74,8 +74,11 @@ def compile_part(part: Part, context: Context) -> TableRows | None:
         unknown=other_versions(layout.table, context),
     )
     _, keys_of_wrong = validated(rows_adapter(layout), subject, context)
-    wrong = {int(keys[0]) for keys in keys_of_wrong}
-    return compile_rows(layout, found.rows, found.places, context, wrong)
+    wrong: dict[int, set[str]] = {}
+    for position, *below in keys_of_wrong:
+        wrong.setdefault(int(position), set()).update(map(str, below[:1] or layout.index))
+    rows = [row if isinstance(row, dict) else {} for row in found.rows] if wrong else found.rows
+    return compile_rows(layout, rows, found.places, context, wrong)
 
 
 def _read_file(part: Part, context: Context) -> _Found | None:

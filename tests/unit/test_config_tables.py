@@ -23,6 +23,37 @@ def test_a_table_from_csv(tmp_path):
     assert "comment" not in table.used
 
 
+MANY_MISTAKES = """\
+mysql_query_rules:
+  - {rule_id: 1, match_digset: ^A, apply: "yes", destination_hostgroup: nosuch, match_pattern: "("}
+  - {rule_id: 2, flagIN: a, comment: {env: NOT_THERE}, re_modifiers: X}
+  - text
+mysql_users:
+  - {username: a, pasword: x, active: 2, attributes: "{", default_hostgroup: nosuch}
+"""
+
+
+def test_one_run_says_every_mistake_of_a_row(tmp_path):
+    found = mistakes(tmp_path, MANY_MISTAKES)
+    said = [
+        ("[0].match_digset", "no such key"),
+        ("[0].apply", "expected true or false"),
+        ("[0].destination_hostgroup", "no hostgroup is called 'nosuch'"),
+        ("[0].match_pattern", "not a regular expression"),
+        ("[1].flagIN", "expected an integer"),
+        ("[1].comment", "NOT_THERE is not set"),
+        ("[1].re_modifiers", "ProxySQL ignores 'X'"),
+        ("[2]", "expected a mapping"),
+        ("[0].pasword", "no such key"),
+        ("[0].active", "expected true or false"),
+        ("[0].attributes", "not JSON"),
+        ("[0].default_hostgroup", "no hostgroup is called 'nosuch'"),
+    ]
+    for place, message in said:
+        assert sum(f"{place}: " in str(one) and message in str(one) for one in found) == 1, place
+    assert len(found) == len(said)
+
+
 def test_empty_is_absent_and_backslash_n_is_null(tmp_path):
     content = (
         "username,password,active,default_schema,attributes,comment\n"
