@@ -19,6 +19,7 @@ from proxyctl.config.sections.hostgroups import compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import Mistake
+from proxyctl.state.row import Desired
 
 if TYPE_CHECKING:
     from proxyctl.lint.run import Ignore
@@ -37,7 +38,9 @@ class ParsedFiles:
         self._by_vars = {_key(sources.instance_vars): self}
         self._fence = Fence.around(sources)
         self._mistakes = Mistakes()
-        self._sections = split(read_documents(sources, self._mistakes), self._mistakes)
+        documents = read_documents(sources, self._mistakes)
+        self._paths = [one.path for one in documents]
+        self._sections = split(documents, self._mistakes)
         self._projects: dict[tuple[Version, bool, bool, Deviations], Project] = {}
         self._guard = threading.Lock()
 
@@ -149,10 +152,23 @@ class ParsedFiles:
                     )
                 project = compile_project(self._sections, context)
                 context.mistakes.raise_if_any()
+                if not project.desired.tables:
+                    project = replace(project, desired=self._managing_nothing(project.desired))
                 self._projects[asked] = project
             return self._projects[asked]
 
+    def _managing_nothing(self, desired: Desired) -> Desired:
+        """Return what files without a table ask for, with a warning: nobody means such files."""
+        shown, more = ", ".join(self._paths[:_LISTED]), len(self._paths) - _LISTED
+        warning = (
+            f"{shown}{f' and {more} more' if more > 0 else ''}: no section of a table and no"
+            " variable, so nothing is managed; `proxyctl export -o FILE` writes what an instance"
+            " holds, `proxyctl import` converts a proxysql.cnf, `proxyctl init DIR` writes examples"
+        )
+        return replace(desired, warnings=(*desired.warnings, warning))
 
+
+_LISTED = 5
 _READING = threading.Lock()
 
 

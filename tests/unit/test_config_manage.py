@@ -43,8 +43,8 @@ def test_ignored_columns_count_only_at_insert(tmp_path):
 
 
 def test_a_scope_for_a_table_that_no_section_has_is_only_a_warning(tmp_path):
-    project = load(tmp_path, "manage: {mysql_users: {username: a}}")
-    assert project.desired.tables == {}
+    project = load(tmp_path, "manage: {mysql_users: {username: a}}\nscheduler: []")
+    assert [*project.desired.tables] == ["scheduler"]
     assert project.desired.warnings == (
         "manage: no section has mysql_users, so none of its rows are managed",
     )
