@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from enum import Enum
 from functools import cache
 from importlib import import_module
@@ -17,7 +18,7 @@ import typer
 
 from proxyctl import version_text
 from proxyctl.cli.options import DebugOption
-from proxyctl.cli.output import report_error, say
+from proxyctl.cli.output import report_error, say, without_colour
 from proxyctl.cli.register import add_command
 from proxyctl.cli.usage import WrongCommandLine, called, refuse_other_spellings, usage_error
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, traceback_lines, unexpected
@@ -90,6 +91,17 @@ _HELP = ["-h", "--help"]
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command and return the exit code. Everything is written when it returns."""
+    # Also help and a wrong command line are written without colour.
+    with without_colour() if "--no-color" in _words(arguments) else nullcontext():
+        return _run(arguments)
+
+
+def _words(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the words that can be options."""
+    return takewhile(lambda word: word != "--", arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
     # A command builds large tables that form no cycles, and then ends: collecting costs time only.
     gc.disable()
     if list(arguments[:1]) == ["help"]:
@@ -118,7 +130,7 @@ def run(arguments: Sequence[str]) -> int:
         say("interrupted; nothing was changed")
         return ExitCode.INTERRUPTED
     except Exception as error:
-        is_debug = "--debug" in takewhile(lambda argument: argument != "--", arguments)
+        is_debug = "--debug" in _words(arguments)
         if is_debug:
             say(*(f"debug: {line}" for line in traceback_lines(error)))
         return _failed(unexpected(error, is_debug=is_debug), arguments)

@@ -12,14 +12,13 @@ import inspect
 import platform
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Any, get_type_hints
 
 import typer
 
 from proxyctl import __version__
 from proxyctl.cli.options import DebugOption, NoColorOption
-from proxyctl.cli.output import say, without_colour
+from proxyctl.cli.output import say
 from proxyctl.text import printable
 
 
@@ -43,15 +42,15 @@ def add_command(
         for group, fields in groups.items():
             given[group] = hints[group](**{field: given[field] for field in fields})
         arguments = {one: given[one] for one in parameters}
-        with without_colour() if given["no_color"] else nullcontext():
-            if given["debug"] or context.find_root().params["debug"]:
-                return debugged(context, lambda: function(**arguments))
-            return function(**arguments)
+        if given["debug"] or context.find_root().params["debug"]:
+            return debugged(context, lambda: function(**arguments))
+        return function(**arguments)
 
     options: dict[str, tuple[Any, Any]] = {}
     for one, parameter in parameters.items():
         options |= groups.get(one, {one: (hints[one], parameter.default)})
     options |= {"context": (typer.Context, inspect.Parameter.empty)}
+    # `app.run` looks for --no-color: it holds for help and errors, too.
     options |= {"debug": (DebugOption, False), "no_color": (NoColorOption, False)}
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it

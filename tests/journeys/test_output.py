@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import Project, proxyctl
+from tests.support.pseudo_terminal import PseudoTerminal
 from tests.support.servers import Instance
 from tests.support.warm import Warm
 
@@ -89,17 +91,32 @@ def test_a_reader_that_goes_away_is_no_error(project: Project, shell: Shell) -> 
     assert shell("$proxyctl drift | true").returncode == 2
 
 
-def test_files_are_readable_as_the_umask_says(project: Project, instance: Instance) -> None:
+def test_files_with_passwords_are_private_and_others_as_the_umask_says(
+    project: Project, instance: Instance
+) -> None:
     project.write(FILES)
     applied()
     before = os.umask(0o027)
     try:
         assert proxyctl("export", "-o", "all.yaml").code == 0
+        assert proxyctl("export", "--secrets", "omit", "-o", "without.yaml").code == 0
         assert proxyctl("export", "--secrets", "clear", "-o", "clear.yaml").code == 0
+        assert proxyctl("render", "--secrets", "omit", "-o", "rendered.yaml").code == 0
     finally:
         os.umask(before)
     modes = {p.name: oct(p.stat().st_mode & 0o777) for p in project.folder.glob("*.yaml")}
-    assert (modes["all.yaml"], modes["clear.yaml"]) == ("0o640", "0o600")
+    assert {modes[name] for name in ("all.yaml", "clear.yaml")} == {"0o600"}
+    assert {modes[name] for name in ("without.yaml", "rendered.yaml")} == {"0o640"}
+
+
+@pytest.mark.parametrize("command", [("export",), ("render",), ("import", "proxysql.cnf")])
+def test_no_command_overwrites_files(sandbox_project: Project, command: tuple[str, ...]) -> None:
+    sandbox_project.write(FILES)
+    sandbox_project.write("", "proxysql.cnf")
+    found = proxyctl(*command, "-o", "proxyctl.yaml")
+    assert found.code == 3
+    assert "error: proxyctl.yaml: already exists" in found.err
+    assert (sandbox_project.folder / "proxyctl.yaml").read_text() == FILES
 
 
 @pytest.mark.parametrize("folder", ["/dev/null/x", "/proc/none"])
@@ -133,3 +150,33 @@ def test_with_json_on_stdout_the_plan_to_approve_can_be_read_on_stderr(
     asked = proxyctl("apply", "--all", "--force", "--format", "json")
     assert asked.code == 64
     assert "\n\nMYSQL SERVERS       1 to add, 4 to delete\n" in asked.err
+
+
+_COLOUR = re.compile(rb"\x1b\[(?:\d+;)*[349]\d")
+
+
+@pytest.mark.parametrize("no_colour", ["", "--no-color", "NO_COLOR"])
+@pytest.mark.parametrize("line", ["schema -o none/x", "plan --nothing", "plna", "plan --help"])
+def test_on_a_terminal_errors_and_help_have_colour_unless_told(line: str, no_colour: str) -> None:
+    words = [*line.split(), *([no_colour] if no_colour.startswith("-") else [])]
+    env = {"NO_COLOR": "1" if no_colour == "NO_COLOR" else "", "TERM": "xterm"}
+    command = [sys.executable, "-m", "proxyctl", *words]
+    with PseudoTerminal(command, {**os.environ, **env}) as shown:
+        shown.wait()
+    assert (_COLOUR.search(shown.written) is None) == bool(no_colour)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# nothing yet\n", "instances: [{name: px1, host: 127.0.0.1}]\n"]
+)
+def test_files_that_manage_nothing_are_warned_of(sandbox_project: Project, text: str) -> None:
+    sandbox_project.write(text)
+    port = ("--host", "127.0.0.1") if text.startswith("instances") else ()
+    for command, code in ((("plan", *port), 0), (("validate",), 0)):
+        found = proxyctl(*command)
+        assert found.code == code, found.text
+        words = " ".join(found.text.split())
+        assert "proxyctl.yaml: no section of a table and no variable" in words
+        assert "proxyctl export -o FILE" in words
+    sandbox_project.write(f"{text}\nmysql_query_rules: []\n")
+    assert "no section" not in proxyctl("validate").text

@@ -7,6 +7,8 @@ case runs on the sandbox and on a real ProxySQL.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from proxyctl.catalog import ADMIN_MODULES
@@ -51,6 +53,7 @@ def run(instance: Instance, *statements: str) -> None:
 
 def taken_over(layer: str) -> tuple[Outcome, Outcome]:
     """Export a layer, and return that and the plan of the file, which is valid."""
+    Path("proxyctl.yaml").unlink(missing_ok=True)
     exported = proxyctl("export", "--layer", layer, "-o", "proxyctl.yaml")
     assert exported.code == 0, exported.text
     if layer == "runtime":

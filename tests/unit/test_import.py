@@ -76,6 +76,7 @@ def test_a_user_named_like_an_administrator_is_a_comment(project: Project, secre
     for credentials, names in (("", "stats"), ("x:y;u:z", "u|stats")):
         text = f'admin_variables = {{ admin_credentials = "{credentials}" }}' if credentials else ""
         project.write(text + users, "p.cnf")
+        (project.folder / "proxyctl.yaml").unlink(missing_ok=True)
         found = proxyctl("import", "p.cnf", "--secrets", secrets, "-o", "proxyctl.yaml")
         lines = (project.folder / "proxyctl.yaml").read_text().splitlines()
         commented = [line for line in lines if line.startswith("#   - {username: ")]

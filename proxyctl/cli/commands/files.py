@@ -21,7 +21,7 @@ from proxyctl.cli.options import (
     VersionOption,
     chosen_version,
 )
-from proxyctl.cli.output import say, write, write_file
+from proxyctl.cli.output import check_new, say, write, write_file
 from proxyctl.errors import ExitCode, UsageError, counted
 from proxyctl.state.row import Layer
 
@@ -57,21 +57,28 @@ OutOption = Annotated[
 ]
 
 
-def check_secrets(secrets: Secrets, out: str | None) -> None:
-    """Refuse to show passwords in clear text on a terminal or in a log."""
+def check_out(out: str | None, secrets: Secrets) -> None:
+    """Refuse passwords in clear text on a terminal or in a log, and to overwrite a file.
+
+    Raises: UsageError, RefusedError, ProxyctlError.
+    """
     if secrets is Secrets.CLEAR and not out:
         raise UsageError(
             "--secrets clear writes passwords in clear text",
             fix="use it with -o FILE, which only its owner can read",
         )
+    if out:
+        check_new(Path(out))
 
 
 def emit(exported: Exported, text: str, secrets: Secrets, out: str | None) -> None:
-    """Write the text to `out` or stdout, and the warnings to stderr."""
+    """Write the text to `out`, a new file, or stdout, and the warnings to stderr."""
     for warning in exported.warnings:
         say(f"warning: {warning}")
     if out:
-        write_file(Path(out), text, mode=0o600 if secrets is Secrets.CLEAR else 0o644)
+        # Passwords can be guessed from their hashes.
+        mode = 0o644 if secrets is Secrets.OMIT else 0o600
+        write_file(Path(out), text, mode=mode, is_new=True)
         say(f"written to {out}")
     else:
         write(text)
@@ -109,7 +116,7 @@ def render(
     from proxyctl.config.project import ParsedFiles
     from proxyctl.formats.exported import exported_text
 
-    check_secrets(secrets, out)
+    check_out(out, secrets)
     version, parsed = chosen_version(proxysql_version), ParsedFiles(files.sources())
     project = parsed.project(version)
     exported = project.exported(secrets.value)
@@ -144,7 +151,7 @@ def export(
     from proxyctl.formats.exported import exported_text
     from proxyctl.plan.export import export_layer
 
-    check_secrets(secrets, out)
+    check_out(out, secrets)
     with connected(files, connection) as client:
         exported = export_layer(client, Layer(layer.value), secrets.value)
         header = [f"{layer.value.upper()} of {client.address}, ProxySQL {client.version_text}"]

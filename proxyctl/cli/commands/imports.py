@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.commands.files import OutOption, Secrets, SecretsOption, check_secrets, emit
+from proxyctl.cli.commands.files import OutOption, Secrets, SecretsOption, check_out, emit
 from proxyctl.cli.login import password_from
 from proxyctl.cli.options import VersionOption, chosen_version
 from proxyctl.cli.output import ask_password, can_ask, say
@@ -108,7 +108,7 @@ def import_(
     from proxyctl.config.project import mistakes_in
     from proxyctl.formats.exported import exported_text
 
-    check_secrets(secrets, out)
+    check_out(out, secrets)
     version = chosen_version(proxysql_version)
     if (cnf is None) == (users_from is None):
         raise UsageError(
