@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Role, Value, Version
-from proxyctl.catalog.releases import IDLE_PROCESSLIST_TAKES_TRUE, beyond_catalogue
+from proxyctl.catalog.releases import (
+    FAST_ROUTING_BEHIND_LAST_RULE,
+    IDLE_PROCESSLIST_TAKES_TRUE,
+    beyond_catalogue,
+)
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
+from proxyctl.config.sections.fast_routing import COMMENT
 from proxyctl.errors import counted
 from proxyctl.instance.members import MODULES, Membership
 from proxyctl.plan.change import ADD, DELETE, Change
@@ -154,6 +159,7 @@ def warnings(
         yield from not_answering(modules, current)
 
 
+_NEEDLESS = f"ProxySQL from {FAST_ROUTING_BEHIND_LAST_RULE} on does not need it, so it goes"
 _IDLE_PROCESSLIST = "session_idle_show_processlist"
 
 
@@ -162,6 +168,10 @@ def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[
     changes = [change for module in modules for change in module.changes]
     if changes and (reason := beyond_catalogue(version)):
         yield f"ProxySQL {reason}: columns and variables that proxyctl does not know are left alone"
+    for change in changes if version.has(FAST_ROUTING_BEHIND_LAST_RULE) else ():
+        held = change.shown.current
+        if change.action == DELETE and held is not None and COMMENT in held:
+            yield f"{change.table}: rule {change.key[0]} kept fast routing alive; {_NEEDLESS}"
     for change in () if version.has(IDLE_PROCESSLIST_TAKES_TRUE) else changes:
         name, desired = str(change.key[0]), change.shown.desired
         if name.endswith(f"-{_IDLE_PROCESSLIST}") and desired is not None and desired[1] == "true":
