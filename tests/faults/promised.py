@@ -74,7 +74,16 @@ def _outcomes(named: Sequence[str]) -> dict[tuple[str, str], Counter[str]]:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *named],
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-q",
+                "-o",
+                "junit_family=xunit1",
+                f"--junitxml={report}",
+                *named,
+            ],
             cwd=ROOT,
             check=False,
         )
