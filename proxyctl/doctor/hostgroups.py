@@ -76,12 +76,27 @@ def _without_servers(facts: Facts, side: Protocol, hostgroup: int) -> Finding:
             "make one of its servers usable (ONLINE, weight and max_connections above 0; see"
             f" `proxyctl nodes list`), or change {change}"
         )
+    why = servers or "the hostgroup has no server at RUNTIME"
+    elsewhere = _elsewhere(facts, hostgroup) if side is facts.mysql and not there else ""
+    if elsewhere:
+        why = f"the monitor has the nodes of its family elsewhere, {elsewhere}"
+        fix = "see what the checks of these nodes answer: `proxyctl nodes list` shows it"
     return Finding(
         code,
         _hostgroup_text(facts, side, hostgroup),
-        f"queries of {senders} fail{after}: {servers or 'the hostgroup has no server at RUNTIME'}",
+        f"queries of {senders} fail{after}: {why}",
         fix,
     )
+
+
+def _elsewhere(facts: Facts, hostgroup: int) -> str:
+    """Return where the monitor has the nodes of a hostgroup's family: no server has to be added."""
+    others = set[object]()
+    for family in facts.families:
+        if hostgroup in family.hostgroups:
+            others |= {*family.hostgroups} - {hostgroup}
+    nodes = [server for server in facts.mysql.servers if server.hostgroup in others]
+    return listed(sorted(f"{node_text(one.node)} in hostgroup {one.hostgroup}" for one in nodes))
 
 
 def _hostgroup_text(facts: Facts, side: Protocol, hostgroup: int) -> str:

@@ -12,6 +12,7 @@ from inspect import cleandoc
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from proxyctl.errors import counted
 from proxyctl.lint import rules
 from proxyctl.state.row import Key, Secret, Where
 
@@ -63,8 +64,7 @@ class Finding:
             return self.message
         if self.table.endswith("_query_rules"):
             return f"{self.message} (also {listed([key[0] for key in self.also])})"
-        more = len(self.also)
-        return f"{self.message} (also {more} more row{'s' * (more > 1)})"
+        return f"{self.message} (also {counted(len(self.also), 'more row')})"
 
 
 Finder = Callable[["Subject"], Iterable[Finding]]

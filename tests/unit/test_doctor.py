@@ -215,7 +215,7 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         not_checked("2.7.1-sandbox", MonitorLog("read_only", DB1, NOW - 1)),
         "hostgroup-without-servers",
         "hostgroup 20",
-        "",
+        "the monitor has the nodes of its family elsewhere, db1:3306 in hostgroup 10",
     ),
     # TLS, versions, digests, memory.
     "no TLS where it should be": (NO_TLS, "backend-without-tls", "db1:3306", ""),

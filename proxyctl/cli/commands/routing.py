@@ -28,7 +28,7 @@ from proxyctl.cli.options import (
     chosen_version,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
 
 if TYPE_CHECKING:
     from proxyctl.routing import Request
@@ -327,7 +327,7 @@ def replay(
             table = read_digests(client)
     if save:
         write_digests(table, Path(save))
-        say(f"{len(table.rows)} digests saved to {save}")
+        say(f"{counted(len(table.rows), 'digest')} saved to {save}")
     with progress("replaying digests", len(table.rows)) as tell:
         report = replayed(table, sides, limit=limit, progress=tell)
     if format is TextFormat.JSON:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from proxyctl.errors import counted
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.destinations import destinations
 from proxyctl.lint.subject import FamilyRow, Subject
@@ -54,5 +55,5 @@ def _why_empty(subject: Subject, row: FamilyRow) -> str | None:
     if also == 0:
         return "writer_is_also_reader is 0, so only nodes with read_only=1 are readers"
     if also == 2 and isinstance(writers, int) and 0 < nodes <= writers:
-        return f"max_writers is {writers}, so none of {nodes} node{'s' * (nodes > 1)} is a backup"
+        return f"max_writers is {writers}, so none of {counted(nodes, 'node')} is a backup"
     return None
