@@ -158,7 +158,7 @@ class ParsedFiles:
             return self._projects[asked]
 
     def _managing_nothing(self, desired: Desired) -> Desired:
-        """Return what files without a table ask for, with a warning: nobody means such files."""
+        """Return what files without a table ask for, with a warning: few mean such files."""
         shown, more = ", ".join(self._paths[:_LISTED]), len(self._paths) - _LISTED
         warning = (
             f"{shown}{f' and {more} more' if more > 0 else ''}: no section of a table and no"

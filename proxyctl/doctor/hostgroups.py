@@ -80,7 +80,10 @@ def _without_servers(facts: Facts, side: Protocol, hostgroup: int) -> Finding:
     elsewhere = _elsewhere(facts, hostgroup) if side is facts.mysql and not there else ""
     if elsewhere:
         why = f"the monitor has the nodes of its family elsewhere, {elsewhere}"
-        fix = "see what the checks of these nodes answer: `proxyctl nodes list` shows it"
+        fix = (
+            "see what the monitor's checks of these nodes answer (`proxyctl nodes list`), or change"
+            f" {change}"
+        )
     return Finding(
         code,
         _hostgroup_text(facts, side, hostgroup),
