@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.config.desired import Project
@@ -35,6 +34,7 @@ from proxyctl.state.row import (
     GuardLimits,
     Rows,
 )
+from proxyctl.text import nearest
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class PlanOptions:
     """The options of plan and apply.
 
     `saves`: whether an apply will SAVE. `lints`: a person reads the plan, with what lint finds.
+    Raises: UsageError for a name in `only` that no admin module and no table has.
     """
 
     only: tuple[str, ...] = ()
@@ -50,6 +51,10 @@ class PlanOptions:
     allow_shard_moves: bool = False
     saves: bool = True
     lints: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.only:
+            _tables_of(name)
 
 
 DEFAULT_OPTIONS = PlanOptions()
@@ -125,23 +130,29 @@ def _is_linted(modules: Iterable[ModulePlan], limits: GuardLimits) -> bool:
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:
     """Keep the desired tables that `--only` names, by admin module or by table.
 
-    Raises: UsageError for an unknown name, or one without a managed table.
+    Raises: UsageError for a name without a managed table.
     """
     tables: dict[str, DesiredTable] = {}
     for name in only:
-        module = ADMIN_MODULES.get(name.upper().replace("-", " "))
-        if not module and name not in TABLES:
-            near = get_close_matches(name, [*ADMIN_MODULES, *TABLES], n=1)
-            listed = f"admin modules: {', '.join(ADMIN_MODULES)}"
-            fix = f"did you mean {near[0]!r}?" if near else listed
-            raise UsageError(f"--only {name}: no such admin module or table", fix=fix)
-        names = [table.name for table in module.tables] if module else [name]
-        found = {one: desired.tables[one] for one in names if one in desired.tables}
+        found = {one: desired.tables[one] for one in _tables_of(name) if one in desired.tables}
         if not found:
             who = "the apply of that snapshot did" if desired.source is SNAPSHOT else "the files do"
             raise UsageError(f"--only {name}: {who} not manage it")
         tables |= found
     return replace(desired, tables=tables) if only else desired
+
+
+def _tables_of(name: str) -> list[str]:
+    """Return the tables of an admin module, or the table itself. Raises: UsageError."""
+    if name in TABLES:
+        return [name]
+    spelled = name.replace("-", " ")
+    if module := ADMIN_MODULES.get(spelled.upper()):
+        return [table.name for table in module.tables]
+    near = nearest(spelled, [*ADMIN_MODULES, *TABLES], cutoff=0.6)
+    listed = f"admin modules: {', '.join(ADMIN_MODULES)}"
+    fix = f"did you mean {near!r}?" if near else listed
+    raise UsageError(f"--only {name}: no such admin module or table", fix=fix)
 
 
 def sides(desired: Desired, current: Current) -> Sides:

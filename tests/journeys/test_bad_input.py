@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.journeys.command_lines import Asked
 from tests.journeys.layers import dump
 from tests.journeys.story import apply, plan, said
 from tests.support.cli import Project, proxyctl
@@ -32,6 +33,19 @@ def test_a_mistake_in_the_files(
     assert (machine.code, error["type"], error["exit_code"]) == (1, "ConfigError", 1)
     assert error["mistakes"][0]["path"] == "proxyctl.yaml"
     assert dump(sandbox_instance) == before
+
+
+@pytest.mark.parametrize("name", ["plan", "apply", "drift", "rollback"])
+@pytest.mark.parametrize("typed", ["mysql_usres", "MYSQL-USRES"])
+def test_only_with_a_typo_is_said_before_anybody_connects(
+    offline: Project, asked: Asked, name: str, typed: str
+) -> None:
+    port, statements = asked
+    offline.write("version: 1\nmysql_users: []\n")
+    near = "mysql_users" if typed.islower() else "MYSQL USERS"
+    found = proxyctl(name, "--port", str(port), "--only", typed)
+    said(found, 64, f"--only {typed}: no such admin module or table", f"did you mean {near!r}?")
+    assert not statements
 
 
 @pytest.mark.parametrize(

@@ -68,11 +68,11 @@ def apply(
     saved = None
     if plan_file:
         saved, files, allowances = _saved(Path(plan_file), files, allowances, fleet)
+    options = replace(allowances.options(), saves=not no_save, lints=True)
     targets = targets_of(files, connection, fleet)
     if saved is not None:
         saved.check_address(targets[0].login.address)
     is_text = format is TextFormat.TEXT
-    options = replace(allowances.options(), saves=not no_save, lints=True)
     # One instance is planned under its lock alone, where nobody has to see that plan before.
     is_approved = not fleet.all_instances and (auto_approve or saved is not None)
     approved = None

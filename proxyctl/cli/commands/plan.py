@@ -87,8 +87,8 @@ def plan(
         _refuse_for_all(format, with_replay=with_replay, out=out)
     if out:
         check_target(Path(out))
-    targets = targets_of(files, connection, fleet)
     options = replace(allowances.options(), lints=True)
+    targets = targets_of(files, connection, fleet)
     report = None
     if with_replay:
         found, report = _replayed(targets[0], options)
@@ -156,8 +156,8 @@ def drift(
         raise UsageError(
             "--quiet cannot be used with --format prometheus: a missing gauge says nothing"
         )
-    targets = targets_of(files, connection, fleet)
-    found = planned_fleet(targets, PlanOptions(only=tuple(only or ())), fleet)
+    options = PlanOptions(only=tuple(only or ()))
+    found = planned_fleet(targets_of(files, connection, fleet), options, fleet)
     code = found.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
         write(_drift_output(found, format, is_all=fleet.all_instances))
