@@ -56,6 +56,12 @@ def traceback_lines(error: BaseException) -> Iterator[str]:
         yield bug_text(one)
 
 
+def os_reason(error: OSError) -> str:
+    """Return why the system refused a file, without its number: `permission denied`."""
+    text = error.strerror or str(error) or "it cannot be read"
+    return text[:1].lower() + text[1:]
+
+
 class ExitCode(IntEnum):
     """What the process returns. 1 to 3 and 64: no instance was changed."""
 
@@ -228,7 +234,7 @@ def unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
     """Return what to say of an exception that nobody below caught."""
     if isinstance(error, PermissionError) and error.filename:
         # Somewhere it was only asked whether a file is there.
-        return ProxyctlError(f"{os.fsdecode(error.filename)}: {error.strerror}")
+        return ProxyctlError(f"{os.fsdecode(error.filename)}: {os_reason(error)}")
     return InternalError(
         error_texts(error)[0],
         fix=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from proxyctl.cli.login import Logins
 from proxyctl.cli.options import ConnectionOptions, FileOptions, FleetOptions, LayerName
 from proxyctl.cli.output import progress, say
-from proxyctl.errors import ConfigError, ProxyctlError, UsageError
+from proxyctl.errors import ConfigError, ProxyctlError, UsageError, os_reason
 from proxyctl.instance.client import AdminClient
 from proxyctl.state.row import Layer
 from proxyctl.text import nearest
@@ -261,7 +261,7 @@ def printed_instances(
             check=False,
         )
     except OSError as error:
-        raise ProxyctlError(f"{name}: {error.strerror}") from error
+        raise ProxyctlError(f"{name}: {os_reason(error)}") from error
     except subprocess.TimeoutExpired as error:
         raise ProxyctlError(f"{name}: the command did not finish within {timeout_s:g} s") from error
     if done.returncode:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from proxyctl.cli.options import ConnectionOptions
 from proxyctl.cli.output import ask_password, can_ask, say
-from proxyctl.errors import ProxyctlError, UsageError
-from proxyctl.instance.connect import Login
+from proxyctl.errors import ProxyctlError, UsageError, os_reason
+from proxyctl.instance.connect import Authority, Login
 
 if TYPE_CHECKING:
     from proxyctl.config.project import Instance
@@ -36,7 +36,6 @@ class Logins:
         options = self.options
         host, port, socket = _place(options, chosen, self._option_file)
         user = options.user or (chosen and chosen.user) or self._option_file.get("user") or "admin"
-        of_files = chosen if chosen and chosen.tls_ca and not options.tls_ca else None
         return Login(
             host=host,
             port=port,
@@ -44,8 +43,7 @@ class Logins:
             password=self._password(chosen, user, socket or f"{host}:{port}"),
             name=chosen.name if chosen else "",
             socket=socket,
-            tls_ca=of_files.tls_ca if of_files else options.tls_ca or None,
-            read_ca=of_files.certificates if of_files else None,
+            ca=_authority(options.tls_ca, chosen),
             tls_required=options.tls_required or bool(chosen and chosen.tls_required),
         )
 
@@ -60,23 +58,23 @@ class Logins:
 
         The host of ~/.my.cnf is that of a MySQL server, not of a ProxySQL admin interface.
         """
-        from proxyctl.config.files import near_file
+        from proxyctl.config.files import unreadable_file
         from proxyctl.instance.option_file import client_options
 
         given = self.options.defaults_file
         path = given or os.path.expanduser("~/.my.cnf")
         if not os.path.isfile(path):
-            if given:
+            if given and os.path.exists(path):
                 # A pipe can be read once only, and every member of a cluster needs the file.
-                what = "not a regular file" if os.path.exists(path) else "no such file"
-                raise ProxyctlError(f"--defaults-file {path}: {what}", fix=near_file(path))
-            return {}
+                raise ProxyctlError(f"--defaults-file {path}: not a regular file")
+            if not given:
+                return {}
         try:
             found = client_options(path)
         except OSError as error:
             if given:
-                raise ProxyctlError(f"--defaults-file {path}: {error.strerror}") from None
-            say(f"warning: {path} is skipped: {error.strerror}")
+                raise unreadable_file(path, os_reason(error), option="--defaults-file") from None
+            say(f"warning: {path} is skipped: {os_reason(error)}")
             return {}
         if found.get("password"):
             _warn_if_exposed(path)
@@ -110,6 +108,17 @@ class Logins:
     @cached_property
     def _password_in_file(self) -> str:
         return password_from(self.options.password_file or "", "--password-file")
+
+
+def _authority(tls_ca: str | None, chosen: Instance | None) -> Authority | None:
+    """Return the CA of --tls-ca, or else that of the instance in the files."""
+    if tls_ca:
+        from proxyctl.config.sections.instances import certificates
+
+        return Authority(f"--tls-ca {tls_ca}", lambda: certificates(tls_ca, "--tls-ca"))
+    if chosen and chosen.tls_ca:
+        return Authority(f"tls_ca {chosen.tls_ca}", chosen.certificates)
+    return None
 
 
 def _place(
@@ -155,7 +164,7 @@ def password_from(path: str, option: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        from proxyctl.config.files import near_file
+        from proxyctl.config.files import unreadable_file
 
-        raise ProxyctlError(f"{option} {path}: {reason}", fix=near_file(path)) from None
+        reason = os_reason(error) if isinstance(error, OSError) else "not UTF-8"
+        raise unreadable_file(path, reason, option=option) from None

@@ -18,7 +18,7 @@ from typing import TextIO
 
 import typer
 
-from proxyctl.errors import ConfigError, ProxyctlError, RefusedError, UsageError
+from proxyctl.errors import ConfigError, ProxyctlError, RefusedError, UsageError, os_reason
 from proxyctl.render.style import Style
 from proxyctl.text import printable
 
@@ -81,7 +81,7 @@ def write(text: str) -> None:
         _discard_output(sys.stdout)
     except OSError as error:
         _discard_output(sys.stdout)
-        raise ProxyctlError(f"stdout cannot be written: {error.strerror}") from error
+        raise ProxyctlError(f"stdout cannot be written: {os_reason(error)}") from error
 
 
 def _discard_output(stream: TextIO) -> None:
@@ -168,7 +168,7 @@ def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False
     except FileExistsError:
         raise file_exists(path) from None
     except OSError as error:
-        raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
+        raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
 
 
 def file_exists(path: Path) -> RefusedError:

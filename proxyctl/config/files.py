@@ -16,11 +16,14 @@ from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
+from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.state.passwords import is_clear
 from proxyctl.state.row import Where
 
 MAX_FILE = 64 * 1024 * 1024
 """Largest YAML file or template. Units: bytes."""
+
+_CHECK_PATH = "check the path; a relative one starts in the folder where proxyctl runs"
 
 _IN_FOLDER = (".yaml", ".yml", ".j2")
 
@@ -139,7 +142,7 @@ def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
         with open(path, "rb") as file:
             content = file.read(limit + 1)
     except OSError as error:
-        raise UnreadableError((error.strerror or "it cannot be read").lower()) from error
+        raise UnreadableError(os_reason(error)) from error
     except ValueError as error:
         raise UnreadableError("the path holds a NUL character") from error
     if len(content) > limit:
@@ -249,7 +252,7 @@ def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
         try:
             listed = sorted(os.listdir(path))
         except OSError as error:
-            mistakes.add(file_place(path), "", (error.strerror or "it cannot be read").lower())
+            mistakes.add(file_place(path), "", os_reason(error))
             continue
         names = (n for n in listed if n.endswith(_IN_FOLDER) and n[0] != ".")
         files = [os.path.normpath(os.path.join(path, name)) for name in names]
@@ -301,19 +304,28 @@ def _check_used(sources: Sources, used: NamesUsed, mistakes: Mistakes) -> None:
 
 
 def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> None:
-    fix = error.fix
-    if not is_there(path):
-        fix = near_file(path) or "name the files with -f, or start with `proxyctl init`"
+    fix = near_file(path, "name the files with -f, or start with `proxyctl init`") or error.fix
     mistakes.add(error.where(path), "", error.message, fix)
 
 
-def near_file(path: str) -> str | None:
-    """Return `did you mean 'proxyctl.yaml'?` for a file that is not there; None without one."""
+def near_file(path: str, otherwise: str = _CHECK_PATH) -> str | None:
+    """Return `did you mean 'proxyctl.yaml'?` for a file that is not there; None if it is there."""
+    if is_there(path):
+        return None
     names: list[str] = []
-    if not is_there(path):
-        with suppress(OSError):
-            names = os.listdir(os.path.dirname(path) or ".")
-    return did_you_mean(os.path.basename(path), names)
+    with suppress(OSError):
+        names = os.listdir(os.path.dirname(path) or ".")
+    return did_you_mean(os.path.basename(path), names) or otherwise
+
+
+def unreadable_file(
+    path: str, reason: str, *, option: str = "", fix: str = _CHECK_PATH
+) -> ProxyctlError:
+    """Return what is said of a file that an option or an argument names.
+
+    `fix`: what to do where no other file has a similar name.
+    """
+    return ProxyctlError(f"{option} {path}: {reason}".lstrip(), fix=near_file(path, fix))
 
 
 def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
@@ -327,7 +339,8 @@ def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
         try:
             text = read_text(path, fence=Fence.around(sources, given))
         except UnreadableError as error:
-            mistakes.add(error.where(path), "", error.message, error.fix or near_file(path))
+            where = error.where(path) if error.line else file_place(f"--var-file {path}")
+            mistakes.add(where, "", error.message, error.fix or near_file(path))
             continue
         document = read_yaml(text, path, mistakes)
         root = document.root if document else None

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import NamedTuple, NoReturn
 
 from proxyctl.catalog import MAX_INT
-from proxyctl.errors import ConfigError, Mistake
+from proxyctl.errors import ConfigError, Mistake, os_reason
 
 _MIN = -MAX_INT - 1
 
@@ -158,7 +158,7 @@ class _Tokenizer:
         try:
             text = self._include(name)
         except OSError as error:
-            _fail(place, f"{name}: {error.strerror or error}")
+            _fail(place, f"{name}: {os_reason(error)}")
         return self.tokens(text, name)
 
 

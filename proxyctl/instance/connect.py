@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.errors import InstanceError
+from proxyctl.errors import InstanceError, os_reason
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -44,12 +44,16 @@ _WITHOUT_PROTECTION = frozenset((b"mysql_clear_password", b"dialog", b"mysql_old
 
 
 @dataclass(frozen=True)
-class Login:
-    """Where an admin interface is, and who we are there. `password` never appears in a repr.
+class Authority:
+    """A CA: how messages name its file, and what returns its PEM text."""
 
-    `read_ca` returns the PEM text of `tls_ca` where files name it: they may be kept from leading
-    anywhere. Without it the path is opened as it is.
-    """
+    named: str
+    read: Callable[[], str]
+
+
+@dataclass(frozen=True)
+class Login:
+    """Where an admin interface is, and who we are there. `password` never appears in a repr."""
 
     host: str = "127.0.0.1"
     port: int = 6032
@@ -57,8 +61,7 @@ class Login:
     password: str = ""
     name: str = ""
     socket: str | None = None
-    tls_ca: str | None = None
-    read_ca: Callable[[], str] | None = None
+    ca: Authority | None = None
     tls_required: bool = False
     connect_timeout_s: int = CONNECT_TIMEOUT_S
     read_timeout_s: float = READ_TIMEOUT_S
@@ -235,7 +238,7 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
     if isinstance(cause, OSError) and cause.errno in _NO_NETWORK:
         return str(reason), "check the address and the routes of this machine"
     if isinstance(cause, OSError) and cause.strerror:
-        return reason or cause.strerror, listens
+        return reason or os_reason(cause), listens
     return code_and_text(cause)[1] or type(cause).__name__, listens
 
 
@@ -276,20 +279,19 @@ def tls_context(login: Login) -> ssl.SSLContext | None:
 
     Raises: InstanceError for a CA that cannot be used.
     """
-    if not (login.tls_required or login.tls_ca):
+    if not (login.tls_required or login.ca):
         return None
     try:
-        if login.read_ca is None:
-            context = ssl.create_default_context(cafile=login.tls_ca)
-        else:
-            # Without any text it would trust every CA of the system; a blank is an error.
-            context = ssl.create_default_context(cadata=login.read_ca() or " ")
-    except OSError as error:  # an SSLError, too, is one
-        name = "--tls-ca" if login.read_ca is None else "tls_ca"
-        raise InstanceError(f"{name} {login.tls_ca}: {error.strerror or error}") from error
+        # Without any text it would trust every CA of the system; a blank is an error.
+        context = ssl.create_default_context(cadata=(login.ca.read() or " ") if login.ca else None)
+    except ssl.SSLError as error:
+        raise InstanceError(
+            f"{login.ca and login.ca.named}: no certificate in PEM format",
+            fix="name the file of the CA that signed ProxySQL's certificate",
+        ) from error
     # ProxySQL's own certificates carry no host name: the CA is what is verified.
     context.check_hostname = False
-    if login.tls_ca is None:
+    if login.ca is None:
         context.verify_mode = ssl.CERT_NONE
     return context
 
@@ -330,7 +332,7 @@ def protection(connection: Any, login: Login) -> str:  # noqa: ANN401 - a socket
     version = getattr(connection, "version", lambda: None)()
     if version is None:
         return "no TLS: a local socket" if login.socket else "no TLS"
-    return f"{version}, the certificate is {'verified' if login.tls_ca else 'not verified'}"
+    return f"{version}, the certificate is {'verified' if login.ca else 'not verified'}"
 
 
 def decoded(cell: bytes | str) -> str:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proxyctl import __version__
-from proxyctl.errors import ProxyctlError, RefusedError
+from proxyctl.errors import ProxyctlError, RefusedError, os_reason
 from proxyctl.plan.plan import Plan
 
 FORMAT = 1
@@ -44,10 +44,9 @@ class SavedPlan:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
-            from proxyctl.config.files import near_file
+            from proxyctl.config.files import unreadable_file
 
-            fix = near_file(str(path)) or _FIX
-            raise ProxyctlError(f"{path}: {error.strerror}", fix=fix) from error
+            raise unreadable_file(str(path), os_reason(error), fix=_FIX) from error
         except (ValueError, RecursionError) as error:
             raise ProxyctlError(f"{path}: not a saved plan (not JSON)", fix=_FIX) from error
         if not isinstance(document, dict) or document.get("kind") != "proxyctl plan":

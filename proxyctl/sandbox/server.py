@@ -9,7 +9,7 @@ import socket
 import threading
 from contextlib import suppress
 
-from proxyctl.errors import ProxyctlError
+from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.sandbox.client import Client
 from proxyctl.sandbox.engine import Engine
 from proxyctl.sandbox.protocol import MalformedPacketError, Wire
@@ -86,6 +86,6 @@ def _listen(host: str, port: int) -> socket.socket:
         family, *_, found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         return socket.create_server(found[:2], family=family)
     except (OSError, UnicodeError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = os_reason(error) if isinstance(error, OSError) else str(error)
         text = f"cannot listen on {address_text(host, port)}: {reason}"
         raise ProxyctlError(text, fix=fix) from error

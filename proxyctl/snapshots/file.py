@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from proxyctl.catalog import TABLES, Value, parse_version
-from proxyctl.errors import ProxyctlError
+from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.snapshots.snapshot import Header, HeldTable, Snapshot, TableScope
 from proxyctl.state.row import Glob, Layer, Row, Scope, Span, Term
 
@@ -120,7 +120,7 @@ class _Readable:
             case gzip.BadGzipFile() | EOFError() | zlib.error():
                 raise SnapshotFileError("damaged, or not a snapshot") from error
             case OSError():
-                raise SnapshotFileError(str(error.strerror)) from error
+                raise SnapshotFileError(os_reason(error)) from error
             case _ if kind is not None and issubclass(kind, _WRONG_SHAPE):
                 raise SnapshotFileError("not a snapshot") from None
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from proxyctl.errors import ProxyctlError
+from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.snapshots.file import SUFFIX, SnapshotFileError, read_header, read_snapshot
 from proxyctl.snapshots.snapshot import Kept, Snapshot
 
@@ -61,7 +61,7 @@ def store(address: str, name: str, write: Callable[[BinaryIO], None]) -> Path:
             stale.unlink(missing_ok=True)
     except OSError as error:
         raise ProxyctlError(
-            f"cannot write a snapshot to {folder}: {error.strerror}; nothing was changed",
+            f"cannot write a snapshot to {folder}: {os_reason(error)}; nothing was changed",
             fix="choose another folder with PROXYCTL_STATE_DIR",
         ) from error
     return path
@@ -75,7 +75,7 @@ def _paths(folder: Path) -> list[Path]:
         return []
     except OSError as error:
         raise ProxyctlError(
-            f"{folder}: {error.strerror}", fix="choose another folder with PROXYCTL_STATE_DIR"
+            f"{folder}: {os_reason(error)}", fix="choose another folder with PROXYCTL_STATE_DIR"
         ) from error
     kept = (name for name in names if name.endswith(SUFFIX) and name[0] != ".")
     return [folder / name for name in sorted(kept, reverse=True)]

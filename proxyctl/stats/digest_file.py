@@ -29,7 +29,7 @@ from typing import IO, Any, cast, get_type_hints
 import orjson
 
 from proxyctl import __version__
-from proxyctl.errors import ProxyctlError
+from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.stats.model import DigestTable, SeenDigest
 
 KIND = "proxyctl digests"
@@ -111,13 +111,13 @@ def _line(row: SeenDigest) -> bytes:
         return json.dumps(row, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
-def read_digest_file(path: Path) -> DigestTable:
+def read_digest_file(path: Path, option: str = "") -> DigestTable:
     """Return the digests of a file; its rows are read when they are asked for.
 
-    Raises: ProxyctlError when the file is none of these or of another format; its rows raise it
-    where they are damaged or not all there.
+    `option`: the one that names the file. Raises: ProxyctlError when the file is none of these or
+    of another format; its rows raise it where they are damaged or not all there.
     """
-    header = _read_header(path)
+    header = _read_header(path, option)
     return DigestTable(
         name=header["name"],
         address=header["address"],
@@ -130,7 +130,7 @@ def read_digest_file(path: Path) -> DigestTable:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path, option: str = "") -> Iterator[IO[bytes]]:
     """Open a plain or a compressed file. Raises: ProxyctlError, also for what goes on inside."""
     try:
         with path.open("rb") as raw:
@@ -146,10 +146,9 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
     except (gzip.BadGzipFile, zlib.error) as error:
         raise ProxyctlError(f"{path}: the compressed file is damaged", fix=_FIX) from error
     except OSError as error:
-        from proxyctl.config.files import near_file
+        from proxyctl.config.files import unreadable_file
 
-        fix = near_file(str(path)) or _FIX
-        raise ProxyctlError(f"{path}: {error.strerror or error}", fix=fix) from error
+        raise unreadable_file(str(path), os_reason(error), option=option, fix=_FIX) from error
 
 
 _KEYS = {
@@ -163,8 +162,8 @@ _KEYS = {
 }
 
 
-def _read_header(path: Path) -> dict[str, Any]:
-    with _opened(path) as file:
+def _read_header(path: Path, option: str) -> dict[str, Any]:
+    with _opened(path, option) as file:
         line = file.readline(_LONGEST_HEADER)
     try:
         header = json.loads(line)

@@ -56,7 +56,7 @@ def test_password_file_and_option_file(project: Project, instance: Instance) -> 
     project.monkeypatch.delenv("PROXYCTL_PASSWORD")
     project.write("admin\n", "password")
     assert plan("--password-file", "password").code == 2
-    said(plan("--password-file", "nowhere"), 1, "--password-file nowhere: No such file")
+    said(plan("--password-file", "nowhere"), 1, "--password-file nowhere: no such file")
     project.write("[client]\nuser=radmin\npassword=radmin\n", "my.cnf")
     project.monkeypatch.delenv("PROXYCTL_USER")
     assert plan("--defaults-file", "my.cnf").code == 2

@@ -57,7 +57,7 @@ def test_what_cannot_be_is_refused_and_leaves_no_page(offline: Project) -> None:
     same = report(file, file)
     assert (same.code, "two snapshots were taken in the same second" in same.err) == (64, True)
     for arguments, message in (
-        (["nowhere.jsonl"], "No such file"),
+        (["nowhere.jsonl"], "no such file"),
         (["damaged.jsonl"], "damaged.jsonl"),
         (["-o", "no/where.html", file], "no/where.html: cannot be written: no such folder"),
         (["-o", ".", file], "it is a folder"),

@@ -78,7 +78,7 @@ def test_a_full_disk_behind_the_report_of_all_instances(
     apply = "$proxyctl apply --all --auto-approve --format json > /dev/full"
     found = shell(apply)
     assert found.returncode == 4, found.stderr
-    assert "changed, but then: stdout cannot be written: No space left" in found.stderr
+    assert "changed, but then: stdout cannot be written: no space left" in found.stderr
     assert "  Fleet of 1 instance: 1 applied: px1.\n" in found.stderr
     again = shell(apply)
     assert again.returncode == 1, again.stderr

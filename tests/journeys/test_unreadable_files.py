@@ -134,7 +134,7 @@ def test_files_that_cannot_be_read(offline: Project, asked: Asked, name: str, ki
 def check(found: Outcome, name: str, kind: str, files: tuple[str, ...]) -> None:
     path = files[-1] if files else "proxyctl.yaml"
     if kind == "the_folder_that_we_are_in" and name in ("digest diff", "digest report"):
-        said(found, 1, ": Permission denied")  # another file of this folder comes first
+        said(found, 1, ": permission denied")  # another file of this folder comes first
     elif kind in UNREADABLE:
         said(found, 1, path, ": permission denied")
         assert "fix:" not in found.err
@@ -186,8 +186,40 @@ def test_an_option_file_that_was_named(offline: Project, asked: Asked) -> None:
     (offline.folder / "px.cnf").write_text("[client]\nhost=px1\n")
     (offline.folder / "px.cnf").chmod(0)
     found = run("export", "--defaults-file", "px.cnf", "--port", str(port))
-    said(found, 1, "--defaults-file px.cnf: Permission denied")
+    said(found, 1, "--defaults-file px.cnf: permission denied")
     assert not statements
+
+
+NAMING = {
+    "--var-file": ("plan",),
+    "--password-file": ("plan",),
+    "--defaults-file": ("plan",),
+    "--tls-ca": ("plan",),
+    "--digests": ("replay",),
+    "--queries": ("explain",),
+    "--backend-password-file": ("import", "--users-from", "127.0.0.1", "--backend-user", "a"),
+}
+"""Options that name a file to read, with a command that has each."""
+
+
+@pytest.mark.parametrize("option", NAMING)
+def test_an_option_that_names_no_file(offline: Project, asked: Asked, option: str) -> None:
+    port, statements = asked
+    offline.write(FILES)
+    offline.monkeypatch.setenv("PROXYCTL_PORT", str(port))
+    (offline.folder / "this-one.txt").touch()
+    otherwise = "make one with" if option == "--digests" else "check the path"
+    for typed, fix in (("this-on.txt", "did you mean 'this-one.txt'?"), ("q", otherwise)):
+        found = run(*NAMING[option], option, typed)
+        said(found, 1, f"{option} {typed}: no such file or directory\n", f"fix: {fix}")
+    assert not statements
+
+
+def test_a_ca_without_a_certificate(offline: Project, asked: Asked) -> None:
+    offline.write(FILES)
+    found = run("plan", "--port", str(asked[0]), "--tls-ca", "proxyctl.yaml")
+    said(found, 1, "--tls-ca proxyctl.yaml: no certificate in PEM format", "fix: name the file")
+    assert not asked[1]
 
 
 def test_the_option_file_of_the_user(offline: Project, asked: Asked) -> None:
@@ -199,7 +231,7 @@ def test_the_option_file_of_the_user(offline: Project, asked: Asked) -> None:
     offline.monkeypatch.setenv("HOME", str(home))
     found = run("export", "--port", str(port))
     assert found.code == 0, found.text
-    assert f"warning: {home}/.my.cnf is skipped: Permission denied" in found.err
+    assert f"warning: {home}/.my.cnf is skipped: permission denied" in found.err
     home.chmod(0)
     found = run("export", "--port", str(port))
     assert found.code == 0, found.text
@@ -248,10 +280,10 @@ def test_the_folder_of_the_snapshots(offline: Project, asked: Asked, hidden: str
     Path(hidden.replace("of_it", folder.name)).chmod(0)
     address = ("--host", "127.0.0.1", "--port", str(port))
     for command in ("history", "rollback"):
-        said(run(command, *address), 1, f"127.0.0.1_{port}: Permission denied")
+        said(run(command, *address), 1, f"127.0.0.1_{port}: permission denied")
     if hidden == "state":
         changes = ("apply", "--auto-approve", "--discard-pending")
-        said(run(*changes, *address), 1, "Permission denied; nothing was changed")
+        said(run(*changes, *address), 1, "permission denied; nothing was changed")
     assert not [
         sql for sql in statements if "mysql_servers" in sql and not sql.startswith("SELECT")
     ]

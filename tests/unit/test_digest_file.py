@@ -132,7 +132,7 @@ def test_a_plain_file_that_is_damaged(tmp_path: Path, old: bytes, new: bytes, re
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ProxyctlError, match="No such file"):
+    with pytest.raises(ProxyctlError, match="no such file"):
         read_digest_file(tmp_path / "file")
     with pytest.raises(ProxyctlError, match="directory"):
         read_digest_file(tmp_path)

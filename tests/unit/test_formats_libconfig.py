@@ -175,7 +175,7 @@ def test_includes_that_cannot_be() -> None:
 
     with pytest.raises(ConfigError) as caught:
         parse('@include "a"', "p.cnf", missing)
-    assert "p.cnf:1:1: a: No such file or directory" in caught.value.lines()[0]
+    assert "p.cnf:1:1: a: no such file or directory" in caught.value.lines()[0]
     with pytest.raises(ConfigError) as caught:
         parse('@include "a"', "p.cnf", lambda _: '@include "a"')
     assert "a:1:1: more than 100 files" in caught.value.lines()[0]

@@ -164,8 +164,7 @@ def _imported(
     try:
         text = text_of(path)
     except UnreadableError as error:
-        fix = error.fix or near_file(str(path))
-        raise ProxyctlError(f"{path}: {error}", fix=fix) from error
+        raise ProxyctlError(f"{path}: {error}", fix=error.fix or near_file(str(path))) from error
     found = import_cnf(text, cnf, version=version, secrets=secrets.value, include=included)
     if found.has_clear_password and (exposed := exposure(cnf)):
         say(f"warning: {exposed}")

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from proxyctl.cli.output import say
-from proxyctl.errors import ExitCode, ProxyctlError, RefusedError, UsageError
+from proxyctl.errors import ExitCode, ProxyctlError, RefusedError, UsageError, os_reason
 from proxyctl.text import nearest
 
 _MARK = "proxyctl.yaml"
@@ -90,7 +90,7 @@ def copy_starter(name: str, target: Path) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         except OSError as error:
-            raise ProxyctlError(f"{path}: cannot be written: {error.strerror}") from error
+            raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
     return [*files]
 
 

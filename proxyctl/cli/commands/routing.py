@@ -28,7 +28,7 @@ from proxyctl.cli.options import (
     chosen_version,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted, os_reason
 
 if TYPE_CHECKING:
     from proxyctl.routing import Request
@@ -158,11 +158,9 @@ def _opened(queries: str | None) -> Iterator[Iterable[bytes]]:
         try:
             file = Path(queries).open("rb")  # noqa: SIM115 - the context manager below closes it
         except OSError as error:
-            from proxyctl.config.files import near_file
+            from proxyctl.config.files import unreadable_file
 
-            raise ProxyctlError(
-                f"--queries {queries}: {error.strerror}", fix=near_file(queries)
-            ) from error
+            raise unreadable_file(queries, os_reason(error), option="--queries") from error
         with file:
             yield file
 
@@ -319,7 +317,7 @@ def replay(
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.replay.result import replay as replayed
 
-    table = read_digest_file(Path(digests)) if digests else None
+    table = read_digest_file(Path(digests), "--digests") if digests else None
     target = target_of(files, connection)
     with target.connect() as client:
         sides, moves = routing_change_of(client, target.files)

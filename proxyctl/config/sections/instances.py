@@ -10,7 +10,14 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Context, Part
-from proxyctl.config.files import Fence, UnreadableError, read_bytes, without_marks
+from proxyctl.config.files import (
+    ANYWHERE,
+    Fence,
+    UnreadableError,
+    near_file,
+    read_bytes,
+    without_marks,
+)
 from proxyctl.config.mistakes import did_you_mean, named
 from proxyctl.config.references import References, near_variable
 from proxyctl.config.validation import check_items
@@ -64,11 +71,16 @@ class Instance:
 
         Raises: InstanceError when it cannot be read, or lies outside of where files may lead.
         """
-        try:
-            content = read_bytes(self.tls_ca or "", limit=MAX_CA, fence=self._fence)
-        except UnreadableError as error:
-            raise InstanceError(f"tls_ca {self.tls_ca}: {error.message}", fix=error.fix) from None
-        return content.decode("ascii", "ignore")
+        return certificates(self.tls_ca or "", "tls_ca", self._fence)
+
+
+def certificates(path: str, option: str, fence: Fence = ANYWHERE) -> str:
+    """Return the PEM text of a file that an option or a key names. Raises: InstanceError."""
+    try:
+        return read_bytes(path, limit=MAX_CA, fence=fence).decode("ascii", "ignore")
+    except UnreadableError as error:
+        message = f"{option} {path}: {error.message}"
+        raise InstanceError(message, fix=near_file(path)) from None
 
 
 def refuse_duplicate_addresses(instances: Iterable[Instance]) -> None:

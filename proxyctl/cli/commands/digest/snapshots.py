@@ -30,6 +30,7 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
     UsageError,
+    os_reason,
 )
 from proxyctl.stats.diff import DiffSort
 from proxyctl.stats.units import count_text
@@ -95,7 +96,7 @@ def write_digests(
     try:
         return write_digest_file(table, path, is_compressed=is_compressed, progress=tell)
     except OSError as error:
-        raise ProxyctlError(f"{path}: cannot be written: {error.strerror}{besides}") from error
+        raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}{besides}") from error
 
 
 def _snapshot_path(out: str | None, name: str) -> Path:

@@ -81,7 +81,7 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
 
-    table = read_digest_file(Path(digests)) if digests is not None else None
+    table = read_digest_file(Path(digests), "--digests") if digests is not None else None
     if table is not None and not asks_instance(files, connection):
         if not has_files(files):
             raise UsageError(
