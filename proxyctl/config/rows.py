@@ -152,22 +152,28 @@ def compile_rows(
     result = TableRows(layout)
     cells = _Cells(layout, context)
     base = default_row(layout)
+    used: set[str] = set()
     for position, row in enumerate(rows):
         cells.place = places[position]
         cells.wrong = {*wrong.get(position, ())}
         values: list[Any] = base.copy()
-        for name, value in row.items():
-            if name in cells.wrong:
-                continue
-            index, convert = cells.columns[name]
-            found = value if convert is None else convert(name, value)
-            if name not in cells.wrong:
-                values[index] = found
-        if not cells.needed.isdisjoint(cells.wrong):
+        right: Mapping[str, Any] = row
+        if cells.wrong:
+            right = {name: row[name] for name in row if name not in cells.wrong}
+        for name, value in right.items():
+            index, plain, convert = cells.columns[name]
+            if value.__class__ is plain and (plain is int or "\0" not in value):
+                values[index] = value
+            else:
+                found = convert(name, value)
+                if name not in cells.wrong:
+                    values[index] = found
+        if cells.wrong and not cells.needed.isdisjoint(cells.wrong):
             continue
-        if not result.used.keys() >= row.keys():
-            for name in (row.keys() & cells.columns.keys()) - result.used.keys():
+        if not used.issuperset(row):
+            for name in (row.keys() & cells.columns.keys()) - used:
                 result.used[name] = cells.place.field(name)[0]
+            used.update(row)
         result.rows.append(tuple(values))
         result.places.append(cells.place)
     return result
@@ -192,28 +198,29 @@ class _Cells:
             for column in layout.columns
             if column.choices
         }
-        self.columns: dict[str, tuple[int, Callable[[str, Any], Value] | None]] = {
-            column.name: (index, self._converter(column))
+        self.columns = {
+            column.name: (index, *self._converter(column))
             for index, column in enumerate(layout.columns)
         }
 
-    def _converter(self, column: Column) -> Callable[[str, Any], Value] | None:
+    def _converter(self, column: Column) -> tuple[type[Any] | None, Callable[[str, Any], Value]]:
+        """Return the type whose values need no conversion, and the conversion of all others."""
         match column.kind:
             case Kind.BOOL:
-                return self._flag
+                return None, self._flag
             case Kind.INT:
-                return self._hostgroup if column.hostgroup else None
+                return int, self._hostgroup
             case Kind.JSON:
-                return self._json
+                return None, self._json
             case Kind.TEXT:
-                return self._choice if column.choices else self._text
+                return (None, self._choice) if column.choices else (str, self._text)
 
     def _flag(self, _: str, value: bool | int | None) -> int | None:
         return None if value is None else int(value)
 
     def _text(self, name: str, value: Any) -> str | None:  # noqa: ANN401 - text or a reference
-        if value is None or (value.__class__ is str and "\0" not in value):
-            return value
+        if value is None:
+            return None
         if isinstance(value, Unusable):
             self.wrong.add(name)
             return None
@@ -319,8 +326,8 @@ def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> Desi
     origins: set[str] = set()
     for part in parts:
         used = {**part.used, **used}
+        origins.update(place.origin for place in part.places)
         for key, row, place in zip(part.keys(), part.rows, part.places, strict=True):
-            origins.add(place.origin)
             if key in rows:
                 first = places[key].where()
                 origin = f", {first.origin}" if first.origin else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Role, Value
@@ -30,14 +30,15 @@ class FieldChange:
 class Change(NamedTuple):
     """One row that differs from the files in at least one layer.
 
-    Shape: `layers` are those that differ; `shown` is the difference of the first of RUNTIME,
-    MEMORY, DISK, and `beside` has those of the other layers, if any layer has the row; `places`
-    gives the places of rows in the files. All else is computed on demand: a first apply has many
-    rows and shows few.
+    Shape: `action` is ADD, CHANGE or DELETE; `layers` are those that differ; `shown` is the
+    difference of the first of RUNTIME, MEMORY, DISK, and `beside` has those of the other layers, if
+    any layer has the row; `places` gives the places of rows in the files. All else is computed on
+    demand: a first apply has many rows and shows few.
     """
 
     layout: Layout
     key: Key
+    action: str
     layers: tuple[Layer, ...]
     shown: Difference
     places: Mapping[Key, Where]
@@ -47,13 +48,6 @@ class Change(NamedTuple):
     def table(self) -> str:
         """The table's name in the catalogue."""
         return self.layout.name
-
-    @property
-    def action(self) -> str:
-        """Whether the row is added, changed or deleted."""
-        if self.shown.desired is None:
-            return DELETE
-        return ADD if self.shown.current is None else CHANGE
 
     @property
     def is_members_own(self) -> bool:
@@ -86,8 +80,8 @@ class Change(NamedTuple):
             columns = tuple(one for one in held.columns if one not in self.shown.columns)
             if held.current is None or held.desired is None or not columns:
                 continue
-            rest = replace(held, columns=columns)
-            one = Change(self.layout, self.key, (layer,), rest, self.places)
+            rest = held._replace(columns=columns)
+            one = Change(self.layout, self.key, CHANGE, (layer,), rest, self.places)
             _join(found, one, next((o for o in found if o.fields == one.fields), None))
         return found
 
@@ -102,7 +96,8 @@ class Change(NamedTuple):
             beside = self._as_shown(held) if Layer.RUNTIME in self.layers else held
             if not _is_other(self.layout, self.shown, beside):
                 continue
-            one = Change(self.layout, self.key, (layer,), held, self.places)
+            action = _action(held)
+            one = Change(self.layout, self.key, action, (layer,), held, self.places)
             same = (o for o in found if not _is_other(self.layout, o.shown, held))
             _join(found, one, next(same, None))
         return found
@@ -115,7 +110,7 @@ class Change(NamedTuple):
         """
         loaded = _as_loaded(self.layout, held)
         if loaded is None and self.layout.table.role is not Role.SERVERS:
-            return replace(held, current=None)
+            return held._replace(current=None)
         return loaded or held
 
     @property
@@ -138,19 +133,26 @@ def changes_of(diff: TableDiff) -> list[Change]:
     lists = [diff.changes.get(layer, []) for layer in _SHOWN_FIRST]
     if diff.place is not None:
         lists = _one_key_a_node(diff, diff.place, lists)
-    if lists[0] == lists[1] == lists[2]:
+    if lists[0] == lists[1] == lists[2] and all(one.current is None for one in lists[0]):
         # Nothing, or a first apply: every layer lacks the same rows.
-        shown = {one.key: one for one in lists[0]}
-        masks = dict.fromkeys(shown, len(_LAYERS) - 1)
-        has_rows = any(one.current is not None for one in lists[0])
-        beside = _beside(lists, shown) if has_rows else {}
-    else:
-        shown, masks = _merged(lists)
-        beside = _beside(lists, shown)
-    return [
-        Change(diff.layout, key, _LAYERS[masks[key]], shown[key], places, beside.get(key, ()))
-        for key in sorted_keys(shown)
-    ]
+        lacking = {one.key: one for one in lists[0]}
+        return [
+            Change(diff.layout, key, ADD, _LAYERS[-1], lacking[key], places)
+            for key in sorted_keys(lacking)
+        ]
+    shown, masks = _merged(lists)
+    beside = _beside(lists, shown)
+    found = []
+    for key in sorted_keys(shown):
+        one, layers, others = shown[key], _LAYERS[masks[key]], beside.get(key, ())
+        found.append(Change(diff.layout, key, _action(one), layers, one, places, others))
+    return found
+
+
+def _action(difference: Difference) -> str:
+    if difference.desired is None:
+        return DELETE
+    return ADD if difference.current is None else CHANGE
 
 
 def _one_key_a_node(
@@ -168,7 +170,7 @@ def _one_key_a_node(
         where = place(difference.key)
         if difference.desired is not None or where in staying:
             return difference
-        return replace(difference, key=keys.setdefault(where, difference.key))
+        return difference._replace(key=keys.setdefault(where, difference.key))
 
     return [
         [renamed(one) for one in sorted(found, key=lambda one: one.key not in diff.memory)]
@@ -207,7 +209,7 @@ def _as_loaded(layout: Layout, held: Difference) -> Difference | None:
     loaded = runtime_image(layout, {held.key: row}).get(held.key)
     if loaded is None:
         return None
-    return replace(held, current=tuple(None if cell is KEEP else cell for cell in loaded))
+    return held._replace(current=tuple(None if cell is KEEP else cell for cell in loaded))
 
 
 def _is_other(layout: Layout, one: Difference, other: Difference) -> bool:

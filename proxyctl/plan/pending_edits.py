@@ -132,7 +132,7 @@ def _edits(diff: TableDiff, difference: Difference, layer: Layer) -> Iterator[Pe
     memory, target = diff.memory.get(key), diff.target.get(key)
     if wanted is None or difference.current is None or difference.desired is None:
         if memory != target:
-            yield Pending(layout, (layer,), replace(difference, columns=()), is_ours=True)
+            yield Pending(layout, (layer,), difference._replace(columns=()), is_ours=True)
         return
     kept = {
         position
@@ -146,9 +146,9 @@ def _edits(diff: TableDiff, difference: Difference, layer: Layer) -> Iterator[Pe
         and (memory is None or target is None or memory[position] != target[position])
     )
     if ours:
-        yield Pending(layout, (layer,), replace(difference, columns=ours), is_ours=True)
+        yield Pending(layout, (layer,), difference._replace(columns=ours), is_ours=True)
     if kept:
-        others = replace(difference, columns=tuple(sorted(kept)))
+        others = difference._replace(columns=tuple(sorted(kept)))
         yield Pending(layout, (layer,), others, is_ours=False)
 
 

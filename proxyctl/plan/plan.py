@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from proxyctl.catalog import AdminModule, Value
@@ -141,7 +143,11 @@ class ModulePlan:
     @cached_property
     def tallies(self) -> Counter[tuple[str, str, tuple[Layer, ...]]]:
         """How many changes there are, by table, action and layers. Counted once: they are many."""
-        return Counter((change.table, change.action, change.layers) for change in self.changes)
+        found: Counter[tuple[str, str, tuple[Layer, ...]]] = Counter()
+        alike = groupby(self.changes, key=attrgetter("layout", "action", "layers"))
+        for (layout, action, layers), changes in alike:
+            found[layout.name, action, layers] += sum(1 for _ in changes)
+        return found
 
     def staging(self) -> Iterator[Statement]:
         """Yield the statements that turn MEMORY into the first image (or the final rows)."""

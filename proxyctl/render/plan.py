@@ -143,7 +143,8 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
     entering, moved = entering_servers(module, plan.families), renumbered_rules(module)
-    for table, group in groupby(module.changes, key=attrgetter("table")):
+    for layout, group in groupby(module.changes, key=attrgetter("layout")):
+        table = layout.name
         changes = _listed(list(group))
         longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
         width = min(longest, WIDEST_SUBJECT)
@@ -160,9 +161,12 @@ def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
 
 def _listed(changes: list[Change]) -> list[Change]:
     """Return the changes of one table without the new rows beyond MOST_ADDED."""
-    new = [number for number, change in enumerate(changes) if change.action == ADD]
-    left_out = set(new[MOST_ADDED:])
-    return [change for number, change in enumerate(changes) if number not in left_out]
+    listed, added = [], 0
+    for change in changes:
+        added += change.action == ADD
+        if added <= MOST_ADDED or change.action != ADD:
+            listed.append(change)
+    return listed
 
 
 def _module_summary(module: ModulePlan, *, saves: bool) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.catalog.variable_rules import canonical
@@ -17,8 +17,7 @@ from proxyctl.state.passwords import same_password
 from proxyctl.state.row import KEEP, DesiredRow, Key, Row, Rows
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """One row that a layer holds otherwise than desired.
 
     Shape: `current` None means that the row is missing in the layer, `desired` None that it should

@@ -140,18 +140,17 @@ def _servers(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key,
 def _users(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
     index = layout.index
     active, hostgroup = index["active"], index["default_hostgroup"]
+    backend, frontend = index["backend"], index["frontend"]
     blank = [index[name] for name in ("password", "default_schema") if name in index]
     live: dict[Key, DesiredRow] = {}
     for key, row in rows.items():
         if row[active] != 1 or _negative(row[hostgroup]):
             continue
-        if row[index["backend"]] == 0 and row[index["frontend"]] == 0:
+        if row[backend] == 0 and row[frontend] == 0:
             continue
-        if any(row[position] is None for position in blank):
-            cells = list(row)
-            for position in blank:
-                cells[position] = "" if cells[position] is None else cells[position]
-            row = tuple(cells)
+        for position in blank:
+            if row[position] is None:
+                row = (*row[:position], "", *row[position + 1 :])
         live[key] = row
     yield from fold_users(layout, live).items()  # type: ignore[arg-type]
 
