@@ -399,8 +399,9 @@ def staged(layout: Layout, memory: Rows, folded: Rows, changes: Iterable[Differe
         if change.desired is None:
             continue
         if change.current is None and KEEP not in change.desired:
-            row = cast("Row", change.desired)
-        elif change.current is None:
+            result[change.key] = cast("Row", change.desired)
+            continue
+        if change.current is None:
             row = tuple(
                 default if cell is KEEP else cell
                 for cell, default in zip(change.desired, layout.defaults, strict=True)
