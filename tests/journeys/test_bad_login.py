@@ -29,6 +29,17 @@ def test_wrong_password(project: Project, instance: Instance) -> None:
         assert "not-the-pass" not in found.text
 
 
+def test_explain_with_the_user_of_the_query_as_the_admin_account(
+    project: Project, instance: Instance
+) -> None:
+    project.write(FILES)
+    asked = ("explain", "SELECT 1", "--port", str(instance.port), "--user", "app")
+    meant = "the user of the query is --username"
+    said(proxyctl(*asked), 1, "app@127.0.0.1", "access denied", meant)
+    assert meant not in proxyctl(*asked, "--username", "app").err
+    said(proxyctl("explain", "SELECT 1", "--user", "app"), 64, "reads the files", "--username")
+
+
 def test_no_password(project: Project) -> None:
     project.write(FILES)
     project.monkeypatch.delenv("PROXYCTL_PASSWORD")

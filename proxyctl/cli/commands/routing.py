@@ -28,7 +28,7 @@ from proxyctl.cli.options import (
     chosen_version,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted, os_reason
+from proxyctl.errors import ExitCode, InstanceError, ProxyctlError, UsageError, counted, os_reason
 
 if TYPE_CHECKING:
     from proxyctl.routing import Request
@@ -132,7 +132,17 @@ def explain(
     chosen = format or (ExplainFormat.TEXT if queries is None else ExplainFormat.JSONL)
     version = chosen_version(proxysql_version)
     tables = pgsql_names(TABLES) if pgsql else TABLES
-    subject = subject_of(files, connection, version=version, tables=tables, layer=layer)
+    if "user" in connection.typed and not asks_instance(files, connection, layer):
+        raise UsageError(
+            "--user is the admin account of an instance, and explain reads the files",
+            fix="name the user of the query with --username",
+        )
+    try:
+        subject = subject_of(files, connection, version=version, tables=tables, layer=layer)
+    except InstanceError as error:
+        if "user" in connection.typed and session.username is None:
+            error.then.append("--user is the admin account; the user of the query is --username")
+        raise
     is_placed = bool(subject.name) and layer in (None, LayerName.RUNTIME)
     asked = pgsql_as_mysql(subject.configuration) if pgsql else subject.configuration
     explainer = Explainer(asked, is_placed=is_placed)
