@@ -38,18 +38,23 @@ _WORDS = {DELETE: "extra", ADD: "missing", CHANGE: "differs"}
 def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
     """Return the drift. `is_all`: of a fleet, with those that could not be read, and the count.
 
-    Of instances without drift a fleet names those with servers that an operator took out.
+    Of instances without drift a fleet names those with servers that an operator took out, and
+    those of which the files manage nothing.
     """
     if not is_all:
         return drift_text(fleet.only_plan(), style)
     parts = [drift_text(one.own_plan, style) for one in fleet.differing]
-    quiet = [drift_text(one.own_plan, style) for one in fleet.in_sync if one.plan.taken_out]
+    told = [one for one in fleet.in_sync if one.plan.taken_out or not one.plan.modules]
+    quiet = [drift_text(one.own_plan, style) for one in told]
     last = "".join([*quiet, _summary(fleet) + "\n"])
     return "\n".join([*parts, *failures(fleet.failed, style), last])
 
 
 def _summary(fleet: Fleet) -> str:
-    parts = [f"{len(fleet.in_sync)} without drift"] if fleet.in_sync else []
+    managed = sum(bool(one.plan.modules) for one in fleet.in_sync)
+    parts = [f"{managed} without drift"] if managed else []
+    if managed < len(fleet.in_sync):
+        parts.append(f"{len(fleet.in_sync) - managed} not managed")
     if fleet.differing:
         parts.append(f"{len(fleet.differing)} drifted: {names(fleet.differing)}")
     return fleet_of(len(fleet.planned), parts, fleet.failed)
@@ -63,6 +68,9 @@ def drift_text(plan: Plan, style: Style = PLAIN) -> str:
 def _lines(plan: Plan, style: Style) -> Iterator[str]:
     name = f"{printable(plan.name)} " if plan.name != plan.address else ""
     changes = sum(len(module.changes) for module in plan.modules)
+    if not plan.modules:
+        yield f"{name}{plan.address}: the files manage nothing, so nothing was compared"
+        return
     if not changes:
         out = printable("; ".join(plan.taken_out))
         yield f"{name}{plan.address}: no drift{f' ({out})' if out else ''}"

@@ -37,6 +37,17 @@ def drift(*arguments: str) -> Outcome:
     return proxyctl("drift", *arguments)
 
 
+def test_files_that_manage_nothing(project: Project, instance: Instance) -> None:
+    project.write(f"instances: [{{name: px1, host: {instance.host}, port: {instance.port}}}]\n")
+    nothing = "the files manage nothing, so nothing was compared\n"
+    found = drift()
+    assert (found.code, found.out) == (0, f"{instance.host}:{instance.port}: {nothing}")
+    found = drift("--all")
+    summary = "Fleet of 1 instance: 1 not managed.\n"
+    assert (found.code, found.out.partition(": ")[2]) == (0, f"{nothing}{summary}")
+    assert drift("--quiet").text == ""
+
+
 @pytest.mark.parametrize(
     ("statements", "pattern"),
     [
