@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from proxyctl.catalog import MAX_INT, Column, Layout, Value
 from proxyctl.catalog.variables import VARIABLES, VariableKind, is_secret_variable
@@ -21,7 +22,7 @@ from proxyctl.formats.cnf_sections import (
     VARIABLE_SECTIONS,
     CnfSection,
 )
-from proxyctl.state.row import KEEP, DesiredRow, Row
+from proxyctl.state.row import KEEP, DesiredRow, Row, listed_rows, row_name
 from proxyctl.text import CONTROL
 
 
@@ -109,26 +110,18 @@ class _Writer:
         left_out: list[str] = []
         for row in rows:
             if any(row[position] is KEEP for position in secret):
-                left_out.append(str(row[0]))
+                left_out.append(_name(layout, row))
                 continue
             cells = zip(row, layout.defaults, strict=True)
             whole.append(tuple(default if cell is KEEP else cell for cell, default in cells))
         if left_out:
-            more = f" and {len(left_out) - 5} more" if len(left_out) > 5 else ""
-            self.note(
-                f"{layout.name} {', '.join(left_out[:5])}{more}: no password is set here, and"
-                " without one anybody could log in"
-            )
+            names = listed_rows(list(dict.fromkeys(left_out)))
+            self.note(f"{names}: no password is set here, and without one anybody could log in")
         return whole
 
     def _entry(self, section: CnfSection, layout: Layout, row: Row) -> str | None:
         """Return the settings of a row, or None when it cannot be carried."""
-        key = ", ".join(
-            f"{name} {row[layout.index[name]]}"
-            for name in layout.table.key
-            if name not in section.unread
-        )
-        place = f"{layout.name} {key}"
+        place = _name(layout, row)
         settings: list[str] = []
         for column, value in zip(layout.columns, row, strict=True):
             if column.name in section.unread:
@@ -150,6 +143,10 @@ class _Writer:
             if value is not None and (is_needed or value != section.default_of(column)):
                 settings.append(f"{column.name}={_scalar(value)}")
         return " ; ".join(settings)
+
+
+def _name(layout: Layout, row: DesiredRow) -> str:
+    return row_name(layout.name, layout.key_of(cast("Row", row)))
 
 
 def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:

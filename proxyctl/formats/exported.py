@@ -25,7 +25,7 @@ from proxyctl.formats.yaml import (
 )
 from proxyctl.state.cells import as_read
 from proxyctl.state.fold import Exported, environment_name, without_secrets
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, listed_rows, row_name
 
 Check = Callable[[str], Sequence[Mistake]]
 """What is wrong with a file of this text."""
@@ -187,20 +187,15 @@ def _key(layout: Layout, row: DesiredRow) -> Key:
     return layout.key_of(cast("tuple[Value, ...]", row))
 
 
-_SHOWN_KEYS = 5
-
-
 def _warn(exported: Exported, table: str, keys: Sequence[Key], text: str) -> None:
     """Warn of rows: once for all, or each at its place in a file. Changes: exported.warnings."""
-    words = [":".join(map(str, key)) for key in keys]
     if exported.places:
         exported.warnings += [
-            f"{exported.places[table, key]}: {table} {word}: {text}"
-            for key, word in zip(keys, words, strict=True)
+            f"{exported.places[table, key]}: {row_name(table, key)}: {text}" for key in keys
         ]
         return
-    more = f" and {len(keys) - _SHOWN_KEYS} more" if len(keys) > _SHOWN_KEYS else ""
-    exported.warnings.append(f"{table} {', '.join(words[:_SHOWN_KEYS])}{more}: {text}")
+    names = list(dict.fromkeys(row_name(table, key) for key in keys))
+    exported.warnings.append(f"{listed_rows(names)}: {text}")
 
 
 # What our files cannot say ----------------------------------------------------------------------

@@ -27,7 +27,7 @@ from proxyctl.catalog.releases import NEWEST_PROVEN
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient, Patience
 from proxyctl.state.configuration import Configuration, Held, variables_of
-from proxyctl.state.row import Key, Layer, Row, Rows
+from proxyctl.state.row import Key, Layer, Row, Rows, row_name
 from proxyctl.state.sql import Statement, literal, quoted_name, select_json, table_name
 
 NO_BLOBS = "UPDATE ... SET column=CAST(column AS TEXT) WHERE typeof(column)='blob' turns it to text"
@@ -412,15 +412,18 @@ def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
         return
     found = client.query(" UNION ALL ".join(map(_select, tables)) + " LIMIT 1")
     if found:
-        name, key = found[0]
+        table_name, *cells = found[0]
+        name = str(table_name)
+        key = tuple(cells[: len(TABLES[name].key)])
         raise InstanceError(
-            f"{client.address}: {name} {key} has a number that ProxySQL reads as negative."
+            f"{client.address}: {row_name(name, key)} has a number that ProxySQL reads as negative."
             " If it is at RUNTIME, ProxySQL ends as soon as that is read",
             fix=_FIXES.get(module, _FIX).format(module=module),
         )
 
 
 def _select(table: Table) -> str:
-    key = " || ':' || ".join(map(quoted_name, table.key))
+    longest = max(len(TABLES[name].key) for name in LETHAL)
+    key = ", ".join([*map(quoted_name, table.key), *["NULL"] * (longest - len(table.key))])
     conditions = " OR ".join(f"{quoted_name(name)} & {_SIGN}" for name in LETHAL[table.name])
     return f"SELECT {literal(table.name)}, {key} FROM main.{table.name} WHERE {conditions}"

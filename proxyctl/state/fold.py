@@ -33,7 +33,17 @@ from proxyctl.state.families import (
     without_shunning,
 )
 from proxyctl.state.passwords import hashed_password
-from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, Secret, sorted_keys
+from proxyctl.state.row import (
+    KEEP,
+    DesiredRow,
+    Key,
+    Layer,
+    Row,
+    Rows,
+    Secret,
+    row_name,
+    sorted_keys,
+)
 from proxyctl.state.runtime import ignored_rows, runtime_image
 from proxyctl.state.sql import is_secret
 
@@ -172,8 +182,12 @@ def _with_hashes(exported: Exported, layout: Layout, row: DesiredRow) -> Desired
                 if name == "password"
                 else "it holds a password; --secrets clear writes it"
             )
-            exported.warnings.append(f"{layout.name} {row[0]}: {name} is left out: {why}")
+            exported.warnings.append(f"{_named(layout, row)}: {name} is left out: {why}")
     return tuple(cells)
+
+
+def _named(layout: Layout, row: DesiredRow) -> str:
+    return row_name(layout.name, layout.key_of(cast("Row", row)))
 
 
 def without_secrets(layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
@@ -209,7 +223,7 @@ def without_references(
             if isinstance(cell, Secret) and position not in layout.key_index and not column.secret:
                 cells[position] = KEEP
                 exported.warnings.append(
-                    f"{layout.name}: {column.name} is left out of a row: it came from a reference;"
+                    f"{_named(layout, row)}: {column.name} is left out: it came from a reference;"
                     " --secrets clear writes it"
                 )
         result.append(tuple(cells))

@@ -268,6 +268,15 @@ def row_name(table: str, key: Key) -> str:
     return f"{noun} {':'.join(map(str, parts))}"
 
 
+_LISTED_ROWS = 5
+
+
+def listed_rows(names: Sequence[str]) -> str:
+    """Return the names of rows; of many the first ones, and how many more."""
+    more = len(names) - _LISTED_ROWS
+    return ", ".join(names[:_LISTED_ROWS]) + (f" and {more} more" if more > 0 else "")
+
+
 def sorted_keys(keys: Iterable[Key]) -> list[Key]:
     """Return keys in order; numbers stand before text where a column holds both."""
     found = list(keys)

@@ -19,13 +19,13 @@ SERVERS = "LOAD MYSQL SERVERS TO RUNTIME"
             "INSERT INTO mysql_servers (hostgroup_id, hostname, max_connections)"
             " VALUES (77, 'db7', 3000000000)",
             SERVERS,
-            "mysql_servers 77:db7:3306",
+            "server db7:3306 in hostgroup 77",
             "UPDATE mysql_servers SET max_connections=1000 WHERE hostgroup_id=77",
         ),
         (
             "INSERT INTO mysql_query_rules_fast_routing VALUES ('app', 's', 0, 3000000000, '')",
             RULES,
-            "mysql_query_rules_fast_routing app:s:0",
+            "route app:s:0",
             "DELETE FROM mysql_query_rules_fast_routing",
         ),
     ],
@@ -54,7 +54,7 @@ def test_a_hostgroup_row_that_no_load_survives_is_named_before_one_is_sent(
         "INSERT INTO mysql_galera_hostgroups (writer_hostgroup, backup_writer_hostgroup,"
         " reader_hostgroup, offline_hostgroup, max_writers) VALUES (0, 1, 2, 3, 3000000000)"
     )
-    said(proxyctl("apply", "--auto-approve"), 1, "mysql_galera_hostgroups 0 has a number")
+    said(proxyctl("apply", "--auto-approve"), 1, "galera hostgroups 0 has a number")
     instance.run("DELETE FROM mysql_galera_hostgroups")
     applied()
 
@@ -66,4 +66,4 @@ def test_a_cluster_member_of_such_a_weight_needs_a_restart(
     sandbox_instance.run(
         "INSERT INTO proxysql_servers (hostname, port, weight) VALUES ('px2', 6032, 3000000000)"
     )
-    said(plan(), 1, "proxysql_servers px2:6032", "restart ProxySQL")
+    said(plan(), 1, "proxysql server px2:6032", "restart ProxySQL")

@@ -77,7 +77,7 @@ def changes(planned: Outcome) -> list[tuple[str, str, list[str]]]:
 SAID_OTHERWISE = {
     "a blank between modifiers": (
         RULE.format("re_modifiers", 1, "'CASELESS, GLOBAL'"),
-        "mysql_query_rules 1: re_modifiers 'CASELESS, GLOBAL' is written as 'CASELESS'",
+        "rule 1: re_modifiers 'CASELESS, GLOBAL' is written as 'CASELESS'",
     ),
     "a modifier that is none": (
         RULE.format("re_modifiers", 1, "'FOO'"),
@@ -126,7 +126,7 @@ SAID_OTHERWISE = {
     ),
     "a user with text for a number": (
         USER.format("max_connections", "'abc'"),
-        "mysql_users odd:1: max_connections 'abc' is written as 0",
+        "user odd: max_connections 'abc' is written as 0",
     ),
 }
 """A statement, and what the export says of it."""
@@ -135,7 +135,7 @@ SAID_OTHERWISE = {
 SAID_AT_MEMORY = {
     "a server with text for a number": (
         SERVER.format("max_connections", "'abc'"),
-        "mysql_servers 1:odd:3306: max_connections 'abc' is written as 0",
+        "server odd:3306 in hostgroup 1: max_connections 'abc' is written as 0",
     ),
     "a latency beyond 32 bits of microseconds": (
         SERVER.format("max_latency_ms", "10000000"),
@@ -205,7 +205,7 @@ EVERYWHERE = ["runtime", "memory", "disk"]
 LEFT_OUT = {
     "a rule for a part of an address": (
         RULE.format("client_addr", 1, "'10.%.1'"),
-        "mysql_query_rules 1: left out",
+        "rule 1: left out",
         NOT_AT_RUNTIME,
     ),
     "a rule for an address of too many bytes": (
@@ -215,7 +215,7 @@ LEFT_OUT = {
     ),
     "a user with a negative hostgroup": (
         USER.format("default_hostgroup", "-1"),
-        "mysql_users odd:1: left out",
+        "user odd: left out",
         NOT_AT_RUNTIME,
     ),
     "a user whose hostgroup turns negative": (
@@ -225,27 +225,27 @@ LEFT_OUT = {
     ),
     "the same, switched off": (
         USER.format("default_hostgroup, active", "-1, 0"),
-        "mysql_users odd:1: left out",
+        "user odd: left out",
         NOT_AT_RUNTIME,
     ),
     "a user that is nothing": (
         USER.format("frontend, backend", "0, 0"),
-        "mysql_users odd:0: left out",
+        "user odd: left out",
         NOT_AT_RUNTIME,
     ),
     "a writer that reads elsewhere": (
         REPLICATION.format("(1, 2, 'read_only', ''), (2, 3, 'read_only', '')"),
-        "mysql_replication_hostgroups 2: left out",
+        "replication hostgroups 2: left out",
         NOT_AT_RUNTIME,
     ),
     "the first of two, not the second": (
         REPLICATION.format("(1, 4, 'read_only', ''), (3, 1, 'read_only', '')"),
-        "mysql_replication_hostgroups 1: left out",
+        "replication hostgroups 1: left out",
         NOT_AT_RUNTIME,
     ),
     "a Galera writer that backs up elsewhere": (
         GALERA.format("(1, 2, 3, 4, 1), (2, 12, 13, 14, 0)"),
-        "mysql_galera_hostgroups 2: left out",
+        "galera hostgroups 2: left out",
         NOT_AT_RUNTIME,
     ),
     "a quote in the scheduler": (
@@ -266,12 +266,12 @@ LEFT_OUT = {
     "a port below 0": (
         "INSERT INTO mysql_aws_aurora_hostgroups"
         " (writer_hostgroup, reader_hostgroup, domain_name, aurora_port) VALUES (1, 2, '.x', -5)",
-        "mysql_aws_aurora_hostgroups 1: left out",
+        "aurora hostgroups 1: left out",
         EVERYWHERE,
     ),
     "a hostgroup beyond 32 bits": (
         REPLICATION.format("(1, 3000000000, 'read_only', '')"),
-        "mysql_replication_hostgroups 1: left out",
+        "replication hostgroups 1: left out",
         EVERYWHERE,
     ),
 }
@@ -298,7 +298,7 @@ def test_a_table_of_which_nothing_is_left_is_not_managed(
     run(instance, LEFT_OUT["a user with a negative hostgroup"][0])
     for layer in LAYERS:
         exported, planned = taken_over(layer)
-        assert "mysql_users odd:1: left out" in exported.err
+        assert "user odd: left out" in exported.err
         assert "deletes it" not in exported.err
         assert changes(planned) == []
 
@@ -306,7 +306,7 @@ def test_a_table_of_which_nothing_is_left_is_not_managed(
 def test_many_rows_with_one_reason_are_one_warning(project: Project, instance: Instance) -> None:
     run(instance, *(RULE.format("re_modifiers", number, "'FOO'") for number in range(1, 12)))
     exported, _ = taken_over("runtime")
-    assert "mysql_query_rules 1, 2, 3, 4, 5 and 6 more: re_modifiers 'FOO'" in exported.err
+    assert "rule 1, rule 2, rule 3, rule 4, rule 5 and 6 more: re_modifiers 'FOO'" in exported.err
     assert exported.err.count("warning") == 1
 
 
@@ -360,7 +360,7 @@ def test_json_that_ends_the_process_is_left_out(
     instance.execute(RULE.format("attributes", 1, f"'{text}'"))
     instance.execute("SAVE MYSQL QUERY RULES TO DISK")
     exported, planned = taken_over("memory")
-    assert "mysql_query_rules 1: left out" in exported.err
+    assert "rule 1: left out" in exported.err
     assert changes(planned) == [("mysql_query_rules", "delete", NOT_AT_RUNTIME)]
 
 

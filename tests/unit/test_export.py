@@ -44,7 +44,7 @@ def test_a_hash_is_exported_as_it_is_and_mysql_clear_text_hashed(table, password
 def test_clear_text_of_postgresql_is_left_out_and_said(password):
     found, (warning,) = exported_password("pgsql_users", password, "hash")
     assert found is KEEP
-    assert warning.startswith("pgsql_users u: password is left out")
+    assert warning.startswith("pgsql user u: password is left out")
     assert password not in warning
 
 
@@ -60,7 +60,7 @@ def test_a_second_password_in_the_attributes_is_left_out(secrets, form):
     exported.tables["mysql_users"] = with_secrets(exported, layout, rows.values(), secrets)
     assert "736573616d65" not in exported_text(exported, form, secrets)
     if secrets == "hash":
-        assert exported.warnings[0].startswith("mysql_users u: attributes is left out")
+        assert exported.warnings[0].startswith("user u: attributes is left out")
 
 
 def test_a_row_that_runtime_still_shows_is_not_passed_over():

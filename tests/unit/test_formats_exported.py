@@ -37,7 +37,7 @@ def test_a_cell_is_written_as_it_is_read_and_said():
     exported = exported_rows(RULES, *given)
     assert "  - {rule_id: 1}\n" in written(exported)
     assert exported.warnings[0] == (
-        "mysql_query_rules 1: re_modifiers 'CASELESS;GLOBAL' is written as 'CASELESS', which is"
+        "rule 1: re_modifiers 'CASELESS;GLOBAL' is written as 'CASELESS', which is"
         " what ProxySQL makes of it"
     )
     assert len(exported.warnings[1]) < 200
@@ -60,7 +60,7 @@ def test_a_refused_row_stands_in_the_file_as_a_comment_above_its_section():
     ]
     assert lines[-5].startswith("# left out: match_digest: not a regular expression for PCRE")
     (warning,) = exported.warnings
-    assert warning.startswith("mysql_query_rules 1, 3: left out")
+    assert warning.startswith("rule 1, rule 3: left out")
     assert warning.endswith("a plan of this file deletes it")
 
 
@@ -101,9 +101,9 @@ def test_each_row_of_an_imported_file_is_reported_at_its_place():
     exported.places = {(RULES, (n,)): f"p.cnf:{n}" for n in range(1, 5)}
     written(exported)
     assert [warning.split(": ")[:2] for warning in exported.warnings] == [
-        ["p.cnf:3", "mysql_query_rules 3"],
-        ["p.cnf:1", "mysql_query_rules 1"],
-        ["p.cnf:2", "mysql_query_rules 2"],
+        ["p.cnf:3", "rule 3"],
+        ["p.cnf:1", "rule 1"],
+        ["p.cnf:2", "rule 2"],
     ]
 
 
@@ -118,7 +118,7 @@ def test_a_column_that_only_the_instance_knows_is_written():
     ]
     assert re.findall("colour: .*(?=})", written(exported)) == ["colour: blue"]
     assert exported.warnings == [
-        "mysql_query_rules 2: colour: proxyctl does not know this column; plan and apply take it at"
+        "rule 2: colour: proxyctl does not know this column; plan and apply take it at"
         " an instance that has it, validate refuses it"
     ]
 

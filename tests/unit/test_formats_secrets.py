@@ -77,6 +77,5 @@ def test_a_cnf_holds_no_user_whose_password_is_not_said() -> None:
     exported = users(KEEP)
     assert "username" not in exported_text(exported, "cnf", "hash")
     assert exported.warnings == [
-        "not in the .cnf: mysql_users app: no password is set here, and without one anybody could"
-        " log in"
+        "not in the .cnf: user app: no password is set here, and without one anybody could log in"
     ]

@@ -35,16 +35,16 @@ proxysql_servers = ( { hostname="a" ; port=70000 } )
 
 SAID = (
     "p.cnf:2: admin-ssl_keylog_file: left out (see the comment in the file): expected",
-    "p.cnf:3: mysql_servers 1:h:3306: max_latency_ms 10000000 is written as 1410065",
-    "p.cnf:6: mysql_replication_hostgroups 2: left out",
-    "p.cnf:8: mysql_users app:1: left out (see the comment in the file): an administrator has",
-    "p.cnf:9: mysql_users b:1: left out (see the comment in the file): attributes: not JSON",
-    "p.cnf:12: mysql_query_rules 1: left out (see the comment in the file): match_digest: not a",
-    "p.cnf:14: mysql_query_rules 3: re_modifiers 'CASELESS, GLOBAL' is written as 'CASELESS'",
-    "p.cnf:15: mysql_query_rules 4: left out",
-    "p.cnf:16: mysql_query_rules 5: digest '123' is written as '0x000000000000007B'",
+    "p.cnf:3: server h:3306 in hostgroup 1: max_latency_ms 10000000 is written as 1410065",
+    "p.cnf:6: replication hostgroups 2: left out",
+    "p.cnf:8: user app: left out (see the comment in the file): an administrator has",
+    "p.cnf:9: user b: left out (see the comment in the file): attributes: not JSON",
+    "p.cnf:12: rule 1: left out (see the comment in the file): match_digest: not a",
+    "p.cnf:14: rule 3: re_modifiers 'CASELESS, GLOBAL' is written as 'CASELESS'",
+    "p.cnf:15: rule 4: left out",
+    "p.cnf:16: rule 5: digest '123' is written as '0x000000000000007B'",
     "p.cnf:17: scheduler 1: left out",
-    "p.cnf:18: proxysql_servers a:70000: left out",
+    "p.cnf:18: proxysql server a:70000: left out",
 )
 
 
