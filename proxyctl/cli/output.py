@@ -94,9 +94,13 @@ def _discard_output(stream: TextIO) -> None:
 def say(*lines: str) -> None:
     """Write messages to stderr, one per line; control characters in them are escaped.
 
-    Never raises: an apply must not stop half way because nobody reads stderr.
+    On a terminal a warning or a note is wrapped; other lines may be there to copy. Never raises: an
+    apply must not stop half way because nobody reads stderr.
     """
-    _to_stderr("".join(f"{printable(line)}\n" for line in lines))
+    how = style(sys.stderr)
+    for line in map(printable, lines):
+        parts = how.lines(line, then="  ") if line.startswith(("warning: ", "note: ")) else [line]
+        _to_stderr("".join(f"{part}\n" for part in parts))
 
 
 def write_to_stderr(text: str) -> None:

@@ -180,3 +180,18 @@ def test_files_that_manage_nothing_are_warned_of(sandbox_project: Project, text:
         assert "proxyctl export -o FILE" in words
     sandbox_project.write(f"{text}\nmysql_query_rules: []\n")
     assert "no section" not in proxyctl("validate").text
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_warning_is_wrapped_on_a_terminal(offline: Project, columns: int) -> None:
+    path = offline.folder / f"{'x' * 30}.yaml"
+    path.write_text("mysql_users: [{username: app, password: in-clear-text}]\n")
+    path.chmod(0o644)
+    command = [sys.executable, "-m", "proxyctl", "validate", "-f", path.name]
+    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(columns)}
+    with PseudoTerminal(command, env, columns=columns) as shown:
+        shown.wait()
+    first, second, *_ = shown.written.decode().splitlines()
+    assert first.startswith("warning: x")
+    assert len(first) <= columns
+    assert second.startswith("  ")
