@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
 
 from proxyctl.errors import counted
@@ -21,6 +22,7 @@ from proxyctl.routing import (
 )
 from proxyctl.routing.explain import Answer, Explainer, text_of
 from proxyctl.routing.servers import Backend, Destination
+from proxyctl.state.row import Secret
 from proxyctl.text import printable
 
 LONGEST_TEXT = 2_000
@@ -28,6 +30,9 @@ LONGEST_TEXT = 2_000
 LONGEST_CRITERION = 100
 LISTED_ALIKE = 3
 """So many rules in a row that fail for the same reason are listed; more are counted."""
+
+_THEN = " " * 13
+"""What the further lines of a wrapped one begin with."""
 
 _COLUMNS = {
     Reason.FLAG_IN: "flagIN",
@@ -47,14 +52,18 @@ _COLUMNS = {
 """The column that a reason is about."""
 
 
-def explain_text(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN) -> str:
+def explain_text(
+    answer: Answer, *, source: str = "", lists_all: bool = False, style: Style = PLAIN
+) -> str:
     """Return the answer for one query.
 
-    `lists_all`: also rules that fail one after the other for the same reason.
+    `source`: where the rules come from. `lists_all`: also rules that fail one after the other for
+    the same reason.
     """
     chain = chain_lines(answer, lists_all=lists_all, style=style)
     lines = [
-        *_head(answer),
+        *_head(answer, style),
+        *([f"rules        {printable(source)}"] if source else []),
         "",
         *chain,
         *([""] if chain else []),
@@ -71,16 +80,29 @@ def cut(text: str, limit: int = LONGEST_TEXT) -> str:
     return f"{safe[:limit]}... ({counted(len(text), 'character')})"
 
 
-def _head(answer: Answer) -> Iterator[str]:
+def _head(answer: Answer, style: Style) -> Iterator[str]:
     request, route = answer.request, answer.explanation.route
     query = text_of(request.query) or ""
     yield f"query        {cut(query) or '(empty)'}"
-    session = session_text(request, is_pgsql=answer.explainer.configuration.is_pgsql)
-    yield f"session      {session}"
+    yield from style.lines(_session(answer), first="session      ", then=_THEN)
     if route.digest is None:
         yield _named("digest       none: mysql-query_digests is false", answer.explainer)
         return
     yield f"digest       0x{route.digest.number:016X}  {cut(text_of(route.digest.text) or '')}"
+
+
+def _session(answer: Answer) -> str:
+    """Return who sends the query; of a user also the schema that is assumed, and why."""
+    request, router = answer.request, answer.explainer.router
+    is_pgsql = answer.explainer.configuration.is_pgsql
+    if request.username is not None and not request.schemaname:
+        user = router.user(request.username)
+        why = "default_schema of the user" if user and user.default_schema else None
+        why = "the name of the user" if is_pgsql else why or "mysql-default_schema"
+        schema = router.schema_of(request)
+        text = "(sensitive)" if isinstance(schema, Secret) else schema
+        request = replace(request, schemaname=f"{text} ({why})")
+    return session_text(request, is_pgsql=is_pgsql)
 
 
 def _named(text: str, explainer: Explainer) -> str:
@@ -188,16 +210,17 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
     yield f"goes to      {style('bold', destination_text(route, names))}{_why(answer)}"
     if destination is not None and with_servers:
         servers = servers_text(destination)
-        yield f"servers      {servers if destination.backends else _named(servers, explainer)}"
+        if not destination.backends:
+            servers = _named(servers, explainer)
+        yield from style.lines(servers, first="servers      ", then=_THEN)
     if route.drawn:
         drawn = ", ".join(f"rule {rule}" for rule in dict.fromkeys(route.drawn))
         yield f"by chance    {drawn} draws flagOUT by weight; above is the likeliest way of:"
         for one in sorted(answer.outcomes, key=lambda one: -one.probability):
             yield f"             {one.probability:6.1%}  {destination_text(one.route, names)}"
-    yield from _warnings(route)
-    yield from _unverified(answer)
-    for what in explainer.not_asked:
-        yield f"warning      not evaluated here: {what}"
+    not_asked = (f"warning      not evaluated here: {what}" for what in explainer.not_asked)
+    for warning in (*_warnings(route), *_unverified(answer), *not_asked):
+        yield from style.lines(warning, then=_THEN)
 
 
 def _answers(route: Route, names: Mapping[int, str]) -> Iterator[str]:

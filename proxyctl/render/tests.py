@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -89,7 +90,8 @@ def failure_lines(result: Result, style: Style = PLAIN) -> Iterator[str]:
         yield f"  rules of this way: {rules}"
         return
     yield from (f"  {line}" for line in chain_lines(answer, style=style))
-    ends = end_lines(answer, style=style, with_servers=False)
+    narrower = replace(style, width=style.width and style.width - len("  "))
+    ends = end_lines(answer, style=narrower, with_servers=False)
     yield from (f"  {line}" for line in ends)
 
 

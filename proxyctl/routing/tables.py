@@ -109,7 +109,7 @@ def frontends(layout: Layout, rows: Iterable[Sequence[object]]) -> dict[str, Fro
         schema = row[index["default_schema"]] if "default_schema" in index else None
         found[str(row[index["username"]])] = Frontend(
             _int(row[index["default_hostgroup"]]),
-            "" if schema is None else str(schema),
+            schema if isinstance(schema, str) else "",  # a Secret stays one
             bool(_int(row[index["fast_forward"]])),
         )
     return found

@@ -5,10 +5,14 @@ What it writes of a query: `tests/golden/pages/explain.md`.
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from tests.journeys.story import applied
 from tests.support.cli import Project, proxyctl
+from tests.support.pseudo_terminal import PseudoTerminal
 from tests.support.servers import Instance
 
 RULES = """
@@ -44,6 +48,46 @@ def test_a_line_that_is_no_query(offline: Project, line: str, message: str) -> N
     assert len(found.out.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("default", "schema"), [("", "hq (mysql-default_schema)"), ("shop", "shop (default_schema")]
+)
+def test_the_schema_that_is_assumed_of_a_user(offline: Project, default: str, schema: str) -> None:
+    user = f"username: app, password: {{env: APP_PASSWORD}}, default_schema: '{default}'"
+    offline.write(f"mysql_users: [{{{user}}}]\nvariables: {{mysql-default_schema: hq}}\n")
+    asked = ("explain", "SELECT 1", "--username", "app")
+    assert f"session      user app, schema {schema}" in proxyctl(*asked).out
+    assert "session      user app, schema x\n" in proxyctl(*asked, "--schemaname", "x").out
+    assert "session      no user\n" in proxyctl(*asked[:2]).out
+
+
+def test_an_assumed_schema_that_came_from_a_reference_is_not_shown(offline: Project) -> None:
+    user = "username: app, password: {env: APP_PASSWORD}"
+    reference = "{env: SCHEMA}"
+    offline.monkeypatch.setenv("SCHEMA", "hidden")
+    for text in (
+        f"mysql_users: [{{{user}, default_schema: {reference}}}]\n",
+        f"mysql_users: [{{{user}}}]\nvariables: {{mysql-default_schema: {reference}}}\n",
+    ):
+        offline.write(text)
+        found = proxyctl("explain", "SELECT 1", "--username", "app")
+        assert "session      user app, schema (sensitive) (" in found.out
+        assert "hidden" not in found.text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_servers_are_wrapped_on_a_terminal(offline: Project, width: int) -> None:
+    names = "".join(f"  - {{hostgroup_id: 1, hostname: db{n}.example.com}}\n" for n in range(9))
+    user = "{username: app, password: {env: APP_PASSWORD}, default_hostgroup: 1}"
+    offline.write(f"mysql_users: [{user}]\nmysql_servers:\n{names}")
+    command = [sys.executable, "-m", "proxyctl", "explain", "SELECT 1", "--username", "app"]
+    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(width)}
+    with PseudoTerminal(command, env, columns=width) as shown:
+        shown.wait()
+    lines = shown.written.decode().split("servers      ")[1].splitlines()
+    assert len(lines) > 1
+    assert all(line.startswith(" " * 13) and len(line) <= width for line in lines[1:])
+
+
 def test_awkward_queries_are_answered(offline: Project) -> None:
     offline.write(RULES)
     for query in ("", "/*", "'", "#", "SELECT 'open", "\udcff\udcfe", "SELECT " + "1," * 200_000):
@@ -55,7 +99,7 @@ def test_an_instance_is_asked_when_the_command_line_names_it(
 ) -> None:
     project.write(RULES)
     applied("--force")
-    project.write("version: 1\nmysql_query_rules: []\n")
+    project.write("version: 1\nhostgroups: {replica: {id: 30}}\nmysql_query_rules: []\n")
     address = ("--host", instance.host, "--port", str(instance.port))
     asked = ("explain", "SELECT 1", "--username", "app", "--format", "json")
     of_files, of_instance = proxyctl(*asked).json, proxyctl(*asked, *address).json
@@ -64,6 +108,9 @@ def test_an_instance_is_asked_when_the_command_line_names_it(
         "db2.example.com",
         "db3.example.com",
     ]
+    text = proxyctl(*asked[:-2], *address).out
+    assert f"rules        RUNTIME of {instance.host}:{instance.port}\n" in text
+    assert "goes to      hostgroup 30 (replica), rule 40\n" in text
     instance.execute("DELETE FROM mysql_query_rules")
     assert proxyctl(*asked, *address).json["destination_hostgroup"] == 30
     assert proxyctl(*asked, *address, "--layer", "memory").json["destination_hostgroup"] == 10

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.commands.digest.snapshots import write_digests
-from proxyctl.cli.connect import asks_instance, subject_of, target_of
+from proxyctl.cli.connect import asks_instance, hostgroup_names, subject_of, target_of
 from proxyctl.cli.options import (
     ConnectionOptions,
     FileOptions,
@@ -145,6 +145,10 @@ def explain(
         raise
     is_placed = bool(subject.name) and layer in (None, LayerName.RUNTIME)
     asked = pgsql_as_mysql(subject.configuration) if pgsql else subject.configuration
+    source = ", ".join(map(os.path.normpath, files.paths()))
+    if subject.name:
+        asked = replace(asked, hostgroup_names=hostgroup_names(files))
+        source = f"{(layer or LayerName.RUNTIME).upper()} of {subject.name}"
     explainer = Explainer(asked, is_placed=is_placed)
     with _opened(queries) as lines:
         requests = _requests(query, session, lines, queries)
@@ -154,7 +158,7 @@ def explain(
             case ExplainFormat.JSON:
                 _write_json(explainer, requests, is_batch=queries is not None)
             case ExplainFormat.TEXT:
-                _write_texts(explainer, requests, lists_all=all_rules)
+                _write_texts(explainer, requests, source, lists_all=all_rules)
     return ExitCode.DONE
 
 
@@ -214,11 +218,14 @@ def _write_json(explainer: Explainer, requests: Iterable[Request], *, is_batch: 
     write(QUERIES.document(answers) if is_batch else explain_json(answers[0]))
 
 
-def _write_texts(explainer: Explainer, requests: Iterable[Request], *, lists_all: bool) -> None:
+def _write_texts(
+    explainer: Explainer, requests: Iterable[Request], source: str, *, lists_all: bool
+) -> None:
     from proxyctl.render.explain import explain_text
 
     for number, request in enumerate(requests):
-        text = explain_text(explainer.answer(request), lists_all=lists_all, style=style())
+        answer = explainer.answer(request)
+        text = explain_text(answer, source=source, lists_all=lists_all, style=style())
         write(f"\n{text}" if number else text)
 
 
