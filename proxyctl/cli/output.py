@@ -203,16 +203,18 @@ def check_new(path: Path) -> None:
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
     """Write an error to stderr; `as_json`: also to stdout as JSON."""
     colour = style(sys.stderr)
-    begin = "" if isinstance(error, ConfigError) else f"{colour('refuse', 'error:')} "
+    begin = "" if isinstance(error, ConfigError) else "error: "
     for line in error.lines():
         text = printable(line)
         indent = " " * (len(text) - len(text.lstrip()))
         # A line further in is a detail of the one above: a statement to copy, or a row.
-        is_detail = len(indent) > 2 or begin
-        parts = (
-            [text] if is_detail else colour.lines(text.strip(), first=indent, then=indent + "  ")
-        )
-        _to_stderr("".join(f"{begin}{part}\n" for part in parts))
+        if len(indent) > 2:
+            parts = [text]
+        else:
+            parts = colour.lines(text.strip(), first=begin or indent, then=indent + "  ")
+        if begin and parts:
+            parts[0] = parts[0].replace("error:", colour("refuse", "error:"), 1)
+        _to_stderr("".join(f"{part}\n" for part in parts))
         begin = ""
     if as_json:
         from proxyctl.render.error import ERROR

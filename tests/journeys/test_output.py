@@ -195,3 +195,18 @@ def test_a_warning_is_wrapped_on_a_terminal(offline: Project, columns: int) -> N
     assert first.startswith("warning: x")
     assert len(first) <= columns
     assert second.startswith("  ")
+
+
+@pytest.mark.parametrize("colour", ["", "1"])
+def test_an_error_is_wrapped_on_a_terminal(offline: Project, colour: str) -> None:
+    offline.write("version: 1\n")
+    command = [sys.executable, "-m", "proxyctl", "drift", "--quiet", "--format", "prometheus"]
+    env = {**os.environ, "NO_COLOR": "" if colour else "1", "TERM": "xterm", "COLUMNS": "80"}
+    with PseudoTerminal(command, env) as shown:
+        shown.wait()
+    assert (_COLOUR.search(shown.written) is not None) == bool(colour)
+    plain = re.sub(rb"\x1b\[[0-9;]*m", b"", shown.written)
+    first, second, *_ = plain.decode().splitlines()
+    assert first.startswith("error: --quiet cannot be used")
+    assert len(first) <= 80
+    assert second.startswith("  ")
