@@ -20,13 +20,6 @@ def test_a_file_without_a_table_manages_nothing(tmp_path, text):
     assert tables_of(tmp_path, text) == {}
 
 
-def test_a_section_manages_its_table_even_without_rows(tmp_path):
-    tables = tables_of(tmp_path, "mysql_users: []\n")
-    assert list(tables) == ["mysql_users"]
-    assert tables["mysql_users"].rows == {}
-    assert tables["mysql_users"].scope is None
-
-
 def test_an_absent_key_is_the_default(tmp_path):
     tables = tables_of(tmp_path, "mysql_servers: [{hostgroup_id: 1, hostname: db1, weight: 5}]")
     assert row(tables["mysql_servers"], 1, "db1", 3306) == {
@@ -90,29 +83,6 @@ mysql_hostgroup_attributes:
     assert attributes["servers_defaults"] == '{ "weight": 100 }'
 
 
-def test_hostgroup_names_stand_for_numbers(tmp_path):
-    text = """
-hostgroups:
-  writer: {id: 10}
-  reader: {id: 20, free_connections_pct: 5, comment: readers}
-mysql_servers: [{hostgroup_id: writer, hostname: db1}]
-mysql_users: [{username: app, default_hostgroup: reader}]
-mysql_query_rules: [{rule_id: 1, mirror_hostgroup: reader}]
-mysql_hostgroup_attributes: [{hostgroup_id: writer, multiplex: false}]
-"""
-    desired = load(tmp_path, text).desired
-    tables = desired.tables
-    assert list(tables["mysql_servers"].rows) == [(10, "db1", 3306)]
-    assert row(tables["mysql_users"], "app", 1)["default_hostgroup"] == 20
-    assert row(tables["mysql_query_rules"], 1)["mirror_hostgroup"] == 20
-    attributes = tables["mysql_hostgroup_attributes"]
-    assert row(attributes, 10)["multiplex"] == 0
-    assert row(attributes, 20)["free_connections_pct"] == 5
-    assert row(attributes, 20)["comment"] == "readers"
-    assert attributes.where[(20,)].origin == "hostgroups reader"
-    assert desired.hostgroup_names == {10: "writer", 20: "reader"}
-
-
 CLUSTER = """
 hostgroups: {w: {id: 10}, b: {id: 20}, r: {id: 30}, o: {id: 40}}
 pxc_clusters:
@@ -139,25 +109,6 @@ def test_a_cluster_is_a_galera_row_and_its_nodes(tmp_path):
     assert row(servers, 20, "pxc2", 3306)["max_connections"] == 500
     where = servers.where[(20, "pxc2", 3306)]
     assert (where.line, where.origin) == (13, "pxc_clusters main")
-
-
-def test_sharding_by_table_and_by_schema(tmp_path):
-    text = """
-hostgroups: {s0: {id: 100}, s1: {id: 101}}
-sharding:
-  - {name: t, tables: "t{1..4}", hostgroups: [s0, s1], first_rule_id: 50, username: app}
-  - {name: s, schemas: "s{1..4}", hostgroups: [s0, 101], assign: range}
-  - {name: e, tables: {x: s1, "y{1..2}": 7}, rule_ids: 60-69, schema: db}
-"""
-    tables = tables_of(tmp_path, text)
-    rules = tables["mysql_query_rules"]
-    assert row(rules, 50)["destination_hostgroup"] == 100
-    assert row(rules, 51)["username"] == "app"
-    assert {row(rules, n)["destination_hostgroup"] for n in (60, 61)} == {7, 101}
-    assert row(rules, 60)["schemaname"] == "db"
-    assert rules.where[(51,)].origin == "sharding t"
-    routing = tables["mysql_query_rules_fast_routing"]
-    assert [r[3] for r in routing.rows.values()] == [100, 100, 101, 101]
 
 
 def test_a_mapping_of_many_names_is_no_reason_to_wait(tmp_path):
@@ -188,54 +139,16 @@ def test_guards(tmp_path):
     assert found.action("table_emptied") is GuardAction.REFUSE
 
 
-def test_instances(tmp_path):
-    text = """
-instances:
-  - {name: px1, host: 10.0.0.1, port: 6032, user: radmin, password: x, vars: {zone: a}}
-  - {name: px2, socket: /tmp/admin.sock, tls_ca: ca.pem, tls_required: true}
-"""
-    one, two = load(tmp_path, text).instances
-    assert (one.name, one.host, one.port, one.user) == ("px1", "10.0.0.1", 6032, "radmin")
-    assert one.vars == {"zone": "a"}
-    assert (two.host, two.socket, two.tls_ca, two.tls_required) == (
-        None,
-        "/tmp/admin.sock",
-        "ca.pem",
-        True,
-    )
-
-
-def test_routing_tests(tmp_path):
-    text = """
-hostgroups: {reader: {id: 30}}
-routing_tests:
-  - query: SELECT 1
-    username: app
-    expect: {hostgroup: reader, rule_id: 5, rewritten: null}
-"""
-    (test,) = load(tmp_path, text).routing_tests
-    assert (test.query, test.username, test.schemaname) == ("SELECT 1", "app", None)
-    assert test.expect == {"hostgroup": 30, "rule_id": 5, "rewritten": None}
-    assert test.where.line == 4
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("mysql_servers: {}", "expected a list of rows"),
         ("mysql_users: [{username: a, attributes: '{\"a\": NaN}'}]", "NaN is not a JSON number"),
-        ("mysql_servers: [{hostgroup_id: x, hostname: a}]", "no hostgroup is called 'x'"),
-        ("mysql_servers: {csv: [a]}", "expected a list of rows"),
         ("mysql_servers: {csv: a, jsonl: b}", "expected a list of rows"),
         # What stands there may be a password: its type is enough.
         ("mysql_users: sesame", "mysql_users: expected a list, got text"),
         ("sesame", "expected a mapping of sections, got text"),
-        ("variables: [a]", "expected a mapping, got a list"),
         ("global_variables: {}", "write `variables:`"),
-        ("mysql_variables: {}", "no such section"),
         ("version: true", "expected 1, got true"),
-        ("hostgroups: {'On': {id: 10}}", "hostgroups.On: "),
-        ("instances: [{name: x, host: h, socket: s}]", "both a host and a socket"),
         ("sharding: [{tables: [a], hostgroups: [1], first_rule_id: 1}]", "name is missing"),
     ],
 )

@@ -7,7 +7,7 @@ shown like any other: the plan has to show it as well.
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from proxyctl.config.project import Sources, load_project
@@ -45,6 +45,7 @@ rules = st.fixed_dictionaries(
         "match_digest": references | noise,
         "client_addr": references,
         "digest": references,
+        "re_modifiers": references,
         "error_msg": references,
         "destination_hostgroup": references | noise,
     },
@@ -85,6 +86,7 @@ def said_about(path):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files)
+@example({"mysql_query_rules": [{"rule_id": 1, "re_modifiers": {"env": "PROXYCTL_TEST_SECRET"}}]})
 def test_no_message_holds_a_secret(tmp_path, content):
     path = tmp_path / "proxyctl.yaml"
     path.write_text(json.dumps(content))

@@ -4,7 +4,7 @@ from proxyctl.config.files import read_texts
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.project import ParsedFiles, Sources, load_project
 from proxyctl.errors import ConfigError
-from tests.unit.config_files import load, mistakes, write
+from tests.unit.config_files import load, write
 
 SERVERS = """
 mysql_servers:
@@ -53,7 +53,6 @@ def test_var_files_come_first_and_the_command_line_wins(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "{% if %}",
         "{{ 1 / 0 }}",
         "{{ 'a' + 1 }}",
         "{{ [][5] }}",
@@ -177,16 +176,6 @@ def test_templates_see_neither_environment_nor_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("APP_PASSWORD", "hunter2")
     for text in ("{{ env }}", "{{ os.environ }}", "{{ environ('APP_PASSWORD') }}"):
         assert "hunter2" not in said(tmp_path, text)[0]
-
-
-def test_lines_of_a_template_are_those_of_the_rendered_text(tmp_path):
-    text = "{% for n in range(3) %}\n# {{ n }}\n{% endfor %}\nversion: 2\n"
-    assert mistakes(tmp_path, text, name="a.yaml.j2") == [
-        "8: version: expected 1, got the integer 2"
-    ]
-    with pytest.raises(ConfigError) as caught:
-        load_project(Sources((str(tmp_path / "a.yaml.j2"),)))
-    assert "counts in the text that the template renders to" in caught.value.mistakes[0].text()
 
 
 def test_instances_are_found_before_their_variables_are_known(tmp_path):

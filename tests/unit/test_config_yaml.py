@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.scalars import DecimalNumber, DisputedError, plain_value
-from proxyctl.config.yaml import MAX_DEPTH, UNUSABLE, read_yaml
+from proxyctl.config.yaml import MAX_DEPTH, read_yaml
 from proxyctl.errors import ConfigError
 
 
@@ -65,16 +65,6 @@ def test_merged_keys_stand_where_they_were_written():
     assert str(document.where(("b", "x"))) == "f.yaml:2:6"
 
 
-def test_tags_are_refused():
-    for text in ("a: !!python/object:os.system x", "a: !secret x", "a: !!str 5", "a: !!set {x}"):
-        root, mistakes = read(text)
-        assert len(mistakes) == 1
-        assert "YAML tags" in mistakes[0]
-        assert "secret" not in mistakes[0]
-        assert root == {"a": UNUSABLE}
-    assert read("!!omap [a]")[0] is UNUSABLE
-
-
 @pytest.mark.parametrize(
     ("text", "fix"),
     [
@@ -91,9 +81,6 @@ def test_the_fix_of_a_common_mistake(text, fix):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a: [1", "not YAML"),
-        ("a: 1\n---\nb: 2\n", "a second document"),
-        ("a: *nowhere\n", "an alias without an anchor"),
         ("a: &a [*a]\n", "an alias without an anchor"),
         ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "nested more than 100 levels"),
         ("a: \x01", "not YAML"),
@@ -106,12 +93,6 @@ def test_what_cannot_be_read(text, said):
     _, mistakes = read(text)
     assert said in mistakes[0]
     assert mistakes[0].startswith("f.yaml:")
-
-
-def test_a_password_hash_without_quotes_is_not_repeated():
-    _, mistakes = read("password: *94BDCEBE19083CE2A1F959FD02F964C7AF4CFC29")
-    assert "94BD" not in mistakes[0]
-    assert "asterisk" in mistakes[0]
 
 
 # Plain scalars ----------------------------------------------------------------------------------
