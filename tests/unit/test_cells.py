@@ -3,41 +3,8 @@
 import pytest
 
 from proxyctl.catalog import TABLES
-from proxyctl.state.cells import as_read, normal_digest, normal_modifiers
+from proxyctl.state.cells import as_read
 from tests.support.build import layout
-
-
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [
-        ("0x1c46ae529dd5a40e", "0x1C46AE529DD5A40E"),
-        ("0x1", "0x0000000000000001"),
-        ("12", "0x000000000000000C"),
-        ("010", "0x0000000000000008"),
-        ("abc", None),
-        ("0", None),
-        ("", None),
-        ("-5", "0xFFFFFFFFFFFFFFFB"),
-        ("0xFFFFFFFFFFFFFFFF", None),
-    ],
-)
-def test_a_digest_is_printed_as_16_hex_digits(given, shown):
-    assert normal_digest(given) == shown
-
-
-@pytest.mark.parametrize(
-    ("given", "shown"),
-    [
-        ("CASELESS", "CASELESS"),
-        ("caseless,global", "CASELESS,GLOBAL"),
-        ("CASELESS, GLOBAL", "CASELESS"),
-        ("GLOBALX", "GLOBAL"),
-        ("foo", ""),
-        (None, ""),
-    ],
-)
-def test_modifiers_keep_the_words_that_proxysql_knows(given, shown):
-    assert normal_modifiers(given) == shown
 
 
 @pytest.mark.parametrize(

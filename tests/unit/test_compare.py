@@ -66,29 +66,6 @@ def test_a_clear_password_equals_its_hash_on_either_side_but_only_for_mysql():
 @pytest.mark.parametrize(
     ("name", "one", "other", "expected"),
     [
-        ("re_modifiers", "CASELESS, GLOBAL", "caseless", True),
-        ("re_modifiers", None, "", True),
-        ("re_modifiers", None, "CASELESS", False),
-        ("digest", "123", "0x000000000000007B", True),
-        ("digest", "abc", None, True),
-        ("digest", "0x1", None, False),
-        ("destination_hostgroup", -5, None, True),
-        ("destination_hostgroup", 0, None, False),
-        ("timeout", 4_294_967_295, None, True),
-        ("OK_msg", "", None, False),
-        ("active", "1", 1, True),
-    ],
-)
-def test_cells_of_a_rule_are_compared_by_what_proxysql_reads(name, one, other, expected):
-    rules = layout("mysql_query_rules")
-    position = rules.index[name]
-    assert same_cell(rules, position, one, other) is expected
-    assert same_cell(rules, position, other, one) is expected
-
-
-@pytest.mark.parametrize(
-    ("name", "one", "other", "expected"),
-    [
         ("mysql-have_ssl", "1", "true", True),
         ("mysql-have_ssl", "TRUE", "true", True),
         ("mysql-max_connections", " 600", "600", True),

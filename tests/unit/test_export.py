@@ -4,9 +4,9 @@ import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of
 from proxyctl.formats.exported import exported_text
-from proxyctl.state.fold import Exported, from_runtime, passed_over, with_secrets
+from proxyctl.state.fold import Exported, from_runtime, with_secrets
 from proxyctl.state.passwords import native_hash
-from proxyctl.state.row import KEEP, Layer
+from proxyctl.state.row import KEEP
 from tests.support import build
 
 VERSION = Version(3, 0, 0)
@@ -61,16 +61,6 @@ def test_a_second_password_in_the_attributes_is_left_out(secrets, form):
     assert "736573616d65" not in exported_text(exported, form, secrets)
     if secrets == "hash":
         assert exported.warnings[0].startswith("user u: attributes is left out")
-
-
-def test_a_row_that_runtime_still_shows_is_not_passed_over():
-    layout = build.layout("mysql_query_rules")
-    memory = build.rows(layout.name, {"rule_id": 1, "client_addr": "1%1"})
-    runtime = build.rows(layout.name, {"rule_id": 1, "client_addr": "1%"})
-    assert from_runtime(layout, runtime, memory) == runtime
-    assert passed_over(layout, Layer.RUNTIME, runtime, memory) == {}
-    assert list(passed_over(layout, Layer.RUNTIME, {}, memory)) == [(1,)]
-    assert list(passed_over(layout, Layer.DISK, memory, {})) == [(1,)]
 
 
 def test_a_server_that_memory_switched_off_and_nobody_loaded_is_what_runs():
