@@ -32,14 +32,6 @@ class TestDeletions:
         ]
         assert self.said(desired(RULES, *self.rules(14)), memory) == []
 
-    def test_a_small_share_of_a_large_table_may_be_too_many_rows(self):
-        memory = rows(RULES, *self.rules(400))
-        limits = GuardLimits(max_deletes_rows=50)
-        assert self.said(desired(RULES, *self.rules(349)), memory, limits) == [
-            "max_deletes: mysql_query_rules: 51 of 400 rows would be deleted; the limit is 50 rows"
-        ]
-        assert self.said(desired(RULES, *self.rules(350)), memory, limits) == []
-
     def test_few_rows_may_go(self):
         memory = rows(RULES, *self.rules(10))
         assert self.said(desired(RULES, *self.rules(1)), memory) == []
@@ -66,18 +58,6 @@ class TestDeletions:
         assert self.guards(users(10), halves(20)) == ["max_deletes"]
         assert self.guards(users(14), halves(20)) == []
         assert self.guards(users(1), halves(10)) == []
-
-    def test_rules_are_never_all_deleted(self):
-        memory = rows(RULES, *self.rules(2))
-        assert self.said(desired(RULES), memory) == [
-            "table_emptied: mysql_query_rules: nothing would be left; 2 rows would be deleted"
-        ]
-
-    def test_rules_are_never_all_deactivated(self):
-        memory = rows(RULES, *self.rules(2))
-        assert self.said(desired(RULES, *self.rules(2, active=0)), memory) == [
-            "table_emptied: mysql_query_rules: no rule would be active (2 are now)"
-        ]
 
     def test_the_last_active_rule_may_not_go_although_inactive_ones_stay(self):
         memory = rows(RULES, {"rule_id": 1}, {"rule_id": 2, "active": 0})
@@ -123,18 +103,6 @@ class TestHostgroups:
         found = emptied_hostgroups(servers, needs)
         return [f"{danger.guard}: {danger.message}" for danger in found]
 
-    def test_a_hostgroup_that_rules_use_keeps_an_online_server(self):
-        text = "empty_hostgroup: hostgroup 20 is used by rules and would have no ONLINE server"
-        assert self.said([self.A], rules=[20]) == [text]
-        assert self.said([self.A, {**self.B, "status": "OFFLINE_SOFT"}], rules=[20]) == [text]
-        assert self.said([self.A], rules=[10, 30]) == []
-
-    def test_the_default_hostgroup_of_users_keeps_an_online_server(self):
-        assert self.said([self.A], users=[20]) == [
-            "empty_hostgroup: hostgroup 20 is the default hostgroup of users and would have no"
-            " ONLINE server"
-        ]
-
     def test_a_writer_hostgroup_keeps_its_last_server_also_if_nothing_is_seen_to_use_it(self):
         assert self.said([self.B], writers=[10]) == [
             "empty_hostgroup: hostgroup 10 (writer) is a writer hostgroup and would have no ONLINE"
@@ -160,11 +128,6 @@ class TestHostgroups:
         assert self.said([self.A], rules=[20], now=[self.A, dead]) == []
         new = {"hostgroup_id": 20, "hostname": "new"}
         assert self.said([self.A, new], rules=[20]) == []
-
-    def test_new_nodes_of_a_galera_cluster_wait_in_its_offline_hostgroup(self):
-        new = {"hostgroup_id": 40, "hostname": "new"}
-        (text,) = self.said([new], writers=[10], families=[self.GALERA], now=[self.A])
-        assert "until the monitor takes the new nodes out of 40; add them in one apply" in text
 
 
 class TestStrays:
