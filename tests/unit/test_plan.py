@@ -1,11 +1,9 @@
 """From three layers to changes, steps, pending edits and refusals."""
 
-from proxyctl.plan.change import ADD, CHANGE
 from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.pending_edits import pending_edits, refusals
-from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
-from proxyctl.state.row import Layer, Scope
+from proxyctl.state.row import Layer
 from tests.support.build import desired, diff, module_plan, rows
 
 RULES = "mysql_query_rules"
@@ -67,35 +65,14 @@ class TestPendingEdits:
     def plan(self, wanted, memory, **layers):
         return complete(module_plan(diff(wanted, memory, **layers)))
 
-    def codes(self, module, **allowed):
-        return [(r.code, r.allow) for r in refusals(module, pending_edits(module), **allowed)]
-
-    def test_an_edit_of_a_row_that_is_not_ours_is_refused_whatever_is_allowed(self):
-        ours = Scope(lambda key: key[0] == 1, "rule_id 1")
-        wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
-        module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
-        assert self.codes(module) == [("pending_unmanaged", None)]
-        assert self.codes(module, discard=True) == [("pending_unmanaged", None)]
+    def codes(self, module):
+        return [refusal.code for refusal in refusals(module, pending_edits(module))]
 
     def test_memory_that_already_holds_what_the_files_say_is_no_edit(self):
         wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2, "destination_hostgroup": 7})
         module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
         assert module.load
         assert self.codes(module) == []
-
-    def test_what_is_not_saved_matters_only_to_a_save(self):
-        ours = Scope(lambda key: key[0] == 1, "rule_id 1")
-        wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
-        module = self.plan(wanted, self.EDITED, runtime=self.EDITED, disk=self.LIVE)
-        assert [edit.layers for edit in pending_edits(module)] == [(Layer.DISK,)]
-        assert pending_edits(module, saves=False) == []
-
-    def test_an_edit_that_is_nowhere_yet_is_listed_once_for_both_layers(self):
-        ours = Scope(lambda key: key[0] == 1, "rule_id 1")
-        wanted = desired(RULES, {"rule_id": 1, "destination_hostgroup": 3}, scope=ours)
-        module = self.plan(wanted, self.EDITED, runtime=self.LIVE, disk=self.LIVE)
-        (edit,) = (one for one in pending_edits(module) if not one.is_ours)
-        assert edit.layers == (Layer.RUNTIME, Layer.DISK)
 
     def test_an_inactive_row_that_a_peer_took_out_of_memory_is_no_edit(self):
         """Its RUNTIME does not show the row, and MEMORY of a member is what peers send."""
@@ -104,14 +81,6 @@ class TestPendingEdits:
         there = {key: row for key, row in held.items() if key == (1,)}
         module = self.plan(wanted, there, runtime=there, disk=held)
         assert self.codes(module) == []
-
-    def test_a_drained_server_in_memory_only_is_an_edit_that_a_load_would_publish(self):
-        drained = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a", "status": "OFFLINE_SOFT"})
-        live = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a"})
-        wanted = desired(SERVERS, {"hostgroup_id": 1, "hostname": "a", "weight": 5})
-        module = self.plan(wanted, drained, runtime=live, disk=live)
-        (edit, *_) = pending_edits(module)
-        assert (edit.columns, edit.is_ours) == (("status",), False)
 
 
 def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():
@@ -124,18 +93,3 @@ def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():
     assert {key[0] for key in second[SERVERS]} == {2}
     (servers,) = with_images([servers], NOWHERE, {SERVERS: frozenset({1})})
     assert len(servers.images) == 1
-
-
-def test_the_fingerprint_follows_changes_and_not_secrets():
-    def plan(weight, password):
-        servers = desired(SERVERS, {"hostgroup_id": 1, "hostname": "a", "weight": weight})
-        users = desired("mysql_users", {"username": "u", "password": password})
-        modules = [module_plan(diff(servers, {})), module_plan(diff(users, {}))]
-        return Plan("px", "h:6032", "2.7.1", modules=modules)
-
-    assert plan(1, "a").fingerprint == plan(1, "a").fingerprint
-    assert plan(1, "a").fingerprint != plan(2, "a").fingerprint
-    assert plan(1, "a").fingerprint == plan(1, "b").fingerprint
-    fields = [f for m in plan(1, "a").modules for c in m.changes for f in c.fields if f.is_secret]
-    assert [(f.column, f.current, f.desired) for f in fields] == [("password", None, None)]
-    assert CHANGE != ADD

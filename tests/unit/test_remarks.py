@@ -75,14 +75,6 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
     assert [change.key[1] for change in gone.changes[Layer.RUNTIME]] == ["n1"]
 
 
-def test_a_new_node_of_a_placed_cluster_enters_through_the_offline_hostgroup():
-    nodes = [{"hostgroup_id": 10, "hostname": name} for name in ("n1", "n2")]
-    module = servers(nodes, rows(SERVERS, nodes[0]), GALERA)
-    assert notes.entering_servers(module, [GALERA]) == {(10, "n2", 3306): 40}
-    replication = Family("replication", 10, frozenset({10, 20}))
-    assert notes.entering_servers(servers(nodes, rows(SERVERS, nodes[0])), [replication]) == {}
-
-
 def test_hostgroups_of_two_monitors_are_named():
     both = Family("galera", 10, frozenset({30, 10}), also=("replication",))
     (text,) = notes.shared_families([GALERA, both])

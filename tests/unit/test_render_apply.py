@@ -30,15 +30,6 @@ def test_nothing_is_reported_where_nothing_was_done():
     assert (document["applied"], document["modules"], document["snapshot"]) == (False, [], None)
 
 
-def test_the_report_counts_what_was_done():
-    text = apply_text(plan_of(), result(snapshot="/s.json"))
-    assert text.splitlines() == [
-        "Applied to h:6032: 1 added, 0 changed, 0 deleted at RUNTIME."
-        " 1 statement, 1 LOAD, 1 SAVE; every layer was read back.",
-        "The state before, with its passwords, is kept in /s.json",
-    ]
-
-
 def test_the_report_says_what_is_left_to_do():
     done = result(notes=["look at db1"])
     done.saves = 0

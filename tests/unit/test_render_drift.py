@@ -8,7 +8,6 @@ from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import PATTERNS
 from proxyctl.plan.plan import Plan
 from proxyctl.render.drift import MOST_LISTED, drift_text, drifts_json
-from proxyctl.render.prometheus import drift_prometheus
 from proxyctl.state.row import Layer
 from tests.support.build import desired, diff, module_plan, rows
 
@@ -67,13 +66,6 @@ def test_layers_that_differ_in_different_ways_are_all_listed():
     ]
 
 
-def test_layers_that_hold_the_same_are_listed_once():
-    text = drift(weights(memory=4, runtime=5, disk=4))
-    assert "             RUNTIME: weight is 5, the files say 3" in text
-    assert "             MEMORY and DISK: weight is 4, the files say 3" in text
-    assert "RUNTIME:" not in drift(weights(memory=4, runtime=4, disk=4))
-
-
 def test_a_row_that_another_layer_lacks_is_listed():
     text = drift(weights(memory=None, runtime=4, disk=3))
     assert "             RUNTIME: weight is 4, the files say 3" in text
@@ -119,16 +111,3 @@ def test_rows_of_one_pattern_stand_together_and_not_all_of_many():
     assert sum(line == "  all layers differ" for line in lines) == 1
     assert sum("differs" in line for line in lines) == MOST_LISTED
     assert lines[-1] == "    ... and 5 more rows (--format json lists all)"
-
-
-def test_machines_get_the_pattern():
-    found = plan_of(weight({Layer.DISK}))
-    (module,) = json.loads(drifts_json(Fleet.of(found), is_all=False))["instances"][0]["modules"]
-    assert module["changes"][0]["pattern"] == "disk"
-    line = 'proxyctl_drift_patterns{name="h:6032",address="h:6032",pattern="disk"} 1'
-    assert line in drift_prometheus(Fleet.of(found), is_all=False).splitlines()
-
-
-def test_servers_that_an_operator_took_out_stand_in_that_line():
-    held = "db2:3306 in hostgroup 20 OFFLINE_SOFT, set by an operator"
-    assert drift(weight(set()), taken_out=[held]) == f"h:6032: no drift ({held})\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from proxyctl.plan.diff import Surroundings
-from proxyctl.plan.plan import Plan, Refusal
+from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
 from proxyctl.render.plan import MOST_ADDED, plan_text
 from proxyctl.render.style import Style
@@ -17,19 +17,6 @@ def plan_of(count=1, current=(), **more):
     module = module_plan(diff(wanted, rows(RULES, *({"rule_id": n} for n in current))))
     (module,) = with_images([module], Surroundings(), frozenset())
     return Plan("h:6032", "h:6032", "2.7.1", [module], **more)
-
-
-def last(plan, **how):
-    return plan_text(plan, **how).splitlines()[-1]
-
-
-def test_the_last_line_is_the_verdict():
-    assert last(plan_of(1, [1])) == "No changes: MEMORY, RUNTIME and DISK hold what the files say."
-    counted = "Plan: 1 to add, 0 to change, 0 to delete at RUNTIME. 1 LOAD, 1 SAVE."
-    assert last(plan_of()) == f"{counted} Nothing has been changed yet."
-    assert last(plan_of(), is_done=True) == counted
-    refused = plan_of(refusals=[Refusal("x", "why", "--force")])
-    assert last(refused) == f"{counted} apply would refuse: 1 reason above."
 
 
 def test_a_long_list_of_new_rows_is_counted_and_every_deletion_is_listed():

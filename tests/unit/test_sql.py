@@ -122,14 +122,6 @@ def test_one_text_that_is_a_secret_in_one_row_only():
     ]
 
 
-def test_a_password_is_masked_in_the_shown_text_only():
-    users = layout("mysql_users")
-    (statement,) = inserts(users, [row("mysql_users", username="u", password="s3cret")])
-    assert "s3cret" in statement.sql
-    assert "s3cret" not in statement.masked
-    assert "'u'" in statement.masked
-
-
 def test_a_second_password_in_the_attributes_of_a_user_is_masked():
     users = layout("mysql_users")
 
@@ -141,15 +133,6 @@ def test_a_second_password_in_the_attributes_of_a_user_is_masked():
     assert "sesame" not in masked('{"additional_password":"sesame"}')
     assert "sesame" not in masked('{"additional\\u005fpassword":"sesame"}')
     assert "spiffe" in masked('{"spiffe_id":"spiffe://x"}')
-
-
-def test_a_secret_variable_is_masked_by_its_name():
-    variables = layout("mysql_variables")
-    secret = ("mysql-monitor_password", "s3cret")
-    public = ("mysql-monitor_username", "watcher")
-    (statement,) = inserts(variables, [secret, public])
-    assert "s3cret" not in statement.masked
-    assert "watcher" in statement.masked
 
 
 CELLS = {
