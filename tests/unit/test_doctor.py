@@ -193,12 +193,6 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         "hostgroup 10",
         "rule 5 and user app that no rule routes fail",
     ),
-    "a default hostgroup without servers": (
-        with_servers(Server(30, "db2", 3306), ON_2),
-        "users-without-servers",
-        "hostgroup 10",
-        "",
-    ),
     "a family before its first check": (
         not_checked("3.0.12-0-g1"),
         "family-not-checked",
@@ -245,7 +239,6 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         "db1:3306",
         "",
     ),
-    "digests are off and rules need them": (OFF, "digests-off-with-rules", "", ""),
     "digests are off": (replace(OFF, rules=()), "digests-off", "", ""),
     "many digests": (replace(HEALTHY, digest_bytes=340_000_000), "digests-large", "", ""),
     "much memory": (
@@ -304,7 +297,6 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         "",
     ),
     # Known defects that touch the configuration.
-    "fast routing behind a last rule with apply": (FAST, "fast-routing-skipped", "", ""),
     "RE2 replaces by case": (
         replace(with_variables(mysql__query_processor_regex="2"), rules=(Rule(3, replaces=True),)),
         "re2-replaces-by-case",

@@ -169,16 +169,6 @@ def test_more_open_questions_than_can_be_followed() -> None:
     assert not verdict(before, other, seen("UPDATE t SET a=1")).is_open
 
 
-def test_a_report_adds_up() -> None:
-    before = configuration(rule(1, match_digest="^SELECT", destination_hostgroup=2))
-    after = configuration(rule(1, match_digest="^SELECT", destination_hostgroup=3))
-    table = [seen("SELECT 1", hostgroup=2), seen("UPDATE t SET a=1"), seen("SELECT a", hostgroup=5)]
-    found = replay(DigestTable("x", "x", "2.7.1", 0, table), Sides(before, after))
-    assert (found.total.entries, found.changed.entries, found.unchanged.entries) == (3, 2, 1)
-    assert found.elsewhere.entries == 1
-    assert [(flow.before, flow.after) for flow in found.flows] == [(2, 3)]
-
-
 @pytest.mark.parametrize(
     ("replacement", "words"),
     [
