@@ -23,17 +23,6 @@ from tests.support.servers import free_port
 from tests.support.tcp_server import TcpServer
 
 
-def test_nothing_listens(offline: Project) -> None:
-    offline.write(FILES)
-    port = free_port()
-    for command in ("plan", "drift", "apply"):
-        found = proxyctl(command, "--port", str(port))
-        said(
-            found, 1, f"cannot connect to 127.0.0.1:{port}: refused: nothing listens there", "6032"
-        )
-        assert (found.out, "Errno" in found.err) == ("", False)
-
-
 def answers(version: bytes, tables: list[list[bytes]]) -> AnsweringServer:
     """Return what looks like an admin interface of this version with these columns of tables."""
 

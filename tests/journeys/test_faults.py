@@ -341,37 +341,3 @@ def test_a_proxysql_that_restarts_has_forgotten_what_was_loaded(
     assert "ProxySQL was restarted meanwhile" in text
     assert RESTORED in text
     assert dump(instance) == before
-
-
-REFERENCED = """
-version: 1
-mysql_users:
-  - username: app
-    password: {env: APP_PASSWORD}
-    default_hostgroup: 10
-    comment: {env: MESSAGE}
-mysql_query_rules:
-  - {rule_id: 1, match_digest: secret, error_msg: {env: MESSAGE}, apply: true}
-"""
-
-
-@pytest.mark.parametrize("step", ["LOAD MYSQL USERS", "LOAD MYSQL QUERY RULES"])
-def test_no_secret_is_shown_while_it_is_put_back(
-    sandbox_project: Project,
-    sandbox: Sandbox,
-    sandbox_instance: Instance,
-    monkeypatch: pytest.MonkeyPatch,
-    step: str,
-) -> None:
-    sandbox_project.write(REFERENCED)
-    monkeypatch.setenv("MESSAGE", "the old secret")
-    applied()
-    before = dump(sandbox_instance)
-    monkeypatch.setenv("MESSAGE", "the new secret")
-    happens = sandbox.options.after_statement = Troubles((step, fail))
-    found = apply("--debug")
-    assert not happens.left
-    said(found, 4, RESTORED)
-    assert "the old secret" not in found.text
-    assert "the new secret" not in found.text
-    assert dump(sandbox_instance) == before

@@ -12,22 +12,6 @@ from tests.support.cli import SECRETS, Project, proxyctl
 from tests.support.servers import Instance
 
 
-def test_a_saved_plan_is_applied(project: Project, instance: Instance) -> None:
-    project.write(FILES, "px.yaml")
-    saved = plan("-f", "px.yaml", "--out", "plan.out")
-    assert saved.code == 2
-    path = project.folder / "plan.out"
-    assert oct(path.stat().st_mode & 0o777) == "0o600"
-    text = path.read_text()
-    assert not any(secret in text for secret in SECRETS.values())
-    assert "INSERT" not in text
-    done = proxyctl("apply", "plan.out")
-    assert done.code == 0, done.text
-    assert plan("-f", "px.yaml").code == 0
-    again = proxyctl("apply", "plan.out")
-    assert (again.code, "stale" in again.err) == (3, True)
-
-
 def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:
     project.write(FILES)
     made = plan("--out", "plan.out")

@@ -140,28 +140,40 @@ def test_a_filter_is_seen_while_it_is_typed(shop: Instance) -> None:
     watch(shop, story)
 
 
-def test_a_filter_is_for_the_table_that_has_the_keys(shop: Instance) -> None:
+LOOKS = {
+    "each table has a view": [
+        ("1", "db1:3306", ITEMS),
+        ("2", ITEMS, "db1:3306"),
+        ("3", "^SELECT", ITEMS),
+        ("0", "db1:3306", ""),
+        ("", ITEMS, ""),
+    ],
+    "a filter is for the table that has the keys": [
+        ("shift+tab slash d b 2 enter", "db2:3306", "db1:3306"),
+        ("", ITEMS, ""),
+    ],
+    "the interval goes by steps, of which 0.5 s is the shortest": [
+        ("plus", " every 1 s", ""),
+        ("plus", " every 2 s", ""),
+        ("minus", " every 1 s", ""),
+        ("minus", " every 0.5 s", ""),
+        ("minus", " every 0.5 s", ""),
+    ],
+    "the chosen line stays chosen when the order changes": [
+        ("2 down r enter", "SELECT name,price FROM items WHERE id = ?", ""),
+    ],
+}
+"""Keys, what is on the screen then, and what is not, one after the other."""
+
+
+@pytest.mark.parametrize("looks", LOOKS.values(), ids=LOOKS)
+def test_what_keys_show(shop: Instance, looks: list[tuple[str, str, str]]) -> None:
     async def story(pilot: Pilot[Any], app: TopApp) -> None:
-        await press(pilot, "shift+tab", "slash", *"db2", "enter")
-        await until(pilot, app, "db1", is_there=False)
-        assert ITEMS in "\n".join(screen(app))
-
-    watch(shop, story)
-
-
-def test_views(shop: Instance) -> None:
-    async def story(pilot: Pilot[Any], app: TopApp) -> None:
-        for key, there, away in (
-            ("1", "db1:3306", ITEMS),
-            ("2", ITEMS, "db1:3306"),
-            ("3", "^SELECT", ITEMS),
-        ):
-            await press(pilot, key)
+        for keys, there, away in looks:
+            await press(pilot, *keys.split())
             await until(pilot, app, there)
-            await until(pilot, app, away, is_there=False)
-        await press(pilot, "0")
-        await until(pilot, app, "db1:3306")
-        await until(pilot, app, ITEMS)
+            if away:
+                await until(pilot, app, away, is_there=False)
 
     watch(shop, story)
 
@@ -180,17 +192,6 @@ def test_pause_stops_the_looks(shop: Instance) -> None:
     watch(shop, story)
 
 
-def test_the_interval_goes_by_steps(shop: Instance) -> None:
-    async def story(pilot: Pilot[Any], app: TopApp) -> None:
-        for key, text in (("plus", "1 s"), ("plus", "2 s"), ("minus", "1 s"), ("minus", "0.5 s")):
-            await press(pilot, key)
-            await until(pilot, app, f" every {text}")
-        await press(pilot, "minus")  # there is no shorter one
-        assert screen(app)[0].endswith("every 0.5 s")
-
-    watch(shop, story)
-
-
 def test_help_and_a_line_in_full_close_again(shop: Instance) -> None:
     async def story(pilot: Pilot[Any], app: TopApp) -> None:
         await press(pilot, "question_mark")
@@ -205,14 +206,6 @@ def test_help_and_a_line_in_full_close_again(shop: Instance) -> None:
         await press(pilot, "q")
         await until(pilot, app, "0x883DDE99F7CDEC3E", is_there=False)
         assert app.is_running
-
-    watch(shop, story)
-
-
-def test_the_line_that_somebody_chose_stays_chosen_when_the_order_changes(shop: Instance) -> None:
-    async def story(pilot: Pilot[Any], app: TopApp) -> None:
-        await press(pilot, "2", "down", "r", "enter")
-        await until(pilot, app, "SELECT name,price FROM items WHERE id = ?")
 
     watch(shop, story)
 
