@@ -254,18 +254,6 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         USERS_2,
         "it answers, but has not",
     ),
-    "a peer that loaded later": (
-        clustered(Checksum(3, NOW - 900, "A"), Checksum(2, NOW - 90, "B")),
-        "peer-differs",
-        USERS_2,
-        "it loaded other content later",
-    ),
-    "a peer that loaded in the same second": (
-        clustered(OWN, Checksum(3, NOW - 900, "B")),
-        "peer-differs",
-        USERS_2,
-        "it loaded other content in the same",
-    ),
     "members that never loaded": (
         clustered(Checksum(1, NOW - 900, "A"), Checksum(1, NOW - 800, "B")),
         "peer-differs",
