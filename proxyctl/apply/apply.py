@@ -38,7 +38,8 @@ PEER_TIMEOUT_S = 30.0
 class ApplyRequest:
     """One apply: what is allowed, what was approved, and who receives progress.
 
-    `is_approved` tells whether the plan made under the lock is the one that a person saw. `before`
+    `is_approved` tells whether the plan made under the lock is the one that a person saw;
+    `of_saved`: that one is a saved plan. `before`
     is called with the plan before anything changes. `purpose` and `sources` (files or a snapshot)
     stand in the lock and in the snapshot. Units: seconds; `peer_timeout_s` 0 does not wait for the
     members of a ProxySQL Cluster.
@@ -46,6 +47,7 @@ class ApplyRequest:
 
     options: PlanOptions
     is_approved: Callable[[Plan], bool] = lambda _plan: True
+    of_saved: bool = False
     lock_timeout_s: float = 30.0
     before: Callable[[Plan], None] = lambda _plan: None
     progress: Callable[[str], None] = lambda _text: None
@@ -94,7 +96,7 @@ def apply_planned(
                 fix="run plan again to see what differs now",
             )
         request.before(found)
-        raise_refusals(found)
+        raise_refusals(found, of_saved=request.of_saved)
         if found.is_in_sync:
             lock.finished({module.name for module in found.modules})
             return found, None

@@ -123,7 +123,9 @@ def _demand(shortfalls: Iterable[Shortfall], layer: Layer) -> None:
         raise ReadBackError(
             f"{layer.name} does not hold what was written:",
             then=[f"  {one}" for one in shown],
-            fix="ProxySQL refused the value; see its error log" if is_refused else None,
+            fix="correct the value: ProxySQL refused it, and its error log says why"
+            if is_refused
+            else None,
         )
 
 

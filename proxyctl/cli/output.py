@@ -205,17 +205,10 @@ def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
     colour = style(sys.stderr)
     begin = "" if isinstance(error, ConfigError) else "error: "
     for line in error.lines():
-        text = printable(line)
-        indent = " " * (len(text) - len(text.lstrip()))
-        # A line further in is a detail of the one above: a statement to copy, or a row.
-        if len(indent) > 2:
-            parts = [text]
-        else:
-            parts = colour.lines(text.strip(), first=begin or indent, then=indent + "  ")
-        if begin and parts:
-            parts[0] = parts[0].replace("error:", colour("refuse", "error:"), 1)
-        _to_stderr("".join(f"{part}\n" for part in parts))
-        begin = ""
+        for part in colour.line(printable(f"{begin}{line}")):
+            shown = part.replace("error:", colour("refuse", "error:"), 1) if begin else part
+            _to_stderr(f"{shown}\n")
+            begin = ""
     if as_json:
         from proxyctl.render.error import ERROR
 

@@ -23,9 +23,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "cluster-no-account",
             "cluster",
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} empty: no peer is"
-            " synchronised with",
-            "set both on every member, to an account of admin-admin_credentials",
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} empty: this instance"
+            " cannot synchronise with its peers",
+            "set both on every member to an account of admin-admin_credentials",
         )
         return
     patience_s = max(_SETTLES_S, 5 * facts.number("admin-cluster_check_interval_ms") / 1000)
@@ -57,8 +57,8 @@ def _differing(
         yield Finding(
             "peer-not-synchronised",
             where,
-            f"it differs, and {off} is 0: this instance takes nothing over from it",
-            f"variables: {{{off}: 3}}, or apply the same files at both",
+            f"its rows differ, and {off} is 0: this instance never takes them over",
+            f"variables: {{{off}: 3}}, or apply the same files to both",
         )
     elif age_s >= _SETTLES_S:
         reason, fix = why

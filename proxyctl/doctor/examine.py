@@ -31,7 +31,12 @@ def examine(facts: Facts, ignored: Collection[str] = ()) -> Examination:
     kept = [finding for finding in found if finding.code not in ignored]
     kept.sort(key=lambda finding: list(Severity).index(finding.severity))
     return Examination(
-        facts.name, facts.address, facts.version_text, tuple(kept), len(found) - len(kept)
+        facts.name,
+        facts.address,
+        facts.version_text,
+        tuple(kept),
+        ignored=len(found) - len(kept),
+        digest_bytes=facts.digest_bytes,
     )
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from proxyctl.errors import ExitCode
+from proxyctl.errors import ExitCode, counted
 from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.state.families import Node, node_text
 
 
 class Severity(StrEnum):
@@ -90,13 +91,23 @@ CODES = {
 class Finding:
     """One finding.
 
-    `where`: its subject; `fix`: a command, a statement, YAML, or what to check.
+    `where`: its subject, `places`: all of them where it counts several; `fix`: a command, a
+    statement, YAML, or what to check.
     """
 
     code: str
     where: str
     message: str
     fix: str
+    places: tuple[str, ...] = ()
+
+    @classmethod
+    def of_servers(cls, code: str, nodes: Iterable[Node], message: str, fix: str) -> Finding:
+        """Return the finding of one server by its name, of several by their number."""
+        names = sorted({node_text(node) for node in nodes})
+        if len(names) == 1:
+            return cls(code, names[0], message, fix)
+        return cls(code, counted(len(names), "server"), message, fix, (*names,))
 
     @property
     def severity(self) -> Severity:
@@ -109,7 +120,7 @@ class Examination:
     """The findings for one instance.
 
     Shape: `findings` with errors first. `version`: as the instance spells it. `ignored`: the number
-    of findings that the user excluded.
+    of findings that the user excluded. Units: `digest_bytes` bytes, None where nobody asked.
     """
 
     name: str
@@ -117,6 +128,7 @@ class Examination:
     version: str
     findings: tuple[Finding, ...]
     ignored: int = 0
+    digest_bytes: int | None = None
 
     @property
     def counts(self) -> Counter[Severity]:
@@ -158,12 +170,12 @@ _LISTED = 4
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
-def listed(values: Iterable[object]) -> str:
+def listed(values: Iterable[object], most: int = _LISTED) -> str:
     """Return the first few things and the number of others, as text."""
     found = [str(one) for one in values]
-    if len(found) <= _LISTED + 1:
+    if len(found) <= most + 1:
         return ", ".join(found)
-    return f"{', '.join(found[:_LISTED])} and {len(found) - _LISTED} more"
+    return f"{', '.join(found[:most])} and {len(found) - most} more"
 
 
 def duration(seconds: float) -> str:

@@ -5,24 +5,56 @@ A rule or a default hostgroup counts as a use even if no query reaches it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
+from proxyctl.doctor.checks import CONNECTING, by_error, failing
 from proxyctl.doctor.facts import Facts, Protocol, Server, Use
 from proxyctl.doctor.finding import Finding, listed
 from proxyctl.errors import counted
-from proxyctl.state.families import node_text
+from proxyctl.state.families import Node, node_text
 
 
 def find(facts: Facts) -> Iterator[Finding]:
     """Yield the hostgroups in use without a usable server, of MySQL and of PostgreSQL."""
     for side in (facts.mysql, facts.pgsql):
-        usable = {server.hostgroup for server in side.servers if server.is_usable}
-        empty = {use.hostgroup for use in side.uses} - usable
+        empty = _empty(side)
         waiting = _not_checked(facts) if side is facts.mysql else frozenset()
         if not_yet := sorted(empty & waiting):
             yield _unplaced(facts, [*not_yet])
+        failures = by_error(failing(facts, CONNECTING)).values() if side is facts.mysql else ()
+        lost = [{log.node for log in logs} for logs in failures]
         for hostgroup in sorted(empty - waiting):
-            yield _without_servers(facts, side, hostgroup)
+            if not any(_is_lost(side, hostgroup, nodes) for nodes in lost):
+                yield _without_servers(facts, side, hostgroup)
+
+
+def without_others(facts: Facts, nodes: Collection[Node]) -> Iterator[str]:
+    """Yield what it does to hostgroups in use that these nodes are lost: they have no others.
+
+    It is said with the cause, not as a finding of each hostgroup.
+    """
+    for hostgroup in sorted(_empty(facts.mysql)):
+        if _is_lost(facts.mysql, hostgroup, nodes):
+            name = _hostgroup_text(facts, facts.mysql, hostgroup)
+            yield f"{name} has no other server: {_failing_text(facts, facts.mysql, hostgroup)}"
+
+
+def _empty(side: Protocol) -> set[int]:
+    """Return the hostgroups in use without a usable server."""
+    usable = {server.hostgroup for server in side.servers if server.is_usable}
+    return {use.hostgroup for use in side.uses} - usable
+
+
+def _is_lost(side: Protocol, hostgroup: int, nodes: Collection[Node]) -> bool:
+    there = [server.node for server in side.servers if server.hostgroup == hostgroup]
+    return bool(there) and all(node in nodes for node in there)
+
+
+def _failing_text(facts: Facts, side: Protocol, hostgroup: int) -> str:
+    """Return which queries fail: `queries of user app that no rule routes fail after 10 s`."""
+    senders = " and ".join(_use_text(use) for use in side.uses if use.hostgroup == hostgroup)
+    wait_ms = facts.number(f"{side.name}-connect_timeout_server_max")
+    return f"queries of {senders} fail" + (f" after {wait_ms / 1000:g} s" if wait_ms > 0 else "")
 
 
 _FAMILY_LOGS = {
@@ -48,26 +80,23 @@ def _not_checked(facts: Facts) -> frozenset[object]:
 def _unplaced(facts: Facts, hostgroups: list[int]) -> Finding:
     where = listed(_hostgroup_text(facts, facts.mysql, one) for one in hostgroups)
     if facts.is_sandbox:
-        message = "no server: a sandbox has no monitor, which would place servers here"
-        return Finding("family-not-checked", where, message, "none needed on a sandbox")
+        message = "no server: a sandbox has no monitor to place servers here"
+        return Finding("family-not-checked", where, message, "nothing to do on a sandbox")
     return Finding(
         "family-not-checked",
         where,
-        "no server yet: the monitor places servers at its first check, which is still to come",
+        "no server yet: the monitor places servers with its first check, which has not run",
         "run doctor again in a few seconds",
     )
 
 
 def _without_servers(facts: Facts, side: Protocol, hostgroup: int) -> Finding:
     uses = [use for use in side.uses if use.hostgroup == hostgroup]
-    senders = " and ".join(map(_use_text, uses))
     changes = ["the rules"] if any(use.kind != "user" for use in uses) else []
     code = "hostgroup-without-servers" if changes else "users-without-servers"
     if any(use.kind == "user" for use in uses):
         changes.append("default_hostgroup")
     change = " and ".join(changes)
-    wait_ms = facts.number(f"{side.name}-connect_timeout_server_max")
-    after = f" after {wait_ms / 1000:g} s" if wait_ms > 0 else ""
     there = [server for server in side.servers if server.hostgroup == hostgroup]
     servers = listed(sorted(f"{node_text(one.node)} {_why(one)}" for one in there))
     fix = f"add a server ({side.name}_servers: hostgroup_id {hostgroup}), or change {change}"
@@ -79,15 +108,12 @@ def _without_servers(facts: Facts, side: Protocol, hostgroup: int) -> Finding:
     why = servers or "the hostgroup has no server at RUNTIME"
     elsewhere = _elsewhere(facts, hostgroup) if side is facts.mysql and not there else ""
     if elsewhere:
-        why = f"the monitor has the nodes of its family elsewhere, {elsewhere}"
-        fix = (
-            "see what the monitor's checks of these nodes answer (`proxyctl nodes list`), or change"
-            f" {change}"
-        )
+        why = f"the monitor has moved the nodes of its family elsewhere: {elsewhere}"
+        fix = f"check what the monitor sees of them (`proxyctl nodes list`), or change {change}"
     return Finding(
         code,
         _hostgroup_text(facts, side, hostgroup),
-        f"queries of {senders} fail{after}: {why}",
+        f"{_failing_text(facts, side, hostgroup)}: {why}",
         fix,
     )
 

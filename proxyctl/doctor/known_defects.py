@@ -78,8 +78,9 @@ def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "maintenance-not-seen",
             "mysql_galera_hostgroups",
-            f"the monitor does not read pxc_maint_mode of {listed(found)}, only of 5.7 and 8",
-            "take such a node out with `proxyctl nodes drain`",
+            f"the monitor reads pxc_maint_mode of servers of 5.7 and 8 only, so not of"
+            f" {listed(found)}",
+            "take such a node out of service with `proxyctl nodes drain`",
         )
 
 

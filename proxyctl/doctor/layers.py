@@ -25,28 +25,27 @@ def find(facts: Facts) -> Iterator[Finding]:
             yield Finding(
                 "not-loaded",
                 module.name,
-                f"MEMORY differs from RUNTIME: {_rows_text(diffs, unloaded)}; the next LOAD"
-                " publishes it",
-                f"{_publish(module.name)} to publish it; `proxyctl plan` shows the statements that"
-                " take it back",
+                f"edited in MEMORY, not loaded to RUNTIME: {_rows_text(diffs, unloaded)}; the next"
+                " LOAD publishes this",
+                f"{_publish(facts, module.name)}; to take it back, see `proxyctl plan`",
             )
         if any(unsaved.values()):
             yield Finding(
                 "not-saved",
                 module.name,
-                f"RUNTIME is not saved to DISK: {_rows_text(diffs, unsaved)}; a restart brings the"
-                " old state back",
-                f"SAVE {module.name} TO DISK to keep it; LOAD {module.name} FROM DISK and"
-                f" LOAD {module.name} TO RUNTIME to take it back",
+                f"at RUNTIME, not saved to DISK: {_rows_text(diffs, unsaved)}; a restart reverts"
+                " this",
+                f"to keep it, SAVE {module.name} TO DISK; to take it back,"
+                f" LOAD {module.name} FROM DISK, then LOAD {module.name} TO RUNTIME",
             )
     yield from _restart_pending(facts)
 
 
-def _publish(module: str) -> str:
-    """Return the command that publishes MEMORY. A plain LOAD of servers moves monitored nodes."""
-    if module == "MYSQL SERVERS":
-        return "`proxyctl apply` (it moves no node of a monitored family)"
-    return f"LOAD {module} TO RUNTIME"
+def _publish(facts: Facts, module: str) -> str:
+    """Return what publishes MEMORY. A plain LOAD of servers moves monitored nodes."""
+    if module == "MYSQL SERVERS" and facts.families:
+        return "to publish it, put it into the files and `proxyctl apply`: a LOAD would move nodes"
+    return f"to publish it, LOAD {module} TO RUNTIME"
 
 
 def _restart_pending(facts: Facts) -> Iterator[Finding]:

@@ -31,8 +31,8 @@ def find(facts: Facts) -> Iterator[Finding]:
             "memory-large",
             "memory",
             f"ProxySQL holds {size_text(facts.resident_bytes)}",
-            "`proxyctl doctor --memory` shows the share of the digests, stats_memory_metrics all"
-            " shares. Queries wait while either is read",
+            "`proxyctl doctor --memory` measures the digests, stats_memory_metrics lists all parts."
+            " Queries wait while either is read",
         )
 
 

@@ -24,7 +24,7 @@ def find(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "security-fixes-missing",
             _WHERE,
-            f"{version} has known holes: {holes}",
+            f"{version} has known security holes: {holes}",
             f"upgrade to {missing[-1][0]} or newer",
         )
     if reason := beyond_catalogue(version):
@@ -32,5 +32,5 @@ def find(facts: Facts) -> Iterator[Finding]:
             "release-unknown",
             _WHERE,
             f"{reason}: columns and variables that proxyctl does not know are left alone",
-            "look for a newer proxyctl",
+            "upgrade proxyctl",
         )

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, listed
 from proxyctl.errors import counted
-from proxyctl.state.families import node_text
 
 
 def find(facts: Facts) -> Iterator[Finding]:
@@ -23,9 +22,9 @@ def find(facts: Facts) -> Iterator[Finding]:
         if node in facts.answers and facts.answers[node].offers_tls is False
     ]
     if without:
-        yield Finding(
+        yield Finding.of_servers(
             "backend-without-tls",
-            listed(sorted(map(node_text, without))),
+            without,
             "use_ssl is 1, but the server offers no TLS: ProxySQL connects in clear text without"
             " an error",
             "switch TLS on at the server (ssl_cert, ssl_key, ssl_ca), or set `use_ssl: false`",

@@ -45,7 +45,7 @@ def _difference(facts: Facts, announced: str, numbers: tuple[int, int, int]) -> 
     if not found:
         return ""
     if any(is_mariadb(text) is not is_mariadb(announced) for text in facts.versions.values()):
-        return "but a server is another product, and drivers choose their SQL by it"
+        return "but a server is another product, and drivers choose their SQL by the version"
     if numbers > min(found):
         return "which is newer than a server: they may use features that it lacks"
     if numbers[:2] < min(found)[:2]:
@@ -75,14 +75,14 @@ def _fix(facts: Facts) -> str:
 def _unknown(facts: Facts) -> Iterator[Finding]:
     """Yield the servers that did not answer, except those that the monitor does not reach."""
     down = {log.node for log in facts.monitor_logs if log.error}
-    reasons: dict[str, list[str]] = {}
+    reasons: dict[str, list[Node]] = {}
     for node, answer in facts.answers.items():
         if node not in facts.versions and node not in down:
-            reasons.setdefault(answer.unreachable or "no answer", []).append(node_text(node))
-    for reason, names in reasons.items():
-        yield Finding(
+            reasons.setdefault(answer.unreachable or "no answer", []).append(node)
+    for reason, nodes in reasons.items():
+        yield Finding.of_servers(
             "server-version-unknown",
-            listed(names),
-            f"version and TLS are unknown; asked from this machine: {reason}",
-            "run doctor on a machine where the monitor's account may log in, or with --no-ask",
+            nodes,
+            f"proxyctl could not ask from this machine for version and TLS: {reason}",
+            "run doctor on a machine from which the monitor's account can log in, or with --no-ask",
         )

@@ -70,8 +70,8 @@ def _without_mixed_versions(fleet: Fleet) -> Fleet:
             refusal = Refusal(
                 MIXED_VERSIONS,
                 "members of a ProxySQL Cluster with different versions do not synchronise:"
-                f" {listed};"
-                " upgrade all of them first, or apply to each with --instance",
+                f" {listed}",
+                fix="upgrade all of them first, or apply to each with --instance",
             )
             refusals |= {one.name: refusal for one in unit}
 

@@ -100,8 +100,10 @@ class AdminClient:
             rows = self.query("SELECT @@version")
         except StatementError as error:
             # The port for applications asks a server, which may be down.
-            answer = error.message
-            raise InstanceError(f"{answer}, which no admin interface answers", fix=PORTS) from error
+            answer = error.message.removeprefix(f"{self.address}: ")
+            raise InstanceError(
+                f"{self.address}: not an admin interface: {answer}", fix=PORTS
+            ) from error
         self.version_text = str(rows[0][0]) if rows else ""
         self.tell(f"it reports version {self.version_text}")
         # A MySQL server, also one behind ProxySQL's port for applications, has versions as well.

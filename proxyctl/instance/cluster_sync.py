@@ -106,9 +106,7 @@ def wait_for_a_later_second(client: AdminClient, module: str, say: Callable[[str
     if wait_s <= 0:
         return
     if wait_s > MOST_AHEAD_S:
-        raise InstanceError(
-            f"{module}: a member loaded it last at a time ahead of this member's clock"
-        )
+        raise InstanceError(f"{module}: its last LOAD by a member is ahead of this member's clock")
     if wait_s > _REPORTED_FROM_S:
         say(f"{module}: waiting {wait_s:.0f} s, so that its LOAD is the newest of the cluster")
     time.sleep(wait_s)

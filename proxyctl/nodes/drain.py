@@ -180,8 +180,8 @@ class _Servers:
         if refusals:
             raise RefusedError(
                 f"{self.client.address}: {_SERVERS.name} differs between MEMORY, RUNTIME and DISK;"
-                " a drain needs all three alike",
-                reasons=[line for one in refusals for line in (one.message, *one.details)],
+                " a drain needs all three to agree",
+                reasons=[line for one in refusals for line in (one.message, *one.below())],
             )
         if families and not facts.monitor_enabled:
             raise RefusedError(

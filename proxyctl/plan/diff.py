@@ -41,6 +41,7 @@ class TableDiff:
     family, once; `place` maps a key to what it counts as. For servers: `families` that the monitor
     places, nodes `drained` at RUNTIME alone, nodes `discovered` by a monitor, and the number of
     OFFLINE_HARD rows (`draining`). `unowned`: MEMORY rows outside the scope of the files.
+    `as_placed`: the layers of servers that differ from the files by placement alone.
     """
 
     layout: Layout
@@ -60,6 +61,7 @@ class TableDiff:
     discovered: tuple[Node, ...] = ()
     draining: int = 0
     unowned: int = 0
+    as_placed: tuple[Layer, ...] = ()
 
     @property
     def is_in_sync(self) -> bool:
@@ -246,6 +248,11 @@ def _diff_servers(
         around.memory_families,
         drained=drained,
     )
+    changes = {
+        Layer.MEMORY: in_memory,
+        Layer.RUNTIME: at_runtime.differences,
+        Layer.DISK: in_memory if disk == memory else stored(disk, Layer.DISK),
+    }
     return TableDiff(
         layout,
         desired,
@@ -253,11 +260,7 @@ def _diff_servers(
         runtime,
         disk,
         target,
-        changes={
-            Layer.MEMORY: in_memory,
-            Layer.RUNTIME: at_runtime.differences,
-            Layer.DISK: in_memory if disk == memory else stored(disk, Layer.DISK),
-        },
+        changes=changes,
         unpublished=published.differences,
         unsaved=_both_ways(layout, disk, memory),
         memory_count=count(memory),
@@ -268,7 +271,17 @@ def _diff_servers(
         discovered=tuple(at_runtime.discovered),
         draining=len(rows[Layer.RUNTIME]) - len(runtime),
         unowned=_unowned(desired, memory),
+        as_placed=tuple(
+            layer
+            for layer, held in ((Layer.MEMORY, memory), (Layer.DISK, disk))
+            if desired is not None and changes[layer] and _is_as_placed(desired, held, around)
+        ),
     )
+
+
+def _is_as_placed(desired: DesiredTable, held: Rows, around: Surroundings) -> bool:
+    """Return whether nodes of families stand in other hostgroups, and nothing else differs."""
+    return bool(around.families) and not _by_family(desired, held, desired.rows, around).differences
 
 
 def _folded(layout: Layout, rows: Rows) -> Rows:

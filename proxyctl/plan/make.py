@@ -21,6 +21,7 @@ from proxyctl.plan import mistakes, notes, pending_edits
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
 from proxyctl.plan.guards import danger, judge, shard_moves
+from proxyctl.plan.pending_edits import Pending
 from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove, plan_module
 from proxyctl.plan.steps import with_images
 from proxyctl.routing.sides import SIDE_TABLES, Sides, sides_of
@@ -92,15 +93,22 @@ def make(
         dangers += lint.dangers(report, is_brought)
         linted += lint.warnings(report, is_brought)
     moves = _shard_moves(modules, tables, current, desired.hostgroup_names)
+    pending = [*_pending(modules, current, options)]
     return Plan(
         name=look.name,
         address=look.address,
         version=look.version_text,
         modules=modules,
         refusals=[
-            *_pending_refusals(modules, desired, current, options),
+            *_pending_refusals(pending, desired, options),
             *danger.refusals(dangers, limits, force=options.force),
             *shard_moves.refusals(moves, desired, allowed=options.allow_shard_moves),
+        ],
+        discarded=[
+            found
+            for module, edits in pending
+            if options.discard_pending
+            for found in pending_edits.discarded(module, edits)
         ],
         left_alone=[text for one in diffs.values() for text in notes.left_alone(one)],
         taken_out=[text for one in diffs.values() for text in notes.taken_out(one)],
@@ -246,17 +254,23 @@ def _changes_engine(modules: Iterable[ModulePlan]) -> bool:
     return any(module.changes_regex_engine for module in modules)
 
 
-def _pending_refusals(
-    modules: Iterable[ModulePlan], desired: Desired, current: Current, options: PlanOptions
-) -> Iterator[Refusal]:
-    """Yield the refusals for pending edits; differences that a dead apply left are ours."""
+def _pending(
+    modules: Iterable[ModulePlan], current: Current, options: PlanOptions
+) -> Iterator[tuple[ModulePlan, list[Pending]]]:
+    """Yield the pending edits by module; differences that a dead apply left are ours."""
     look = current.look
     for module in modules:
         if not (look.staged.get(module.name) or look.taken_over.get(module.name)):
-            found = pending_edits.pending_edits(module, saves=options.saves)
-            yield from pending_edits.refusals(
-                module, found, discard=options.discard_pending, source=desired.source
-            )
+            yield module, pending_edits.pending_edits(module, saves=options.saves)
+
+
+def _pending_refusals(
+    pending: Iterable[tuple[ModulePlan, list[Pending]]], desired: Desired, options: PlanOptions
+) -> Iterator[Refusal]:
+    for module, edits in pending:
+        yield from pending_edits.refusals(
+            module, edits, discard=options.discard_pending, source=desired.source
+        )
 
 
 def _shard_moves(

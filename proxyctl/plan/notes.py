@@ -150,6 +150,7 @@ def warnings(
     yield from of_the_release(modules, current.look.version)
     yield from shared_families(families)
     for module in modules:
+        yield from (f"{module.name}: {text}" for text in saved_placement(module))
         if module.servers is not None and module.load:
             yield from unshunned(module, module.servers, families)
             used = current.connections.get(module.servers.layout.name, {})
@@ -159,7 +160,7 @@ def warnings(
         yield from not_answering(modules, current)
 
 
-_NEEDLESS = f"ProxySQL from {FAST_ROUTING_BEHIND_LAST_RULE} on does not need it, so it goes"
+_NEEDLESS = f"which ProxySQL needs no longer from {FAST_ROUTING_BEHIND_LAST_RULE} on"
 _IDLE_PROCESSLIST = "session_idle_show_processlist"
 
 
@@ -171,7 +172,7 @@ def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[
     for change in changes if version.has(FAST_ROUTING_BEHIND_LAST_RULE) else ():
         held = change.shown.current
         if change.action == DELETE and held is not None and COMMENT in held:
-            yield f"{change.table}: rule {change.key[0]} kept fast routing alive; {_NEEDLESS}"
+            yield f"{change.table}: rule {change.key[0]} kept fast routing alive, {_NEEDLESS}"
     for change in () if version.has(IDLE_PROCESSLIST_TAKES_TRUE) else changes:
         name, desired = str(change.key[0]), change.shown.desired
         if name.endswith(f"-{_IDLE_PROCESSLIST}") and desired is not None and desired[1] == "true":
@@ -249,17 +250,32 @@ def unshunned(module: ModulePlan, servers: TableDiff, families: Iterable[Family]
     mine = families_of(servers.layout, families)
     writers = {family.writer for family in mine if family.is_galera}
     status, kind = servers.layout.index["status"], _kind(servers)
+    shunned: dict[Value, list[str]] = {}
     for key, row in servers.runtime.items():
         loaded = image.get(key)
         if not (str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE"):
             continue
+        name = f"{row[1]}:{row[2]}"
         if key[0] in writers:
-            name = f"{row[1]}:{row[2]}"
             yield f"{name} becomes the writer in hostgroup {row[0]}: the current one leaves"
         else:
-            yield (
-                f"{kind}{row[1]}:{row[2]} in hostgroup {row[0]} is SHUNNED; the LOAD sets it ONLINE"
-            )
+            shunned.setdefault(row[0], []).append(f"{kind}{name}")
+    for hostgroup, names in shunned.items():
+        are, them = ("is", "it") if len(names) == 1 else ("are", "them")
+        where = f"{', '.join(names)} in hostgroup {hostgroup}"
+        yield f"{where} {are} SHUNNED; the LOAD sets {them} ONLINE"
+
+
+def saved_placement(module: ModulePlan) -> Iterator[str]:
+    """Yield that rows of servers differ only by where the monitor had placed their nodes."""
+    if module.servers is not None and module.servers.as_placed:
+        layers = " and ".join(layer.name for layer in module.servers.as_placed)
+        verb = "hold" if len(module.servers.as_placed) > 1 else "holds"
+        yield (
+            f"{layers} {verb} the nodes where the monitor had placed them, as after"
+            f" SAVE {module.name} FROM RUNTIME; an apply writes the rows of the files again and"
+            " moves no node"
+        )
 
 
 def _kind(servers: TableDiff) -> str:
@@ -287,11 +303,11 @@ def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Ite
     staying = [module.name for module in changed if membership.name_of(module.name) is None]
     if staying:
         verb = "does" if len(staying) == 1 else "do"
-        yield f"{', '.join(staying)}: {verb} not synchronise with the other members; apply at each"
+        yield f"{', '.join(staying)} {verb} not synchronise with other members: apply to each"
     for module in changed:
         own = {str(change.key[0]): None for change in module.changes if change.is_members_own}
         if own:
-            yield f"{', '.join(own)}: each member has its own; apply at each"
+            yield f"{', '.join(own)}: each member has its own value; apply to each"
         for name, found in module.diffs.items():
             rows = module.final.get(name, found.target)
             active = found.layout.index.get("active")

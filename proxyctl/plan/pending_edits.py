@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from proxyctl.catalog import Layout, Role
 from proxyctl.errors import counted
 from proxyctl.plan.diff import TableDiff, staged
-from proxyctl.plan.plan import ModulePlan, Refusal
+from proxyctl.plan.plan import Discarded, ModulePlan, Refusal
 from proxyctl.state.compare import Difference, differing, fold_users
 from proxyctl.state.row import FILES, KEEP, Key, Layer, Rows, Source, row_name
 from proxyctl.state.runtime import is_copied, runtime_image
@@ -23,7 +23,7 @@ DISCARD = "--discard-pending"
 
 
 MOST_LISTED = 20
-"""Rows of one admin module that a refusal lists; the rest is counted."""
+"""Rows of one admin module that are listed; the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,8 @@ def refusals(
     ours = [edit for edit in found if edit.is_ours]
     others = [edit for edit in found if not edit.is_ours]
     if ours and not discard:
-        message = f"{module.name}: {counted(len(ours), 'pending edit')}; {source.says} otherwise"
+        count = counted(len(ours), "pending edit")
+        message = f"{module.name}: {count} would be discarded; {source.says} otherwise"
         yield Refusal("pending_edit", message, DISCARD, (*_listed(ours),))
     if others:
         message = f"{module.name}: {counted(len(others), 'pending edit')} not {source.place}"
@@ -177,7 +178,16 @@ def refusals(
             f"publish:    {_publishing(module, others)}",
             *_undo_statements(module, others),
         )
-        yield Refusal("pending_unmanaged", message, None, details)
+        them = "it" if len(others) == 1 else "them"
+        fix = f"publish {them}, or take {them} back, with the statements below"
+        yield Refusal("pending_unmanaged", message, None, details, fix)
+
+
+def discarded(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[Discarded]:
+    """Yield the edits of managed rows that an apply with DISCARD overwrites, if there are any."""
+    ours = [edit for edit in edits if edit.is_ours]
+    if ours:
+        yield Discarded(module.name, len(ours), (*_listed(ours),))
 
 
 def _listed(edits: Sequence[Pending]) -> Iterator[str]:

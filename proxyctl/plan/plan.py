@@ -33,20 +33,43 @@ REGEX_ENGINE = "mysql-query_processor_regex"
 class Refusal:
     """A reason not to apply.
 
-    `allow` is the option that lets it through; `details` are lines of their own: the rows in
-    question, and the statements that get on.
+    `allow` is the option that lets it through, and `fix` what else to do; `details` are lines of
+    their own: the rows in question, and the statements that get on.
     """
 
     code: str
     message: str
     allow: str | None = None
     details: tuple[str, ...] = ()
+    fix: str | None = None
 
-    @property
-    def below(self) -> tuple[str, ...]:
-        """The lines below the message: the option that lets it through, and the details."""
-        fix = (f"fix: allow it with {self.allow}",) if self.allow else ()
-        return (*fix, *self.details)
+    def below(self, *, of_saved: bool = False) -> tuple[str, ...]:
+        """Return the lines below the message: the fix, and the details.
+
+        `of_saved`: of a saved plan, which keeps its options.
+        """
+        ways = self._ways(of_saved=of_saved)
+        return (*([f"fix: {ways}"] if ways else ()), *self.details)
+
+    def _ways(self, *, of_saved: bool) -> str:
+        option = f"allow it with {self.allow}" if self.allow else ""
+        if not of_saved:
+            return "; or ".join(filter(None, (self.fix, option)))
+        again = f"make a new plan with {self.allow}" if self.allow else ""
+        first = f"{self.fix}, then make a new plan" if self.fix else ""
+        return "; or ".join(filter(None, (first, again)))
+
+
+@dataclass(frozen=True)
+class Discarded:
+    """The pending edits of one admin module that `--discard-pending` overwrites.
+
+    Shape: `edits` describes the first ones, a line each; `count` is of all.
+    """
+
+    module: str
+    count: int
+    edits: tuple[str, ...]
 
 
 class ShardMove(NamedTuple):
@@ -176,6 +199,8 @@ class Plan:
     version: str
     modules: list[ModulePlan] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
+    discarded: list[Discarded] = field(default_factory=list)
+    """The edits in MEMORY that an apply overwrites, because it was told to."""
     left_alone: list[str] = field(default_factory=list)
     taken_out: list[str] = field(default_factory=list)
     """Of what is left alone, the servers that an operator took out of service."""
@@ -239,6 +264,7 @@ class Plan:
             *(self.left_alone, self.taken_out, self.warnings, self.restart_required),
             [module.loads for module in self.modules],
             self.members,
+            self.discarded,
         ]
         names = sorted(self.hostgroup_names.items())
         return _hash([self.version, self.saves, names, written, list(self._content())])
@@ -293,10 +319,10 @@ def plan_module(
     )
 
 
-def raise_refusals(plan: Plan) -> None:
+def raise_refusals(plan: Plan, *, of_saved: bool = False) -> None:
     """Raise every reason not to apply as one error.
 
-    Raises: RefusedError.
+    `of_saved`: the plan is a saved one. Raises: RefusedError.
     """
     if plan.refusals:
         raise RefusedError(
@@ -304,6 +330,9 @@ def raise_refusals(plan: Plan) -> None:
             reasons=[
                 line
                 for refusal in plan.refusals
-                for line in (refusal.message, *(f"  {line}" for line in refusal.below))
+                for line in (
+                    refusal.message,
+                    *(f"  {line}" for line in refusal.below(of_saved=of_saved)),
+                )
             ],
         )

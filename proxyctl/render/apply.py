@@ -17,7 +17,7 @@ from proxyctl.render.style import PLAIN, Style, listed_names, named_address
 from proxyctl.text import printable
 
 
-def apply_text(plan: Plan, result: ApplyResult | None) -> str:
+def apply_text(plan: Plan, result: ApplyResult | None, style: Style = PLAIN) -> str:
     """Return the report; `result` None means that nothing had to be done."""
     if result is None:
         return ""
@@ -28,6 +28,10 @@ def apply_text(plan: Plan, result: ApplyResult | None) -> str:
         f" {counted(result.statements, 'statement')}, {result.loads} LOAD, {result.saves} SAVE;"
         " every layer was read back."
     ]
+    if plan.discarded:
+        listed = ", ".join(f"{one.count} in {one.module}" for one in plan.discarded)
+        count = sum(one.count for one in plan.discarded)
+        lines.append(f"{counted(count, 'pending edit')} discarded: {listed}.")
     if any(module.save for module in plan.modules) and not result.saves:
         lines.append("DISK was not changed: a restart of ProxySQL reverts the change.")
     lines += [f"note: {printable(note)}" for note in result.notes]
@@ -41,7 +45,7 @@ def apply_text(plan: Plan, result: ApplyResult | None) -> str:
         lines += [head, *(f"  {reason}" for reason in reasons)]
     if result.snapshot:
         lines.append(f"The state before, with its passwords, is kept in {result.snapshot}")
-    return "\n".join(lines) + "\n"
+    return style.text("\n".join(lines))
 
 
 def _peer_lines(peer: PeerResult) -> Iterator[str]:

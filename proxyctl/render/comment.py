@@ -15,7 +15,13 @@ from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.fleet import cluster_lines, in_sync_lines, names, summary
 from proxyctl.render.markdown import fenced, inline
-from proxyctl.render.plan import cluster_line, counts_text, no_changes, with_remarks
+from proxyctl.render.plan import (
+    cluster_line,
+    counts_text,
+    discarded_text,
+    no_changes,
+    with_remarks,
+)
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note
 
 LONGEST = 60_000
@@ -116,9 +122,11 @@ def _shares(blocks: Sequence[list[str]], room: int) -> list[int]:
 
 def _remarks(plan: Plan) -> Iterator[str]:
     for refusal in plan.refusals:
-        allow = f" (allow with `{refusal.allow}`)" if refusal.allow else ""
-        yield f"- :no_entry: {_remark(refusal.message)}{allow}"
-        yield from (f"    - {_remark(detail)}" for detail in refusal.details)
+        yield f"- :no_entry: {_remark(refusal.message)}"
+        yield from (f"    - {_remark(line)}" for line in refusal.below())
+    for discarded in plan.discarded:
+        yield f"- :wastebasket: discarded: {_remark(discarded_text(discarded))}"
+        yield from (f"    - {_remark(edit)}" for edit in discarded.edits)
     for warning in (*plan.warnings, *(f"{n}: restart required" for n in plan.restart_required)):
         yield f"- :warning: {_remark(warning)}"
     if plan.members and not plan.is_in_sync:

@@ -29,7 +29,7 @@ def _title(found: Suggestions) -> str:
     """Return the first line: where this is from, and how much of it there is."""
     return printable(
         f"{found.name}  ProxySQL {found.version}: {count_text(len(found.found), 'suggestion')} from"
-        f" {count_text(found.digests, 'digest')}, {count_text(found.count_star, 'call')},"
+        f" {count_text(found.digests, 'entry')}, {count_text(found.count_star, 'query')},"
         f" {time_text(found.sum_time)}"
     )
 

@@ -80,7 +80,7 @@ def digest_top_text(
             lines += wrapped(text, width, first=" " * _INDENT, then=" " * (_INDENT + 3))
     if top.groups > len(top.rows):
         lines.append(f"... and {top.groups - len(top.rows):,} more (--limit lists more)")
-    lines += ["", style("dim", LEGEND)]
+    lines += ["", *(style("dim", line) for line in wrapped(LEGEND, width))]
     return "\n".join(lines) + "\n"
 
 

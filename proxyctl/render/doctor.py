@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.doctor.finding import Examination, ExaminedFleet, Finding, Severity
+from proxyctl.doctor.finding import Examination, ExaminedFleet, Finding, Severity, listed
 from proxyctl.errors import counted
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.fleet import FAILED, alike_text, failures, fleet_of
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
+from proxyctl.stats.units import size_text
 from proxyctl.text import printable
 
+MOST_PLACES = 20
+"""Servers that a finding names; the rest is counted."""
 _COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.NOTE: "dim"}
 
 
@@ -48,9 +51,10 @@ def _fleet_summary(fleet: ExaminedFleet) -> str:
 
 def _page(head: str, one: Examination, style: Style) -> str:
     ignored = f", {one.ignored} ignored" if one.ignored else ""
+    memory = f"; digests take {size_text(one.digest_bytes)}" if one.digest_bytes is not None else ""
     if not one.findings:
-        return f"{head}: nothing is wrong{ignored}\n"
-    lines = [style("bold", head)]
+        return f"{head}: nothing is wrong{ignored}{memory}\n"
+    lines = [style("bold", f"{head}{memory}")]
     for finding in one.findings:
         lines += ["", *_block(finding, style)]
     counts = ", ".join(counted(one.counts[s], str(s)) for s in Severity if one.counts[s])
@@ -58,8 +62,16 @@ def _page(head: str, one: Examination, style: Style) -> str:
 
 
 def _block(finding: Finding, style: Style) -> Iterator[str]:
-    severity = style(_COLOURS[finding.severity], str(finding.severity))
-    yield f"{severity}  {printable(finding.where)}  ({finding.code})"
+    severity = str(finding.severity)
+    first, *more = style.lines(
+        f"{severity}  {printable(finding.where)}  ({finding.code})", then=" " * len(severity)
+    )
+    yield f"{style(_COLOURS[finding.severity], severity)}{first[len(severity) :]}"
+    yield from more
+    if finding.places:
+        yield from style.lines(
+            printable(listed(finding.places, MOST_PLACES)), first="  ", then="  "
+        )
     yield from style.lines(printable(finding.message), first="  ", then="  ")
     yield from style.lines(printable(finding.fix), first="  fix: ", then="    ")
 
@@ -69,10 +81,10 @@ def doctor_json(fleet: ExaminedFleet, *, is_all: bool) -> str:
     return DOCTOR_ALL.document(fleet) if is_all else DOCTOR.document(fleet.only())
 
 
-FINDING: Shape[Finding] = Shape("finding of doctor", "code severity where message fix")
+FINDING: Shape[Finding] = Shape("finding of doctor", "code severity where places message fix")
 DOCTOR: Shape[Examination] = Shape(
     "doctor",
-    f"{INSTANCE} counts ignored findings",
+    f"{INSTANCE} counts ignored digest_bytes findings",
     counts=lambda one: {severity: one.counts[severity] for severity in Severity},
     findings=lambda one: FINDING.each(one.findings),
 )

@@ -12,6 +12,7 @@ from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.drift import Pattern, pattern_of
+from proxyctl.plan.notes import saved_placement
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.encode import Shape
 from proxyctl.render.fleet import failures, fleet_of, names
@@ -32,6 +33,7 @@ from proxyctl.text import printable
 MOST_LISTED = 50
 """Rows of one pattern that are listed; the rest is counted."""
 
+_INDENT = " " * 13
 _WORDS = {DELETE: "extra", ADD: "missing", CHANGE: "differs"}
 
 
@@ -73,7 +75,7 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
         return
     if not changes:
         out = printable("; ".join(plan.taken_out))
-        yield f"{name}{plan.address}: no drift{f' ({out})' if out else ''}"
+        yield from style.lines(f"{name}{plan.address}: no drift{f' ({out})' if out else ''}")
         return
     verb_end = "s" if changes == 1 else ""
     rows = counted(changes, "row")
@@ -82,7 +84,7 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
         if module.changes:
             yield from _module_lines(plan, module, style)
     for note in plan.left_alone:
-        yield f"left alone   {printable(note)}"
+        yield from style.lines(printable(note), first="left alone   ", then=_INDENT)
     if plan.refusals:
         reasons = counted(len(plan.refusals), "reason")
         yield f"an apply would be refused for {reasons}: see proxyctl plan"
@@ -90,6 +92,8 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
 
 def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
     yield module.name
+    for text in saved_placement(module):
+        yield from style.lines(printable(text), first="  ", then="  ")
     by_pattern: dict[Pattern, list[Change]] = {}
     for change in module.changes:
         by_pattern.setdefault(pattern_of(change), []).append(change)
@@ -99,8 +103,11 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
         for change in changes[:MOST_LISTED]:
             word = style(change.action, f"{_WORDS[change.action]:<8}")
             beside = "" if is_variable(change) else detail(change, names)
-            yield f"    {word} {subject(change, names)}{f'  {beside}' if beside else ''}"
-            yield from (f"             {text}" for text in _layer_lines(change, names))
+            head = f"{subject(change, names)}{f'  {beside}' if beside else ''}"
+            first, *rest = style.lines(head, first=_INDENT, then=f"{_INDENT}  ")
+            yield from (f"    {word} {first[len(_INDENT) :]}", *rest)
+            for text in _layer_lines(change, names):
+                yield from style.lines(text, first=_INDENT, then=f"{_INDENT}  ")
         if len(changes) > MOST_LISTED:
             more = counted(len(changes) - MOST_LISTED, "more row")
             yield f"    ... and {more} (--format json lists all)"

@@ -48,17 +48,25 @@ def _title(group: NodeGroup, report: NodeReport) -> str:
 
 
 def _table(group: NodeGroup, style: Style, width: int | None) -> Iterator[str]:
+    def fits(lines: list[str]) -> bool:
+        return width is None or max(map(len, lines)) <= width
+
     lines = aligned(_COLUMNS, group.nodes, indent=2)
-    is_narrow = width is not None and max(map(len, lines)) > width
+    is_narrow = not fits(lines)
     if is_narrow:
         lines = aligned(_COLUMNS[:-1], group.nodes, indent=2)
+    # Names of a cloud are as long as a line: then they stand above their figures.
+    is_apart = not fits(lines)
+    if is_apart:
+        lines = aligned(_COLUMNS[1:-1], group.nodes, indent=len(_BELOW))
     yield style("dim", lines[0])
     for view, line in zip(group.nodes, lines[1:], strict=True):
+        above = [f"  {_name(view.node)}"] if is_apart else []
         below = (
             wrapped(_report_text(view), width or 0, first=_BELOW, then=_BELOW) if is_narrow else []
         )
         serves = any(place.serves for place in view.runtime)
-        yield from (one if serves else style("change", one) for one in (line, *below))
+        yield from (one if serves else style("change", one) for one in (*above, line, *below))
 
 
 def _each(view: NodeView, column: str) -> str:

@@ -5,7 +5,7 @@ Of many instances each distinct plan stands once, with who has it; the count com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
 
@@ -13,7 +13,8 @@ from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.notes import entering_servers, renumbered_rules, travelling
-from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove
+from proxyctl.plan.pending_edits import DISCARD
+from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.fleet import (
     FAILED,
@@ -34,6 +35,7 @@ from proxyctl.render.rows import (
     subject,
 )
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
+from proxyctl.state.row import Layer
 from proxyctl.text import printable
 
 MOST_ADDED = 200
@@ -95,7 +97,7 @@ def plan_text(
     if remarks:
         lines += [*remarks, ""]
     if plan.is_in_sync:
-        lines.append(no_changes(plan))
+        lines += style.lines(no_changes(plan))
     else:
         is_open = not is_done and (with_refusals or not plan.refusals)
         lines += _verdict(plan, style, is_open=is_open)
@@ -178,8 +180,10 @@ def _module_summary(module: ModulePlan, *, saves: bool) -> str:
     ]
     if words:
         # RUNTIME lacks an inactive row, and nothing changes there in a row that was not loaded.
-        elsewhere = len(module.changes) - sum(counts.values())
-        return ", ".join(words) + (f"; {elsewhere} not at RUNTIME" if elsewhere > 0 else "")
+        elsewhere = [one for one in module.changes if Layer.RUNTIME not in one.layers]
+        layers = [layer.name for layer in Layer if any(layer in one.layers for one in elsewhere)]
+        rest = f"; {len(elsewhere)} more in {' and '.join(layers)} only" if elsewhere else ""
+        return ", ".join(words) + rest
     if module.load:
         return "nothing changes; LOAD again, because the regular expression engine changes"
     written = "; MEMORY is written" if module.stages else ""
@@ -239,6 +243,9 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
         yield from _remark(style, "left alone", "; ".join(map(printable, plan.left_alone)))
     if plan.members and not plan.is_in_sync:
         yield from _remark(style, "cluster", cluster_line(plan))
+    for discarded in plan.discarded:
+        yield from _remark(style, "discarded", discarded_text(discarded))
+        yield from _details(discarded.edits, style)
     for warning in plan.warnings:
         yield from _remark(style, "warning", printable(warning))
     for name in plan.restart_required:
@@ -249,17 +256,20 @@ def _refusals(plan: Plan, style: Style) -> Iterator[str]:
     for refusal in plan.refusals:
         lines = _remark(style, "refused", printable(refusal.message))
         yield from (style("refuse", line) for line in lines)
-        for line in map(printable, refusal.below):
-            # A statement is to be copied: it stays on one line.
-            is_statement = line.endswith(";")
-            yield from (
-                [f"{_DETAIL}{line}"]
-                if is_statement
-                else style.lines(line, first=_DETAIL, then=f"{_DETAIL}  ")
-            )
+        yield from _details(refusal.below(), style)
 
 
 _DETAIL = " " * 15
+
+
+def _details(lines: Iterable[str], style: Style) -> Iterator[str]:
+    for line in map(printable, lines):
+        yield from style.line(f"{_DETAIL}{line}")
+
+
+def discarded_text(discarded: Discarded) -> str:
+    """Return how many pending edits of an admin module are overwritten."""
+    return f"{discarded.module}: {counted(discarded.count, 'pending edit')} ({DISCARD})"
 
 
 def _remark(style: Style, label: str, text: str) -> list[str]:
@@ -327,11 +337,12 @@ def fields_of(change: Change) -> dict[str, dict[str, object]]:
 PLANS: Shape[Fleet] = Shape("plan and drift", "instances failed")
 PLAN: Shape[Plan] = Shape(
     "instance of a plan",
-    f"{INSTANCE} in_sync modules refusals shard_moves cluster_members left_alone warnings"
+    f"{INSTANCE} in_sync modules refusals discarded shard_moves cluster_members left_alone warnings"
     " restart_required fingerprint replay",
     in_sync=lambda one: one.is_in_sync,
     modules=lambda one: MODULE.each((one, module) for module in one.modules),
     refusals=lambda one: REFUSAL.each(one.refusals),
+    discarded=lambda one: DISCARDED.each(one.discarded),
     shard_moves=lambda one: SHARD_MOVE.each(one.shard_moves),
     cluster_members=lambda one: one.members,
     replay=lambda _: ABSENT,
@@ -359,5 +370,8 @@ FIELD: Shape[FieldChange] = Shape(
     sensitive=lambda one: one.is_secret or ABSENT,
     layers=lambda _: ABSENT,
 )
-REFUSAL: Shape[Refusal] = Shape("refusal", "code message allow details")
+DISCARDED: Shape[Discarded] = Shape(
+    "discarded pending edits of an admin module", "module count edits"
+)
+REFUSAL: Shape[Refusal] = Shape("refusal", "code message fix allow details")
 SHARD_MOVE: Shape[ShardMove] = Shape("shard move", "sharding kind name current desired how")

@@ -29,11 +29,11 @@ LONGEST_LIST = 12_000
 """Characters of the list in a comment on a pull request."""
 _TITLE = "Replay of the digests that the instance has seen"
 _KINDS = {
-    Kind.HOSTGROUP: "go to another hostgroup",
-    Kind.REWRITTEN: "are rewritten differently",
-    Kind.CACHED: "are cached differently",
-    Kind.BLOCKED: "are answered by a rule, or no longer are",
-    Kind.SETTINGS: "get other settings",
+    Kind.HOSTGROUP: "another hostgroup",
+    Kind.REWRITTEN: "rewritten differently",
+    Kind.CACHED: "cached differently",
+    Kind.BLOCKED: "another answer by a rule",
+    Kind.SETTINGS: "other settings",
 }
 _SOURCES = {
     Source.FAST_ROUTING: "fast routing",
@@ -111,7 +111,7 @@ def _summary_lines(report: Replay) -> Iterator[str]:
 
 def _tally_line(label: str, report: Replay, tally: Load, beside: str = "") -> str:
     share = beside or share_text(report.share(tally))
-    return f"{label:<44}{tally.entries:>10,}{share:>10}{tally.count_star:>16,} queries"
+    return f"{label:<36}{tally.entries:>10,}{share:>10}{tally.count_star:>16,} queries"
 
 
 def _shard_lines(report: Replay, moves: Sequence[ShardMove], style: Style) -> Iterator[str]:

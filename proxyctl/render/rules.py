@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from proxyctl.catalog import Value
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, instance_text, moment, shown, wrapped
-from proxyctl.render.table import Column, aligned
+from proxyctl.render.table import GAP, Column, aligned
 from proxyctl.stats.rule_hits import RuleHits, RuleReport
 from proxyctl.stats.units import count_text, number_text, share_text
 
@@ -65,8 +65,10 @@ def _table(report: RuleReport, style: Style) -> Iterator[str]:
     columns = [column for column in _COLUMNS if has_rates or column is not _RATE]
     head, *lines = aligned(columns, report.rules)
     yield style("dim", head)
+    indent = " " * (len(head) + GAP)  # the last column has no title
     for rule, line in zip(report.rules, lines, strict=True):
-        yield line if rule.hits else style("change", line)
+        for part in style.lines(rule_text(rule.cells), first=line[: len(indent)], then=indent):
+            yield part if rule.hits else style("change", part)
 
 
 _RATE: Column[RuleHits] = Column("hits/s", lambda one: number_text(round(one.per_s or 0, 2)))

@@ -21,9 +21,8 @@ def plan_sql(plan: Plan) -> str:
 
 def _lines(plan: Plan) -> Iterator[str]:
     for refusal in plan.refusals:
-        allow = f"; allow with {refusal.allow}" if refusal.allow else ""
-        yield f"-- apply would refuse: {printable(refusal.message)}{allow}"
-        yield from (f"--   {printable(detail)}" for detail in refusal.details)
+        yield f"-- apply would refuse: {printable(refusal.message)}"
+        yield from (f"--   {printable(line)}" for line in refusal.below())
     yield f"-- {printable(plan.name)}: what apply would send, in order"
     modules = [module for module in plan.modules if module.does_something]
     if not modules:

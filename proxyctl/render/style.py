@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,8 @@ from proxyctl.stats.units import share_text
 from proxyctl.text import printable
 
 _CODES = {"add": "32", "change": "33", "delete": "31", "bold": "1", "dim": "2", "refuse": "31;1"}
+_STATEMENT = re.compile("(publish|take back): ")
+_LABEL = re.compile(r"\w[\w ]{0,11} {2,}")
 WIDTH = 100
 """Of a line, unless told. Units: characters."""
 MOST_NAMES = 8
@@ -41,6 +44,23 @@ class Style:
         if self.width is None:
             return [f"{first}{text}"]
         return wrapped(text, self.width, first=first, then=then)
+
+    def text(self, text: str) -> str:
+        """Return a text whose lines have any length in lines of the width."""
+        return "".join(f"{part}\n" for line in text.splitlines() for part in self.line(line))
+
+    def line(self, line: str) -> list[str]:
+        """Return a line in lines of the width, behind its own indent or label.
+
+        A statement is to be copied: it stays on one line.
+        """
+        text = line.lstrip()
+        if not text or _STATEMENT.match(text):
+            return [line]
+        indent, label = line[: len(line) - len(text)], _LABEL.match(line)
+        return self.lines(
+            text, first=indent, then=" " * (label.end() if label else len(indent) + 2)
+        )
 
 
 PLAIN = Style()

@@ -60,7 +60,7 @@ def check_fit(client: AdminClient, snapshot: Snapshot) -> None:
     if header.address != client.address:
         raise RefusedError(
             f"{snapshot.name} is a snapshot of {header.address}, not of {client.address}",
-            fix="proxyctl export and apply carry a configuration to another instance",
+            fix="to copy a configuration to another instance, use export and apply",
         )
     if header.version.split(".")[:2] != client.version_text.split(".")[:2]:
         raise RefusedError(

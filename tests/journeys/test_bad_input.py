@@ -81,7 +81,7 @@ def test_a_user_takes_the_name_of_a_login_once_that_one_is_gone(
         "mysql_users: [{username: theirs, password: x}]\n"
     )
     before = dump(instance)
-    said(apply("--force"), 3, "apply --only 'ADMIN VARIABLES' first")
+    said(apply("--force"), 3, "apply with --only 'ADMIN VARIABLES' first")
     assert dump(instance) == before
     assert apply("--only", "ADMIN VARIABLES").code == 0
     assert apply().code == 0

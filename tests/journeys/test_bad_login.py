@@ -134,4 +134,4 @@ def test_the_port_for_applications(fresh_proxysql: ProxySQL, offline: Project) -
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
     said(plan(port), 1, "access denied", "the port for applications refuses all of them")
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "app")
-    said(plan(port, "-u", "app"), 1, "which no admin interface answers", "6033 is for applications")
+    said(plan(port, "-u", "app"), 1, "not an admin interface", "6033 is for applications")

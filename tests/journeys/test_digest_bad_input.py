@@ -30,7 +30,7 @@ SEEN = SeenDigest(
 )
 AT_INSTANCE = {
     ("top", "--rule"): "No digests",
-    ("snapshot", "-o", "new.jsonl"): "0 digests saved",
+    ("snapshot", "-o", "new.jsonl"): "0 entries saved",
     ("diff", "sound.jsonl"): "the counters were cleared in between",
     ("report", "-o", "report.html"): "0 digests reported",
     ("suggest",): "the statistics hold no digest",

@@ -37,7 +37,7 @@ def test_a_snapshot_is_a_small_file_for_its_owner(
     found = proxyctl("digest", "snapshot")
     assert found.code == 0, found.text
     [path] = shop.folder.glob("digests-127.0.0.1-*.jsonl.gz")
-    assert f"2 digests saved to {path.name}" in found.err
+    assert f"2 entries saved to {path.name}" in found.err
     assert path.stat().st_mode & 0o777 == 0o600
     header, *rows = gzip.decompress(path.read_bytes()).splitlines()
     assert json.loads(header)["count"] == 2

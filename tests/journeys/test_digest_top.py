@@ -252,7 +252,7 @@ def test_reset_of_old_entries_only(offline: Project) -> None:
         found = proxyctl(*command)
         assert found.code == 0, found.text
         assert "this clears what was not seen for 1d in stats_mysql_query_digest (" in found.err
-        assert "5 digests saved to before.jsonl; 2 entries cleared" in found.err
+        assert "5 entries saved to before.jsonl; 2 entries cleared" in found.err
         assert len(list(read_digest_file(Path("before.jsonl")).rows)) == 5
         left = sandbox.query("SELECT digest_text FROM stats_mysql_query_digest ORDER BY 1")
         assert left == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]

@@ -218,7 +218,7 @@ def test_a_value_that_proxysql_silently_refuses(project: Project, instance: Inst
     project.write(CHANGED.replace("variables:\n", f"variables:\n{log}"))
     found = apply()
     parts = ("mysql-eventslog_filename", "'/no/such/folder/events'", RESTORED)
-    said(found, 4, *parts, "ProxySQL refused the value; see its error log")
+    said(found, 4, *parts, "correct the value: ProxySQL refused it")
     assert "second run" not in found.err
     assert dump(instance) == before
     machine = apply("--format", "json")

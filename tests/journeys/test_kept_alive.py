@@ -18,4 +18,6 @@ def test_a_plan_says_why_the_rule_goes(offline: Project) -> None:
         instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
         offline.write("version: 1\nmysql_query_rules: []\n")
         found = plan()
-    assert "rule 2 kept fast routing alive; ProxySQL from 3.0.9 on does not need it" in found.text
+    assert (
+        "rule 2 kept fast routing alive, which ProxySQL needs no longer from 3.0.9 on" in found.text
+    )

@@ -130,7 +130,8 @@ def test_discard_pending_overwrites_rows_of_the_files_and_no_others(
     instance.run(NEW_RULE)
     in_sync.write(CHANGED)
     ours = (
-        "MYSQL QUERY RULES: 1 pending edit; the files say otherwise\n    fix: allow it with"
+        "MYSQL QUERY RULES: 1 pending edit would be discarded; the files say otherwise\n"
+        "    fix: allow it with"
         " --discard-pend"
     )
     theirs = "MYSQL QUERY RULES: 1 pending edit not in the files\n"

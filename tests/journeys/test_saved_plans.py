@@ -33,9 +33,7 @@ def test_what_a_saved_plan_may_not_do_is_allowed_in_a_new_one(sandbox_project: P
     plan("--out", "plan.out")
     found = proxyctl("apply", "plan.out")
     assert (found.code, "nothing would be left" in found.err) == (3, True)
-    assert found.err.splitlines()[-1] == (
-        "fix: a saved plan keeps its options: allow it in a new plan, and apply that"
-    )
+    assert found.err.splitlines()[-1] == "    fix: make a new plan with --force"
 
 
 def test_a_secret_that_changed_makes_a_plan_stale(

@@ -122,4 +122,4 @@ def test_reset_saves_what_it_clears(rig: Rig, project: Project) -> None:
         for r in saved.rows
     )
     assert rig.server.instance.query(select) == []
-    assert f"{len(saved.rows):,} digests saved" in found.err
+    assert f"{len(saved.rows):,} entries saved" in found.err

@@ -165,7 +165,7 @@ def test_a_rollback_gives_back_what_was_there(proxysql: ProxySQL, project: Proje
             "{hostgroup_id: 10, hostname: pg1, max_connections: 50}",
             "the default hostgroup of users",
         ),
-        ("{hostgroup_id: 20, hostname: pg2, comment: reads}", "used by rules"),
+        ("{hostgroup_id: 20, hostname: pg2, comment: reads}", "a destination of rules"),
     ],
 )
 def test_a_hostgroup_in_use_keeps_a_server(
@@ -180,7 +180,7 @@ def test_a_hostgroup_in_use_keeps_a_server(
     )
     project.write(left)
     number = gone[15:17]
-    said(apply(), 3, f"pgsql hostgroup {number} is {words} and would have no ONLINE server")
+    said(apply(), 3, f"pgsql hostgroup {number} would have no ONLINE server, but is {words}")
     applied("--force")
     assert plan().code == 0
 

@@ -73,7 +73,7 @@ def test_a_read_of_the_default_hostgroup_gets_a_rule_behind_all():
     assert proposed["rule_id"] == 40
     assert proposed["destination_hostgroup"] == 20
     assert one.proof == ""
-    assert "replayed together on all of the statistics, 2 digests" in result.proof
+    assert "replayed together on all of the statistics, 2 entries" in result.proof
 
 
 def test_without_a_gap_the_rule_stands_further_up():
@@ -86,7 +86,7 @@ def test_a_rule_that_may_block_keeps_its_say():
     blocks = {"rule_id": 10, "match_pattern": "secret", "error_msg": "no", "apply": 1}
     (one,), _ = found([digest(READ)], configuration(blocks, rule(20, "^SELECT")), Kind.READS)
     assert 10 < one.rules[0]["rule_id"] < 20
-    assert "of 1,000 of them it depends on a rule that matches the query itself" in one.proof
+    assert "for 1,000 of them that depends on a rule that matches the query itself" in one.proof
 
 
 def test_a_rule_that_may_send_it_elsewhere_makes_it_no_candidate():
@@ -263,10 +263,10 @@ def test_of_very_many_digests_those_with_most_time_are_followed_through_the_rule
     result = suggest(table(*few, *big), configuration(), only=[Kind.READS], thresholds=limits)
     assert [one.evidence["calls"] for one in result.found] == [900, 900]
     assert result.digests == 41
-    assert " on 2 of 41 digests in the statistics, those with most time" in result.proof
+    assert " on 2 of 41 entries in the statistics, those with most time" in result.proof
     assert result.notes == (
-        "of 41 digests, 2 are followed through the rules: those with most time, 69.8% of all calls."
-        " The others count in the sums and may include more reads on a writer",
+        "of 41 entries, 2 are followed through the rules: those with most time, 69.8% of all"
+        " queries. The others count in the sums and may include more reads on a writer",
     )
 
 

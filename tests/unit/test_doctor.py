@@ -13,6 +13,7 @@ from proxyctl.doctor.finding import (
     CODES,
     Examination,
     ExaminedFleet,
+    Finding,
     Severity,
     duration,
     listed,
@@ -20,6 +21,7 @@ from proxyctl.doctor.finding import (
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.members import Checksum, Member, Membership
 from proxyctl.render.doctor import doctor_text
+from proxyctl.render.style import Style
 from proxyctl.state.families import Family
 from tests.docs.pages import ROOT
 
@@ -153,22 +155,32 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         with_log("connect", DENIED, ago_s=60),
         "monitor-denied",
         "db1:3306",
-        f"access denied to the monitor's account 'mon' for 3 min: {DENIED}",
+        f"the monitor's account 'mon' has been refused for 3 min: {DENIED}",
     ),
     **{
         f"no answer to a {log}": (
             with_log(log, "timeout during ping", ago_s=1),
             "backend-unreachable",
             "db1:3306",
-            "no connection for 3 min: timeout during ping",
+            "not been able to connect for 3 min: timeout during ping",
         )
         for log in ("connect", "ping")
     },
     "one cause is one finding": (
         unknown_host(DB1, DB2),
         "backend-unreachable",
-        "db1:3306, db2:3306",
+        "2 servers",
         "Unknown server host '...' (-2)",
+    ),
+    "a lost server and its hostgroup are one finding": (
+        replace(
+            with_log("ping", "timeout"),
+            mysql=HEALTHY.mysql._replace(servers=(ON_1._replace(status="SHUNNED"), ON_2)),
+        ),
+        "backend-unreachable",
+        "db1:3306",
+        "timeout; hostgroup 10 has no other server: queries of user app that no rule routes fail"
+        " after 10 s",
     ),
     "a failed check": (
         with_log("read_only", "unknown variable"),
@@ -209,7 +221,7 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         not_checked("2.7.1-sandbox", MonitorLog("read_only", DB1, NOW - 1)),
         "hostgroup-without-servers",
         "hostgroup 20",
-        "the monitor has the nodes of its family elsewhere, db1:3306 in hostgroup 10",
+        "the monitor has moved the nodes of its family elsewhere: db1:3306 in hostgroup 10",
     ),
     # TLS, versions, digests, memory.
     "no TLS where it should be": (NO_TLS, "backend-without-tls", "db1:3306", ""),
@@ -413,6 +425,22 @@ def test_errors_come_first_and_ignored_findings_are_counted() -> None:
 def test_an_error_of_a_server_cannot_move_the_cursor() -> None:
     text = text_of(examine(with_log("connect", "Access denied \x1b[2J")))
     assert "Access denied \\x1b[2J" in text
+
+
+def test_many_servers_are_counted_in_the_heading_and_named_below() -> None:
+    nodes = [(f"db{number}.a-zone-with-a-long-name.example.com", 3306) for number in range(30)]
+    finding = Finding.of_servers("server-shunned", nodes, "takes no queries", "wait")
+    page = replace(examine(HEALTHY), findings=(finding,))
+    text = doctor_text(ExaminedFleet([page], []), Style(width=80), is_all=False)
+    assert "warning  30 servers  (server-shunned)\n  db0.a-zone" in text
+    assert "and 10 more\n  takes no queries" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_memory_is_said_when_it_is_asked_for() -> None:
+    page = examine(replace(HEALTHY, digest_bytes=12_345))
+    text = doctor_text(ExaminedFleet([page], []), is_all=False)
+    assert text.endswith(": nothing is wrong; digests take 12.3 kB\n")
 
 
 def test_every_code_is_on_the_page() -> None:

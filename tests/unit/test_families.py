@@ -273,7 +273,7 @@ def refused_hostgroups(runtime, files, family=GALERA):
     loaded = module.images[-1]["mysql_servers"]
     servers = Servers(SERVERS, found.runtime, loaded, (family,))
     found = emptied_hostgroups(servers, needs)
-    return [danger.message.split(" is used")[0] for danger in found]
+    return [danger.message.split(" would have")[0] for danger in found]
 
 
 def test_the_last_node_that_serves_is_not_removed_unasked():

@@ -105,8 +105,8 @@ class TestHostgroups:
 
     def test_a_writer_hostgroup_keeps_its_last_server_also_if_nothing_is_seen_to_use_it(self):
         assert self.said([self.B], writers=[10]) == [
-            "empty_hostgroup: hostgroup 10 (writer) is a writer hostgroup and would have no ONLINE"
-            " server"
+            "empty_hostgroup: hostgroup 10 (writer) would have no ONLINE server, but is a writer"
+            " hostgroup"
         ]
 
     def test_a_replica_is_no_writer_until_it_says_so(self):
@@ -124,7 +124,7 @@ class TestHostgroups:
     def test_a_server_that_is_shunned_now_is_not_one_that_serves(self):
         dead = {"hostgroup_id": 20, "hostname": "dead", "status": "SHUNNED"}
         (text,) = self.said([self.A, {**dead, "status": "ONLINE"}], rules=[20], now=[self.B, dead])
-        assert text.endswith("would have only servers that are SHUNNED now")
+        assert "would have only servers that are SHUNNED now" in text
         assert self.said([self.A], rules=[20], now=[self.A, dead]) == []
         new = {"hostgroup_id": 20, "hostname": "new"}
         assert self.said([self.A, new], rules=[20]) == []

@@ -57,8 +57,8 @@ class TestAdminAccess:
         before = "0.0.0.0:6032;/tmp/admin.sock"
         said = self.said("admin-mysql_ifaces", before, "0.0.0.0:6032", socket="/tmp/admin.sock")
         assert said == [
-            "admin-mysql_ifaces: /tmp/admin.sock, the address in use, would no longer be listened"
-            " to"
+            "admin-mysql_ifaces: ProxySQL would no longer listen on /tmp/admin.sock, the address in"
+            " use"
         ]
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from proxyctl.apply.result import ApplyResult
 from proxyctl.plan.plan import Plan, Refusal
+from proxyctl.render.apply import apply_text
+from proxyctl.render.drift import drift_text
 from proxyctl.render.plan import plan_text
 from proxyctl.render.style import Style
 from tests.support.build import desired, diff, module_plan, rows
@@ -50,6 +53,20 @@ def test_lines_stay_within_the_width_and_words_stay_whole(width: int) -> None:
     assert sorted(whole.replace("region,", "region").split()) == sorted(
         " ".join(lines).replace("region,", "region").split()
     )
+    assert len(statements) == 1
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_so_do_drift_the_report_of_an_apply_and_a_saved_plan(width: int) -> None:
+    style, found = Style(width=width), plan()
+    done = ApplyResult(statements=1, notes=["a note of many words, " * 8], snapshot="/a/snapshot")
+    lines = [
+        *drift_text(found, style).splitlines(),
+        *apply_text(found, done, style).splitlines(),
+        *(part for line in plan_text(found).splitlines() for part in style.line(line)),
+    ]
+    statements = [line for line in lines if line.lstrip().startswith("take back:")]
+    assert all(len(line) <= width for line in lines if line not in statements)
     assert len(statements) == 1
 
 

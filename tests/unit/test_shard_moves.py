@@ -254,12 +254,12 @@ def test_a_name_that_joins_is_a_warning(moved: Any) -> None:
     assert list(refusals(found, NOTHING, allowed=False)) == []
     assert list(warnings(found, NOTHING, allowed=False)) == [
         "sharding s: schema s4 would join the others and go from 1 to 10;"
-        " what has data there has to be moved first"
+        " move any existing data first"
     ]
 
 
 def test_the_text_of_names_that_stay_where_other_servers_are(moved: Any) -> None:
     assert next(iter(move_texts(moved(RUNS, with_servers(RUNS, *SWAPPED)), {}))) == (
-        "sharding t: tables t2, t4 would stay in 10 and meet servers of another hostgroup there;"
+        "sharding t: tables t2, t4 would stay in 10, which gets servers of another hostgroup;"
         " move the data first"
     )

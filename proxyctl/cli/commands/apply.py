@@ -83,6 +83,7 @@ def apply(
     request = ApplyRequest(
         options,
         saved.is_of if saved is not None else lambda _plan: True,
+        of_saved=saved is not None,
         lock_timeout_s=lock_timeout,
         before=show if is_text and is_approved else lambda _plan: None,
         progress=say,
@@ -101,7 +102,7 @@ def apply(
     if fleet.all_instances:
         _report_all(done, is_text=is_text)
     else:
-        _report_one(done, approved, is_text=is_text, is_saved=saved is not None)
+        _report_one(done, approved, is_text=is_text)
     return done.exit_code
 
 
@@ -191,7 +192,7 @@ def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
         for refusal in alike[0].plan.refusals
         for line in (
             f"{names(alike)}: {refusal.message}",
-            *(f"  {line}" for line in refusal.below),
+            *(f"  {line}" for line in refusal.below()),
         )
     ]
     if reasons:
@@ -206,7 +207,7 @@ def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
         )
 
 
-def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool, is_saved: bool) -> None:
+def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool) -> None:
     """Write the result of an apply to one instance. Raises: the error that stopped it."""
     from proxyctl.apply.apply import applied
     from proxyctl.fleet.outcome import State
@@ -214,15 +215,13 @@ def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool, is_save
 
     (one,) = done.rolled
     if one.error is not None:
-        if is_saved and isinstance(one.error, RefusedError) and one.error.reasons:
-            one.error.fix = "a saved plan keeps its options: allow it in a new plan, and apply that"
         raise one.error
     if done.was_interrupted and one.state is State.NOT_TOUCHED:
         raise KeyboardInterrupt
     plan = approved.only_plan() if one.plan is None and approved is not None else one.plan
     if plan is None:
         raise InternalError("an apply without a plan")
-    text = apply_text(plan, one.result) if is_text else apply_json(plan, one.result)
+    text = apply_text(plan, one.result, style()) if is_text else apply_json(plan, one.result)
     with applied(one.result):
         write(text)
 

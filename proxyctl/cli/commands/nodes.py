@@ -105,11 +105,11 @@ def drain(
     with target_of(files, connection, files_are_optional=True).connect() as client:
         done = drain_node(client, DrainRequest(node, force, lock_timeout, say))
         if is_text:
-            write(drained_text(done.node, was_before=not done.is_changed))
+            write(style().text(drained_text(done.node, was_before=not done.is_changed)))
         if wait:
             wait_until_unused(client, done.node, timeout_s=timeout, progress=say)
             if is_text:
-                write(unused_text(done.node))
+                write(style().text(unused_text(done.node)))
         if not is_text:
             instance, was_before = _instance_of(client), not done.is_changed
             named = NODE.encode(done.node)
@@ -133,7 +133,7 @@ def restore(
         request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
         done = restore_node(client, request)
         if format is TextFormat.TEXT:
-            write(restored_text(done.node, was_drained=done.is_changed))
+            write(style().text(restored_text(done.node, was_drained=done.is_changed)))
         else:
             named = NODE.encode(done.node)
             write(RESTORED.document(_instance_of(client), **named, was_drained=done.is_changed))
@@ -173,7 +173,7 @@ def discover(
     if not configured or out is not None:
         _write_section(found, instance, out, is_text=is_text, is_configured=bool(configured))
     elif is_text:
-        write(membership_text(found, style()))
+        write(style().text(membership_text(found, style())))
     else:
         write(MEMBERSHIP.document(found, **vars(instance), section=None))
     differs = configured and not (found.hostgroups and found.agrees)

@@ -126,7 +126,8 @@ def show(
     if format is TextFormat.JSON:
         write(json.dumps(saved.shown, indent=2) + "\n")
     else:
-        write("".join(f"{printable(line)}\n" for line in saved.text.splitlines()))
+        lines = (printable(line) for line in saved.text.splitlines())
+        write(style().text("\n".join(lines)))
     return ExitCode.DONE
 
 

@@ -86,7 +86,7 @@ def rollback(
             client, lambda at, how, staged: rollback_plan(at, back_to, how, staged), request
         )
     with applied(result):
-        write(apply_text(found, result) if is_text else apply_json(found, result))
+        write(apply_text(found, result, style()) if is_text else apply_json(found, result))
     follows = result is None or not result.not_following
     return ExitCode.DONE if follows else ExitCode.INCOMPLETE
 

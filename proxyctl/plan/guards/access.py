@@ -36,9 +36,8 @@ def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
     if after.get("admin-read_only") == "true":
         yield Danger(
             ADMIN_ACCESS,
-            "admin-read_only: after its LOAD proxyctl could neither SAVE nor undo it; leave it out"
-            " and"
-            " send PROXYSQL READONLY by hand",
+            "admin-read_only: after its LOAD proxyctl could neither SAVE nor undo it",
+            "leave it out of the files, and send PROXYSQL READONLY by hand",
             is_certain=True,
         )
 
@@ -69,7 +68,7 @@ def _removed_login(before: str, after: str, access: Access) -> str | None:
             f"admin-admin_credentials: {access.user}, the login in use, would get another password;"
             " the next command needs the new one"
         )
-    return f"admin-admin_credentials: {access.user}, the login in use, would no longer be in it"
+    return f"admin-admin_credentials: {access.user}, the login in use, would be removed"
 
 
 def _only_statistics(before: str, after: str, access: Access) -> str | None:
@@ -83,7 +82,7 @@ def _removed_interface(before: str, after: str, access: Access) -> str | None:
     if not _is_listened_to(before, access) or _is_listened_to(after, access):
         return None
     place = access.socket or f"{access.host}:{access.port}"
-    return f"admin-mysql_ifaces: {place}, the address in use, would no longer be listened to"
+    return f"admin-mysql_ifaces: ProxySQL would no longer listen on {place}, the address in use"
 
 
 def _is_listened_to(interfaces: str, access: Access) -> bool:
@@ -121,8 +120,9 @@ def replaced_logins(
     for name in sorted({*users} & {*admins} - {*before}):
         yield Danger(
             ADMIN_ACCESS,
-            f"{name} would be a user and a login of the admin interface: ProxySQL keeps only"
-            " one of them; choose another name for either",
+            f"{name} would be a user and a login of the admin interface: ProxySQL keeps only one"
+            " of them",
+            "choose another name for either",
         )
 
 
@@ -136,7 +136,8 @@ def dropped_users(users: Collection[str], leaving: Collection[str]) -> Iterator[
         yield Danger(
             ADMIN_ACCESS,
             f"{name} is a login of the admin interface until ADMIN VARIABLES is loaded, and"
-            " ProxySQL would drop the user with it: apply --only 'ADMIN VARIABLES' first",
+            " ProxySQL would drop the user with it",
+            "apply with --only 'ADMIN VARIABLES' first",
             is_certain=True,
         )
 
@@ -153,5 +154,5 @@ def blind_monitor(changes: Iterable[Difference], *, is_on: bool) -> Iterator[Dan
         if before.get(name) and not after[name]:
             yield Danger(
                 MONITOR_CREDENTIALS,
-                f"{name} would become empty: the monitor could check no server that asks for one",
+                f"{name} would become empty: the monitor could check no server that requires it",
             )

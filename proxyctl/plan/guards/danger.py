@@ -15,12 +15,13 @@ FORCE = "--force"
 class Danger:
     """A transition that a guard refuses unless it is allowed.
 
-    `guard`: the key in the section `guards`. `is_certain`: nothing allows it, because the apply
-    could not finish.
+    `guard`: the key in the section `guards`. `fix`: what to do instead. `is_certain`: nothing
+    allows it, because the apply could not finish.
     """
 
     guard: str
     message: str
+    fix: str | None = None
     is_certain: bool = False
 
 
@@ -28,9 +29,10 @@ def refusals(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> 
     """Yield all dangers that stop an apply."""
     for danger in dangers:
         if danger.is_certain:
-            yield Refusal(danger.guard, danger.message)
+            yield Refusal(danger.guard, danger.message, fix=danger.fix)
         elif limits.action(danger.guard) is GuardAction.REFUSE and not force:
-            yield Refusal(danger.guard, f"{danger.message} (guards.{danger.guard})", FORCE)
+            message = f"{danger.message} (guards.{danger.guard})"
+            yield Refusal(danger.guard, message, FORCE, fix=danger.fix)
 
 
 def warnings(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[str]:
@@ -39,7 +41,8 @@ def warnings(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> 
         action = limits.action(danger.guard)
         if danger.is_certain or action is GuardAction.OFF:
             continue
+        text = f"{danger.message}; {danger.fix}" if danger.fix else danger.message
         if action is GuardAction.WARN:
-            yield f"{danger.message} (guards.{danger.guard}: warn)"
+            yield f"{text} (guards.{danger.guard}: warn)"
         elif force:
-            yield f"{danger.message} ({FORCE})"
+            yield f"{text} ({FORCE})"

@@ -56,7 +56,7 @@ class Needs:
         if used_by & _USERS:
             found.append("the default hostgroup of users")
         if used_by - _USERS:
-            found.append("used by rules")
+            found.append("a destination of rules")
         return found
 
 
@@ -110,17 +110,14 @@ def emptied_hostgroups(servers: Servers, needs: Needs) -> Iterator[Danger]:
         reasons = needs.of(hostgroup)
         if not reasons:
             continue
-        message = (
-            f"{needs.called(hostgroup)} is {_listed(reasons)}"
-            f" and would have {_nothing_left(servers, hostgroup)}"
-        )
-        family = _waiting_family(servers, hostgroup)
+        message = f"{needs.called(hostgroup)} would have {_nothing_left(servers, hostgroup)}"
+        family, fix = _waiting_family(servers, hostgroup), None
         if family is not None:
             message += (
-                f" until the monitor takes the new nodes out of {needs.shown(family.offline)};"
-                " add them in one apply and remove the old ones in the next"
+                f" until the monitor takes the new nodes out of {needs.shown(family.offline)}"
             )
-        yield Danger(EMPTY_HOSTGROUP, message)
+            fix = "add the new nodes in one apply and remove the old ones in the next"
+        yield Danger(EMPTY_HOSTGROUP, f"{message}, but is {_listed(reasons)}", fix)
 
 
 def _nothing_left(servers: Servers, hostgroup: Value) -> str:

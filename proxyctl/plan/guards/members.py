@@ -34,13 +34,15 @@ def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
             yield Danger(
                 STALE_MEMBER,
                 f"{module}: {ahead} has newer content, which this member has not taken over yet; a"
-                " LOAD here would replace it everywhere: wait, or apply there",
+                " LOAD here would replace it everywhere",
+                "wait, or apply there",
             )
         elif late_s > MOST_AHEAD_S:
             yield Danger(
                 STALE_MEMBER,
                 f"{module}: the clock of the member that loaded it last is {late_s:.0f} s ahead, so"
-                " a LOAD here would not count as newer; synchronise the clocks",
+                " a LOAD here would not count as newer",
+                "synchronise the clocks",
                 is_certain=True,
             )
 
@@ -70,7 +72,8 @@ def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
             yield Danger(
                 DRAINED_ELSEWHERE,
                 f"{node_text(node)} has weight 0 and max_connections 0 in all layers, and the files"
-                " say otherwise: if another member drained it, run proxyctl nodes restore there",
+                " say otherwise",
+                "if another member drained it, run proxyctl nodes restore there",
             )
 
 
@@ -89,7 +92,7 @@ def checksums_off(diff: TableDiff) -> Iterator[Danger]:
             yield Danger(
                 CHECKSUM_OFF,
                 f"{checksum} is false at RUNTIME, and the LOAD that turns it on leaves {count} at"
-                f" 0: send SET {checksum}='true' and twice LOAD ADMIN VARIABLES TO RUNTIME, then"
-                " apply",
+                " 0",
+                f"send SET {checksum}='true' and twice LOAD ADMIN VARIABLES TO RUNTIME, then apply",
                 is_certain=True,
             )

@@ -131,7 +131,7 @@ def _where(how: str, current: int, desired: int, names: Mapping[int, str]) -> st
     """Return the predicate of a move, up to the word `first`."""
     if how == SERVERS:
         return (
-            f"would stay in {_shown(desired, names)} and meet servers of another hostgroup there;"
+            f"would stay in {_shown(desired, names)}, which gets servers of another hostgroup;"
             " move the data"
         )
     verb = {
@@ -140,7 +140,7 @@ def _where(how: str, current: int, desired: int, names: Mapping[int, str]) -> st
         JOINS: "would join the others and go from",
         "leaves": "would leave the sharding and go from",
     }[how]
-    then = "what has data there has to be moved" if how == JOINS else "move the data"
+    then = "move any existing data" if how == JOINS else "move the data"
     return f"{verb} {_shown(current, names)} to {_shown(desired, names)}; {then}"
 
 

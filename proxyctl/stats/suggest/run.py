@@ -45,8 +45,8 @@ def suggest(
         calls = sum(seen.count_star for seen in statistics.followed)
         share = calls / max(1, statistics.count_star)
         context.note(
-            f"of {count_text(len(table.rows), 'digest')}, {len(statistics.followed):,} are followed"
-            f" through the rules: those with most time, {share:.1%} of all calls."
+            f"of {count_text(len(table.rows), 'entry')}, {len(statistics.followed):,} are followed"
+            f" through the rules: those with most time, {share:.1%} of all queries."
             " The others count in the sums and may include more reads on a writer"
         )
     found: list[Suggestion] = []
@@ -126,13 +126,13 @@ def _shown(changed: int, maybe: int) -> str:
     if not maybe:
         return ""
     return (
-        f"The rule changes {count_text(changed, 'call')}; of {maybe:,} of them it depends on a rule"
-        " that matches the query itself."
+        f"The rule changes {count_text(changed, 'call')}; for {maybe:,} of them that depends on a"
+        " rule that matches the query itself."
     )
 
 
 def _replayed(context: Context, report: Replay) -> str:
     if context.statistics.is_whole:
-        return f"all of the statistics, {count_text(report.total.entries, 'digest')}"
-    seen = count_text(len(context.statistics.table.rows), "digest")
+        return f"all of the statistics, {count_text(report.total.entries, 'entry')}"
+    seen = count_text(len(context.statistics.table.rows), "entry")
     return f"{report.total.entries:,} of {seen} in the statistics, those with most time"

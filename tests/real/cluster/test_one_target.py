@@ -66,7 +66,7 @@ def test_what_does_not_synchronise_is_shown_in_the_plan(
     found = proxyctl("plan", "--format", "json").json["instances"][0]
     assert found["cluster_members"] == sorted(map(name, three))
     assert found["warnings"] == [
-        "SCHEDULER: does not synchronise with the other members; apply at each",
+        "SCHEDULER does not synchronise with other members: apply to each",
         "MYSQL QUERY RULES: 1 inactive rule stays here; the other members take the active ones,"
         " and drop their own inactive ones",
     ]

@@ -14,7 +14,7 @@ from proxyctl.cli.options import ConnectionOptions, FileOptions
 from proxyctl.cli.output import check_writable, say, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError
 from proxyctl.stats.model import NOT_COUNTING, is_counting
-from proxyctl.stats.units import count_text
+from proxyctl.stats.units import count_text, size_text
 
 if TYPE_CHECKING:
     from proxyctl.render.report import Origin
@@ -67,7 +67,7 @@ def report(
     for note in origin.notes:
         say(f"note: {note}")
     write_file(path, report_html(made, origin, templates_folder() / _FOLDER), mode=0o600)
-    say(f"{count_text(made.count, 'digest')} reported in {path} ({path.stat().st_size:,} bytes)")
+    say(f"{count_text(made.count, 'digest')} reported in {path} ({size_text(path.stat().st_size)})")
     return ExitCode.DONE
 
 

@@ -33,7 +33,7 @@ from proxyctl.errors import (
     os_reason,
 )
 from proxyctl.stats.diff import DiffSort
-from proxyctl.stats.units import count_text
+from proxyctl.stats.units import count_text, size_text, time_text
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
@@ -74,7 +74,7 @@ def snapshot(
             size = write_digests(found, path, tell)
     if not is_counting(found.variables):
         say(f"note: {NOT_COUNTING}")
-    say(f"{count_text(len(found.rows), 'digest')} saved to {path} ({size:,} bytes)")
+    say(f"{count_text(len(found.rows), 'entry')} saved to {path} ({size_text(size)})")
     return ExitCode.DONE
 
 
@@ -220,7 +220,6 @@ def reset(
 ) -> int:
     """Save the digest statistics to a file, then clear them for everybody."""
     from proxyctl.stats.read import read_digest_size, streamed_digests
-    from proxyctl.stats.units import size_text
 
     age_s = _age_s(older_than)
     with connected(files, connection) as client:
@@ -247,9 +246,9 @@ def reset(
             write_digests(found, path, besides="; nothing was cleared")
         cleared = _clear(client, age_s, path)
     say(
-        f"{count_text(len(found.rows), 'digest')} saved to {path}; {cleared}"
-        f" {time.monotonic() - began:.1f} s after the reading began; queries that ended in"
-        " between may be missing from both"
+        f"{count_text(len(found.rows), 'entry')} saved to {path}; {cleared}"
+        f" {time_text((time.monotonic() - began) * 1e6)} after the reading began; queries that"
+        " ended in between may be missing from both"
     )
     return ExitCode.DONE
 

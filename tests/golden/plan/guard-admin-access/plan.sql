@@ -1,4 +1,5 @@
--- apply would refuse: admin-admin_credentials: admin, the login in use, would no longer be in it (guards.admin_access); allow with --force
+-- apply would refuse: admin-admin_credentials: admin, the login in use, would be removed (guards.admin_access)
+--   fix: allow it with --force
 -- HOST:PORT: what apply would send, in order
 -- ADMIN VARIABLES is commented out: it would set a password or another secret to the mask ***
 -- UPDATE global_variables SET variable_value='***' WHERE variable_name='admin-admin_credentials';

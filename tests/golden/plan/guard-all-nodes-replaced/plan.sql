@@ -1,4 +1,5 @@
--- apply would refuse: hostgroup 10 (writer) is a writer hostgroup and the default hostgroup of users and would have no ONLINE server until the monitor takes the new nodes out of 40 (offline); add them in one apply and remove the old ones in the next (guards.empty_hostgroup); allow with --force
+-- apply would refuse: hostgroup 10 (writer) would have no ONLINE server until the monitor takes the new nodes out of 40 (offline), but is a writer hostgroup and the default hostgroup of users (guards.empty_hostgroup)
+--   fix: add the new nodes in one apply and remove the old ones in the next; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (10,'pxc1',3306),(10,'pxc2',3306),(10,'pxc3',3306));
 INSERT INTO mysql_servers (hostgroup_id, hostname, port, gtid_port, status, weight, compression, max_connections, max_replication_lag, use_ssl, max_latency_ms, comment) VALUES (40,'pxc4',3306,0,'ONLINE',1000,0,500,0,0,0,''),(40,'pxc5',3306,0,'ONLINE',1,0,500,0,0,0,'');

@@ -1,4 +1,5 @@
--- apply would refuse: hostgroup 10 (writer) is a writer hostgroup, the default hostgroup of users and used by rules and would have no ONLINE server (guards.empty_hostgroup); allow with --force
+-- apply would refuse: hostgroup 10 (writer) would have no ONLINE server, but is a writer hostgroup, the default hostgroup of users and a destination of rules (guards.empty_hostgroup)
+--   fix: allow it with --force
 -- HOST:PORT: what apply would send, in order
 DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (10,'db1',3306));
 LOAD MYSQL SERVERS TO RUNTIME;

@@ -1,4 +1,5 @@
--- apply would refuse: admin-read_only: after its LOAD proxyctl could neither SAVE nor undo it; leave it out and send PROXYSQL READONLY by hand
+-- apply would refuse: admin-read_only: after its LOAD proxyctl could neither SAVE nor undo it
+--   fix: leave it out of the files, and send PROXYSQL READONLY by hand
 -- HOST:PORT: what apply would send, in order
 UPDATE global_variables SET variable_value='true' WHERE variable_name='admin-read_only';
 LOAD ADMIN VARIABLES TO RUNTIME;

@@ -1,4 +1,5 @@
--- apply would refuse: mysql_users: nothing would be left; 1 row would be deleted (guards.table_emptied); allow with --force
+-- apply would refuse: mysql_users: nothing would be left; 1 row would be deleted (guards.table_emptied)
+--   fix: allow it with --force
 -- HOST:PORT: what apply would send, in order
 DELETE FROM mysql_users WHERE (username, backend) IN (VALUES ('app',1));
 LOAD MYSQL USERS TO RUNTIME;
