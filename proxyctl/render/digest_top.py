@@ -11,11 +11,11 @@ from typing import Any
 
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.markdown import code_span
+from proxyctl.render.outcome import OUTCOME, outcomes_text
 from proxyctl.render.style import (
     PLAIN,
     WIDTH,
     Style,
-    hostgroup,
     instance_text,
     seen_hostgroup,
     shown,
@@ -23,14 +23,14 @@ from proxyctl.render.style import (
 )
 from proxyctl.render.table import Column, aligned, csv_text, markdown_table
 from proxyctl.stats.model import CACHE, Group, Load
-from proxyctl.stats.top.listing import Caught, Fate, Top, TopRow
+from proxyctl.stats.top.listing import Caught, Top, TopRow
 from proxyctl.stats.units import count_text, number_text, share_text, time_text
 from proxyctl.text import printable
 
 WIDEST_TEXT = 300
 """Characters of a digest text in markdown."""
 _INDENT = 4
-_MOST_FATES = 3
+_MOST_PARTS = 3
 LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
 EMPTY = "No digests: ProxySQL has counted no queries since it started or was reset."
 NOTHING_LEFT = "No digest passes the filters."
@@ -109,33 +109,13 @@ def _caught_text(caught: Sequence[Caught], names: Mapping[int, str]) -> str:
         return "not looked up: others of the list have too many entries"
     parts = []
     total = sum(one.load.count_star for one in caught)
-    for one in caught[:_MOST_FATES]:
-        fates = [_fate_text(fate, names) for fate in one.fates[:_MOST_FATES]]
-        text = " or ".join(fates) or "cannot be told"
-        if len(one.fates) > _MOST_FATES:
-            text += f" or {count_text(len(one.fates) - _MOST_FATES, 'other')}"
+    for one in caught[:_MOST_PARTS]:
+        text = outcomes_text(one.outcomes, names, "hostgroup ") or "undecided"
         share = share_text(one.load.count_star / total) if total and len(caught) > 1 else ""
         parts.append(f"{text} ({share} of the queries)" if share else text)
-    if len(caught) > _MOST_FATES:
-        parts.append(f"and {count_text(len(caught) - _MOST_FATES, 'other way')}")
+    if len(caught) > _MOST_PARTS:
+        parts.append(f"and {count_text(len(caught) - _MOST_PARTS, 'other way')}")
     return "; ".join(parts)
-
-
-def _fate_text(fate: Fate, names: Mapping[int, str]) -> str:
-    """Return one of them: `hostgroup 30 (reader) by rule 5010, cached 5000 ms`."""
-    if fate.answer is not None:
-        by = "" if fate.rule_id is None else f" of rule {fate.rule_id}"
-        return f"answered by {printable(fate.answer)}{by}"
-    if fate.hostgroup is None and fate.source == "nothing":
-        return "no rule, and no such user in mysql_users"
-    where = "nowhere" if fate.hostgroup is None else f"hostgroup {hostgroup(fate.hostgroup, names)}"
-    by_rule = fate.source == "rule" and fate.rule_id is not None
-    text = f"{where} by {f'rule {fate.rule_id}' if by_rule else fate.source}"
-    if fate.rule_id is not None and not by_rule:
-        text += f", past rule {fate.rule_id}"
-    if fate.cache_ttl is not None:
-        text += f", cached {fate.cache_ttl} ms"
-    return f"{text}, rewritten" if fate.is_rewritten else text
 
 
 def _group_texts(row: TopRow, names: Mapping[int, str]) -> Iterator[str]:
@@ -241,9 +221,8 @@ ROW: Shape[TopRow] = Shape(
     cumulative_share=lambda one: round(one.cumulative_share, 6),
     time_per_row=lambda one: None if one.time_per_row is None else round(one.time_per_row, 3),
     rules=lambda one: (
-        [CAUGHT.encode(caught.load, fates=FATE.each(caught.fates)) for caught in one.caught]
+        [CAUGHT.encode(part.load, outcomes=OUTCOME.each(part.outcomes)) for part in one.caught]
         or ABSENT
     ),
 )
-CAUGHT: Shape[Load] = LOAD.extended("load with its fates", "fates")
-FATE: Shape[Fate] = Shape("fate", " ".join(Fate._fields))
+CAUGHT: Shape[Load] = LOAD.extended("load with its outcomes", "outcomes")

@@ -9,13 +9,12 @@ from proxyctl.errors import counted
 from proxyctl.plan.guards.shard_moves import move_texts
 from proxyctl.plan.plan import ShardMove
 from proxyctl.render.encode import INSTANCE, Shape, document
-from proxyctl.render.explain import SOURCES
 from proxyctl.render.markdown import fenced
+from proxyctl.render.outcome import OUTCOME, outcomes_text
 from proxyctl.render.plan import SHARD_MOVE
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, shown
-from proxyctl.routing import Source
 from proxyctl.stats.model import Load, SeenDigest
-from proxyctl.stats.replay.outcome import Kind, Outcome
+from proxyctl.stats.replay.outcome import Kind
 from proxyctl.stats.replay.result import Entry, Flow, Replay
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
@@ -24,7 +23,6 @@ _Of = TypeVar("_Of")
 WIDEST_TEXT = 110
 """Characters of a digest text that are shown."""
 MOST_FLOWS = 12
-_MOST_OUTCOMES = 3
 LONGEST_LIST = 12_000
 """Characters of the list in a comment on a pull request."""
 _TITLE = "Replay of the digests that the instance has seen"
@@ -34,11 +32,6 @@ _KINDS = {
     Kind.CACHED: "cached differently",
     Kind.BLOCKED: "another answer by a rule",
     Kind.SETTINGS: "other settings",
-}
-_SOURCES = {
-    Source.FAST_ROUTING: "fast routing",
-    Source.HINT: "a hint",
-    Source.DEFAULT_HOSTGROUP: "default_hostgroup",
 }
 NO_LITERALS = "a digest has no literals: rules on match_pattern cannot be told from it"
 
@@ -206,37 +199,10 @@ def entry_text(entry: Entry, report: Replay) -> str:
     verdict, names = entry.verdict, report.hostgroup_names
     if not verdict.before:
         return "undecided"
-    before, after = (_outcomes(side, names) for side in (verdict.before, verdict.after))
+    before, after = (outcomes_text(side, names) for side in (verdict.before, verdict.after))
     rules = sorted({rule_id for rule_id, _ in verdict.undecided})
     open_ = f"   (rule {', '.join(map(str, rules))} undecided)" if rules else ""
     return f"{before} -> {after}{open_}"
-
-
-def _outcomes(outcomes: Sequence[Outcome], names: Mapping[int, str]) -> str:
-    texts = list(dict.fromkeys(outcome_text(outcome, names) for outcome in outcomes))
-    if len(texts) > _MOST_OUTCOMES:
-        texts[_MOST_OUTCOMES:] = [counted(len(texts) - _MOST_OUTCOMES, "other")]
-    return " or ".join(texts)
-
-
-def outcome_text(outcome: Outcome, names: Mapping[int, str]) -> str:
-    """Return what becomes of a query: `30 (reader) by rule 5010, cached 5000 ms`."""
-    if outcome.answer is not None:
-        column, text = outcome.answer
-        if not column:
-            return "answered by ProxySQL"
-        return f"{column} {shown(text, limit=40)} by rule {outcome.rule_id}"
-    target = "nowhere" if outcome.hostgroup is None else hostgroup(outcome.hostgroup, names)
-    by = f"rule {outcome.rule_id}"
-    if outcome.source is not Source.RULE:
-        by = _SOURCES.get(outcome.source, "nothing")
-    parts = [f"{target} by {by}"]
-    if outcome.cache_ttl is not None:
-        parts.append(f"cached {outcome.cache_ttl} ms")
-    if outcome.rewriting:
-        parts.append("rewritten")
-    parts += [f"{name} {shown(value)}" for name, value in outcome.settings]
-    return ", ".join(parts)
 
 
 def flow_text(flow: Flow, names: Mapping[int, str]) -> str:
@@ -310,16 +276,6 @@ ENTRY: Shape[Entry] = Shape(
 UNDECIDED_RULE: Shape[tuple[int, str]] = Shape.of_tuples(
     "undecided rule of a digest", "rule_id column"
 )
-OUTCOME: Shape[Outcome] = Shape(
-    "outcome of a digest",
-    "hostgroup by rule_id cache_ttl rewritten OK_msg error_msg answered_by_proxysql settings",
-    by=lambda one: SOURCES[one.source],
-    rewritten=lambda one: bool(one.rewriting),
-    OK_msg=lambda one: _message(one, "OK_msg"),
-    error_msg=lambda one: _message(one, "error_msg"),
-    answered_by_proxysql=lambda one: one.answer is not None,
-    settings=lambda one: dict(one.settings),
-)
 
 
 def _part(
@@ -348,7 +304,3 @@ def _flow(report: Replay, flow: Flow, load: Load) -> dict[str, object]:
 def _entry(report: Replay, entry: Entry, status: str) -> dict[str, object]:
     share = round(report.share(entry.seen), 6)
     return {**ENTRY.encode(entry, status=status, share=share), **SEEN.encode(entry.seen)}
-
-
-def _message(outcome: Outcome, column: str) -> str | None:
-    return outcome.answer[1] if outcome.answer and outcome.answer[0] == column else None

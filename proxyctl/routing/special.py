@@ -28,19 +28,15 @@ class Special(NamedTuple):
     stage: Stage
     is_answered: bool = True
     """Whether nothing goes to a backend, in a session that just began."""
-    goes_with: str = ""
-    """What a session may have that sends the statement to its hostgroup all the same; '' if it has
-    nothing of the kind."""
 
 
 _OWN_ANSWER = Special("ProxySQL answers it by itself", Stage.BEFORE_RULES)
 _NO_TRANSACTION = Special(
     "ProxySQL answers OK while no transaction is open; in one it goes where the transaction is",
     Stage.BEFORE_RULES,
-    goes_with="its transaction",
 )
 _KEPT = Special("ProxySQL answers OK and keeps the setting for the session", Stage.BEFORE_RULES)
-_KEPT_OUTSIDE = _KEPT._replace(goes_with="its transaction")
+_KEPT_OUTSIDE = Special(f"{_KEPT.what}; in a transaction it goes there", Stage.BEFORE_RULES)
 _REFUSED = Special(
     "ProxySQL refuses it unless mysql-enable_load_data_local_infile is true", Stage.BEFORE_RULES
 )
@@ -61,7 +57,6 @@ SET_AT_HOME = Special(
 _WARNINGS = Special(
     "it goes to the hostgroup of the query that had warnings; without any ProxySQL answers",
     Stage.AFTER_MESSAGES,
-    goes_with="the query that had warnings",
 )
 _ANSWERED_LATE = Special("ProxySQL answers it by itself", Stage.AFTER_MESSAGES)
 LAST_INSERT_ID = Special(
@@ -73,7 +68,6 @@ LAST_INSERT_ID = Special(
 _OWN_LAST_INSERT = Special(
     "it goes to the hostgroup of the session's last write, else ProxySQL answers by itself",
     Stage.AFTER_MESSAGES,
-    goes_with="the last write of its session",
 )
 _KILL = Special("ProxySQL kills the session of its own that has this number", Stage.AFTER_MESSAGES)
 

@@ -23,7 +23,7 @@ from proxyctl.routing.special import USE, Special, before_rules, behind_rules, i
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Key, Row
 from proxyctl.stats.model import SeenDigest
-from proxyctl.stats.replay.outcome import OWN, Kind, Outcome, is_own, kinds_of, outcome_of
+from proxyctl.stats.replay.outcome import Kind, Outcome, kinds_of, outcome_of, own_outcome
 
 _RULES, _FAST = "mysql_query_rules", "mysql_query_rules_fast_routing"
 _ENGINE = "mysql-query_processor_regex"
@@ -68,8 +68,6 @@ class Verdict:
         """Whether nothing changes for sure, and something may."""
         return not self.certain and (self.is_unknown or bool(self.possible))
 
-
-_OWN = Verdict(before=(OWN,), after=(OWN,))
 
 _MOST_KNOWN = 50_000
 """So many verdicts are remembered, for digests that several schemas or hostgroups have."""
@@ -121,8 +119,8 @@ class Comparison:
     def _verdict(self, seen: SeenDigest) -> Verdict:
         text = self._texts.read(seen)
         special = text.special
-        if is_own(special):
-            return _OWN
+        if own := own_outcome(special):
+            return Verdict(before=(own,), after=(own,))
         rewriters = self._rewriters_of(seen, text.digest.text)
         notes = (*text.notes, REWRITTEN) if rewriters else text.notes
         request = Request(
@@ -162,10 +160,6 @@ class Comparison:
             notes,
             is_unknown,
         )
-
-    def special(self, seen: SeenDigest) -> Special | None:
-        """Return what ProxySQL does by itself with queries of a digest."""
-        return self._texts.read(seen).special
 
     def _rewriters_of(self, seen: SeenDigest, text: bytes) -> list[int]:
         """Return the rules in force that may have made this text of another.

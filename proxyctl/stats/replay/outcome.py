@@ -26,8 +26,8 @@ class Outcome(NamedTuple):
     """What becomes of a query. Shape: nothing but `answer` counts where ProxySQL answers itself.
 
     `source` says what chose the hostgroup; `rule_id` is the rule that did, else the last rule that
-    matched, else None. `answer` is (OK_msg or error_msg, the text), or ("", "") where ProxySQL
-    answers whatever the rules say. Units: `cache_ttl` in milliseconds.
+    matched, else None. `answer` is (OK_msg or error_msg, the text); where ProxySQL answers whatever
+    the rules say, it is ("", how that is). Units: `cache_ttl` in milliseconds.
     """
 
     hostgroup: int | None
@@ -39,23 +39,24 @@ class Outcome(NamedTuple):
     settings: tuple[tuple[str, int | str], ...] = ()
 
 
-OWN = Outcome(None, Source.NOTHING, None, ("", ""))
 _ANSWERS = ("OK_msg", "error_msg")
 _APART = frozenset({*_ANSWERS, "cache_ttl", "cache_timeout", "reconnect", "sticky_conn"})
 """Settings that are compared by themselves, or that ProxySQL does not use."""
 
 
-def is_own(special: Special | None) -> bool:
-    """Return whether ProxySQL deals with a statement whatever the rules say."""
-    if special is None or special.stage is Stage.AFTER_MESSAGES:
-        return False
-    return special.is_answered
+def own_outcome(special: Special | None) -> Outcome | None:
+    """Return the outcome where ProxySQL deals with a statement by itself, else None."""
+    if special is None or special.stage is Stage.AFTER_MESSAGES or not special.is_answered:
+        return None
+    return _answered(special)
+
+
+def _answered(special: Special) -> Outcome:
+    return Outcome(None, Source.NOTHING, None, ("", special.what))
 
 
 def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> Outcome:
-    """Return what a route means. `special`: of its digest text."""
-    if is_own(special):
-        return OWN
+    """Return what a route means. `special`: of its digest text, and not `own_outcome`."""
     rule_id = route.rule_id
     if rule_id is None and route.matched_rules:
         rule_id = route.matched_rules[-1]
@@ -64,7 +65,7 @@ def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> O
             answer = (name, str(route.settings[name]))
             return Outcome(None, route.source, rule_id, answer)
     if special is not None and special.is_answered:
-        return OWN
+        return _answered(special)
     cached = route.settings.get("cache_ttl")
     if special is LAST_INSERT_ID or not isinstance(cached, int) or cached <= 0:
         cached = None

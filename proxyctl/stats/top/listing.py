@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple
 
 from proxyctl.stats.model import (
     NOT_COUNTING,
@@ -15,6 +14,7 @@ from proxyctl.stats.model import (
     is_counting,
     tracks_clients,
 )
+from proxyctl.stats.replay.outcome import Outcome
 
 
 class Sort(StrEnum):
@@ -78,30 +78,14 @@ class TopOptions:
         return any(filters)
 
 
-class Fate(NamedTuple):
-    """Where the rules in force send a query.
-
-    Shape: `source` is what chose the hostgroup, in words; `rule_id` is the rule that did, else the
-    last rule that matched, else None; `answer` is OK_msg or error_msg where a rule answers,
-    `ProxySQL` where it does so by itself. Units: `cache_ttl` in milliseconds.
-    """
-
-    hostgroup: int | None
-    source: str
-    rule_id: int | None
-    answer: str | None = None
-    cache_ttl: int | None = None
-    is_rewritten: bool = False
-
-
 @dataclass(frozen=True)
 class Caught:
     """What the rules in force make of a part of a group.
 
-    `fates` are several where it cannot be told from a digest, and none where nothing is known.
+    `outcomes` are several where it cannot be told from a digest, and none where nothing is known.
     """
 
-    fates: tuple[Fate, ...]
+    outcomes: tuple[Outcome, ...]
     load: Load
 
 

@@ -130,7 +130,7 @@ def top(
     with connected(files, connection) as client:
         found, members = read_top(client, options)
         if rule:
-            from proxyctl.stats.top.fates import with_rules  # takes its time to import
+            from proxyctl.stats.top.caught import with_rules  # takes its time to import
 
             found = with_rules(client, found, members)
     found = replace(found, hostgroup_names=hostgroup_names(files))
