@@ -138,12 +138,6 @@ def _list_lines(report: Replay, style: Style) -> Iterator[str]:
             " in force send them: the rules may be newer, or a hint in a comment, a transaction"
             " or a mirror decided."
         )
-        for entry in report.recorded_elsewhere:
-            expected = sorted(entry.verdict.expected or ())
-            wanted = " or ".join(hostgroup(one, names) for one in expected)
-            seen = hostgroup(entry.seen.hostgroup, names)
-            yield f"{_entry_head(report, entry)}seen in {seen}, the rules say {wanted}"
-            yield f"          {_text(entry)}"
         yield ""
     for note, count in sorted(report.texts.items()):
         yield f"{counted(count, 'digest')}: {note}"
@@ -227,8 +221,7 @@ def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
 REPLAY: Shape[Replay] = Shape("replay", f"{INSTANCE} taken_at shard_moves")
 REPLAYED: Shape[Replay] = Shape(
     "result of a replay",
-    "total unchanged changed undecided elsewhere not_compared texts next_query_flagIN flows digests"
-    " elsewhere_digests",
+    "total unchanged changed undecided elsewhere texts next_query_flagIN flows digests",
     total=lambda one: _part(one, one.total),
     unchanged=lambda one: _part(one, one.unchanged),
     changed=lambda one: _part(one, one.changed, CHANGED, kinds=_kinds(one, one.certain)),
@@ -240,15 +233,11 @@ REPLAYED: Shape[Replay] = Shape(
         rules=_open_rules_of(one),
     ),
     elsewhere=lambda one: _part(one, one.elsewhere),
-    not_compared=lambda one: _part(one, one.not_compared),
     next_query_flagIN=lambda one: one.flag_rules,
     flows=lambda one: [_flow(one, flow, load) for flow, load in _by_time(one.flows)],
     digests=lambda one: [
         *(_entry(one, entry, "changed") for entry in one.moved),
         *(_entry(one, entry, "undecided") for entry in one.open),
-    ],
-    elsewhere_digests=lambda one: [
-        _entry(one, entry, "elsewhere") for entry in one.recorded_elsewhere
     ],
 )
 PART: Shape[Load] = Shape(
@@ -262,15 +251,12 @@ SIDE: Shape[tuple[int | None, int | None]] = Shape.of_tuples("side of a flow", "
 SEEN: Shape[SeenDigest] = Shape("row of stats_mysql_query_digest", " ".join(SeenDigest._fields))
 ENTRY: Shape[Entry] = Shape(
     "digest of a replay",
-    "status share kinds possible_kinds current desired undecided expected_hostgroups notes",
+    "status share kinds possible_kinds current desired undecided notes",
     kinds=lambda one: sorted(one.verdict.certain),
     possible_kinds=lambda one: sorted(one.verdict.possible),
     current=lambda one: OUTCOME.each(one.verdict.before),
     desired=lambda one: OUTCOME.each(one.verdict.after),
     undecided=lambda one: UNDECIDED_RULE.each(one.verdict.undecided),
-    expected_hostgroups=lambda one: (
-        None if one.verdict.expected is None else sorted(one.verdict.expected)
-    ),
     notes=lambda one: one.verdict.notes,
 )
 UNDECIDED_RULE: Shape[tuple[int, str]] = Shape.of_tuples(

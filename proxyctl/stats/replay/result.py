@@ -61,9 +61,9 @@ class Replay:
     Shape: `total` is the sum of `unchanged`, `changed` and `undecided`; `certain` and `possible`
     count by kind, and a digest can have several. `flows` are the digests that change hostgroup for
     sure, where both are known. `open_rules` tell what could not be told, by (rule_id, column).
-    `elsewhere` went to a hostgroup that the rules in force do not choose; `not_compared` could not
-    be held against that. `texts` count what is not known of texts, by reason. `flag_rules` lead a
-    session's next query to another flagIN: that is not followed, every query begins at 0.
+    `elsewhere` went to a hostgroup that the rules in force do not choose. `texts` count what is not
+    known of texts, by reason. `flag_rules` lead a session's next query to another flagIN: that is
+    not followed, every query begins at 0.
     """
 
     name: str
@@ -73,13 +73,11 @@ class Replay:
     hostgroup_names: Mapping[int, str]
     moved: Biggest
     open: Biggest
-    recorded_elsewhere: Biggest
     total: Load = field(default_factory=Load)
     unchanged: Load = field(default_factory=Load)
     changed: Load = field(default_factory=Load)
     undecided: Load = field(default_factory=Load)
     elsewhere: Load = field(default_factory=Load)
-    not_compared: Load = field(default_factory=Load)
     certain: dict[Kind, Load] = field(default_factory=dict)
     possible: dict[Kind, Load] = field(default_factory=dict)
     flows: dict[Flow, Load] = field(default_factory=dict)
@@ -119,7 +117,6 @@ def replay(
         sides.after.hostgroup_names,
         Biggest(limit),
         Biggest(limit),
-        Biggest(limit),
     )
     comparison = Comparison(sides, table.variables)
     report.flag_rules = tuple(comparison.flag_rules)
@@ -154,11 +151,9 @@ def _count(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:
             tallies.setdefault(kind, Load()).add(seen)
     for rule in verdict.undecided:
         report.open_rules.setdefault(rule, Load()).add(seen)
-    if verdict.expected is None or seen.hostgroup == CACHE:
-        report.not_compared.add(seen)
-    elif seen.hostgroup not in verdict.expected:
+    expected = verdict.expected
+    if expected is not None and seen.hostgroup not in (CACHE, *expected):
         report.elsewhere.add(seen)
-        report.recorded_elsewhere.add(Entry(seen, verdict))
 
 
 def _count_flow(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:
