@@ -6,7 +6,7 @@ come last.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -14,7 +14,7 @@ from proxyctl.errors import counted
 from proxyctl.render.rules import rule_text
 from proxyctl.render.style import seen_hostgroup, shown
 from proxyctl.render.table import Cell, Column
-from proxyctl.stats.live.view import DigestLine, HostgroupLine, ServerLine, View
+from proxyctl.stats.live.view import DigestLine, ServerLine, View
 from proxyctl.stats.rule_hits import RuleHits
 from proxyctl.stats.units import share_text, size_text, time_text
 from proxyctl.text import printable
@@ -48,18 +48,6 @@ def short_text(number: float | None) -> str:
     scaled = number / one
     places = 0 if scaled >= _NEARLY_100 else 1 if scaled >= _NEARLY_10 else 2
     return f"{scaled:.{places}f}{unit}"
-
-
-def rate_text(rate: float | None, *, is_least: bool = False) -> str:
-    """Return a rate; `>` stands before one that may be higher."""
-    return (">" if is_least and rate is not None else "") + short_text(rate)
-
-
-def busy_text(line: DigestLine) -> str:
-    """Return the query time in a second; `>` stands before one that may be higher."""
-    if line.time_per_s is None:
-        return UNKNOWN
-    return (">" if line.is_least else "") + duration_text(line.time_per_s)
 
 
 def duration_text(microseconds: float | None) -> str:
@@ -96,8 +84,8 @@ def load_parts(view: View) -> list[Part]:
     """Return how busy it is."""
     totals = view.totals
     return [
-        ("queries", f"{rate_text(totals.queries_per_s)}/s"),
-        ("slow", f"{rate_text(totals.slow_per_s)}/s"),
+        ("queries", f"{short_text(totals.queries_per_s)}/s"),
+        ("slow", f"{short_text(totals.slow_per_s)}/s"),
         ("clients", f"{short_text(totals.clients)}, {short_text(totals.clients_busy)} active"),
         ("servers", f"{short_text(totals.conn_used)} used, {short_text(totals.conn_free)} free"),
     ]
@@ -147,7 +135,8 @@ class LiveTable(Generic[Line]):
 
     Shape: `order` is the title of the column that it is sorted by at first. `row_key` tells a line
     from others from one look to the next. `kind` is how a line is coloured, by the names of Style,
-    '' for not at all. `details` are the fields of a line that has the screen for itself.
+    '' for not at all. `more` is what a line shows beside its columns when it has the screen for
+    itself.
     """
 
     name: str
@@ -156,11 +145,15 @@ class LiveTable(Generic[Line]):
     lines: Callable[[View], Sequence[Line]]
     row_key: Callable[[Line], str]
     kind: Callable[[Line], str]
-    details: Callable[[Line], list[tuple[str, str]]]
+    more: Callable[[Line], Iterable[Part]]
 
     def column(self, title: str) -> Column[Line]:
         """Return the column of a title."""
         return next(one for one in self.columns if one.title == title)
+
+    def details(self, line: Line) -> list[Part]:
+        """Return all fields of a line."""
+        return [*((one.title, one.text(line)) for one in self.columns), *self.more(line)]
 
 
 @dataclass(frozen=True)
@@ -194,91 +187,60 @@ def arranged(table: LiveTable[Line], lines: Iterable[Line], how: Arrangement) ->
 
 
 def _passes(table: LiveTable[Line], line: Line, wanted: str) -> bool:
-    if not wanted:
-        return True
     sought = wanted.casefold()
-    texts = [one.text(line) for one in table.columns] + [text for _, text in table.details(line)]
-    return any(sought in text.casefold() for text in texts)
+    return not sought or any(sought in text.casefold() for _, text in table.details(line))
 
 
 # -- Servers.
 
 
-PoolLine = ServerLine | HostgroupLine
 _STATUS = {"SHUNNED_REPLICATION_LAG": "SHUNNED LAG"}
 """What a narrow column has no room for."""
 
 
-def _hostgroup(number: int, name: str) -> str:
-    return seen_hostgroup(number, {number: name})
+def _hostgroup(number: int, name: str) -> Part:
+    return "hostgroup", seen_hostgroup(number, {number: name})
 
 
-def _server(line: PoolLine) -> str:
-    if isinstance(line, HostgroupLine):
-        others = f", {counted(line.counters.others, 'other')}" if line.counters.others else ""
-        name = printable(line.hostgroup_name) or "all"
-        return f"{name}: {line.counters.online} online{others}"
-    return f"{printable(line.counters.hostname)}:{line.counters.port}"
+def _server(line: ServerLine) -> str:
+    if not line.servers:
+        return f"{printable(line.counters.hostname)}:{line.counters.port}"
+    others = line.servers - line.online
+    beside = f", {counted(others, 'other')}" if others else ""
+    return f"{printable(line.hostgroup_name) or 'all'}: {line.online} online{beside}"
 
 
-def _status(line: PoolLine) -> str:
-    if isinstance(line, HostgroupLine):
-        return ""
+def _status(line: ServerLine) -> str:
     status = line.counters.status
     return _STATUS.get(status) or printable(status)
 
 
-def _latency(line: PoolLine) -> str:
-    if isinstance(line, HostgroupLine):
-        return ""
-    return duration_text(line.counters.latency_us or None)
+def _latency(line: ServerLine) -> str:
+    return "" if line.servers else duration_text(line.counters.latency_us or None)
 
 
-def _server_kind(line: PoolLine) -> str:
-    if isinstance(line, HostgroupLine):
-        return "bold" if line.counters.online else "refuse"
+def _server_kind(line: ServerLine) -> str:
+    if line.servers:
+        return "bold" if line.online else "refuse"
     if line.counters.status == "ONLINE":
         return "refuse" if line.errors_per_s else ""
     return "refuse" if line.counters.status.startswith("SHUNNED") else "change"
 
 
-def _server_details(line: PoolLine) -> list[tuple[str, str]]:
-    one = line.counters
-    queries, sent, received = "", "", ""
-    server = [("servers", _server(line).rpartition(": ")[2])]
-    latency = []
-    if isinstance(line, ServerLine):
-        server = [("server", _server(line)), ("status", printable(line.counters.status))]
-        latency = [("latency", _latency(line))]
-        queries = f"{line.counters.queries:,}, "
-        sent = f"{bytes_text(line.counters.bytes_sent)}, "
-        received = f"{bytes_text(line.counters.bytes_recv)}, "
-    return [
-        ("hostgroup", _hostgroup(one.hostgroup, line.hostgroup_name)),
-        *server,
-        ("connections", f"{one.conn_used:,} used, {one.conn_free:,} free"),
-        ("connected", f"{one.conn_ok:,} times, failed {one.conn_err:,} times"),
-        ("queries", f"{queries}{rate_text(line.queries_per_s)}/s"),
-        ("sent to it", f"{sent}{bytes_text(line.sent_per_s)}/s"),
-        ("received", f"{received}{bytes_text(line.recv_per_s)}/s"),
-        *latency,
-    ]
-
-
-def _of_server(value: Callable[[ServerLine], Cell]) -> Callable[[PoolLine], Cell]:
+def _of_server(value: Callable[[ServerLine], Cell]) -> Callable[[ServerLine], Cell]:
     """Return a value that hostgroups do not have: they come last."""
-    return lambda line: value(line) if isinstance(line, ServerLine) else None
+    return lambda line: None if line.servers else value(line)
 
 
-def _by_hostgroup(line: PoolLine) -> Cell:
-    return -line.counters.hostgroup + (0.5 if isinstance(line, HostgroupLine) else 0)
+def _by_hostgroup(line: ServerLine) -> Cell:
+    return -line.counters.hostgroup + (0.5 if line.servers else 0)
 
 
-def _connections(title: str, count: Callable[[PoolLine], int]) -> Column[PoolLine]:
+def _connections(title: str, count: Callable[[ServerLine], int]) -> Column[ServerLine]:
     return Column(title, lambda x: short_text(count(x)), _of_server(count), width=5)
 
 
-SERVERS: LiveTable[PoolLine] = LiveTable(
+SERVERS: LiveTable[ServerLine] = LiveTable(
     name="servers",
     columns=(
         Column("hg", lambda x: str(x.counters.hostgroup), _by_hostgroup, width=4),
@@ -290,7 +252,7 @@ SERVERS: LiveTable[PoolLine] = LiveTable(
         _connections("err", lambda x: x.counters.conn_err),
         Column(
             "q/s",
-            lambda x: rate_text(x.queries_per_s),
+            lambda x: short_text(x.queries_per_s),
             _of_server(lambda x: x.queries_per_s),
             width=5,
         ),
@@ -312,11 +274,12 @@ SERVERS: LiveTable[PoolLine] = LiveTable(
     ),
     order="hg",
     lines=lambda view: (*view.servers, *view.hostgroups),
-    row_key=lambda x: (
-        repr(x.counters.key) if isinstance(x, ServerLine) else f"all {x.counters.hostgroup}"
-    ),
+    row_key=lambda x: repr(x.counters.key),
     kind=_server_kind,
-    details=_server_details,
+    more=lambda x: [
+        _hostgroup(x.counters.hostgroup, x.hostgroup_name),
+        ("queries", f"{x.counters.queries:,}"),
+    ],
 )
 
 
@@ -327,30 +290,27 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(shown(name) for name in names)
 
 
-def _calls(line: DigestLine) -> str:
-    return rate_text(line.calls_per_s, is_least=line.is_least)
-
-
-def _digest_details(line: DigestLine) -> list[tuple[str, str]]:
-    return [
-        ("digest", printable(line.digest)),
-        ("hostgroup", _hostgroup(line.hostgroup, line.hostgroup_name)),
-        ("schema", _names(line.schemanames)),
-        ("user", _names(line.usernames)),
-        ("calls", f"{line.count_star:,}, {_calls(line)}/s"),
-        ("query time", f"{duration_text(line.sum_time)}, {busy_text(line)}/s"),
-        ("average", duration_text(line.average)),
-        ("share", part_text(line.share)),
-        ("text", printable(line.text)),
-    ]
+def _at_least(text: str, line: DigestLine) -> str:
+    """Return a rate; `>` stands before one that may be higher."""
+    return f">{text}" if line.is_least and text != UNKNOWN else text
 
 
 DIGESTS: LiveTable[DigestLine] = LiveTable(
     name="digests",
     columns=(
-        Column("time/s", busy_text, lambda x: x.time_per_s, width=8),
+        Column(
+            "time/s",
+            lambda x: _at_least(duration_text(x.time_per_s), x),
+            lambda x: x.time_per_s,
+            width=8,
+        ),
         Column("share", lambda x: part_text(x.share), lambda x: x.share, width=6),
-        Column("calls/s", _calls, lambda x: x.calls_per_s, width=7),
+        Column(
+            "calls/s",
+            lambda x: _at_least(short_text(x.calls_per_s), x),
+            lambda x: x.calls_per_s,
+            width=7,
+        ),
         Column("avg", lambda x: duration_text(x.average), lambda x: x.average, width=8),
         Column("total", lambda x: duration_text(x.sum_time), lambda x: x.sum_time, width=8),
         Column(
@@ -372,7 +332,10 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
     lines=lambda view: view.digests.lines,
     row_key=lambda x: f"{x.digest} {x.hostgroup}",
     kind=lambda x: "" if x.calls_per_s or x.calls_per_s is None else "dim",
-    details=_digest_details,
+    more=lambda x: [
+        _hostgroup(x.hostgroup, x.hostgroup_name),
+        ("calls", f"{x.count_star:,}"),
+    ],
 )
 
 
@@ -383,23 +346,17 @@ def _share_of_hits(line: RuleHits) -> str:
     return part_text(line.share) if line.hits else UNKNOWN
 
 
-def _rule_details(line: RuleHits) -> list[tuple[str, str]]:
-    return [
-        *(
-            (name, shown(cell, limit=2_000))
-            for name, cell in line.cells.items()
-            if cell is not None
-        ),
-        ("hits", f"{line.hits:,}, {rate_text(line.per_s)}/s"),
-        ("share", _share_of_hits(line)),
-    ]
+def _cells(line: RuleHits) -> Iterator[Part]:
+    for name, cell in line.cells.items():
+        if cell is not None:
+            yield name, shown(cell, limit=2_000)
 
 
 RULES: LiveTable[RuleHits] = LiveTable(
     name="rules",
     columns=(
         Column("rule", lambda x: str(x.rule_id), lambda x: -x.rule_id, width=6),
-        Column("hits/s", lambda x: rate_text(x.per_s), lambda x: x.per_s, width=6),
+        Column("hits/s", lambda x: short_text(x.per_s), lambda x: x.per_s, width=6),
         Column("share", _share_of_hits, lambda x: x.share, width=6),
         Column("hits", lambda x: short_text(x.hits), lambda x: x.hits, width=6),
         Column("what", lambda x: rule_text(x.cells), is_number=False),
@@ -408,7 +365,7 @@ RULES: LiveTable[RuleHits] = LiveTable(
     lines=lambda view: view.rules.rules,
     row_key=lambda x: str(x.rule_id),
     kind=lambda x: "" if x.per_s or x.per_s is None else "dim",
-    details=_rule_details,
+    more=_cells,
 )
 
 TABLES: tuple[LiveTable[Any], ...] = (SERVERS, DIGESTS, RULES)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl.render.live import DIGESTS, SERVERS, Arrangement, PoolLine, arranged
+from proxyctl.render.live import DIGESTS, SERVERS, Arrangement, arranged
 from proxyctl.stats.live.view import Meter, ServerLine, hostgroup_lines
 from tests.unit.live_looks import digest_look, entry, look, server
 
@@ -17,15 +17,15 @@ def line(hostgroup: int, name: str, queries_per_s: float | None = 1, **other: An
     )
 
 
-def cells(one: PoolLine) -> dict[str, str]:
+def cells(one: ServerLine) -> dict[str, str]:
     return {column.title: column.text(one) for column in SERVERS.columns}
 
 
-def names(lines: list[PoolLine], order: str, **how: Any) -> list[str]:
+def names(lines: list[ServerLine], order: str, **how: Any) -> list[str]:
     return [cells(one)["server"] for one in arranged(SERVERS, lines, Arrangement(order, **how))]
 
 
-def table(*servers: ServerLine) -> list[PoolLine]:
+def table(*servers: ServerLine) -> list[ServerLine]:
     return [*servers, *hostgroup_lines(servers)]
 
 
@@ -38,7 +38,7 @@ def test_counts_and_rates_of_its_servers_are_added_up() -> None:
         )
     )
     one = found.counters
-    assert (one.online, one.others) == (2, 1)
+    assert (found.online, found.servers) == (2, 3)
     assert (one.conn_used, one.conn_free, one.conn_err) == (3, 5, 3)
     assert (found.queries_per_s, found.sent_per_s, found.recv_per_s) == (15, 15, 6)
     shown = cells(found)

@@ -15,7 +15,6 @@ from proxyctl.render.live import (
     bytes_text,
     duration_text,
     part_text,
-    rate_text,
     short_text,
 )
 from proxyctl.stats.live.view import DigestLine, ServerLine
@@ -79,5 +78,6 @@ def test_numbers_take_five_characters_at_most(number: float | None, text: str) -
 
 
 def test_what_is_not_known_is_a_dash() -> None:
-    found = [rate_text(None, is_least=True), duration_text(None), part_text(None), bytes_text(None)]
-    assert found == ["-"] * 4
+    assert [duration_text(None), part_text(None), bytes_text(None)] == ["-"] * 3
+    found = cells(DIGESTS, line("0x1", is_least=True))
+    assert (found["calls/s"], found["time/s"]) == ("-", "-")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple
 
 from proxyctl.stats.counters import JITTER_S, Reading, rate, were_cleared
 from proxyctl.stats.live.look import DigestLook, DigestState, Look, ServerCounters
@@ -26,10 +25,11 @@ _RESTART_S = 3
 
 @dataclass(frozen=True)
 class ServerLine:
-    """A server in one hostgroup.
+    """A server in one hostgroup, or the sum over the servers of one.
 
-    Shape: rates are None where there is no look to compare with; `hostgroup_name` is '' where the
-    files have none.
+    Shape: a rate is None where there is no look to compare with, in a sum unless it is known of all
+    servers. `hostgroup_name` is '' where the files have none. `servers` is how many are added up, 0
+    for a server; `online` is how many of them are ONLINE.
     """
 
     counters: ServerCounters
@@ -38,29 +38,8 @@ class ServerLine:
     recv_per_s: float | None = None
     errors_per_s: float | None = None
     hostgroup_name: str = ""
-
-
-class HostgroupCounters(NamedTuple):
-    """Sums over the servers of a hostgroup. Shape: `others` are those that are not ONLINE."""
-
-    hostgroup: int
-    online: int
-    others: int
-    conn_used: int
-    conn_free: int
-    conn_ok: int
-    conn_err: int
-
-
-@dataclass(frozen=True)
-class HostgroupLine:
-    """A hostgroup. Shape: a rate is None unless it is known of all of its servers."""
-
-    counters: HostgroupCounters
-    queries_per_s: float | None
-    sent_per_s: float | None
-    recv_per_s: float | None
-    hostgroup_name: str = ""
+    servers: int = 0
+    online: int = 0
 
 
 @dataclass(frozen=True)
@@ -97,7 +76,7 @@ class View:
     was_restarted: bool = False
 
     @property
-    def hostgroups(self) -> tuple[HostgroupLine, ...]:
+    def hostgroups(self) -> tuple[ServerLine, ...]:
         """Sums of the hostgroups that have more than one server."""
         return hostgroup_lines(self.servers)
 
@@ -192,31 +171,37 @@ def _totals(look: Look, last: Look | None, span: float | None) -> Totals:
     )
 
 
-def hostgroup_lines(servers: Iterable[ServerLine]) -> tuple[HostgroupLine, ...]:
-    """Return the hostgroups with more than one server: one alone is its own sum."""
+def hostgroup_lines(servers: Iterable[ServerLine]) -> tuple[ServerLine, ...]:
+    """Return the sums of the hostgroups with more than one server: one alone is its own sum."""
     groups: dict[int, list[ServerLine]] = {}
     for line in servers:
         groups.setdefault(line.counters.hostgroup, []).append(line)
-    return tuple(_line(hostgroup, lines) for hostgroup, lines in groups.items() if len(lines) > 1)
+    return tuple(_hostgroup_line(lines) for lines in groups.values() if len(lines) > 1)
 
 
-def _line(hostgroup: int, lines: Sequence[ServerLine]) -> HostgroupLine:
+def _hostgroup_line(lines: Sequence[ServerLine]) -> ServerLine:
     held = [line.counters for line in lines]
-    online = sum(one.status == "ONLINE" for one in held)
-    return HostgroupLine(
-        HostgroupCounters(
-            hostgroup=hostgroup,
-            online=online,
-            others=len(held) - online,
+    return ServerLine(
+        ServerCounters(
+            hostgroup=held[0].hostgroup,
+            hostname="",
+            port=0,
+            status="",
             conn_used=sum(one.conn_used for one in held),
             conn_free=sum(one.conn_free for one in held),
             conn_ok=sum(one.conn_ok for one in held),
             conn_err=sum(one.conn_err for one in held),
+            queries=sum(one.queries for one in held),
+            bytes_sent=sum(one.bytes_sent for one in held),
+            bytes_recv=sum(one.bytes_recv for one in held),
+            latency_us=0,
         ),
         _sum(line.queries_per_s for line in lines),
         _sum(line.sent_per_s for line in lines),
         _sum(line.recv_per_s for line in lines),
-        lines[0].hostgroup_name,
+        hostgroup_name=lines[0].hostgroup_name,
+        servers=len(lines),
+        online=sum(one.status == "ONLINE" for one in held),
     )
 
 
