@@ -19,7 +19,7 @@ from xml.etree import ElementTree as Xml
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.render.svg import classes_of, short, svg_of
 from proxyctl.stats.model import CACHE
-from proxyctl.stats.report import Interval, Part, Report, ReportDigest, first_parts
+from proxyctl.stats.report import Interval, Part, Report, first_parts
 from proxyctl.stats.units import time_text
 
 COLOURS = 7
@@ -27,9 +27,6 @@ _TILES = 40
 _BARS = 7
 _LABEL = 18
 _TICKS = 9
-_ROOM = 1.2
-"""By how much the scale of the scatter goes beyond its outermost labels."""
-
 
 _RESET = ("reset", "statistics reset in this interval")
 
@@ -63,7 +60,6 @@ def charts(report: Report, hostgroup_names: Mapping[int, str]) -> list[Chart]:
             ("By user", report.users),
         )
     )
-    made.append(_scatter(report.digests, palette))
     return made
 
 
@@ -257,60 +253,6 @@ def _bars(report: Report, parts: Sequence[Part], title: str, palette: _Palette) 
     return Chart(
         title, "", svg_of(chart, f"Share of the query time {title.lower()}"), is_wide=False
     )
-
-
-def _scatter(digests: Sequence[ReportDigest], palette: _Palette) -> Chart:
-    calls = _decades([digest.calls for digest in digests])
-    averages = _decades([digest.average for digest in digests])
-    chart = _pygal().XY(
-        **_common(1160, 420),
-        stroke=False,
-        logarithmic=True,
-        xrange=(calls[0] / _ROOM, calls[-1] * _ROOM),
-        range=(averages[0] / _ROOM, averages[-1] * _ROOM),
-        x_title="calls",
-        y_title="average time",
-        show_x_guides=True,
-        margin_right=40,
-        truncate_label=-1,
-    )
-    chart.x_labels = [{"value": value, "label": f"{value:,}"} for value in calls]
-    chart.y_labels = [{"value": value, "label": _decade_text(value)} for value in averages]
-    chart.x_value_formatter = lambda value: f"{value:,.0f} calls"
-    chart.value_formatter = time_text
-    total = max(digest.time for digest in digests) or 1
-    groups: list[list[dict[str, object]]] = [[] for _ in range(COLOURS)]
-    for digest in digests:
-        groups[palette.number(digest.hostgroups[0])].append(
-            {
-                "value": (digest.calls, max(1, digest.average)),
-                "label": short(digest.text, 120),
-                "node": {"r": f"{3 + 15 * math.sqrt(digest.time / total):.1f}"},
-            }
-        )
-    used = [number for number in range(COLOURS) if groups[number]]
-    for number in used:
-        chart.add("", groups[number])
-    return Chart(
-        "Average against calls",
-        "Each circle is a listed digest, its area the query time. Top: slow; right: called often.",
-        svg_of(chart, "Average time against calls", [f"dots c{number}" for number in used]),
-        palette.legend(),
-    )
-
-
-def _decades(values: Sequence[float]) -> list[int]:
-    """Return the powers of ten from below the smallest value to above the biggest."""
-    low = math.floor(math.log10(max(1, min(values))))
-    high = math.ceil(math.log10(max(1, *values)))
-    return [10**power for power in range(low, max(high, low + 1) + 1)]
-
-
-def _decade_text(microseconds: int) -> str:
-    for unit, size in (("s", 10**6), ("ms", 10**3)):
-        if microseconds >= size:
-            return f"{microseconds // size:,} {unit}"
-    return f"{microseconds} µs"
 
 
 def _common(width: int, height: int) -> dict[str, object]:
