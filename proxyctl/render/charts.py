@@ -10,9 +10,10 @@ import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
+from itertools import accumulate
 from typing import Any
 from xml.etree import ElementTree as Xml
 
@@ -28,16 +29,14 @@ _BARS = 7
 _LABEL = 18
 _TICKS = 9
 
-_RESET = ("reset", "statistics reset in this interval")
-
 
 @dataclass(frozen=True)
 class Chart:
     """A chart. Shape: `legend` has pairs of a class of a colour and what it stands for."""
 
     title: str
-    about: str
-    svg: str
+    about: str = ""
+    svg: str = ""
     legend: tuple[tuple[str, str], ...] = ()
     is_wide: bool = True
 
@@ -108,55 +107,55 @@ class _Palette:
 
 
 def _load(intervals: Sequence[Interval], palette: _Palette) -> Chart:
-    """Return areas on top of each other. The sum of all is drawn first, the others before it."""
-    levels = [[0.0] * len(intervals) for _ in range(COLOURS)]
+    levels: dict[str, list[float]] = {}
     for number, interval in enumerate(intervals):
         for hostgroup, time in interval.by_hostgroup.items():
-            level = time / 1e6 / (interval.end - interval.start)
-            levels[palette.number(hostgroup)][number] += level
-    chart = _over_time(intervals, fill=True)
-    used = [number for number in range(COLOURS) if any(levels[number])]
-    for place in reversed(range(len(used))):
-        sums = [sum(levels[n][i] for n in used[: place + 1]) for i in range(len(intervals))]
-        chart.add("", _steps(intervals, sums), show_dots=False)
-    classes = [f"area c{number}" for number in reversed(used)]
-    legend = palette.legend()
-    tops = [sum(level[i] for level in levels) for i in range(len(intervals))]
-    if _mark_resets(chart, intervals, max(tops)):
-        classes.append("reset")
-        legend = (*legend, _RESET)
-    return Chart(
-        "Load over time",
-        "Queries running at once: seconds of query time in a second.",
-        svg_of(chart, "Load over time, by hostgroup", classes),
-        legend,
+            layer = levels.setdefault(f"c{palette.number(hostgroup)}", [0.0] * len(intervals))
+            layer[number] += time / 1e6 / (interval.end - interval.start)
+    return _areas(
+        Chart(
+            "Load over time",
+            "Queries running at once: seconds of query time in a second.",
+            legend=palette.legend(),
+        ),
+        intervals,
+        dict(sorted(levels.items())),
     )
 
 
 def _rate(intervals: Sequence[Interval]) -> Chart:
     rates = [interval.calls / (interval.end - interval.start) for interval in intervals]
-    chart = _over_time(intervals, fill=True)
-    chart.add("", _steps(intervals, rates), show_dots=False)
-    classes = ["area plain"]
-    legend: tuple[tuple[str, str], ...] = ()
-    if _mark_resets(chart, intervals, max(rates)):
-        classes.append("reset")
-        legend = (_RESET,)
-    svg = svg_of(chart, "Queries a second over time", classes)
-    return Chart("Queries a second", "", svg, legend)
+    return _areas(Chart("Queries a second"), intervals, {"plain": rates})
 
 
-def _over_time(intervals: Sequence[Interval], **options: object) -> Any:  # noqa: ANN401
+def _areas(
+    chart: Chart, intervals: Sequence[Interval], layers: Mapping[str, Sequence[float]]
+) -> Chart:
+    """Draw layers on top of each other, by their class. The sum of all comes first."""
     start, end = intervals[0].start, intervals[-1].end
     pattern = "%H:%M:%S" if end - start < 600 else "%H:%M" if end - start < 86400 else "%m-%d %H:%M"
-    labels = [{"value": tick, "label": _clock(tick, pattern)} for tick in _ticks(start, end)]
-    chart = _pygal().XY(
-        **_common(1160, 240), xrange=(start, end), include_x_axis=True, max_scale=6, **options
+    drawn = _pygal().XY(
+        **_common(1160, 240), xrange=(start, end), include_x_axis=True, max_scale=6, fill=True
     )
-    chart.x_labels = labels
-    chart.x_value_formatter = moment
-    chart.value_formatter = lambda value: f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-    return chart
+    drawn.x_labels = [
+        {"value": tick, "label": _clock(tick, pattern)} for tick in _ticks(start, end)
+    ]
+    drawn.x_value_formatter = moment
+    drawn.value_formatter = lambda value: f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
+    levels = list(accumulate(layers.values(), _added))
+    for level in reversed(levels):
+        drawn.add("", _steps(intervals, level), show_dots=False)
+    classes = [f"area {name}" for name in reversed(list(layers))]
+    legend = chart.legend
+    if resets := _resets(intervals, max(levels[-1])):
+        drawn.add("", resets, stroke=False, fill=False, show_dots=True, dots_size=5)
+        classes.append("reset")
+        legend = (*legend, ("reset", "statistics reset in this interval"))
+    return replace(chart, svg=svg_of(drawn, chart.title, classes), legend=legend)
+
+
+def _added(one: Sequence[float], other: Sequence[float]) -> Sequence[float]:
+    return [a + b for a, b in zip(one, other, strict=True)]
 
 
 _STEPS = (1, 2, 5, 10, 15, 30, *(60 * n for n in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720)))
@@ -185,16 +184,13 @@ def _steps(intervals: Sequence[Interval], levels: Sequence[float]) -> list[tuple
     ]
 
 
-def _mark_resets(chart: Any, intervals: Sequence[Interval], top: float) -> bool:  # noqa: ANN401
-    """Draw a mark in the middle of each interval with a reset. Return whether there are any."""
-    marks = [
+def _resets(intervals: Sequence[Interval], top: float) -> list[dict[str, object]]:
+    """Return a mark in the middle of each interval with a reset."""
+    return [
         {"value": ((i.start + i.end) / 2, top), "label": "reset or restarted in this interval"}
         for i in intervals
         if i.is_reset
     ]
-    if marks:
-        chart.add("", marks, stroke=False, fill=False, show_dots=True, dots_size=5)
-    return bool(marks)
 
 
 def _treemap(report: Report, palette: _Palette) -> Chart:

@@ -185,8 +185,7 @@ def _entry_lines(
 ) -> Iterator[str]:
     word = style(_COLOURS[entry.verdict], f"{_WORDS[entry.verdict]:<{_INDENT}}")
     moved = style("change", "  moved") if entry.is_moved else ""
-    reset = "  counters cleared in between" if entry.is_reset else ""
-    yield f"{word}{_name(diff, entry)}{moved}{reset}"
+    yield f"{word}{_name(diff, entry)}{moved}"
     pad = " " * _INDENT
     yield from (pad + line for line in _packed(_figures(diff, entry), width - _INDENT))
     if entry.text:
@@ -255,8 +254,7 @@ def _entry_columns(diff: Diff) -> tuple[Column[Entry], ...]:
 
 
 def _verdict_text(entry: Entry) -> str:
-    moved = ", moved" if entry.is_moved else ""
-    return f"{_WORDS[entry.verdict]}{moved}{', counters cleared' if entry.is_reset else ''}"
+    return f"{_WORDS[entry.verdict]}{', moved' if entry.is_moved else ''}"
 
 
 def _text_span(entry: Entry) -> str:
@@ -292,11 +290,10 @@ SIDE: Shape[Side] = Shape(
 )
 ENTRY: Shape[Entry] = Shape(
     "compared digest",
-    f"{' '.join(Group)} digest_text verdict moved reset before after",
+    f"{' '.join(Group)} digest_text verdict moved before after",
     **{group.value: lambda _: ABSENT for group in Group},
     digest_text=lambda _: ABSENT,
     moved=lambda one: one.is_moved,
-    reset=lambda one: one.is_reset,
 )
 FIGURES: Shape[Load] = Shape(
     "figures of a side",

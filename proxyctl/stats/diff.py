@@ -20,7 +20,7 @@ from itertools import chain
 
 from proxyctl.errors import UsageError
 from proxyctl.stats.counters import JITTER_S, SAME_SECOND, Bundle, Key, Tally
-from proxyctl.stats.model import NOT_COUNTING, SWITCH, TRACKS_CLIENTS, Group, Load, is_counting
+from proxyctl.stats.model import SWITCH, TRACKS_CLIENTS, Group, Load, is_counting
 
 LEAST_CALLS = 30
 """So many calls on either side, or nothing is said about the average."""
@@ -110,7 +110,6 @@ class Remark(StrEnum):
     OTHER_OPTIONS = "other_options"
     EMPTY = "empty"
     SWITCHED_OFF = "switched_off"
-    SWITCHED_ON = "switched_on"
 
 
 @dataclass(frozen=True)
@@ -118,7 +117,7 @@ class Entry:
     """One digest, or one value of the columns that were asked for, before and after.
 
     Shape: `hostgroups_before` and `hostgroups_after` are the calls by hostgroup; -1 is the query
-    cache. `is_reset`: its counters were cleared in between, `after` is what came since.
+    cache.
     """
 
     key: Key
@@ -129,7 +128,6 @@ class Entry:
     hostgroups_after: Mapping[int, int]
     verdict: Verdict
     is_moved: bool
-    is_reset: bool
 
 
 @dataclass(frozen=True)
@@ -328,7 +326,6 @@ def _entry(
             slowest_after=slowest if is_reset or slowest > one.max_time else None,
         ),
         is_moved=is_moved(*moves),
-        is_reset=is_reset and one.count_star > 0,
     )
 
 
@@ -358,16 +355,15 @@ def _remarks(before: Tally, after: Tally) -> dict[Remark, str]:
         found[Remark.OTHER_OPTIONS] = others
     if not before.groups and not after.groups:
         found[Remark.EMPTY] = "the instance has seen no digests"
-    if not is_counting(other.variables):
-        found[Remark.SWITCHED_OFF] = NOT_COUNTING + (
-            "; queries that ran after that may seem to have vanished"
-            if is_counting(one.variables)
-            else "; the statistics are not updated"
-        )
-    elif not is_counting(one.variables):
-        found[Remark.SWITCHED_ON] = (
-            f"{SWITCH} was false at BEFORE: queries that ran until it was switched on are not"
-            " counted"
+    off = [
+        name
+        for name, side in (("BEFORE", one), ("AFTER", other))
+        if not is_counting(side.variables)
+    ]
+    if off:
+        found[Remark.SWITCHED_OFF] = (
+            f"{SWITCH} is false at {' and '.join(off)}: queries that ran meanwhile are not"
+            " counted, and may seem to have vanished"
         )
     return found
 

@@ -191,9 +191,9 @@ LOWER = {**COUNTS, "mysql-query_digests_lowercase": "true"}
 @pytest.mark.parametrize(
     ("before", "after", "by", "remark", "says"),
     [
-        (COUNTS, SWITCHED, Group.DIGEST, Remark.SWITCHED_OFF, "may seem to have vanished"),
-        (SWITCHED, SWITCHED, Group.DIGEST, Remark.SWITCHED_OFF, "the statistics are not updated"),
-        (SWITCHED, COUNTS, Group.DIGEST, Remark.SWITCHED_ON, "until it was switched on"),
+        (COUNTS, SWITCHED, Group.DIGEST, Remark.SWITCHED_OFF, "is false at AFTER: "),
+        (SWITCHED, SWITCHED, Group.DIGEST, Remark.SWITCHED_OFF, "at BEFORE and AFTER: "),
+        (SWITCHED, COUNTS, Group.DIGEST, Remark.SWITCHED_OFF, "is false at BEFORE: "),
         (COUNTS, LOWER, Group.DIGEST, Remark.OTHER_OPTIONS, "may have another digest"),
         (
             COUNTS,
