@@ -240,20 +240,17 @@ class Layers:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _load_variables(self, prefix: str) -> list[_Outcome]:
-        before = dict(self.running)
         memory = self._database.fetch(
             "SELECT variable_name, variable_value FROM main.global_variables"
             " WHERE variable_name LIKE ? ORDER BY rowid",
             (f"{prefix}%",),
         )
-        outcomes = [
-            self._load_variable(*(runtime.c_text(runtime.c_field(cell)) for cell in row))
-            for row in memory
+        texts = [
+            (runtime.c_text(runtime.c_field(name)), runtime.c_text(runtime.c_field(value)))
+            for name, value in memory
         ]
-        if prefix == "mysql-":
-            for name, value in variables.reconciled(before, self.running).items():
-                self.running[name] = value
-                self._write_variable(name, value)
+        variables.refuse_unmodelled(dict(texts))
+        outcomes = [self._load_variable(name, text) for name, text in texts]
         self._add_missing_variables()
         return outcomes
 
@@ -266,7 +263,7 @@ class Layers:
             return _Outcome.UNKNOWN
         value = variables.accepted(known, text, self.running, self.version)
         if value is None:
-            self.running[known] = variables.put_back(known, text, self.running)
+            self.running[known] = variables.put_back(known, self.running)
             self._write_variable(name, self.running[known])
             return _Outcome.REJECTED
         self.running[known] = value

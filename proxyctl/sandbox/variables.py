@@ -10,12 +10,8 @@ import os.path
 from collections.abc import Iterator, Mapping
 
 from proxyctl.catalog import Version
-from proxyctl.catalog.charsets import charset_of, default_collation, fits
-from proxyctl.catalog.variable_effects import (
-    CAPABILITY_BITS,
-    DIFFS_BY_CHECKSUM,
-    pasted,
-)
+from proxyctl.catalog.charsets import fits
+from proxyctl.catalog.variable_effects import CAPABILITY_BITS, DIFFS_BY_CHECKSUM, pasted
 from proxyctl.catalog.variable_rules import (
     CAPABILITIES,
     CHARSET,
@@ -28,12 +24,10 @@ from proxyctl.catalog.variable_rules import (
     taken,
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, VARIABLES
+from proxyctl.sandbox.replies import not_modelled
 
 _FIXED = frozenset({"admin-version", "mysql-interfaces"})
 _LOG_FILES = frozenset({"mysql-auditlog_filename", "mysql-eventslog_filename", KEYLOG})
-_DATA_DIRECTORY = "/var/lib/proxysql"
-"""Where a key log with a relative name would be written: into no other folder than this."""
-_FIRST_CHARSET = "utf8"
 _IGNORED_EMPTY = frozenset({"admin-cluster_password", "admin-cluster_username"})
 """Empty, these stay as RUNTIME has them, and MEMORY is not put back."""
 
@@ -93,53 +87,35 @@ def accepted(name: str, text: str, running: Mapping[str, str], version: Version)
         return running[name] if str(atoi(text)) == running[name] else None
     if (name == NETWORKS and taken(name, text) is None) or (name in _IGNORED_EMPTY and not text):
         return running[name]
-    if name in _LOG_FILES and not _has_folder(name, text):
+    if name in _LOG_FILES and os.path.isabs(text) and not os.path.isdir(os.path.dirname(text)):
         return None
     value = taken(name, text, version)
     if value == "true" and name in ALWAYS_OFF and not version.tier:
         return "false"
     if value is not None and running.get(_CHECKSUM_OF.get(name, "")) == "false":
         return "0"
-    if name == KEYLOG and value and not os.path.isabs(value):
-        return f"{_DATA_DIRECTORY}/{value}"
     return value
 
 
-def _has_folder(name: str, path: str) -> bool:
-    """Return whether the folder of a file is there; ProxySQL does not ask for relative logs."""
-    folder = os.path.dirname(path)
-    if os.path.isabs(path):
-        return os.path.isdir(folder)
-    return name != KEYLOG or set(folder.split("/")) <= {"", ".", ".."}
-
-
-def put_back(name: str, text: str, running: Mapping[str, str]) -> str:
+def put_back(name: str, running: Mapping[str, str]) -> str:
     """Return what a variable is after it refused a text: nearly always what it was.
 
-    A few depend on others: capabilities get the bits of compression and TLS, an unknown character
-    set or collation comes from the other of the two, and an empty one is that of a fresh ProxySQL.
+    Capabilities get the bits of compression and TLS.
     """
-    if name == CAPABILITIES:
-        bits = sum(bit for flag, bit in CAPABILITY_BITS.items() if running[flag] == "true")
-        return str(int(running[name]) | bits)
-    if name == CHARSET:
-        if text in ("", NO_VALUE):
-            return _FIRST_CHARSET
-        return charset_of(running[COLLATION]) or running[name]
-    if name == COLLATION:
-        charset = _FIRST_CHARSET if text in ("", NO_VALUE) else running[CHARSET]
-        return default_collation(charset) or running[name]
-    return running[name]
+    if name != CAPABILITIES:
+        return running[name]
+    bits = sum(bit for flag, bit in CAPABILITY_BITS.items() if running[flag] == "true")
+    return str(int(running[name]) | bits)
 
 
-def reconciled(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that a LOAD of MYSQL VARIABLES changes on its own, MEMORY included.
+def refuse_unmodelled(texts: Mapping[str, str]) -> None:
+    """Refuse a LOAD of these texts in MEMORY where ProxySQL would make other ones of them.
 
-    Character set and collation have to fit. Only if the character set is what changed it wins.
+    Raises: AdminError.
     """
-    charset, collation = after.get(CHARSET), after.get(COLLATION)
-    if charset is None or collation is None or fits(charset, collation):
-        return {}
-    if charset != before[CHARSET] and collation == before[COLLATION]:
-        return {COLLATION: default_collation(charset) or collation}
-    return {CHARSET: charset_of(collation) or charset}
+    charset, collation = texts.get(CHARSET), texts.get(COLLATION)
+    if charset is not None and collation is not None and not fits(charset, collation):
+        raise not_modelled(f"{CHARSET} {charset} with {COLLATION} {collation}, which do not fit")
+    keylog = texts.get(KEYLOG)
+    if keylog and not os.path.isabs(keylog):
+        raise not_modelled(f"a relative path in {KEYLOG}")
