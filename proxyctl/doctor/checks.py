@@ -25,6 +25,8 @@ _DENIED = (
     "password has expired",
 )
 """Words in the answer of a server that refuses the account."""
+_NO_CONNECTION = ("creating new connection", "can't connect", "system error")
+"""Words in the error of a check that got no connection. A check may find it before connect does."""
 
 
 def failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
@@ -34,7 +36,7 @@ def failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
     ping uses an older connection. A failed check is outdated if the next line is overdue: the
     server has left the family, and its line stays for two hours.
     """
-    wanted = [log for log in facts.monitor_logs if log.log in names]
+    wanted = [log for log in facts.monitor_logs if _failed_at(log) in names]
     in_service = {one.node for one in facts.mysql.servers if not one.is_out_of_service}
     succeeded: dict[Node, float] = {}
     for log in wanted:
@@ -49,6 +51,12 @@ def failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
         elif succeeded.get(log.node, 0) <= log.at:
             found.setdefault(log.node, log)
     return list(found.values())
+
+
+def _failed_at(log: MonitorLog) -> str:
+    """Return the log, or `connect` for a check that got no connection."""
+    is_lost = any(words in (log.error or "").lower() for words in _NO_CONNECTION)
+    return "connect" if is_lost else log.log
 
 
 def is_denied(error: str) -> bool:

@@ -51,10 +51,10 @@ def _is_lost(side: Protocol, hostgroup: int, nodes: Collection[Node]) -> bool:
 
 
 def _failing_text(facts: Facts, side: Protocol, hostgroup: int) -> str:
-    """Return which queries fail: `queries of user app that no rule routes fail after 10 s`."""
+    """Return which queries fail: `queries from rule 5 fail after 10 s`."""
     senders = " and ".join(_use_text(use) for use in side.uses if use.hostgroup == hostgroup)
     wait_ms = facts.number(f"{side.name}-connect_timeout_server_max")
-    return f"queries of {senders} fail" + (f" after {wait_ms / 1000:g} s" if wait_ms > 0 else "")
+    return f"queries from {senders} fail" + (f" after {wait_ms / 1000:g} s" if wait_ms > 0 else "")
 
 
 _FAMILY_LOGS = {
@@ -108,7 +108,7 @@ def _without_servers(facts: Facts, side: Protocol, hostgroup: int) -> Finding:
     why = servers or "the hostgroup has no server at RUNTIME"
     elsewhere = _elsewhere(facts, hostgroup) if side is facts.mysql and not there else ""
     if elsewhere:
-        why = f"the monitor has moved the nodes of its family elsewhere: {elsewhere}"
+        why = f"the hostgroup has no server, since the monitor has placed {elsewhere}"
         fix = f"check what the monitor sees of them (`proxyctl nodes list`), or change {change}"
     return Finding(
         code,
@@ -135,13 +135,13 @@ def _hostgroup_text(facts: Facts, side: Protocol, hostgroup: int) -> str:
 
 
 def _use_text(use: Use) -> str:
-    """Return `rule 5`, `2 rules (5, ...)` or `7 fast-routing rows`."""
+    """Return `rule 5`, `2 rules (5, ...)` or `the default_hostgroup of user app`."""
     if not use.first:
         return counted(use.count, use.kind)
     text = f"{use.kind} {use.first}"
     if use.count > 1:
         text = f"{counted(use.count, use.kind)} ({use.first}, ...)"
-    return f"{text} that no rule routes" if use.kind == "user" else text
+    return f"the default_hostgroup of {text}" if use.kind == "user" else text
 
 
 def _why(server: Server) -> str:

@@ -148,7 +148,9 @@ def test_a_server_that_is_stopped(proxysql: ProxySQL, tmp_path: Path) -> None:
     # The cause and what it does to the hostgroup are one finding.
     until(lambda: "has no other server" in said())
     assert said().startswith(f"127.0.0.1:{port}: the monitor has not been able to connect for")
-    assert said().endswith("; hostgroup 20 has no other server: queries of rule 5 fail after 10 s")
+    assert said().endswith(
+        "; hostgroup 20 has no other server: queries from rule 5 fail after 10 s"
+    )
 
 
 def test_a_hostgroup_without_weight_serves_nobody(proxysql: ProxySQL) -> None:

@@ -136,11 +136,15 @@ def placed_apart() -> Facts:
     return replace(HEALTHY, membership=Membership(members, own))
 
 
+LOST = "Lost connection to server at 'handshake', system error: 110"
 DENIED = "Access denied for user 'mon'@'10.0.0.1' (using password: YES)"
 ON_1, ON_2 = Server(10, "db1", 3306), Server(20, "db2", 3306)
 PAIR = Family("replication", 10, frozenset({10, 20}), reader=20)
 SHUNNED_3 = with_servers(ON_1, ON_2, Server(10, "db3", 3306, "SHUNNED"))
 TLS_1 = with_servers(ON_1._replace(use_ssl=True), ON_2)
+NO_ANSWER = replace(
+    HEALTHY, answers={DB1: NodeAnswer(unreachable="timed out")}, versions={DB2: "8.0.36"}
+)
 NO_TLS = replace(TLS_1, answers={DB1: NodeAnswer(version="8.0.36", offers_tls=False)})
 USED_1 = (Use("rule", 10, 1, "5"), Use("user", 10, 1, "app"))
 OFF = with_variables(mysql__query_digests="false")
@@ -179,8 +183,18 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         ),
         "backend-unreachable",
         "db1:3306",
-        "timeout; hostgroup 10 has no other server: queries of user app that no rule routes fail"
-        " after 10 s",
+        "timeout; hostgroup 10 has no other server: queries from the default_hostgroup of user app"
+        " fail after 10 s",
+    ),
+    "a check that got no connection, before the next connect check": (
+        replace(
+            with_log("read_only", f"timeout on creating new connection: {LOST}", ago_s=2),
+            mysql=HEALTHY.mysql._replace(servers=(ON_1._replace(status="SHUNNED"), ON_2)),
+        ),
+        "backend-unreachable",
+        "db1:3306",
+        f"not been able to connect for 3 min: timeout on creating new connection: {LOST};"
+        " hostgroup 10 has no other server",
     ),
     "a failed check": (
         with_log("read_only", "unknown variable"),
@@ -203,7 +217,7 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         replace(HEALTHY, mysql=HEALTHY.mysql._replace(servers=(), uses=USED_1), answers={}),
         "hostgroup-without-servers",
         "hostgroup 10",
-        "rule 5 and user app that no rule routes fail",
+        "queries from rule 5 and the default_hostgroup of user app fail",
     ),
     "a family before its first check": (
         not_checked("3.0.12-0-g1"),
@@ -221,7 +235,7 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         not_checked("2.7.1-sandbox", MonitorLog("read_only", DB1, NOW - 1)),
         "hostgroup-without-servers",
         "hostgroup 20",
-        "the monitor has moved the nodes of its family elsewhere: db1:3306 in hostgroup 10",
+        "the hostgroup has no server, since the monitor has placed db1:3306 in hostgroup 10",
     ),
     # TLS, versions, digests, memory.
     "no TLS where it should be": (NO_TLS, "backend-without-tls", "db1:3306", ""),
@@ -244,9 +258,7 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         "but a server is another product",
     ),
     "a server that did not answer": (
-        replace(
-            HEALTHY, answers={DB1: NodeAnswer(unreachable="timed out")}, versions={DB2: "8.0.36"}
-        ),
+        replace(NO_ANSWER, version_text="3.0.12-0-g1", version=parse_version("3.0.12-0-g1")),
         "server-version-unknown",
         "db1:3306",
         "",
@@ -334,6 +346,7 @@ NOTHING = {
     "the shunned server serves elsewhere": with_servers(
         *SHUNNED_3.mysql.servers, Server(30, "db3", 3306)
     ),
+    "a server of a sandbox that did not answer": NO_ANSWER,
     "nobody asked for TLS": replace(NO_TLS, answers={}),
     "the version of a server": with_versions("8.0.36", db1="8.0.36-28.1", db2="8.4.0"),
     "an older patch": with_versions("8.0.30", db1="8.0.36-28.1", db2="8.4.0"),
@@ -363,7 +376,7 @@ def test_a_hostgroup_without_a_usable_server_is_an_error(server: Server, why: st
     findings = examine(with_servers(ON_1, server)).findings
     (error,) = (one for one in findings if one.severity is Severity.ERROR)
     assert (error.code, error.where) == ("hostgroup-without-servers", "hostgroup 20")
-    assert error.message == f"queries of rule 5 fail after 10 s: {why}"
+    assert error.message == f"queries from rule 5 fail after 10 s: {why}"
 
 
 def test_the_proposed_version_is_the_lowest_one() -> None:
