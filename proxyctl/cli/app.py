@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import typer
 
 from proxyctl import version_text
-from proxyctl.cli.options import DebugOption
+from proxyctl.cli.options import BEFORE_COMMAND, DebugOption, NoColorOption
 from proxyctl.cli.output import report_error, say, without_colour
 from proxyctl.cli.register import add_command
 from proxyctl.cli.usage import WrongCommandLine, called, refuse_other_spellings, usage_error
@@ -151,7 +151,7 @@ def build(arguments: Sequence[str] = ()) -> Any:  # noqa: ANN401  # Typer's type
     Where `arguments` begin with a command, only its module is imported: all of them take longer
     than many a command. Help, completion and a word that is no command need every one.
     """
-    called = next((one for one in arguments if one != "--debug"), "")
+    called = next((one for one in arguments if one not in BEFORE_COMMAND), "")
     is_known = called in {words.split()[0] for words in COMMANDS}
     return _built(called if is_known else None)
 
@@ -191,6 +191,7 @@ def _built(only: str | None) -> Any:  # noqa: ANN401  # as above
 def _root(
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
     debug: DebugOption = False,  # noqa: ARG001 - each command looks for it here as well
+    no_color: NoColorOption = False,  # noqa: ARG001 - `run` looks for it
 ) -> None:
     if version:
         typer.echo(version_text())

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -49,6 +49,22 @@ LayerOption = Annotated[
 FORMAT = typer.Option("--format", help="Output format.")
 """For commands with formats of their own: `Annotated[PlanFormat, FORMAT]`."""
 FormatOption = Annotated[TextFormat, FORMAT]
+
+
+def file_option(*names: str, help: str, fix: str = "name a file") -> Any:  # noqa: ANN401 - Typer's type is not public
+    """Return an option for a file to write. `-` would be a file of this name."""
+
+    def check(path: str | None) -> str | None:
+        if path == "-":
+            raise UsageError(f"{names[0]} -: expected a file", fix=fix)
+        return path
+
+    return typer.Option(*names, metavar="FILE", help=help, callback=check)
+
+
+out_option = functools.partial(file_option, "--out", "-o")
+OR_STDOUT = "leave out -o to write to stdout"
+"""The fix for `out_option`, where this is the default."""
 AutoApproveOption = Annotated[bool, typer.Option("--auto-approve", "-y", help="Do not ask.")]
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", help="Show long values, such as patterns, in full.")
@@ -105,6 +121,8 @@ NoColorOption = Annotated[
     ),
 ]
 """`add_command` adds both to every command."""
+BEFORE_COMMAND = ("--debug", "--no-color")
+"""They may also stand before the command."""
 
 
 def chosen_version(text: str | None) -> Version | None:

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from proxyctl.cli.habits import COMMANDS, OPTIONS
+from proxyctl.cli.options import BEFORE_COMMAND
 from proxyctl.errors import UsageError
 from proxyctl.text import nearest
 
@@ -59,32 +60,41 @@ def refuse_other_spellings(built: Any, arguments: Sequence[str]) -> None:  # noq
     and kubectl's `-o json` for a file. Raises: UsageError.
     """
     command, path, rest = called(built, arguments)
-    known = _options(command)
+    known, short = _options(command), _short_options(command)
     for word, following in pairwise([*takewhile(lambda word: word != "--", rest), ""]):
         value = "" if following.startswith("-") else following
+        if found := _ONE_DASH.fullmatch(word):
+            name, given = found.groups(default="")
+            meant = _for_one_dash(name, given.replace("=", " ", 1), command, path)
+            if meant is not None:
+                raise UsageError(f"no such option: -{name}", fix=meant)
+        if word[:2] in short and "=" in word[2:]:
+            fix = f"did you mean {word[:2]} {word[2:].removeprefix('=')}?"
+            raise UsageError(f"{word}: expected a space behind {word[:2]}", fix=fix)
         is_host = word.startswith("-h") and "--host" in known
         if is_host and (host := word[2:] or value):
             raise UsageError("-h shows the help", fix=f"did you mean --host {host}?")
         if word in ("-o", "--out") and value in _formats(command):
             fix = f"did you mean --format {value}? A file of this name is ./{value}"
             raise UsageError(f"{word} {value}: {value} is a format, not a file", fix=fix)
-        found = _ONE_DASH.fullmatch(word)
-        if found is None:
-            continue
-        name, given = found.groups(default="")
-        if f"--{name}" in known:
-            raise UsageError(f"no such option: -{name}", fix=f"did you mean --{name}{given}?")
-        habit = _habit(name, command, path)
-        if habit is not None:
-            raise UsageError(f"no such option: -{name}", fix=habit)
+
+
+def _for_one_dash(name: str, value: str, command: Any, path: str) -> str | None:  # noqa: ANN401
+    """Return what was meant by a long option behind one dash; None if it may be a short one."""
+    long = [one.removeprefix("--") for one in _options(command)]
+    if name not in long and (habit := _habit(name, command, path)):
+        return habit
+    begun = [one for one in long if name.startswith(one)]
+    near = max(begun, key=len) if begun else _nearest(name, long)
+    return f"did you mean --{near}{value}?" if near else None
 
 
 def called(built: Any, arguments: Sequence[str]) -> tuple[Any, str, list[str]]:  # noqa: ANN401
     """Return the command that is called, its words as typed, and the arguments behind them."""
     command, words, rest = built, ["proxyctl"], list(arguments)
-    while rest and (rest[0] in getattr(command, "commands", {}) or rest[0] == "--debug"):
+    while rest and (rest[0] in getattr(command, "commands", {}) or rest[0] in BEFORE_COMMAND):
         word = rest.pop(0)
-        if word != "--debug":
+        if word not in BEFORE_COMMAND:
             command = command.commands[word]
             words.append(word)
     return command, " ".join(words), rest
@@ -184,6 +194,12 @@ def _nearest(word: str, names: Iterable[str]) -> str | None:
 def _options(command: Any) -> list[str]:  # noqa: ANN401 - as above
     own = [name for one in command.params for name in one.opts if name.startswith("--")]
     return [*own, "--help"]
+
+
+def _short_options(command: Any) -> list[str]:  # noqa: ANN401 - as above
+    """Return the options of one letter that take a value."""
+    valued = [one for one in command.params if not getattr(one, "is_flag", False)]
+    return [name for one in valued for name in one.opts if len(name) == 2]
 
 
 def _formats(command: Any) -> list[str]:  # noqa: ANN401 - as above

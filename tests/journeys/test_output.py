@@ -158,7 +158,7 @@ _COLOUR = re.compile(rb"\x1b\[(?:\d+;)*[349]\d")
 @pytest.mark.parametrize("no_colour", ["", "--no-color", "NO_COLOR"])
 @pytest.mark.parametrize("line", ["schema -o none/x", "plan --nothing", "plna", "plan --help"])
 def test_on_a_terminal_errors_and_help_have_colour_unless_told(line: str, no_colour: str) -> None:
-    words = [*line.split(), *([no_colour] if no_colour.startswith("-") else [])]
+    words = [*([no_colour] if no_colour.startswith("-") else []), *line.split()]
     env = {"NO_COLOR": "1" if no_colour == "NO_COLOR" else "", "TERM": "xterm"}
     command = [sys.executable, "-m", "proxyctl", *words]
     with PseudoTerminal(command, {**os.environ, **env}) as shown:

@@ -22,7 +22,14 @@ from tests.support.cli import Project, proxyctl
         ("--file a.yaml plan", "no such option: --file", "options follow the command"),
         ("apply --yes", "no such option: --yes", "did you mean --auto-approve?"),
         ("apply -auto-approve", "no such option: -auto-approve", "did you mean --auto-approve?"),
-        ("plan -out=a.plan", "no such option: -out", "did you mean --out=a.plan?"),
+        ("plan -out=a.plan", "no such option: -out", "did you mean --out a.plan?"),
+        ("plan -outt=a.plan", "no such option: -outt", "did you mean --out a.plan?"),
+        ("plan -outfile=a.plan", "no such option: -outfile", "did you mean --out a.plan?"),
+        ("plan -o=a.plan", "-o=a.plan: expected a space behind -o", "did you mean -o a.plan?"),
+        ("plan -oa=b.plan", "-oa=b.plan: expected a space behind -o", "mean -o a=b.plan?"),
+        ("apply -auto-aprove", "no such option: -auto-aprove", "did you mean --auto-approve?"),
+        ("plan -help", "no such option: -help", "did you mean --help?"),
+        ("plan -hdb", "-h shows the help", "did you mean --host db?"),
         ("plan -json", "no such option: -json", "did you mean --format json?"),
         ("plan --json", "no such option: --json", "did you mean --format json?"),
         ("plan -target=a", "no such option: -target", "did you mean --only?"),
@@ -127,6 +134,23 @@ def test_an_option_that_would_do_nothing_is_refused_before_any_connection(
     done = proxyctl(*line.split())
     assert (done.code, done.out) == (64, "")
     assert done.err.splitlines()[0] == f"error: {message}"
+
+
+@pytest.mark.parametrize(
+    ("line", "fix"),
+    [
+        ("export -o -", "leave out -o to write to stdout"),
+        ("import a.cnf --out=-", "leave out -o to write to stdout"),
+        ("nodes discover --seed db1 -o-", "leave out -o to write to stdout"),
+        ("plan -o -", "name a file"),
+        ("digest report -o -", "name a file"),
+        ("digest snapshot -o -", "name a file"),
+    ],
+)
+def test_a_dash_is_no_file_to_write(line: str, fix: str) -> None:
+    done = proxyctl(*line.split())
+    assert (done.code, done.out) == (64, "")
+    assert done.err == f"error: --out -: expected a file\nfix: {fix}\n"
 
 
 def test_a_port_in_the_host_is_moved_into_its_option(offline: Project) -> None:

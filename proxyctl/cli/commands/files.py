@@ -13,6 +13,7 @@ import typer
 
 from proxyctl.cli.options import (
     FORMAT,
+    OR_STDOUT,
     ConnectionOptions,
     FileOptions,
     FormatOption,
@@ -20,6 +21,7 @@ from proxyctl.cli.options import (
     TextFormat,
     VersionOption,
     chosen_version,
+    out_option,
 )
 from proxyctl.cli.output import check_new, say, write, write_file
 from proxyctl.errors import ExitCode, UsageError, counted
@@ -52,9 +54,7 @@ SecretsOption = Annotated[
         help="Write passwords as hashes, leave them out, or (with -o) write them in clear text.",
     ),
 ]
-OutOption = Annotated[
-    str | None, typer.Option("--out", "-o", metavar="FILE", help="Write to this file.")
-]
+OutOption = Annotated[str | None, out_option(help="Write to this file.", fix=OR_STDOUT)]
 
 
 def check_out(out: str | None, secrets: Secrets) -> None:

@@ -11,11 +11,13 @@ import typer
 
 from proxyctl.cli.connect import has_files, target_of
 from proxyctl.cli.options import (
+    OR_STDOUT,
     ConnectionOptions,
     FileOptions,
     FormatOption,
     LockTimeoutOption,
     TextFormat,
+    out_option,
 )
 from proxyctl.cli.output import check_new, columns, is_terminal, say, style, write, write_file
 from proxyctl.errors import ExitCode, counted
@@ -148,7 +150,7 @@ def discover(
     ],
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write the section to this new file."),
+        out_option(help="Write the section to this new file.", fix=OR_STDOUT),
     ] = None,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:

@@ -20,6 +20,7 @@ from proxyctl.cli.options import (
     OnlyOption,
     TextFormat,
     VerboseOption,
+    out_option,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, UsageError
@@ -57,7 +58,7 @@ def plan(
     fleet: FleetOptions,
     out: Annotated[
         str | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Save the plan for `apply FILE`."),
+        out_option(help="Save the plan for `apply FILE`."),
     ] = None,
     detailed_exitcode: Annotated[
         bool,

@@ -26,6 +26,7 @@ from proxyctl.cli.options import (
     TextFormat,
     VersionOption,
     chosen_version,
+    file_option,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, InstanceError, ProxyctlError, UsageError, counted, os_reason
@@ -240,7 +241,7 @@ def run_tests(
         bool, typer.Option("--coverage", help="List the rules that no test reaches.")
     ] = False,
     junit: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a JUnit report as well.")
+        str | None, file_option("--junit", help="Write a JUnit report as well.")
     ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print a line for each test.")

@@ -10,7 +10,7 @@ import typer
 
 from proxyctl.cli.commands.init import templates_folder
 from proxyctl.cli.connect import connected, hostgroup_names
-from proxyctl.cli.options import ConnectionOptions, FileOptions
+from proxyctl.cli.options import ConnectionOptions, FileOptions, out_option
 from proxyctl.cli.output import check_writable, say, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError
 from proxyctl.stats.model import NOT_COUNTING, is_counting
@@ -26,9 +26,7 @@ _FOLDER = "report"
 def report(
     files: FileOptions,
     connection: ConnectionOptions,
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="FILE", help="The page, such as report.html.")
-    ],
+    out: Annotated[str, out_option(help="The page, such as report.html.")],
     snapshots: Annotated[
         list[str] | None,
         typer.Argument(

@@ -21,7 +21,13 @@ from proxyctl.cli.commands.digest.options import (
     duration_us,
 )
 from proxyctl.cli.connect import connected, hostgroup_names
-from proxyctl.cli.options import FORMAT, AutoApproveOption, ConnectionOptions, FileOptions
+from proxyctl.cli.options import (
+    FORMAT,
+    AutoApproveOption,
+    ConnectionOptions,
+    FileOptions,
+    out_option,
+)
 from proxyctl.cli.output import check_new, columns, confirm, progress, say, style, write
 from proxyctl.errors import (
     ApplyError,
@@ -55,10 +61,7 @@ def snapshot(
     connection: ConnectionOptions,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
+        out_option(
             help="A new file to write to; uncompressed if its name ends in"
             " .jsonl. Default: digests-NAME-TIME.jsonl.gz.",
         ),
@@ -200,10 +203,7 @@ def reset(
     connection: ConnectionOptions,
     out: Annotated[
         str | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
+        out_option(
             help="A new file for the snapshot that is taken first. Default:"
             " digests-NAME-TIME.jsonl.gz.",
         ),
