@@ -237,6 +237,8 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
         return str(reason), f"does a firewall drop the packets? {listens}"
     if isinstance(cause, OSError) and cause.errno in _NO_NETWORK:
         return str(reason), "check the address and the routes of this machine"
+    if isinstance(cause, ConnectionResetError) or code_and_text(cause)[0] in LOST:
+        return "the connection was closed before ProxySQL answered", listens
     if isinstance(cause, OSError) and cause.strerror:
         return reason or os_reason(cause), listens
     return code_and_text(cause)[1] or type(cause).__name__, listens

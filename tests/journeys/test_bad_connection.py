@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -119,6 +121,27 @@ def test_a_port_that_says_nothing() -> None:
             AdminClient(login)
     assert "has its proxysql.db locked" in str(it.value.fix)
     assert "firewall" not in str(it.value.fix)
+
+
+def resets(client: socket.socket) -> None:
+    """Close it as a host does that has no such connection."""
+    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+def ends(_client: socket.socket) -> None:
+    """Close it."""
+
+
+@pytest.mark.parametrize("serve", [resets, ends])
+def test_a_port_that_closes_the_connection(
+    offline: Project, serve: Callable[[socket.socket], None]
+) -> None:
+    offline.write(FILES)
+    with TcpServer(serve) as server:
+        found = plan("--port", str(server.port))
+    said(found, 1, "the connection was closed before ProxySQL answered", "is this its admin port")
+    assert "Errno" not in found.err
+    assert "Lost connection" not in found.err
 
 
 @pytest.mark.parametrize("answer", [b"", b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad\r\n\r\n"])
