@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -120,6 +121,9 @@ def all_checks() -> Mapping[str, Check]:
     return MappingProxyType(dict(sorted(_CHECKS.items())))
 
 
+_CODE = re.compile(r"PX\d{3}", re.IGNORECASE | re.ASCII)
+
+
 class UnknownCode(Exception):  # noqa: N818 - an answer; its caller knows where the code stands
     """Neither a code, nor the beginning of one, nor a name."""
 
@@ -129,10 +133,12 @@ class UnknownCode(Exception):  # noqa: N818 - an answer; its caller knows where 
 
     def fix(self, near: Callable[[str, Sequence[str]], str | None]) -> str:
         """Return the fix. `near` finds what may have been meant."""
-        words = [word for code, one in all_checks().items() for word in (code, one.name)]
-        # A wrong number says nothing about the check that was meant.
-        is_code = self.word[:2].isupper() and self.word[2:3].isdigit()
-        found = None if is_code else near(self.word, words)
+        codes = list(all_checks())
+        if _CODE.fullmatch(self.word):
+            given = self.word.upper()
+            codes = [one for one in codes if sum(map(str.__ne__, one, given)) == 1]
+            codes = sorted(codes, key=lambda one: abs(int(one[2:]) - int(given[2:])))[:1]
+        found = near(self.word, [*codes, *(one.name for one in all_checks().values())])
         return found or "`proxyctl lint --list` shows all checks"
 
 

@@ -103,7 +103,8 @@ def test_an_ignore_of_what_a_graver_finding_says_is_used(project):
 @pytest.mark.parametrize(
     ("entry", "mistake"),
     [
-        ("PX999", "no such check: 'PX999'"),
+        ("PX999", "`proxyctl lint --list` shows all checks"),
+        ("PX310", "did you mean 'PX311'?"),
         ("{code: shadowed-rul}", "did you mean 'shadowed-rule'?"),
         ("{code: PX201, table: mysql_query_rule}", "did you mean 'mysql_query_rules'?"),
         ("{code: PX201, key: 20}", "add `table:`"),
