@@ -39,10 +39,9 @@ class ApplyRequest:
     """One apply: what is allowed, what was approved, and who receives progress.
 
     `is_approved` tells whether the plan made under the lock is the one that a person saw;
-    `of_saved`: that one is a saved plan. `before`
-    is called with the plan before anything changes. `purpose` and `sources` (files or a snapshot)
-    stand in the lock and in the snapshot. Units: seconds; `peer_timeout_s` 0 does not wait for the
-    members of a ProxySQL Cluster.
+    `of_saved`: that one is a saved plan. `before` is called with the plan before anything changes.
+    `purpose` and `sources` (files or a snapshot) stand in the lock and in the snapshot. Units:
+    seconds; `peer_timeout_s` 0 does not wait for the members of a ProxySQL Cluster.
     """
 
     options: PlanOptions
