@@ -37,6 +37,9 @@ from proxyctl.state.row import (
 )
 from proxyctl.text import nearest
 
+MOST_LINTED = 2_000
+"""Rows of all tables up to which lint takes no time that anybody would notice."""
+
 
 @dataclass(frozen=True)
 class PlanOptions:
@@ -85,13 +88,9 @@ def make(
     situation = judge.situation_of(modules, diffs, current, in_use, around, desired.hostgroup_names)
     dangers = [*judge.dangers(modules, situation, limits)]
     linted: list[str] = []
-    if project is not None and options.lints and _is_linted(modules, limits):
-        from proxyctl.plan.guards import lint  # importing every check takes a while
-
-        report, refuses = lint.report_of(project), limits.action(LINT) is GuardAction.REFUSE
-        is_brought = lint.brought_by(diffs, project) if refuses and report else lambda _one: True
-        dangers += lint.dangers(report, is_brought)
-        linted += lint.warnings(report, is_brought)
+    if project is not None and options.lints and limits.action(LINT) is not GuardAction.OFF:
+        brought, linted = _linted(project, diffs, modules, limits)
+        dangers += brought
     moves = _shard_moves(modules, tables, current, desired.hostgroup_names)
     pending = [*_pending(modules, current, options)]
     return Plan(
@@ -131,8 +130,27 @@ def make(
     )
 
 
-def _is_linted(modules: Iterable[ModulePlan], limits: GuardLimits) -> bool:
-    return limits.action(LINT) is not GuardAction.OFF and not all(one.is_in_sync for one in modules)
+def _linted(
+    project: Project,
+    diffs: Mapping[str, TableDiff],
+    modules: Iterable[ModulePlan],
+    limits: GuardLimits,
+) -> tuple[list[danger.Danger], list[str]]:
+    """Return what lint finds in the files: the dangers that the plan brings, and warnings."""
+    is_in_sync = all(one.is_in_sync for one in modules)
+    if sum(len(table.rows) for table in project.desired.tables.values()) > MOST_LINTED:
+        text = f"lint: skipped for more than {MOST_LINTED:,} rows; run proxyctl lint"
+        return [], [] if is_in_sync else [text]
+    from proxyctl.plan.guards import lint  # importing every check takes a while
+
+    report = lint.report_of(project)
+    if report is None:
+        return [], []
+    if is_in_sync:
+        return [], [*lint.errors(report)]
+    refuses = limits.action(LINT) is GuardAction.REFUSE
+    is_brought = lint.brought_by(diffs, project) if refuses else lambda _one: True
+    return [*lint.dangers(report, is_brought)], [*lint.warnings(report, is_brought)]
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:

@@ -69,3 +69,13 @@ def test_search_finds_how_to_drain_a_node(site: str) -> None:
         page.get_by_role("link", name="Nodes: list, drain").last.click()
         assert page.locator("h1").inner_text().startswith("Nodes: list, drain")
         assert all(url.startswith(site) for url in asked), "a page asks another host"
+
+
+def test_every_picture_is_shown(site: str) -> None:
+    with launched() as browser:
+        page = browser.new_page()
+        for name in ("", "docs/how-to/top.html", "docs/how-to/digest-top.html"):
+            page.goto(f"{site}/{name}")
+            widths = page.eval_on_selector_all("img", "all => all.map(one => one.naturalWidth)")
+            assert widths, name
+            assert all(widths), name

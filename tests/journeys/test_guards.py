@@ -175,7 +175,12 @@ def test_proxyctl_does_not_lock_itself_out(
         pytest.skip("the sandbox listens on another port than its variable says")
     project.write(edit(FILES))
     before = held(instance)
-    said(apply(), 3, "would no longer listen on", "(guards.admin_access)\n    fix: allow it with --force")
+    said(
+        apply(),
+        3,
+        "in use",
+        "(guards.admin_access)\n    fix: allow it with --force",
+    )
     assert held(instance) == before
 
 

@@ -22,7 +22,7 @@ mysql_users: [{username: app, password: example, default_hostgroup: writer}]
 mysql_query_rules:
   - {rule_id: 1, match_digest: ^SELECT, destination_hostgroup: reader, apply: true}
 """
-LOCKING = "lint PX301, rule 1 at proxyctl.yaml:9:64: sends `SELECT"
+LOCKING = "lint error PX301, rule 1 at proxyctl.yaml:9:64: sends `SELECT"
 
 
 def test_an_error_stands_in_the_plan_in_full(sandbox_project: Project) -> None:
@@ -38,7 +38,7 @@ def test_an_error_stands_in_the_plan_in_full(sandbox_project: Project) -> None:
 def test_the_guard_can_refuse(sandbox_project: Project) -> None:
     sandbox_project.write(FILES + "guards: {lint: refuse}\n")
     assert plan().code == 3
-    said(apply(), 3, LOCKING, "(guards.lint)", "allow it with --force")
+    said(apply(), 3, LOCKING, "(guards.lint)", "fix: put a rule before it", "allow it with --force")
     assert apply("--force").code == 0
 
 
@@ -137,11 +137,16 @@ def _after_a_new_user(project: Project) -> Outcome:
     return apply()
 
 
-def test_a_plan_in_sync_has_no_lint(sandbox_project: Project) -> None:
+def test_a_plan_in_sync_names_the_errors_only(sandbox_project: Project) -> None:
     sandbox_project.write(FILES)
     apply()
+    for found in (plan("--detailed-exitcode"), apply()):
+        assert found.code == 0
+        assert LOCKING in found.out
+        assert "lint: " not in found.out
+    sandbox_project.write(FILES.replace("^SELECT", "^SHOW"))
+    apply()
     assert "lint" not in plan().text
-    assert "lint" not in apply().text
 
 
 def test_many_rows_are_left_to_lint_itself(sandbox_project: Project) -> None:

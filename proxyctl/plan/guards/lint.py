@@ -23,21 +23,16 @@ from proxyctl.plan.guards.danger import Danger
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import LINT, Key, Layer, Row, row_name
 
-MOST_ROWS = 2_000
-"""Rows of all tables up to which lint takes no time that anybody would notice."""
-
 IsBrought = Callable[[Placed], bool]
 """Tells whether a plan brings a finding."""
 
 
 @lru_cache(maxsize=8)  # the instances of a fleet share their files
 def report_of(project: Project) -> Report | None:
-    """Return what lint finds in the files; None where that would take long.
+    """Return what lint finds in the files.
 
-    Also None under variables with which ProxySQL itself ends: no digest is known then.
+    None under variables with which ProxySQL itself ends: no digest is known then.
     """
-    if sum(len(table.rows) for table in project.desired.tables.values()) > MOST_ROWS:
-        return None
     return _report(project.configuration, project.ignores)
 
 
@@ -97,18 +92,22 @@ def _unchanged(diffs: Mapping[str, TableDiff], project: Project) -> Configuratio
     return replace(found, tables=tables, variables=variables)
 
 
-def dangers(report: Report | None, is_brought: IsBrought) -> Iterator[Danger]:
+def dangers(report: Report, is_brought: IsBrought) -> Iterator[Danger]:
     """Yield the errors that the plan brings."""
     for one in _errors(report):
         if is_brought(one):
-            yield Danger(LINT, _text(one))
+            yield Danger(LINT, _text(one), one.finding.fix)
 
 
-def warnings(report: Report | None, is_brought: IsBrought) -> Iterator[str]:
+def errors(report: Report) -> Iterator[str]:
+    """Yield all errors, each with its fix."""
+    for one in _errors(report):
+        fix = one.finding.fix
+        yield f"{_text(one)}; {fix}" if fix else _text(one)
+
+
+def warnings(report: Report, is_brought: IsBrought) -> Iterator[str]:
     """Yield the other errors, and how much there is: `lint: 1 error, 2 warnings`."""
-    if report is None:
-        yield f"lint: skipped for more than {MOST_ROWS:,} rows; run proxyctl lint"
-        return
     for one in _errors(report):
         if not is_brought(one):
             yield f"{_text(one)} (not part of this change)"
@@ -118,11 +117,11 @@ def warnings(report: Report | None, is_brought: IsBrought) -> Iterator[str]:
         if report.counts[severity]
     ]
     if words:
-        yield f"lint: {', '.join(words)}; proxyctl lint shows all, with their fixes"
+        yield f"lint: {', '.join(words)}; proxyctl lint shows all"
 
 
-def _errors(report: Report | None) -> Iterator[Placed]:
-    for one in report.findings if report else ():
+def _errors(report: Report) -> Iterator[Placed]:
+    for one in report.findings:
         if one.severity is Severity.ERROR:
             yield one
 
@@ -131,4 +130,4 @@ def _text(one: Placed) -> str:
     finding = one.finding
     row = f", {row_name(finding.table, finding.key)}" if finding.table in TABLES else ""
     place = f" at {one.where}" if one.where else ""
-    return f"lint {finding.code}{row}{place}: {finding.text}"
+    return f"lint error {finding.code}{row}{place}: {finding.text}"
