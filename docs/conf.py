@@ -93,9 +93,14 @@ def _with_menu(_app: Sphinx, name: str, source: list[str]) -> None:
 
 
 def _with_index(app: Sphinx, error: Exception | None) -> None:
-    """Give the first page the name that a web server looks for."""
+    """Give the first page the name that a web server looks for, and the pages their pictures.
+
+    Sphinx copies no picture of an HTML tag, which has a width on a code host too.
+    """
     if error is None:
         shutil.copyfile(Path(app.outdir, f"{root_doc}.html"), Path(app.outdir, "index.html"))
+        pictures = Path("docs", "pictures")
+        shutil.copytree(app.srcdir / pictures, app.outdir / pictures, dirs_exist_ok=True)
 
 
 def setup(app: Sphinx) -> None:
