@@ -44,6 +44,8 @@ WIDEST_SUBJECT = 40
 """Subjects of one table stand in a column of at most this many characters."""
 _BELOW, _FURTHER = " " * 8, " " * 12
 """The indent of what stands below a row, and of a line that goes on."""
+_PATTERNS = ("match_digest", "match_pattern", "replace_pattern")
+"""Each of a new or deleted rule has lines of its own: a comma behind it reads as part of it."""
 NOTES_FROM = 72
 """Characters of a row, without its indent, after which a note stands in a column."""
 
@@ -186,9 +188,10 @@ def _module_summary(module: ModulePlan, *, saves: bool) -> str:
         return ", ".join(words) + rest
     if module.load:
         return "nothing changes; LOAD again, because the regular expression engine changes"
-    written = "; MEMORY is written" if module.stages else ""
-    behind = f"; DISK is behind{': SAVE' if saves else ''}" if module.save else ""
-    return f"nothing changes at RUNTIME{written}{behind}"
+    does = ["writes MEMORY"] if module.stages else []
+    if module.save:
+        does.append("saves DISK" if saves else "DISK stays behind")
+    return "; ".join(filter(None, ("RUNTIME stays", ", ".join(does))))
 
 
 def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Iterator[str]:
@@ -206,16 +209,12 @@ def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Itera
                 yield from _with_note(text, layers_only(other), style)
     elif fields:
         # Several a line: such a row has many, and they differ from nothing.
-        texts = {f.column: f"{f.column} {_field_text(change, f, plan, style)}" for f in fields}
-        width = style.width or sum(map(len, texts.values()))
-        for is_long, group in groupby(texts, lambda c: "match_" in c and len(texts[c]) > width - 8):
-            if is_long:
-                # No comma behind it, since it is to be copied.
-                for column in group:
-                    yield from style.lines(texts[column], first=_BELOW, then=f"{_BELOW}  ")
-            else:
-                text = ", ".join(texts[column] for column in group)
-                yield from style.lines(text, first=_BELOW, then=_BELOW)
+        texts = {field.column: _field_text(change, field, plan, style) for field in fields}
+        others = [f"{column} {text}" for column, text in texts.items() if column not in _PATTERNS]
+        if others:
+            yield from style.lines(", ".join(others), first=_BELOW, then=_BELOW)
+        for column in (one for one in texts if one in _PATTERNS):
+            yield from style.lines(texts[column], first=f"{_BELOW}{column} ", then=f"{_BELOW}  ")
 
 
 def _field_text(change: Change, field: FieldChange, plan: Plan, style: Style) -> str:
