@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from proxyctl.catalog import Value
 from proxyctl.render.encode import INSTANCE, Shape
@@ -71,8 +73,10 @@ def suggest_text(
         common = _common(some)
         for text in common:
             lines += wrapped(printable(text), width, first="  ", then="  ")
-        for one in some:
-            lines += _text_lines(one, common, style, width)
+        for title, alike in groupby(some, key=attrgetter("title")):
+            lines.append(f"  {style('change', '*')} {printable(title)}")
+            for one in alike:
+                lines += _text_lines(one, common, width)
         if kind in found.left_out:
             lines += [f"  ... {found.left_out[kind]:,} more: --limit", ""]
         if rules := _rules(some):
@@ -93,8 +97,7 @@ def suggest_text(
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _text_lines(one: Suggestion, common: Sequence[str], style: Style, width: int) -> Iterator[str]:
-    yield f"  {style('change', '*')} {printable(one.title)}"
+def _text_lines(one: Suggestion, common: Sequence[str], width: int) -> Iterator[str]:
     if one.digest:
         text = f"{one.digest}  {_digest_text(one)}"
         yield from wrapped(text, width, first="    ", then="      ")
@@ -114,8 +117,10 @@ def suggest_markdown(found: Suggestions, rules_text: RulesText) -> str:
         lines += [f"## {_HEADINGS[kind].capitalize()}", ""]
         common = _common(some)
         lines += [line for text in common for line in (inline(text), "")]
-        for one in some:
-            lines += _markdown_lines(one, common)
+        for title, alike in groupby(some, key=attrgetter("title")):
+            lines += [f"### {inline(title)}", ""]
+            for one in alike:
+                lines += _markdown_lines(one, common)
         if kind in found.left_out:
             lines += [f"{found.left_out[kind]:,} more: `--limit`.", ""]
         if rules := _rules(some):
@@ -144,7 +149,6 @@ _EVIDENCE: tuple[Column[tuple[str, int | float | str | None]], ...] = (
 
 
 def _markdown_lines(one: Suggestion, common: Sequence[str]) -> Iterator[str]:
-    yield from (f"### {inline(one.title)}", "")
     if one.digest:
         yield from (*code_block("sql", _digest_text(one)), "", f"Digest `{one.digest}`.", "")
     for text in (*one.says, one.proof):

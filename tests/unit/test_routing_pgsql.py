@@ -48,7 +48,7 @@ def test_rules_ask_for_the_database():
     assert answer(of, b"SELECT 1", "crm").route.destination_hostgroup == 2
     missed = answer(of, b"SELECT 1", "shop")
     assert missed.route.source is Source.DEFAULT_HOSTGROUP
-    assert "  1  no     another database   crm\n" in explain_text(missed)
+    assert "  1  no     only for database   crm\n" in explain_text(missed)
     assert "servers      db1:5432\n" in explain_text(missed)
     # Without a database it is that of the user's name.
     own = explainer({"database": "app", "destination_hostgroup": 2})

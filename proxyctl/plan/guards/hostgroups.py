@@ -113,9 +113,8 @@ def emptied_hostgroups(servers: Servers, needs: Needs) -> Iterator[Danger]:
         message = f"{needs.called(hostgroup)} would have {_nothing_left(servers, hostgroup)}"
         family, fix = _waiting_family(servers, hostgroup), None
         if family is not None:
-            message += (
-                f" until the monitor takes the new nodes out of {needs.shown(family.offline)}"
-            )
+            offline = needs.called(family.offline)
+            message += f" until the monitor takes the new nodes out of {offline}"
             fix = "add the new nodes in one apply and remove the old ones in the next"
         yield Danger(EMPTY_HOSTGROUP, f"{message}, but is {_listed(reasons)}", fix)
 

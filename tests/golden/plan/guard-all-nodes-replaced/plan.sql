@@ -1,4 +1,4 @@
--- apply would refuse: hostgroup 10 (writer) would have no ONLINE server until the monitor takes the new nodes out of 40 (offline), but is a writer hostgroup and the default hostgroup of users (guards.empty_hostgroup)
+-- apply would refuse: hostgroup 10 (writer) would have no ONLINE server until the monitor takes the new nodes out of hostgroup 40 (offline), but is a writer hostgroup and the default hostgroup of users (guards.empty_hostgroup)
 --   fix: add the new nodes in one apply and remove the old ones in the next; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (10,'pxc1',3306),(10,'pxc2',3306),(10,'pxc3',3306));

@@ -1,4 +1,4 @@
-"""PX122 client-addr-in-vain."""
+"""PX122 client-addr-never-matches."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from proxyctl.routing.rule import subnet_of
 from proxyctl.state.runtime import client_addr_of_nobody, client_addr_problem
 
 
-@check("PX122", "client-addr-in-vain", Severity.ERROR)
-def client_addr_in_vain(subject: Subject) -> Iterator[Finding]:
+@check("PX122", "client-addr-never-matches", Severity.ERROR)
+def client_addr_never_matches(subject: Subject) -> Iterator[Finding]:
     """A client_addr that no client has, or for which ProxySQL drops the rule.
 
     ProxySQL compares the text with the client's address, character by character. Only a `%` at the
