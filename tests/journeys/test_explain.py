@@ -60,6 +60,20 @@ def test_the_schema_that_is_assumed_of_a_user(offline: Project, default: str, sc
     assert "session      no user\n" in proxyctl(*asked[:2]).out
 
 
+def test_a_user_who_is_not_in_the_files_is_warned_of(offline: Project) -> None:
+    offline.write(RULES)
+    asked = ("explain", "SELECT 1", "--username")
+    assert "no user" not in proxyctl(*asked, "app").err
+    found = proxyctl(*asked, "appp")
+    assert (found.code, found.err) == (
+        0,
+        "warning: no user 'appp' in the files: did you mean 'app'?\n",
+    )
+    assert proxyctl(*asked, "zz").err == "warning: no user 'zz' in the files\n"
+    offline.write("mysql_query_rules: [{rule_id: 1, match_digest: x}]\n")
+    assert proxyctl(*asked, "appp").err == ""
+
+
 def test_an_assumed_schema_that_came_from_a_reference_is_not_shown(offline: Project) -> None:
     user = "username: app, password: {env: APP_PASSWORD}"
     reference = "{env: SCHEMA}"

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from proxyctl.routing import Request
     from proxyctl.routing.explain import Explainer
     from proxyctl.routing.tests import RoutingTest
+    from proxyctl.state.configuration import Configuration
 
 _LINES_AT_ONCE = 1_000
 _session_option = functools.partial(typer.Option, rich_help_panel="Session")
@@ -151,6 +152,8 @@ def explain(
         asked = replace(asked, hostgroup_names=hostgroup_names(files))
         source = f"{(layer or LayerName.RUNTIME).upper()} of {subject.name}"
     explainer = Explainer(asked, is_placed=is_placed)
+    if session.username is not None and not subject.name:
+        _warn_of_unknown_user(session.username, asked)
     with _opened(queries) as lines:
         requests = _requests(query, session, lines, queries)
         match chosen:
@@ -161,6 +164,19 @@ def explain(
             case ExplainFormat.TEXT:
                 _write_texts(explainer, requests, source, lists_all=all_rules)
     return ExitCode.DONE
+
+
+def _warn_of_unknown_user(name: str, files: Configuration) -> None:
+    """Say that no such user is in the files, where they manage users."""
+    from proxyctl.config.mistakes import did_you_mean
+
+    held = files.tables.get("mysql_users")
+    if held is None:
+        return
+    known = {str(row[held.layout.index["username"]]) for row in held.rows.values()}
+    if name not in known:
+        near = did_you_mean(name, known)
+        say(f"warning: no user {name!r} in the files{f': {near}' if near else ''}")
 
 
 @contextmanager
