@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import pairwise, takewhile
+from pathlib import Path
 from shlex import quote
 from typing import Any
 
@@ -129,6 +131,10 @@ def _for_argument(extra: str, context: Any, path: str) -> str | None:  # noqa: A
         return f"put the query in quotes: {path} {quote(line if len(line) < _LONGEST else '...')}"
     if only := context.params.get("only"):
         return f"put the name in quotes: {path} --only {quote(f'{only[-1]} {extra}')}"
+    if "--file" in options and _is_saved_plan(words[0]):
+        from proxyctl.config.files import saved_plan_fix
+
+        return f"it is a saved plan: {saved_plan_fix(words[0])}"
     if "--file" in options and all("." in one or os.path.exists(one) for one in words):
         return f"name files with -f: {path} -f {' -f '.join(words)}"
     if "--select" in options and extra.upper().startswith("PX"):
@@ -136,6 +142,14 @@ def _for_argument(extra: str, context: Any, path: str) -> str | None:  # noqa: A
     if "--instance" in options and extra.isidentifier() and extra != "help":
         return f"name an instance with --instance: {path} --instance {extra}"
     return None
+
+
+def _is_saved_plan(path: str) -> bool:
+    from proxyctl.plan.saved import is_saved_plan
+
+    with suppress(OSError, ValueError):  # ValueError: a NUL in the name
+        return os.path.isfile(path) and is_saved_plan(Path(path))
+    return False
 
 
 def _for_option(name: str, command: Any, path: str) -> str | None:  # noqa: ANN401

@@ -369,6 +369,15 @@ _NOT_YAML = {
 """Files that hold a ProxySQL configuration and are given to -f by mistake: kind and fix."""
 
 
+SAVED_PLAN = '{\n  "kind": "proxyctl plan"'
+"""How the file of `plan --out` begins."""
+
+
+def saved_plan_fix(path: str) -> str:
+    """Return what to do with a saved plan that is given as a file of the configuration."""
+    return f"`proxyctl show {path}` shows it, `proxyctl apply {path}` applies it"
+
+
 def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
     """Return every file, parsed. Changes: mistakes."""
     documents = []
@@ -376,6 +385,10 @@ def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
         if other := _NOT_YAML.get(Path(text.path).suffix):
             kind, fix = other
             mistakes.add(file_place(text.path), "", f"{kind}, not YAML", fix.format(path=text.path))
+            continue
+        if text.text.startswith(SAVED_PLAN):
+            fix = saved_plan_fix(text.path)
+            mistakes.add(file_place(text.path), "", "a saved plan, not YAML", fix)
             continue
         if text.path.endswith(".j2"):
             mistakes.mark_rendered(text.path)

@@ -95,10 +95,15 @@ def _seal(plan: Plan, salt: str) -> str:
     return f"{salt}:{found.hex()}"
 
 
-_BEGINS = b'{\n  "kind": "proxyctl plan"'
-
-
 _FIX = "make one with: proxyctl plan --out FILE; name configuration files with -f"
+
+
+def is_saved_plan(path: Path) -> bool:
+    """Return whether the file begins as a saved plan does. Raises: OSError."""
+    from proxyctl.config.files import SAVED_PLAN
+
+    with path.open("rb") as found:
+        return found.read(len(SAVED_PLAN)) == SAVED_PLAN.encode()
 
 
 def check_target(path: Path) -> None:
@@ -107,13 +112,12 @@ def check_target(path: Path) -> None:
     Raises: RefusedError.
     """
     try:
-        if not path.is_file():
+        if not path.is_file() or is_saved_plan(path):
             return
-        with path.open("rb") as found:
-            begins = found.read(len(_BEGINS))
+        is_empty = not path.stat().st_size
     except OSError:
         return  # Whoever writes it says what is wrong.
-    if begins not in (_BEGINS, b""):
+    if not is_empty:
         raise RefusedError(
             f"{path}: already exists and is not a saved plan", fix="choose another file"
         )
