@@ -40,8 +40,11 @@ def failures(listed: Sequence[Failed], style: Style) -> Iterator[str]:
     for failed in listed:
         first, *rest = failed.error.lines()
         yield named_address(failed.name, failed.address)
-        yield f"{style('refuse', 'error:')} {printable(first)}"
-        yield from map(printable, rest)
+        begin, *more = style.line(printable(f"error: {first}"))
+        yield begin.replace("error:", style("refuse", "error:"), 1)
+        yield from more
+        for line in rest:
+            yield from style.line(printable(line))
         yield ""
 
 

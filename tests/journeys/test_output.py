@@ -14,7 +14,7 @@ import pytest
 from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.pseudo_terminal import PseudoTerminal
-from tests.support.servers import Instance
+from tests.support.servers import Instance, free_port
 from tests.support.warm import Warm
 
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
@@ -210,3 +210,28 @@ def test_an_error_is_wrapped_on_a_terminal(offline: Project, colour: str) -> Non
     assert first.startswith("error: --quiet cannot be used")
     assert len(first) <= 80
     assert second.startswith("  ")
+
+
+def _lines_of_a_terminal(*words: str) -> list[str]:
+    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80"}
+    with PseudoTerminal([sys.executable, "-m", "proxyctl", *words], env) as shown:
+        shown.wait()
+    return shown.written.decode().splitlines()
+
+
+def test_why_an_instance_was_not_read_is_wrapped_on_a_terminal(offline: Project) -> None:
+    gone = f"{{name: px1, host: 127.0.0.1, port: {free_port()}}}"
+    offline.write(f"version: 1\nmysql_servers: []\ninstances: [{gone}]\n")
+    offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
+    lines = _lines_of_a_terminal("plan", "--all")
+    [at] = [number for number, line in enumerate(lines) if line.startswith("fix: is ProxySQL")]
+    assert lines[at + 1].startswith("  ")
+    assert max(map(len, lines)) <= 80
+
+
+def test_where_a_rollback_leads_is_wrapped_on_a_terminal(sandbox_project: Project) -> None:
+    sandbox_project.write("mysql_query_rules: [{rule_id: 1, match_digest: x}]\n")
+    assert proxyctl("apply", "--auto-approve", "--force").code == 0
+    lines = _lines_of_a_terminal("rollback", "--dry-run")
+    assert lines[0].startswith("back to ")
+    assert max(map(len, lines)) <= 80

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,7 +64,8 @@ def rollback(
     with target_of(files, connection, files_are_optional=True).connect() as client:
         back_to = folder.read(folder.find(client.address, which))
         check_fit(client, back_to)
-        say(f"back to {back_to.name}, {snapshot_time(back_to.header)}")
+        where = f"back to {back_to.name}, {snapshot_time(back_to.header)}"
+        say(*style(sys.stderr).lines(where, then="  "))
         shown = None
         if dry_run or not auto_approve:
             shown, _ = rollback_plan(client, back_to, options)
