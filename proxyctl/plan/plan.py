@@ -319,6 +319,21 @@ def plan_module(
     )
 
 
+def refused_lines(plan: Plan, *, of_saved: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the message of each refusal, and the lines below it.
+
+    Pending edits that one option discards differ in their module only: the last one has the fix.
+    """
+    edits = [one for one in plan.refusals if one.code == "pending_edit"]
+    for one in plan.refusals:
+        below = one.below(of_saved=of_saved)
+        if len(edits) > 1 and one in edits:
+            fix, *details = below
+            ways = [fix.replace("allow it", f"allow these {len(edits)}")]
+            below = (*details, *(ways if one is edits[-1] else ()))
+        yield one.message, below
+
+
 def raise_refusals(plan: Plan, *, of_saved: bool = False) -> None:
     """Raise every reason not to apply as one error.
 
@@ -329,10 +344,7 @@ def raise_refusals(plan: Plan, *, of_saved: bool = False) -> None:
             f"{plan.name}: not applied",
             reasons=[
                 line
-                for refusal in plan.refusals
-                for line in (
-                    refusal.message,
-                    *(f"  {line}" for line in refusal.below(of_saved=of_saved)),
-                )
+                for message, below in refused_lines(plan, of_saved=of_saved)
+                for line in (message, *(f"  {line}" for line in below))
             ],
         )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
-from proxyctl.plan.plan import ModulePlan, Plan
+from proxyctl.plan.plan import ModulePlan, Plan, refused_lines
 from proxyctl.render.fleet import cluster_lines, in_sync_lines, names, summary
 from proxyctl.render.markdown import fenced, inline
 from proxyctl.render.plan import (
@@ -121,9 +121,9 @@ def _shares(blocks: Sequence[list[str]], room: int) -> list[int]:
 
 
 def _remarks(plan: Plan) -> Iterator[str]:
-    for refusal in plan.refusals:
-        yield f"- :no_entry: {_remark(refusal.message)}"
-        yield from (f"    - {_remark(line)}" for line in refusal.below())
+    for message, below in refused_lines(plan):
+        yield f"- :no_entry: {_remark(message)}"
+        yield from (f"    - {_remark(line)}" for line in below)
     for discarded in plan.discarded:
         yield f"- :wastebasket: discarded: {_remark(discarded_text(discarded))}"
         yield from (f"    - {_remark(edit)}" for edit in discarded.edits)

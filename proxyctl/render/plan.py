@@ -14,7 +14,7 @@ from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.notes import entering_servers, renumbered_rules, travelling
 from proxyctl.plan.pending_edits import DISCARD
-from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove
+from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove, refused_lines
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.fleet import (
     FAILED,
@@ -252,10 +252,10 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
 
 
 def _refusals(plan: Plan, style: Style) -> Iterator[str]:
-    for refusal in plan.refusals:
-        lines = _remark(style, "refused", printable(refusal.message))
+    for message, below in refused_lines(plan):
+        lines = _remark(style, "refused", printable(message))
         yield from (style("refuse", line) for line in lines)
-        yield from _details(refusal.below(), style)
+        yield from _details(below, style)
 
 
 _DETAIL = " " * 15
