@@ -20,10 +20,15 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
+_BEFORE_IES = ("ry", "py")
+"""How nouns end that we count and that change their end: query, entry, copy."""
+
 
 def counted(count: int, noun: str) -> str:
-    """Return `1 change` or `2 changes`."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    """Return `1 change`, `2 changes` or `12,756,083 queries`."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith(_BEFORE_IES) else f"{noun}s"
+    return f"{count:,} {noun}"
 
 
 def bug_text(error: BaseException) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from operator import attrgetter
 
 from proxyctl.catalog import Value
+from proxyctl.errors import counted
 from proxyctl.render.encode import INSTANCE, Shape
-from proxyctl.render.markdown import code_block, inline
 from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
-from proxyctl.render.table import Column, markdown_table
-from proxyctl.stats.suggest.suggestion import Kind, Suggestion, Suggestions, threshold_rows
-from proxyctl.stats.units import count_text, time_text
+from proxyctl.stats.suggest.suggestion import Kind, Suggestion, Suggestions
+from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
 RulesText = Callable[[Sequence[Mapping[str, Value]]], str]
@@ -24,14 +24,13 @@ _HEADINGS = {
     Kind.SLOW: "queries slower than their peers",
 }
 _LONGEST_TEXT = 300
-_PASTE = "Paste into the files:"
 
 
 def _title(found: Suggestions) -> str:
     """Return the first line: where this is from, and how much of it there is."""
     return printable(
-        f"{found.name}  ProxySQL {found.version}: {count_text(len(found.found), 'suggestion')} from"
-        f" {count_text(found.digests, 'entry')}, {count_text(found.count_star, 'query')},"
+        f"{found.name}  ProxySQL {found.version}: {counted(len(found.found), 'suggestion')} from"
+        f" {counted(found.digests, 'entry')}, {counted(found.count_star, 'query')},"
         f" {time_text(found.sum_time)}"
     )
 
@@ -80,7 +79,7 @@ def suggest_text(
         if kind in found.left_out:
             lines += [f"  ... {found.left_out[kind]:,} more: --limit", ""]
         if rules := _rules(some):
-            lines.append(f"  {_PASTE}")
+            lines.append("  Paste into the files:")
             lines += (style("add", f"    {line}") for line in rules_text(rules).splitlines())
             lines.append("")
     if not found.found:
@@ -107,56 +106,6 @@ def _text_lines(one: Suggestion, common: Sequence[str], width: int) -> Iterator[
     yield ""
 
 
-# -- Markdown.
-
-
-def suggest_markdown(found: Suggestions, rules_text: RulesText) -> str:
-    """Return the suggestions; text of the server is escaped, or put into a block of code."""
-    lines = [f"# {inline(_title(found))}", ""]
-    for kind, some in _by_kind(found):
-        lines += [f"## {_HEADINGS[kind].capitalize()}", ""]
-        common = _common(some)
-        lines += [line for text in common for line in (inline(text), "")]
-        for title, alike in groupby(some, key=attrgetter("title")):
-            lines += [f"### {inline(title)}", ""]
-            for one in alike:
-                lines += _markdown_lines(one, common)
-        if kind in found.left_out:
-            lines += [f"{found.left_out[kind]:,} more: `--limit`.", ""]
-        if rules := _rules(some):
-            lines += [_PASTE, "", *code_block("yaml", rules_text(rules).rstrip("\n")), ""]
-    if not found.found:
-        lines += ["Nothing to suggest.", ""]
-    if found.proof:
-        lines += [inline(found.proof), ""]
-    if found.unknown:
-        lines += ["## Not known from digests", ""]
-        lines += [
-            f"- {_HEADINGS[kind].capitalize()}: {inline(text)}"
-            for kind, texts in found.unknown.items()
-            for text in texts
-        ]
-        lines.append("")
-    if found.notes:
-        lines += ["## Notes", "", *(f"- {inline(note)}" for note in found.notes), ""]
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-_EVIDENCE: tuple[Column[tuple[str, int | float | str | None]], ...] = (
-    Column("evidence", lambda one: one[0], is_number=False),
-    Column("value", lambda one: "" if one[1] is None else inline(str(one[1])), is_number=False),
-)
-
-
-def _markdown_lines(one: Suggestion, common: Sequence[str]) -> Iterator[str]:
-    if one.digest:
-        yield from (*code_block("sql", _digest_text(one)), "", f"Digest `{one.digest}`.", "")
-    for text in (*one.says, one.proof):
-        if text and text not in common:
-            yield from (inline(text), "")
-    yield from (*markdown_table(_EVIDENCE, one.evidence.items()), "")
-
-
 # -- JSON.
 
 
@@ -175,7 +124,7 @@ SUGGESTIONS: Shape[Suggestions] = Shape(
     " thresholds",
     proof=lambda one: one.proof or None,
     unknown=lambda one: UNKNOWN.each(one.unknown.items()),
-    thresholds=lambda one: {row.name: row.value for row in threshold_rows(one.thresholds)},
+    thresholds=lambda one: asdict(one.thresholds),
 )
 SUGGESTION: Shape[Suggestion] = Shape(
     "suggestion",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from proxyctl.errors import counted
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.markdown import code_span
 from proxyctl.render.outcome import OUTCOME, outcomes_text
@@ -24,7 +25,7 @@ from proxyctl.render.style import (
 from proxyctl.render.table import Column, aligned, csv_text, markdown_table
 from proxyctl.stats.model import CACHE, Group, Load
 from proxyctl.stats.top.listing import Caught, Top, TopRow
-from proxyctl.stats.units import count_text, number_text, share_text, time_text
+from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
 WIDEST_TEXT = 300
@@ -88,14 +89,14 @@ def _summary(top: Top) -> str:
     """Return how much is listed, and of how much."""
     total, selected = top.total, top.selected
     whole = (
-        f"{count_text(total.entries, 'entry')}, {count_text(total.count_star, 'query')},"
+        f"{counted(total.entries, 'entry')}, {counted(total.count_star, 'query')},"
         f" {time_text(total.sum_time)} of query time"
     )
     how = f"by {', '.join(top.options.groups)}, first by {top.options.sort}"
     if not top.options.is_filtered:
         return f"{whole}; {how}"
     part = share_text(selected.sum_time / total.sum_time) if total.sum_time else share_text(0)
-    left = f"the filters leave {count_text(selected.count_star, 'query')} with {part} of that time"
+    left = f"the filters leave {counted(selected.count_star, 'query')} with {part} of that time"
     return f"{whole};\n{left}; {how}"
 
 
@@ -114,7 +115,7 @@ def _caught_text(caught: Sequence[Caught], names: Mapping[int, str]) -> str:
         share = share_text(one.load.count_star / total) if total and len(caught) > 1 else ""
         parts.append(f"{text} ({share} of the queries)" if share else text)
     if len(caught) > _MOST_PARTS:
-        parts.append(f"and {count_text(len(caught) - _MOST_PARTS, 'other way')}")
+        parts.append(f"and {counted(len(caught) - _MOST_PARTS, 'other way')}")
     return "; ".join(parts)
 
 

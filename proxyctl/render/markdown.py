@@ -24,12 +24,6 @@ def code_span(text: str) -> str:
     return f"{fence}{pad}{safe}{pad}{fence}"
 
 
-def code_block(language: str, text: str) -> list[str]:
-    """Return the lines of a block of code whose fence is longer than any in the text."""
-    fence = "`" * max(3, _longest_run(text) + 1)
-    return [f"{fence}{language}", text, fence]
-
-
 def fenced(text: str) -> str:
     """Return text for a line of a block that stands already: it cannot close the block."""
     return printable(text).replace("```", "'''")

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
+from proxyctl.errors import counted
 from proxyctl.render.charts import charts
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.render.table import Column
 from proxyctl.stats.report import Report, ReportDigest
-from proxyctl.stats.units import count_text, time_text
+from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
 _TEXTS = 2_000_000
@@ -124,7 +125,7 @@ def _notes(report: Report) -> Iterable[str]:
 
 def _listed(report: Report) -> str:
     if report.count == len(report.digests):
-        return f"All {count_text(report.count, 'digest')}." if report.count else ""
+        return f"All {counted(report.count, 'digest')}." if report.count else ""
     return (
         f"{len(report.digests):,} of {report.count:,} digests: those among the first"
         f" {report.limit:,} by total time, calls, average or maximum. Totals, shares and the load"

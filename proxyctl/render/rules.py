@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from proxyctl.catalog import Value
+from proxyctl.errors import counted
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, instance_text, moment, shown, wrapped
 from proxyctl.render.table import GAP, Column, aligned
 from proxyctl.stats.rule_hits import RuleHits, RuleReport
-from proxyctl.stats.units import count_text, number_text, share_text
+from proxyctl.stats.units import number_text, share_text
 
 _WIDEST = 60
 """Characters of a pattern or the like that are shown."""
@@ -46,7 +47,7 @@ def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = WIDTH) 
     since = "since the rules were last loaded"
     if report.loaded_at is not None:
         since += f", {moment(report.loaded_at)}"
-    hits = count_text(report.total, "hit")
+    hits = counted(report.total, "hit")
     lines += wrapped(f"{hits} {since}; a query can hit several rules", width)
     if report.was_reloaded:
         reloaded = (

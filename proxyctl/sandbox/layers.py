@@ -7,7 +7,8 @@ SAVE always answers OK, whatever is dropped on the way.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections import UserDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -54,7 +55,7 @@ class Checksum:
     checksum: str
 
 
-class RuntimeRows(MutableMapping[str, list[Row]]):
+class RuntimeRows(UserDict[str, list[Row]]):
     """The rows at RUNTIME by table name, open to tests that play the monitor.
 
     Assign a whole table to change it; rows that come out are not to be edited in place. A row may
@@ -64,25 +65,13 @@ class RuntimeRows(MutableMapping[str, list[Row]]):
 
     def __init__(self, layouts: Mapping[str, Layout]) -> None:
         self._layouts = {name: at_runtime(layout) for name, layout in layouts.items()}
-        self._rows: dict[str, list[Row]] = {name: [] for name in layouts}
-        self.stale: set[str] = set(layouts)
-
-    def __getitem__(self, table: str) -> list[Row]:
-        return list(self._rows[table])
+        self.stale: set[str] = set()
+        super().__init__({name: [] for name in layouts})
 
     def __setitem__(self, table: str, rows: Iterable[Mapping[str, Cell] | Sequence[Cell]]) -> None:
         layout = self._layouts[table]
-        self._rows[table] = [_complete(layout, row) for row in rows]
+        self.data[table] = [_complete(layout, row) for row in rows]
         self.stale.add(table)
-
-    def __delitem__(self, table: str) -> None:
-        self[table] = []
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
 
 
 def _complete(layout: Layout, row: Mapping[str, Cell] | Sequence[Cell]) -> Row:

@@ -101,9 +101,9 @@ def _chunks(table: DigestTable, progress: Callable[[int], None]) -> Iterator[byt
 
 
 def _line(row: SeenDigest) -> bytes:
-    if odd := row.oddity:
+    if not row.is_possible:
         # Nobody could read the file: that is better said now than when it is needed.
-        raise ProxyctlError(f"digest {row.digest} cannot be saved: {odd}")
+        raise ProxyctlError(f"digest {row.digest} cannot be saved: impossible numbers {row[6:]}")
     try:
         return orjson.dumps(tuple(row), option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
@@ -220,14 +220,12 @@ class _FileRows:
             found = SeenDigest._make(_parsed(line))
         except (ValueError, TypeError, RecursionError) as error:
             raise self._damaged(number) from error
-        if list(map(type, found)) != _KINDS:
+        if list(map(type, found)) != _KINDS or not found.is_possible:
             raise self._damaged(number)
-        if odd := found.oddity:
-            raise self._damaged(number, f": {odd}")
         return found
 
-    def _damaged(self, number: int, why: str = "") -> ProxyctlError:
-        return ProxyctlError(f"{self.path}:{number}: not a digest{why}", fix=_FIX)
+    def _damaged(self, number: int) -> ProxyctlError:
+        return ProxyctlError(f"{self.path}:{number}: not a digest", fix=_FIX)
 
 
 _KINDS = [get_type_hints(SeenDigest)[name] for name in _COLUMNS]

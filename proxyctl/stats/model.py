@@ -72,10 +72,9 @@ class SeenDigest(NamedTuple):
         return self.digest_text.encode("utf-8", "surrogateescape")
 
     @property
-    def oddity(self) -> str | None:
-        """An impossible number, such as `count_star is -1`; None if all are possible."""
-        if (
-            # A million rows are checked: all numbers at once, and one by one only if that fails.
+    def is_possible(self) -> bool:
+        """Whether its numbers are some that ProxySQL can count."""
+        return (
             0 <= self.min_time <= self.max_time <= _LARGEST
             and 0 <= self.first_seen <= self.last_seen <= _LARGEST
             and 0 <= self.count_star <= _LARGEST
@@ -83,20 +82,7 @@ class SeenDigest(NamedTuple):
             and 0 <= self.sum_rows_affected <= _LARGEST
             and 0 <= self.sum_rows_sent <= _LARGEST
             and -_LARGEST_HOSTGROUP <= self.hostgroup <= _LARGEST_HOSTGROUP
-        ):
-            return None
-        return next(self._oddities())
-
-    def _oddities(self) -> Iterator[str]:
-        if abs(self.hostgroup) > _LARGEST_HOSTGROUP:
-            yield f"hostgroup is {self.hostgroup}"
-        for name in self._fields[self._fields.index("count_star") :]:
-            number = getattr(self, name)
-            if not 0 <= number <= _LARGEST:
-                yield f"{name} is {number}"
-        if self.first_seen > self.last_seen:
-            yield f"first_seen, {self.first_seen}, is after last_seen, {self.last_seen}"
-        yield f"min_time, {self.min_time}, is above max_time, {self.max_time}"
+        )
 
 
 @dataclass(slots=True)

@@ -15,7 +15,6 @@ _SIZES_US = {
     "d": 86_400_000_000,
 }
 _DURATION = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?) ?([a-zµ]+)")
-_MANY = {"query": "queries", "entry": "entries"}
 _LARGEST_FIRST = ("d", "h", "min", "s", "ms")
 
 
@@ -41,11 +40,6 @@ def time_text(microseconds: float) -> str:
 def number_text(number: float) -> str:
     """Return a number of rows or the like: whole from a hundred on, three digits below."""
     return f"{number:,.0f}" if number >= 100 or number == int(number) else _three_digits(number)
-
-
-def count_text(count: int, noun: str) -> str:
-    """Return `1 query` or `12,756,083 queries`."""
-    return f"{count:,} {noun if count == 1 else _MANY.get(noun, f'{noun}s')}"
 
 
 def rows_text(rows: float) -> str:

@@ -242,6 +242,6 @@ def test_a_few_of_very_many_rows_are_too_many_to_delete(sandbox_project: Project
     sandbox_project.write(tenants(5000))
     applied()
     sandbox_project.write(tenants(3999))
-    said(apply(), 3, "1001 of 5000 rows would be deleted; the limit is 1000 rows")
+    said(apply(), 3, "1,001 of 5,000 rows would be deleted; the limit is 1,000 rows")
     sandbox_project.write(tenants(4000))
     applied()

@@ -35,7 +35,8 @@ def fleet_of(plan, count):
 
 
 def counted(text, noun="row"):
-    return sum(int(n) for n in re.findall(rf"\.\.\. and (\d+) more {noun}", text))
+    found = re.findall(rf"\.\.\. and ([\d,]+) more {noun}", text)
+    return sum(int(number.replace(",", "")) for number in found)
 
 
 def test_a_short_plan_is_not_cut():

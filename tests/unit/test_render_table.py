@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from proxyctl.render.markdown import code_block, code_span, fenced, inline
+from proxyctl.render.markdown import code_span, fenced, inline
 from proxyctl.render.table import Column, aligned, csv_text, markdown_table
 
 Line = tuple[str, int]
@@ -41,5 +41,4 @@ def test_csv_has_values_without_units_and_nothing_that_moves_a_cursor() -> None:
 def test_text_of_a_server_is_no_markup() -> None:
     assert inline("<b> *x* @you &amp; #1") == "\\<b\\> \\*x\\* @&#8203;you &amp;amp; \\#1"
     assert code_span("a`b|c\n") == "``a`b\\|c\\n``"
-    assert code_block("sql", "```") == ["````sql", "```", "````"]
     assert fenced("```x") == "'''x"

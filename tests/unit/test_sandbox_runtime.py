@@ -100,6 +100,6 @@ def test_rows_at_runtime_can_be_set():
     assert sandbox.query("SELECT count(*) FROM mysql_servers") == [(0,)]
     with pytest.raises(KeyError, match="no column nope"):
         sandbox.runtime["mysql_servers"] = [{"nope": 1}]
-    del sandbox.runtime["mysql_servers"]
+    sandbox.runtime["mysql_servers"] = []
     assert servers(sandbox) == []
     sandbox.close()

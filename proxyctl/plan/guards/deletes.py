@@ -73,7 +73,7 @@ def _too_many(module: ModulePlan, diff: TableDiff, limits: GuardLimits) -> Dange
         return None
     return Danger(
         MAX_DELETES,
-        f"{diff.layout.name}: {gone} of {present} rows would be deleted; the limit is {limit}",
+        f"{diff.layout.name}: {gone:,} of {present:,} rows would be deleted; the limit is {limit}",
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from proxyctl.errors import counted
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import Verdict
 from proxyctl.stats.replay.outcome import Kind as Change
@@ -12,7 +13,7 @@ from proxyctl.stats.suggest.context import Context, Query
 from proxyctl.stats.suggest.rules import Cells, place_rule
 from proxyctl.stats.suggest.suggestion import Kind, Suggestion
 from proxyctl.stats.suggest.texts import is_write, not_cacheable, tables_in
-from proxyctl.stats.units import count_text, number_text, rows_text, time_text
+from proxyctl.stats.units import number_text, rows_text, time_text
 
 
 def find_cacheable(context: Context) -> Iterator[Suggestion]:
@@ -80,12 +81,12 @@ def _suggestion(
     rate, written = query.calls / query.seconds, _written(query, writes)
     has_values = "?" in query.text
     tables = ", ".join(tables_in(query.text))
-    writes_seen = f"{count_text(written, 'write')} to" if written else "no write to"
+    writes_seen = f"{counted(written, 'write')} to" if written else "no write to"
     says = (
         f"{number_text(rate)} calls a second over {time_text(query.seconds * 1e6)},"
         f" {rows_text(query.rows_per_call)} each; {writes_seen} {tables}.",
         f"Cached for {ttl} ms, {'at most ' if has_values else ''}{round(saved):,} of"
-        f" {count_text(query.calls, 'call')} would not reach a server: {time_text(saved_us)} of"
+        f" {counted(query.calls, 'call')} would not reach a server: {time_text(saved_us)} of"
         " query time.",
         "The estimate assumes that calls come evenly, and that each pair of user and schema asks"
         f" the server once in {ttl} ms.",

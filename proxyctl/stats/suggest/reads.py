@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from proxyctl.catalog import Value
+from proxyctl.errors import counted
 from proxyctl.routing.servers import (
     HostgroupServers,
     NamedRole,
@@ -22,7 +23,6 @@ from proxyctl.stats.suggest.context import Context
 from proxyctl.stats.suggest.rules import Cells, place_rule
 from proxyctl.stats.suggest.suggestion import Kind, Suggestion
 from proxyctl.stats.suggest.texts import not_for_a_reader
-from proxyctl.stats.units import count_text
 
 _FAST = "mysql_query_rules_fast_routing"
 
@@ -139,10 +139,10 @@ def _suggestion(
     users = sorted({seen.username for seen in reads.rows})
     transactions = sum(context.statistics.begun.get(user, 0) for user in users)
     says = [
-        f"{count_text(reads.calls, 'call')} went to {context.called(reads.writer)}.",
+        f"{counted(reads.calls, 'call')} went to {context.called(reads.writer)}.",
         f"{context.called(reader).capitalize()} is the reader of {context.called(reads.writer)}"
         f"{readers.known_by[reads.writer]}.",
-        f"The same users began {count_text(transactions, 'transaction')} in these statistics."
+        f"The same users began {counted(transactions, 'transaction')} in these statistics."
         if transactions
         else "The same users began no transaction in these statistics.",
     ]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
+from proxyctl.errors import counted
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
 from proxyctl.stats.replay.result import Replay
@@ -15,7 +16,6 @@ from proxyctl.stats.suggest.reads import find_readers, find_reads
 from proxyctl.stats.suggest.rules import any_rule_id, rule_layout, with_rules
 from proxyctl.stats.suggest.slow import find_slow
 from proxyctl.stats.suggest.suggestion import Kind, Suggestion, Suggestions, Thresholds
-from proxyctl.stats.units import count_text
 
 
 def suggest(
@@ -45,7 +45,7 @@ def suggest(
         calls = sum(seen.count_star for seen in statistics.followed)
         share = calls / max(1, statistics.count_star)
         context.note(
-            f"of {count_text(len(table.rows), 'entry')}, {len(statistics.followed):,} are followed"
+            f"of {counted(len(table.rows), 'entry')}, {len(statistics.followed):,} are followed"
             f" through the rules: those with most time, {share:.1%} of all queries."
             " The others count in the sums and may include more reads on a writer"
         )
@@ -102,7 +102,7 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
             maybe[entry.seen.digest] += entry.seen.count_star
     if others := changed.keys() - {str(rule["digest"]) for rule in rules}:
         # Something else than a match, such as fast routing that a last rule with apply ends.
-        count = count_text(len(others), "other digest")
+        count = counted(len(others), "other digest")
         proof = f"No rule is proposed: {count} would change with it."
         return [replace(one, rules=(), proof=proof) if one.rules else one for one in found], ""
     shown = [
@@ -115,7 +115,7 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
     )
     if unknown:
         proof += (
-            f" For {count_text(len(unknown), 'digest')} that is not known: the texts are cut, or"
+            f" For {counted(len(unknown), 'digest')} that is not known: the texts are cut, or"
             " may differ from what the rules saw."
         )
     return shown, proof
@@ -126,13 +126,13 @@ def _shown(changed: int, maybe: int) -> str:
     if not maybe:
         return ""
     return (
-        f"The rule changes {count_text(changed, 'call')}; for {maybe:,} of them that depends on a"
+        f"The rule changes {counted(changed, 'call')}; for {maybe:,} of them that depends on a"
         " rule that matches the query itself."
     )
 
 
 def _replayed(context: Context, report: Replay) -> str:
     if context.statistics.is_whole:
-        return f"all of the statistics, {count_text(report.total.entries, 'entry')}"
-    seen = count_text(len(context.statistics.table.rows), "entry")
+        return f"all of the statistics, {counted(report.total.entries, 'entry')}"
+    seen = counted(len(context.statistics.table.rows), "entry")
     return f"{report.total.entries:,} of {seen} in the statistics, those with most time"

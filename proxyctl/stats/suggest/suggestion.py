@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
 
 from proxyctl.catalog import Layout, Value
 
@@ -51,52 +50,26 @@ UNKNOWN: Mapping[Kind, tuple[str, ...]] = {
 """What digests do not tell."""
 
 
-def _number(value: float, unit: str, says: str) -> Any:  # noqa: ANN401 - what a field is given
-    return field(default=value, metadata={"unit": unit, "says": says})
-
-
 @dataclass(frozen=True)
 class Thresholds:
-    """What is worth a suggestion. Units: as each field says, where `threshold_rows` shows it."""
+    """What is worth a suggestion. Each name begins with the kind; docs/how-to/suggest.md explains.
 
-    reads_calls: int = _number(
-        100, "calls", "reads: the fewest calls on the writer that are worth a rule"
-    )
-    cache_rate: float = _number(1.0, "calls/s", "cache: the rate from the first to the last call")
-    cache_calls: int = _number(1_000, "calls", "cache: the fewest calls that tell enough")
-    cache_rows: float = _number(
-        100.0, "rows/call", "cache: the largest result that is worth caching"
-    )
-    cache_reads_per_write: float = _number(
-        10.0, "calls", "cache: reads for each write that names one of its tables"
-    )
-    cache_ttl: int = _number(1_000, "ms", "cache: the cache_ttl that is proposed")
-    slow_calls: int = _number(5, "calls", "slow: the fewest calls whose average says something")
-    slow_average: int = _number(10_000, "µs", "slow: the shortest average that is reported")
-    slow_factor: float = _number(10.0, "times", "slow: average divided by the median of the peers")
-    slow_score: float = _number(
-        3.5, "score", "slow: the modified z-score of the log of the average"
-    )
-    slow_peers: int = _number(5, "digests", "slow: the fewest peers to compare with")
-    most_rows: int = _number(
-        50_000, "rows", "all: the most rows to replay, those with most time first"
-    )
+    Units: `cache_rate` in calls a second, `cache_ttl` in milliseconds, `slow_average` in
+    microseconds; the others are counts and factors.
+    """
 
-
-class ThresholdRow(NamedTuple):
-    """One number, for people."""
-
-    name: str
-    value: float
-    unit: str
-    says: str
-
-
-def threshold_rows(thresholds: Thresholds) -> Iterator[ThresholdRow]:
-    """Yield every number, in order."""
-    for one in fields(thresholds):
-        value = getattr(thresholds, one.name)
-        yield ThresholdRow(one.name, value, one.metadata["unit"], one.metadata["says"])
+    reads_calls: int = 100
+    cache_rate: float = 1.0
+    cache_calls: int = 1_000
+    cache_rows: float = 100.0
+    cache_reads_per_write: float = 10.0
+    cache_ttl: int = 1_000
+    slow_calls: int = 5
+    slow_average: int = 10_000
+    slow_factor: float = 10.0
+    slow_score: float = 3.5
+    slow_peers: int = 5
+    most_rows: int = 50_000
 
 
 @dataclass(frozen=True)

@@ -256,7 +256,6 @@ def hidden_literal(text: str) -> str:
 
 def _row(record: Record, groups: Sequence[Group], longest: int, total: int, until: int) -> TopRow:
     text = record["digest_text"]
-    sum_time = _int(record, "sum_time")
     return TopRow(
         group={
             group: _int(record, group) if group is Group.HOSTGROUP else _text(record, group)
@@ -264,16 +263,8 @@ def _row(record: Record, groups: Sequence[Group], longest: int, total: int, unti
         },
         digest_text=text,
         is_cut=bool(text and longest and len(text.encode("utf-8", "surrogateescape")) >= longest),
-        entries=_int(record, "entries"),
-        count_star=_int(record, "count_star"),
-        first_seen=_int(record, "first_seen"),
-        last_seen=_int(record, "last_seen"),
-        sum_time=sum_time,
-        min_time=_int(record, "min_time"),
-        max_time=_int(record, "max_time"),
-        sum_rows_affected=_int(record, "sum_rows_affected"),
-        sum_rows_sent=_int(record, "sum_rows_sent"),
-        share=sum_time / total if total else 0.0,
+        **{name: _int(record, name) for name in _SUMS},  # type: ignore[arg-type]
+        share=_int(record, "sum_time") / total if total else 0.0,
         cumulative_share=until / total if total else 0.0,
     )
 

@@ -12,9 +12,9 @@ from proxyctl.cli.commands.init import templates_folder
 from proxyctl.cli.connect import connected, hostgroup_names
 from proxyctl.cli.options import ConnectionOptions, FileOptions, out_option
 from proxyctl.cli.output import check_writable, say, write_file
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
 from proxyctl.stats.model import NOT_COUNTING, is_counting
-from proxyctl.stats.units import count_text, size_text
+from proxyctl.stats.units import size_text
 
 if TYPE_CHECKING:
     from proxyctl.render.report import Origin
@@ -65,7 +65,7 @@ def report(
     for note in origin.notes:
         say(f"note: {note}")
     write_file(path, report_html(made, origin, templates_folder() / _FOLDER), mode=0o600)
-    say(f"{count_text(made.count, 'digest')} reported in {path} ({size_text(path.stat().st_size)})")
+    say(f"{counted(made.count, 'digest')} reported in {path} ({size_text(path.stat().st_size)})")
     return ExitCode.DONE
 
 

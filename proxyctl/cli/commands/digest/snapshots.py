@@ -36,10 +36,11 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
     UsageError,
+    counted,
     os_reason,
 )
 from proxyctl.stats.diff import DiffSort
-from proxyctl.stats.units import count_text, size_text, time_text
+from proxyctl.stats.units import size_text, time_text
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
@@ -77,7 +78,7 @@ def snapshot(
             size = write_digests(found, path, tell)
     if not is_counting(found.variables):
         say(f"note: {NOT_COUNTING}")
-    say(f"{count_text(len(found.rows), 'entry')} saved to {path} ({size_text(size)})")
+    say(f"{counted(len(found.rows), 'entry')} saved to {path} ({size_text(size)})")
     return ExitCode.DONE
 
 
@@ -246,7 +247,7 @@ def reset(
             write_digests(found, path, besides="; nothing was cleared")
         cleared = _clear(client, age_s, path)
     say(
-        f"{count_text(len(found.rows), 'entry')} saved to {path}; {cleared}"
+        f"{counted(len(found.rows), 'entry')} saved to {path}; {cleared}"
         f" {time_text((time.monotonic() - began) * 1e6)} after the reading began; queries that"
         " ended in between may be missing from both"
     )
@@ -294,4 +295,4 @@ def _clear(client: AdminClient, age_s: int, path: Path) -> str:
                 f"the statistics may have been cleared; {path} holds them",
             ],
         ) from error
-    return f"{count_text(removed, 'entry')} cleared"
+    return f"{counted(removed, 'entry')} cleared"

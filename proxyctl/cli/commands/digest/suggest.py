@@ -26,7 +26,6 @@ class SuggestFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
-    MARKDOWN = "markdown"
 
 
 class KindName(StrEnum):
@@ -97,7 +96,7 @@ def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None
 
 
 def _output(found: Suggestions, format: SuggestFormat) -> str:
-    from proxyctl.render.digest_suggest import suggest_json, suggest_markdown, suggest_text
+    from proxyctl.render.digest_suggest import suggest_json, suggest_text
     from proxyctl.stats.suggest.files import rules_yaml
 
     def rules_text(rules: Sequence[Mapping[str, Value]]) -> str:
@@ -108,5 +107,3 @@ def _output(found: Suggestions, format: SuggestFormat) -> str:
             return suggest_text(found, rules_text, style(), width=columns())
         case SuggestFormat.JSON:
             return suggest_json(found, rules_text)
-        case SuggestFormat.MARKDOWN:
-            return suggest_markdown(found, rules_text)
