@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -268,7 +268,7 @@ def _label_tiles(root: Xml.Element) -> None:
     plot = next(e for e in root.iter("g") if "plot" in classes_of(e))
     left, top, right, bottom = math.inf, math.inf, 0.0, 0.0
     for group in list(plot.iter("g")):
-        for rect in _tiles(group):
+        for rect in [one for one in group if one.tag == "rect" and "tile" in classes_of(one)]:
             x, y, width, height = (
                 float(rect.attrib[name]) for name in ("x", "y", "width", "height")
             )
@@ -293,10 +293,6 @@ def _label_tile(group: Xml.Element, rect: Xml.Element, width: float, height: flo
         text.text = line
         if number == len(lines) - 1:
             text.set("class", "value")
-
-
-def _tiles(group: Xml.Element) -> Iterator[Xml.Element]:
-    return (child for child in group if child.tag == "rect" and "tile" in classes_of(child))
 
 
 def _wrapped(text: str, width: int, height: int) -> list[str]:

@@ -178,17 +178,17 @@ def arranged(table: LiveTable[Line], lines: Iterable[Line], how: Arrangement) ->
     What is not known comes last.
     """
     column = table.column(how.order)
-    kept = [line for line in lines if _passes(table, line, how.filter)]
+    wanted = how.filter.casefold()
+    kept = [
+        line
+        for line in lines
+        if not wanted or any(wanted in text.casefold() for _, text in table.details(line))
+    ]
     known = [line for line in kept if column.key(line) is not None]
     unknown = [line for line in kept if column.key(line) is None]
     # Not None, as they were chosen; a column has keys of one type.
     known.sort(key=column.key, reverse=column.is_number != how.is_reversed)  # type: ignore[arg-type]
     return known + unknown
-
-
-def _passes(table: LiveTable[Line], line: Line, wanted: str) -> bool:
-    sought = wanted.casefold()
-    return not sought or any(sought in text.casefold() for _, text in table.details(line))
 
 
 # -- Servers.
@@ -342,10 +342,6 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
 # -- Rules.
 
 
-def _share_of_hits(line: RuleHits) -> str:
-    return part_text(line.share) if line.hits else UNKNOWN
-
-
 def _cells(line: RuleHits) -> Iterator[Part]:
     for name, cell in line.cells.items():
         if cell is not None:
@@ -357,7 +353,9 @@ RULES: LiveTable[RuleHits] = LiveTable(
     columns=(
         Column("rule", lambda x: str(x.rule_id), lambda x: -x.rule_id, width=6),
         Column("hits/s", lambda x: short_text(x.per_s), lambda x: x.per_s, width=6),
-        Column("share", _share_of_hits, lambda x: x.share, width=6),
+        Column(
+            "share", lambda x: part_text(x.share if x.hits else None), lambda x: x.share, width=6
+        ),
         Column("hits", lambda x: short_text(x.hits), lambda x: x.hits, width=6),
         Column("what", lambda x: rule_text(x.cells), is_number=False),
     ),

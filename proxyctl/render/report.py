@@ -179,13 +179,9 @@ def fitted(texts: Sequence[str]) -> list[tuple[str, int]]:
     """
     safe = [printable(text) for text in texts]
     length = _LONGEST
-    while length > _SHORTEST and sum(_size(text[:length]) for text in safe) > _TEXTS:
+    while length > _SHORTEST and sum(len(escape(text[:length]).encode()) for text in safe) > _TEXTS:
         length //= 2
     return [(text[:length], max(0, len(text) - length)) for text in safe]
-
-
-def _size(text: str) -> int:
-    return len(escape(text).encode())
 
 
 def _names(names: Iterable[str], count: int) -> str:

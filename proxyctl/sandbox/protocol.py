@@ -10,7 +10,6 @@ Source: the protocol's public documentation; ProxySQL 2.7.1, watched on a runnin
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -147,7 +146,7 @@ class Wire:
             self.put(_column(name))
         self.put(EOF)
         for row in result.rows:
-            self.put(_row(row))
+            self.put(b"".join(map(_field, row)))
         self.write(EOF)
 
 
@@ -250,10 +249,6 @@ def _column(name: str) -> bytes:
             b"\0\0",
         )
     )
-
-
-def _row(cells: Iterable[Cell]) -> bytes:
-    return b"".join(map(_field, cells))
 
 
 def _field(cell: Cell) -> bytes:

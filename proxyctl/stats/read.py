@@ -66,7 +66,12 @@ class DigestSize:
 
 def read_memory_metrics(client: AdminClient) -> dict[str, int]:
     """Return the numbers of stats_memory_metrics by name. Units: bytes. Raises: InstanceError."""
-    rows = client.query("SELECT Variable_Name, Variable_Value FROM stats_memory_metrics")
+    return named_numbers(client, "SELECT Variable_Name, Variable_Value FROM stats_memory_metrics")
+
+
+def named_numbers(client: AdminClient, sql: str) -> dict[str, int]:
+    """Return numbers by name, without those that are NULL. Raises: InstanceError."""
+    rows = client.query(sql)
     return {str(name): client.number(value) for name, value in rows if value is not None}
 
 

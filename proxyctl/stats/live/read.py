@@ -17,6 +17,7 @@ from proxyctl.stats.read import (
     DIGESTS,
     digest_size,
     incomplete,
+    named_numbers,
     read_digest_variables,
     read_memory_metrics,
     read_rule_hits,
@@ -87,9 +88,10 @@ class Looker:
     def look(self, interval_s: float) -> Look:
         """Return the statistics, with digests only when they are due. Raises: InstanceError."""
         self._read_size()
-        counters = self._named(
+        counters = named_numbers(
+            self.client,
             "SELECT Variable_Name, Variable_Value FROM stats_mysql_global"
-            f" WHERE Variable_Name IN ({', '.join(map(repr, _COUNTERS))})"
+            f" WHERE Variable_Name IN ({', '.join(map(repr, _COUNTERS))})",
         )
         taken_at = time.monotonic()
         servers = tuple(map(self._server, self.client.query(_SERVERS)))
@@ -158,11 +160,6 @@ class Looker:
         )
         self._clock = look.clock
         return look
-
-    def _named(self, sql: str) -> dict[str, int]:
-        """Return numbers by name, without those that are NULL."""
-        rows = self.client.query(sql)
-        return {str(name): self.client.number(value) for name, value in rows if value is not None}
 
     def _server(self, row: tuple[str | None, ...]) -> ServerCounters:
         hostgroup, hostname, port, status, *counters = row

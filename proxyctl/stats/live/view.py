@@ -97,7 +97,7 @@ class Meter:
     def advance(self, look: Look, version: str) -> View:
         """Return the view after a look."""
         last = self._last
-        was_restarted = last is not None and _is_restarted(last, look)
+        was_restarted = last is not None and look.started_at > last.started_at + _RESTART_S
         if was_restarted:
             last = None
             self._digest_meter = DigestMeter(self._hostgroup_names)
@@ -129,10 +129,6 @@ class Meter:
             ),
             was_restarted=was_restarted,
         )
-
-
-def _is_restarted(last: Look, look: Look) -> bool:
-    return look.started_at > last.started_at + _RESTART_S
 
 
 def _server(now: ServerCounters, before: ServerCounters | None, span: float | None) -> ServerLine:

@@ -17,7 +17,6 @@ from proxyctl.routing import Request, Router
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.open_questions import Way, every_outcome
 from proxyctl.routing.router import router_of
-from proxyctl.routing.rule import Rule
 from proxyctl.routing.sides import Sides
 from proxyctl.routing.special import USE, Special, before_rules, behind_rules, is_use
 from proxyctl.state.configuration import Configuration, Held
@@ -101,9 +100,8 @@ class Comparison:
     @property
     def flag_rules(self) -> list[int]:
         """The rules that lead a session's next query to another flagIN, which is not followed."""
-        return sorted(
-            {rule.rule_id for side in self._routers for rule in side.rules if _next_flag(rule)}
-        )
+        rules = (rule for side in self._routers for rule in side.rules)
+        return sorted({one.rule_id for one in rules if dict(one.sets).get("next_query_flagIN")})
 
     def verdict(self, seen: SeenDigest) -> Verdict:
         """Return what changes for a digest."""
@@ -183,10 +181,6 @@ def _hostgroups(outcomes: tuple[Outcome, ...]) -> frozenset[int] | None:
     found = frozenset(one.hostgroup for one in outcomes if one.hostgroup is not None)
     is_certain = all(one.answer is None and one.hostgroup is not None for one in outcomes)
     return found if is_certain else None
-
-
-def _next_flag(rule: Rule) -> int | str | None:
-    return dict(rule.sets).get("next_query_flagIN")
 
 
 class _TextDigest(NamedTuple):

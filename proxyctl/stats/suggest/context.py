@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from heapq import nlargest
+from operator import attrgetter
 from typing import TypeVar
 
 from proxyctl.routing import Source
@@ -148,12 +149,8 @@ def add_up(table: DigestTable, most_rows: int) -> Statistics:
         query.add(seen, sessions.setdefault(session, session))
         if seen.digest in begins:
             begun[seen.username] = begun.get(seen.username, 0) + seen.count_star
-    followed = kept if is_whole else nlargest(most_rows, table.rows, key=_time)
+    followed = kept if is_whole else nlargest(most_rows, table.rows, key=attrgetter("sum_time"))
     return Statistics(table, queries, count_star, sum_time, begun, followed)
-
-
-def _time(seen: SeenDigest) -> int:
-    return seen.sum_time
 
 
 @dataclass

@@ -22,7 +22,7 @@ from proxyctl.stats.read import (
     read_digest_variables,
     spellings,
 )
-from proxyctl.stats.top.listing import SeenSince, Sort, Top, TopOptions, TopRow
+from proxyctl.stats.top.listing import Sort, Top, TopOptions, TopRow
 
 MOST_MEMBERS = 2_000
 """Rows of the table that are read to find the rules that catch them, those with most time."""
@@ -64,7 +64,8 @@ def read_top(client: AdminClient, options: TopOptions) -> tuple[Top, Members]:
     Raises: InstanceError, also where ProxySQL answered with a part only.
     """
     variables = read_digest_variables(client)
-    records = _records(client, options)
+    statement = top_statement(options, has_rows=client.version >= ROWS_SINCE)
+    records = [dict(zip(_COLUMNS, row, strict=True)) for row in client.query(statement)]
     if not records or records[-1]["kind"] != _TOTAL:
         raise incomplete(client)
     end = records[-1]
@@ -89,21 +90,12 @@ def read_top(client: AdminClient, options: TopOptions) -> tuple[Top, Members]:
         variables=variables,
     )
     members = (_seen(one) for one in records if one["kind"] == _MEMBER)
-    return top, [(group_key(one, options.groups), one) for one in members]
-
-
-def group_key(seen: SeenDigest, groups: Sequence[Group]) -> tuple[str | int, ...]:
-    """Return the group of a row."""
-    return tuple(getattr(seen, group.value) for group in groups)
+    return top, [
+        (tuple(getattr(one, group.value) for group in options.groups), one) for one in members
+    ]
 
 
 _COLUMNS = ("kind", "sort_key", *[group.value for group in Group], "digest_text", *_SUMS)
-
-
-def _records(client: AdminClient, options: TopOptions) -> list[Record]:
-    statement = top_statement(options, has_rows=client.version >= ROWS_SINCE)
-    rows = client.query(statement)
-    return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
 
 
 def top_statement(options: TopOptions, *, has_rows: bool = True) -> str:
@@ -223,12 +215,9 @@ def _filters(options: TopOptions) -> Iterator[str]:
             for text in options.texts
         )
         yield f"({' OR '.join(likes)})"
-    if options.seen_since is not None:
-        yield f"last_seen >= {_moment(options.seen_since)}"
-
-
-def _moment(since: SeenSince) -> str:
-    return f"strftime('%s','now') - {since.seconds}" if since.is_ago else literal(since.seconds)
+    if since := options.seen_since:
+        before_now = "strftime('%s','now') - " if since.is_ago else ""
+        yield f"last_seen >= {before_now}{since.seconds}"
 
 
 def _least(options: TopOptions) -> Iterator[str]:
