@@ -29,7 +29,7 @@ from proxyctl.stats.diff import (
     Side,
     Verdict,
 )
-from proxyctl.stats.model import Group, Load
+from proxyctl.stats.model import DigestTable, Group, Load
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
@@ -93,7 +93,7 @@ def _totals(diff: Diff) -> list[_Total]:
     has_both = one.total.count_star and other.total.count_star
     change = change_text(one.total.average, other.total.average) if has_both else ""
     return [
-        _Total("until", moment(one.taken_at), moment(other.taken_at)),
+        _Total("until", moment(one.table.taken_at), moment(other.table.taken_at)),
         _Total("counted for", time_text(one.seconds * 1e6), time_text(other.seconds * 1e6)),
         _Total("queries", rate_text(rate), rate_text(rate_after), change_text(rate, rate_after)),
         _Total(
@@ -163,7 +163,7 @@ def digest_diff_text(
     has_whole_texts: bool = False,
 ) -> str:
     """Return a comparison, in lines of `width`. `has_whole_texts`: texts are not shortened."""
-    lines = [style("bold", instance_text(diff.after)), ""]
+    lines = [style("bold", instance_text(diff.after.table)), ""]
     lines += [*aligned(_TOTAL_COLUMNS, _totals(diff)), ""]
     for text in diff.remarks.values():
         first, *others = wrapped(printable(text), width - 6)
@@ -225,7 +225,7 @@ def _figures(diff: Diff, entry: Entry) -> Sequence[str]:
 
 def digest_diff_markdown(diff: Diff) -> str:
     """Return a comparison, to be pasted into a ticket. Texts of the server stand in code spans."""
-    lines = [f"**Digests before and after**, {code_span(instance_text(diff.after))}", ""]
+    lines = [f"**Digests before and after**, {code_span(instance_text(diff.after.table))}", ""]
     lines += [*markdown_table(_TOTAL_COLUMNS, _totals(diff)), ""]
     lines += [f"Note: {code_span(text)}\n" for text in diff.remarks.values()]
     if not diff.count:
@@ -283,10 +283,11 @@ DIFF: Shape[Diff] = Shape(
     digests=lambda one: [_entry(one, entry) for entry in one.entries],
 )
 REMARK: Shape[tuple[Remark, str]] = Shape.of_tuples("remark", "code message")
-SIDE: Shape[Side] = Shape(
+SIDE: Shape[DigestTable] = Shape(
     "side of a comparison",
     f"{INSTANCE} taken_at uptime entries seconds",
-    entries=lambda one: one.count,
+    entries=lambda one: len(one.rows),
+    seconds=lambda _: ABSENT,
 )
 ENTRY: Shape[Entry] = Shape(
     "compared digest",
@@ -309,7 +310,10 @@ def _counts_of(diff: Diff) -> dict[str, int]:
 
 
 def _side(side: Side) -> dict[str, object]:
-    return {**SIDE.encode(side), **_figures_of(side.total, side, ABSENT)}
+    return {
+        **SIDE.encode(side.table, seconds=side.seconds),
+        **_figures_of(side.total, side, ABSENT),
+    }
 
 
 def _figures_of(load: Load, side: Side, hostgroups: object) -> dict[str, object]:

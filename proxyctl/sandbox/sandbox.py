@@ -17,8 +17,8 @@ from proxyctl.sandbox import sample_shop
 from proxyctl.sandbox.engine import Engine, start_engine
 from proxyctl.sandbox.layers import RuntimeRows
 from proxyctl.sandbox.logins import Role, Session
-from proxyctl.sandbox.monitor import Monitor
 from proxyctl.sandbox.replies import Cell, Options, Result, address_text
+from proxyctl.sandbox.runtime import server_key
 
 if TYPE_CHECKING:
     from proxyctl.sandbox.server import Server
@@ -158,11 +158,6 @@ class Sandbox:
         return self._engine.layers.rows
 
     @property
-    def monitor(self) -> Monitor:
-        """Moves nodes at RUNTIME as ProxySQL's monitor would."""
-        return Monitor(self._engine)
-
-    @property
     def stats(self) -> dict[str, list[tuple[Cell, ...]]]:
         """Rows to be shown by a statistics table, by its name, in column order."""
         return self._engine.statistics.fixed
@@ -176,9 +171,19 @@ class Sandbox:
             self.run(sql)
         for node in sample_shop.NODES:
             if node.is_shunned:
-                self.monitor.shun(node.hostgroup, (node.hostname, sample_shop.PORT))
+                self.shun(node.hostgroup, node.hostname, sample_shop.PORT)
         with self._engine.lock:
             self._engine.statistics.begin_traffic()
+
+    def shun(self, hostgroup: int, hostname: str, port: int) -> None:
+        """Make one server SHUNNED at RUNTIME, as a failed ping does."""
+        with self._engine.lock:
+            self.runtime["mysql_servers"] = [
+                {**row, "status": "SHUNNED"}
+                if server_key(row) == (hostgroup, hostname, port)
+                else row
+                for row in self.runtime["mysql_servers"]
+            ]
 
     @contextmanager
     def held(self) -> Iterator[None]:

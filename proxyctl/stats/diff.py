@@ -20,7 +20,7 @@ from itertools import chain
 
 from proxyctl.errors import UsageError
 from proxyctl.stats.counters import JITTER_S, SAME_SECOND, Bundle, Key, Tally
-from proxyctl.stats.model import SWITCH, TRACKS_CLIENTS, Group, Load, is_counting
+from proxyctl.stats.model import SWITCH, TRACKS_CLIENTS, DigestTable, Group, Load, is_counting
 
 LEAST_CALLS = 30
 """So many calls on either side, or nothing is said about the average."""
@@ -132,17 +132,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Side:
-    """The origin of one table, and the time over which its load was counted.
+    """One table, and the load that was counted. Units: `seconds`, over which it was, 1 at least."""
 
-    Units: `seconds` is at least 1; `taken_at` in unix seconds; `uptime` in seconds.
-    """
-
-    name: str
-    address: str
-    version: str
-    taken_at: int
-    uptime: int | None
-    count: int
+    table: DigestTable
     seconds: int
     total: Load
 
@@ -213,8 +205,8 @@ def compare(
     entries = _biggest(counted(), sort, seconds, limit)
     return Diff(
         by=after.by,
-        before=_side(before, seconds[0], totals[0]),
-        after=_side(after, seconds[1], totals[1]),
+        before=Side(before.table, seconds[0], totals[0]),
+        after=Side(after.table, seconds[1], totals[1]),
         remarks=remarks,
         entries=entries,
         count=sum(counts.values()),
@@ -277,20 +269,6 @@ def _entries(
         entry = _entry(key, one, other, seconds, is_reset=is_reset)
         if entry.before.count_star or entry.after.count_star:
             yield entry
-
-
-def _side(side: Tally, seconds: int, total: Load) -> Side:
-    table = side.table
-    return Side(
-        table.name,
-        table.address,
-        table.version,
-        table.taken_at,
-        table.uptime,
-        len(table.rows),
-        seconds,
-        total,
-    )
 
 
 def _counted_from(before: Tally, after: Tally, remarks: Mapping[Remark, str]) -> int:

@@ -19,6 +19,7 @@ import yaml
 
 from proxyctl.sandbox import Sandbox
 from tests.docs.pages import ROOT
+from tests.support.monitor import place
 from tests.support.warm import Warm
 
 EXAMPLE = ROOT / "examples" / "config-repository"
@@ -184,7 +185,7 @@ def test_a_merge_is_applied_and_an_edit_by_hand_is_drift(runner: Runner) -> None
     assert codes(done) == [0, 0], done
     assert [users(one) for one in runner.instances] == [["shop"], ["shop"], ["shop"]]
     for one in runner.instances:
-        one.monitor.place(10, writers=[("pxc1.example.com", 3306)])
+        place(one, 10, writers=[("pxc1.example.com", 3306)])
     done = runner.run("drift.yml")
     assert set(codes(done)) == {0}, done
 

@@ -16,6 +16,7 @@ import pytest
 
 from proxyctl.sandbox import Sandbox
 from tests.support.cli import SECRETS, Project, proxyctl
+from tests.support.monitor import place
 
 CASES = sorted(path for path in (Path(__file__).parent / "plan").iterdir() if path.is_dir())
 _FORMATS = {"plan.txt": "text", "plan.json": "json", "plan.md": "markdown", "plan.sql": "sql"}
@@ -58,9 +59,9 @@ def prepare(sandbox: Sandbox, text: str) -> None:
             continue
         hostgroup, node = int(played[2]), (played[3], int(played[4]))
         if played[1] == "place":
-            sandbox.monitor.place(hostgroup, writers=[node])
+            place(sandbox, hostgroup, writers=[node])
         else:
-            sandbox.monitor.shun(hostgroup, node)
+            sandbox.shun(hostgroup, *node)
 
 
 def words(folder: Path, name: str) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
 from tests.support.galera_nodes import GaleraCluster
+from tests.support.monitor import place
 from tests.support.placement_samples import online, placement, settle
 from tests.support.servers import Instance, ProxySQL, Record, free_port, needed_binary
 
@@ -74,7 +75,7 @@ def on_sandbox(apply: Callable[[Instance, str], None]) -> Iterator[GaleraFamily]
     with Sandbox(variables={"mysql-monitor_enabled": "true"}) as sandbox:
         instance = Instance(sandbox.host, sandbox.port, sandbox=sandbox)
         apply(instance, FILES.format(port=port))
-        sandbox.monitor.place(10, writers=[(HOSTS[0], port)])
+        place(sandbox, 10, writers=[(HOSTS[0], port)])
         yield GaleraFamily(instance, FILES.format(port=port), port)
         instance.close()
 

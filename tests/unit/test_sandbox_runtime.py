@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.sandbox import Sandbox
+from tests.support.monitor import place
 
 FAMILY = (
     "INSERT INTO mysql_galera_hostgroups (writer_hostgroup, backup_writer_hostgroup,"
@@ -33,7 +34,7 @@ def galera(writer_is_also_reader: int = 2) -> Sandbox:
 @pytest.mark.parametrize(("also_reader", "readers"), [(0, []), (1, ["n1", "n2"]), (2, ["n2"])])
 def test_the_monitor_places_a_galera_family(also_reader, readers):
     sandbox = galera(also_reader)
-    sandbox.monitor.place(10, writers=[("n1", 3306)], offline=[("n3", 3306)])
+    place(sandbox, 10, writers=[("n1", 3306)], offline=[("n3", 3306)])
     assert servers(sandbox) == sorted(
         [
             ("n1", 10, "ONLINE"),
@@ -50,7 +51,7 @@ def test_the_monitor_places_a_galera_family(also_reader, readers):
 
 def test_a_load_of_the_usual_rows_loses_the_placement():
     sandbox = galera()
-    sandbox.monitor.place(10, writers=[("n1", 3306)])
+    place(sandbox, 10, writers=[("n1", 3306)])
     sandbox.run("LOAD MYSQL SERVERS TO RUNTIME")
     assert servers(sandbox) == [
         ("n1", 10, "ONLINE"),
@@ -63,7 +64,7 @@ def test_a_load_of_the_usual_rows_loses_the_placement():
 
 def test_a_placed_load_keeps_it():
     sandbox = galera()
-    sandbox.monitor.place(10, writers=[("n1", 3306)])
+    place(sandbox, 10, writers=[("n1", 3306)])
     before = servers(sandbox)
     sandbox.run("DELETE FROM mysql_servers")
     sandbox.run("INSERT INTO mysql_servers SELECT * FROM runtime_mysql_servers")
@@ -74,7 +75,7 @@ def test_a_placed_load_keeps_it():
 
 def test_saving_the_placement_to_memory_forgets_shunned():
     sandbox = galera()
-    sandbox.monitor.place(10, writers=[("n1", 3306)])
+    place(sandbox, 10, writers=[("n1", 3306)])
     sandbox.run("SAVE MYSQL SERVERS TO MEMORY")
     assert sandbox.query("SELECT DISTINCT status FROM mysql_servers") == [("ONLINE",)]
     assert sandbox.query("SELECT count(*) FROM mysql_servers WHERE hostname='n2'") == [(3,)]
