@@ -152,8 +152,9 @@ class LiveTable(Generic[Line]):
         return next(one for one in self.columns if one.title == title)
 
     def details(self, line: Line) -> list[Part]:
-        """Return all fields of a line."""
-        return [*((one.title, one.text(line)) for one in self.columns), *self.more(line)]
+        """Return the fields of a line that say something."""
+        columns = [(one.title, one.text(line)) for one in self.columns]
+        return [*(part for part in columns if part[1]), *self.more(line)]
 
 
 @dataclass(frozen=True)
