@@ -181,7 +181,9 @@ def test_all_nodes_are_replaced_in_two_steps(proxysql: ProxySQL, cluster: Galera
     refusals = plan(proxysql, files(cluster, new)).refusals
     assert {refusal.code for refusal in refusals} == {"empty_hostgroup"}
     for refusal in refusals:
-        assert "add them in one apply and remove the old ones in the next" in (refusal.fix or "")
+        assert "add the new nodes in one apply and remove the old ones in the next" in (
+            refusal.fix or ""
+        )
 
     # The new ones weigh less, so that none of them becomes the writer before the old ones leave.
     light = {host: {"weight": 1} for host in new}

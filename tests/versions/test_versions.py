@@ -81,7 +81,7 @@ def test_an_export_plans_to_nothing(project: Project, server: Server, layer: str
     exported = proxyctl("export", "--layer", layer)
     assert exported.code == 0
     # There is no hash of a PostgreSQL password that is safe to write instead.
-    assert exported.err.startswith("warning: pgsql_users app: ") == (server.version >= (3, 0, 0))
+    assert exported.err.startswith("warning: pgsql user app: ") == (server.version >= (3, 0, 0))
     assert exported.err.count("warning") <= 1
     assert f"\nproxysql_version: {server.version}\n" in exported.out
     project.write(exported.out)
