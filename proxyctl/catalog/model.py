@@ -155,6 +155,9 @@ class Table:
     at_runtime: tuple[Column, ...] = ()
     monitor_row: str | None = None
 
+    def __hash__(self) -> int:
+        return hash(self.name)  # the columns of a table take a while
+
     @property
     def sql_name(self) -> str:
         """The name of the table in SQL."""
@@ -172,6 +175,9 @@ class Layout:
     table: Table
     columns: tuple[Column, ...]
     version: Version = REFERENCE
+
+    def __hash__(self) -> int:
+        return hash((self.table.name, self.version))
 
     @property
     def name(self) -> str:

@@ -72,9 +72,10 @@ class Variable:
 
     def limits_in(self, version: Version) -> tuple[int | None, int | None]:
         """Return the smallest and the largest number that this version takes; None: no limit."""
-        before, low, high = _OLDER_LIMITS.get(self.name, ("0.0.0", 0, 0))
-        if not version.has(parse_version(before)):
-            return low, high
+        if self.name in _OLDER_LIMITS:
+            before, low, high = _OLDER_LIMITS[self.name]
+            if not version.has(parse_version(before)):
+                return low, high
         return self.minimum, self.maximum
 
     def exists_in(self, version: Version) -> bool:

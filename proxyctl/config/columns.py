@@ -152,7 +152,13 @@ def list_of(kind: Any) -> Any:  # noqa: ANN401 - a type form
     return cast(Any, list)[kind]
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
+def rows_type(layout: Layout) -> Any:  # noqa: ANN401 - a type form
+    """Return the type of a list of rows of a table."""
+    return list_of(row_type(layout.name, layout.columns))
+
+
+@lru_cache(maxsize=256)
 def rows_adapter(layout: Layout) -> TypeAdapter[Any]:
     """Return what validates a list of rows of a table."""
-    return TypeAdapter(list_of(row_type(layout.name, layout.columns)))
+    return TypeAdapter(rows_type(layout))

@@ -60,12 +60,12 @@ def compile_part(part: Part, context: Context) -> TableRows | None:
         found = _read_file(part, context)
     if found is None:
         return None
-    from proxyctl.config.columns import list_of, row_type, rows_adapter
+    from proxyctl.config.columns import rows_adapter, rows_type
 
     layout = context.layouts[part.name]
     subject = Subject(
         value=found.rows,
-        kind=list_of(row_type(layout.name, layout.columns)),
+        kind=rows_type(layout),
         place=lambda keys, of_key: (
             part.where(*keys, of_key=of_key) if is_yaml else found.places[int(keys[0])].where()
         ),
