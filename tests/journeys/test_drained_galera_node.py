@@ -9,6 +9,7 @@ from tests.journeys.killable import Killable
 from tests.journeys.story import applied, plan, said
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.galera_family import GaleraFamily
+from tests.support.parameters import crossed
 
 DRAINED = {("0", "0")}
 LAYERS = ("runtime_", "", "disk.")
@@ -145,8 +146,9 @@ def test_a_placement_in_memory_is_refused_with_the_statement_that_takes_it_back(
     assert proxyctl(*drain).code == 0
 
 
-@pytest.mark.parametrize("second", ["the same", "apply"])
-@pytest.mark.parametrize("command", ["drain", "restore"])
+@pytest.mark.parametrize(
+    ("command", "second"), crossed(["drain", "restore"], ["the same", "apply"])
+)
 def test_after_a_command_that_is_killed_a_second_one_finishes(
     family: GaleraFamily, offline: Project, proxy: FaultyProxy, command: str, second: str
 ) -> None:

@@ -21,6 +21,7 @@ from tests.journeys.layers import Dump, dump, everywhere, of_layer
 from tests.journeys.story import FILES, MANY, applied, apply, plan, said
 from tests.journeys.watched import at_step, failed_apply
 from tests.support.cli import Project
+from tests.support.parameters import crossed, some
 from tests.support.servers import Instance, ProxySQL
 
 CHANGED = (
@@ -103,7 +104,7 @@ def troubles() -> Iterator[tuple[str, int, list[tuple[str, Act]]]]:
         yield BEFORE, 1, [("UPDATE mysql_users", fail), ("UPDATE mysql_query_rules", act)]
 
 
-@pytest.mark.parametrize(("hook", "code", "happening"), [*troubles()])
+@pytest.mark.parametrize(("hook", "code", "happening"), some(troubles(), every=2))
 def test_what_does_not_happen_is_taken_back(
     sandbox: Sandbox,
     sandbox_instance: Instance,
@@ -146,8 +147,9 @@ def test_whatever_ends_the_process_leaves_nothing_half_done(
     assert dump(sandbox_instance) == before
 
 
-@pytest.mark.parametrize("again", SIGNALS)
-@pytest.mark.parametrize("where", ["SELECT", LOADED, "DELETE FROM proxyctl_lock"])
+@pytest.mark.parametrize(
+    ("where", "again"), crossed(["SELECT", LOADED, "DELETE FROM proxyctl_lock"], SIGNALS)
+)
 def test_a_second_signal_does_not_end_the_report(
     sandbox: Sandbox, sandbox_instance: Instance, before: Dump, where: str, again: signal.Signals
 ) -> None:

@@ -14,6 +14,7 @@ from tests.faults.proxy import Exchange, Fault, FaultyProxy
 from tests.journeys.killable import Killable
 from tests.journeys.story import applied
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.parameters import crossed
 from tests.support.servers import Instance
 
 FILES = """\
@@ -145,8 +146,9 @@ def test_a_command_that_is_cut_off_says_what_became_of_the_node(
         assert proxyctl("nodes", command, "db2").code == 0
 
 
-@pytest.mark.parametrize("second", ["the same", "apply"])
-@pytest.mark.parametrize("command", ["drain", "restore"])
+@pytest.mark.parametrize(
+    ("command", "second"), crossed(["drain", "restore"], ["the same", "apply"])
+)
 def test_after_a_command_that_is_killed_a_second_one_finishes(
     proxy: FaultyProxy, servers: Instance, project: Project, command: str, second: str
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from proxyctl.catalog import ADMIN_MODULES
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.parameters import some
 from tests.support.servers import Instance
 
 LAYERS = ("runtime", "memory", "disk")
@@ -183,7 +184,7 @@ SILENT = {
 """What the files say as it is."""
 
 
-@pytest.mark.parametrize("case", [*SAID_OTHERWISE, *SAID_AT_MEMORY, *SILENT])
+@pytest.mark.parametrize("case", some([*SAID_OTHERWISE, *SAID_AT_MEMORY, *SILENT]))
 def test_a_row_is_written_as_proxysql_reads_it(
     project: Project, instance: Instance, case: str
 ) -> None:
@@ -278,7 +279,7 @@ LEFT_OUT = {
 """A statement, what the export says of it, and where a plan of the file deletes a row."""
 
 
-@pytest.mark.parametrize("case", LEFT_OUT)
+@pytest.mark.parametrize("case", some(LEFT_OUT))
 def test_what_no_file_can_say_is_a_comment_and_a_warning(
     project: Project, instance: Instance, case: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Parameters of a test that goes over two sets."""
+"""Parameters of a test that goes over a large set, or over two: what is no sweep."""
 
 from __future__ import annotations
 
@@ -21,4 +21,15 @@ def crossed(names: Iterable[object], kinds: Iterable[object]) -> list[object]:
         )
         for name in names
         for kind in kinds
+    ]
+
+
+def some(cases: Iterable[object], every: int = 3) -> list[object]:
+    """Return all cases; one in `every` is run at any time, the others have the marker `sweep`."""
+    return [
+        pytest.param(
+            *(case if isinstance(case, tuple) else (case,)),
+            marks=pytest.mark.sweep if number % every else (),
+        )
+        for number, case in enumerate(cases)
     ]
