@@ -7,23 +7,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 
 from proxyctl.errors import counted
-from proxyctl.render.charts import charts
+from proxyctl.render.charts import HEIGHT, WIDTH, bars, charts_over_time
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.render.table import Column
 from proxyctl.stats.report import Report, ReportDigest
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
-_TEXTS = 2_000_000
-"""Bytes that all query texts may take in the page."""
-_LONGEST = 16_384
-_SHORTEST = 250
+_LONGEST = 2_000
+"""Characters of a query text; ProxySQL keeps 2,048 bytes of it unless told otherwise."""
 _NAMES = 2
 
 
@@ -45,57 +42,15 @@ class Origin:
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Line:
-    """A digest in the table: its texts beside those of the columns."""
-
-    rank: int
-    counted: ReportDigest
-    digest: str
-    text: str
-    left_out: int
-    is_cut: bool
-    hostgroups: str
-    schemas: str
-    users: str
-
-
-@dataclass(frozen=True)
-class Page:
-    """The texts of a page. `facts` are pairs of a name and a value."""
-
-    title: str
-    period: str
-    facts: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...]
-    columns: tuple[Column[ReportDigest], ...]
-    lines: tuple[Line, ...]
-    listed: str
-    is_difference: bool
-
-
-def digest_page(report: Report, origin: Origin) -> Page:
-    """Return the texts of the page."""
-    seconds = report.end - report.start
-    facts = [
-        ("Query time", time_text(report.time)),
-        ("Queries", f"{report.calls:,}"),
-        ("Digests", f"{report.count:,}"),
-        ("Average", time_text(report.time / report.calls) if report.calls else "-"),
-    ]
-    if report.intervals and seconds:
-        facts.append(("Queries a second", f"{report.calls / seconds:,.1f}"))
-        facts.append(("Running at once", f"{report.time / 1e6 / seconds:,.2f}"))
-    return Page(
-        title=name_text(origin.name),
-        period=_period(report, origin),
-        facts=tuple(facts),
-        notes=tuple(map(printable, (*_notes(report), *origin.notes))),
-        columns=_columns(report),
-        lines=tuple(_lines(report, origin)),
-        listed=_listed(report),
-        is_difference=bool(report.intervals),
-    )
+def _facts(report: Report) -> Iterator[tuple[str, str]]:
+    yield "Query time", time_text(report.time)
+    yield "Queries", f"{report.calls:,}"
+    yield "Digests", f"{report.count:,}"
+    yield "Average", time_text(report.time / report.calls) if report.calls else "-"
+    if report.intervals:
+        seconds = report.end - report.start
+        yield "Queries a second", f"{report.calls / seconds:,.1f}"
+        yield "Running at once", f"{report.time / 1e6 / seconds:,.2f}"
 
 
 def _period(report: Report, origin: Origin) -> str:
@@ -110,7 +65,7 @@ def _period(report: Report, origin: Origin) -> str:
     return f"ProxySQL {name_text(origin.version)}{address}. {what}"
 
 
-def _notes(report: Report) -> Iterable[str]:
+def _notes(report: Report) -> Iterator[str]:
     if not report.count:
         yield "No queries were counted."
     resets = [interval for interval in report.intervals if interval.is_reset]
@@ -133,68 +88,44 @@ def _listed(report: Report) -> str:
     )
 
 
-def _lines(report: Report, origin: Origin) -> Iterable[Line]:
-    texts = fitted([digest.text for digest in report.digests])
-    for rank, (digest, (text, left_out)) in enumerate(
-        zip(report.digests, texts, strict=True), start=1
-    ):
-        # Each surrogate escape, which stands for one byte, is replaced by one byte.
-        size = len(digest.text.encode("utf-8", "replace"))
-        yield Line(
-            rank=rank,
-            counted=digest,
-            digest=name_text(digest.digest),
-            text=text,
-            left_out=left_out,
-            is_cut=bool(origin.max_length) and size >= (origin.max_length or 0),
-            hostgroups=_names(
-                (seen_hostgroup(number, origin.hostgroup_names) for number in digest.hostgroups),
-                len(digest.hostgroups),
-            ),
-            schemas=_names(digest.schemas, len(digest.schemas)),
-            users=_names(digest.users, len(digest.users)),
-        )
+Ranked = tuple[int, ReportDigest]
+"""A digest and its place by total time, from 1."""
 
 
-def _columns(report: Report) -> tuple[Column[ReportDigest], ...]:
-    """Return the columns of numbers; the page is sorted by their values."""
+def _columns(report: Report, names: Mapping[int, str]) -> tuple[Column[Ranked], ...]:
+    """Return the columns of the table; the page is sorted by their values."""
+
+    def hostgroups(one: Ranked) -> str:
+        return _names([seen_hostgroup(number, names) for number in one[1].hostgroups])
+
     return (
-        Column("Share", lambda one: percent(one.time, report.time), lambda one: one.time),
-        Column("Total time", lambda one: time_text(one.time), lambda one: one.time),
-        Column("Calls", lambda one: f"{one.calls:,}", lambda one: one.calls),
-        Column("Average", lambda one: time_text(one.average), lambda one: one.average),
-        Column("Maximum", lambda one: time_text(one.max_time), lambda one: one.max_time),
+        Column("#", lambda one: str(one[0]), lambda one: one[0]),
+        Column("Share", lambda one: percent(one[1].time, report.time), lambda one: one[1].time),
+        Column("Total time", lambda one: time_text(one[1].time), lambda one: one[1].time),
+        Column("Calls", lambda one: f"{one[1].calls:,}", lambda one: one[1].calls),
+        Column("Average", lambda one: time_text(one[1].average), lambda one: one[1].average),
+        Column("Maximum", lambda one: time_text(one[1].max_time), lambda one: one[1].max_time),
         Column("Rows a call", lambda one: f"{_rows(one):,.1f}", _rows),
+        Column("Hostgroups", hostgroups, is_number=False),
+        Column("Schema", lambda one: _names(one[1].schemas), is_number=False),
+        Column("User", lambda one: _names(one[1].users), is_number=False),
     )
 
 
-def _rows(digest: ReportDigest) -> float:
-    return digest.rows / digest.calls
+def _rows(one: Ranked) -> float:
+    return one[1].rows / one[1].calls
 
 
-def fitted(texts: Sequence[str]) -> list[tuple[str, int]]:
-    """Return texts that are safe to show, cut so that the page stays small.
-
-    Shape: a text, and how many of its characters were left out; all are cut at the same length.
-    """
-    safe = [printable(text) for text in texts]
-    length = _LONGEST
-    while length > _SHORTEST and sum(len(escape(text[:length]).encode()) for text in safe) > _TEXTS:
-        length //= 2
-    return [(text[:length], max(0, len(text) - length)) for text in safe]
-
-
-def _names(names: Iterable[str], count: int) -> str:
-    shown = [name_text(name) or "(none)" for name, _ in zip(names, range(_NAMES), strict=False)]
-    more = f" +{count - _NAMES}" if count > _NAMES else ""
-    return ", ".join(shown) + more
+def _names(names: Sequence[str]) -> str:
+    more = f" +{len(names) - _NAMES}" if len(names) > _NAMES else ""
+    return ", ".join(name_text(name) or "(none)" for name in names[:_NAMES]) + more
 
 
 def report_html(report: Report, origin: Origin, templates: Path) -> str:
     """Return the page, made with the templates of the folder `templates`.
 
     Only the page's own script and style run: a Content-Security-Policy names them by their hashes,
-    so that nothing in a query, a name or a chart can.
+    so that nothing in a query or a name can.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -208,10 +139,21 @@ def report_html(report: Report, origin: Origin, templates: Path) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["printable"] = printable
     return environment.get_template("report.html").render(
-        page=digest_page(report, origin),
-        # What the library wrote is escaped; no text of a server stands in these two files.
-        charts=[(chart, Markup(chart.svg)) for chart in charts(report, origin.hostgroup_names)],  # noqa: S704
+        report=report,
+        origin=origin,
+        title=name_text(origin.name),
+        period=_period(report, origin),
+        facts=_facts(report),
+        notes=[*_notes(report), *origin.notes],
+        columns=_columns(report, origin.hostgroup_names),
+        listed=_listed(report),
+        longest=_LONGEST,
+        over_time=[*charts_over_time(report, origin.hostgroup_names)],
+        bars=bars(report, origin.hostgroup_names),
+        area=(WIDTH, HEIGHT),
+        # No text of a server stands in these two files.
         script=Markup(script),  # noqa: S704
         style=Markup(style),  # noqa: S704
         script_hash=_hash(script),

@@ -39,6 +39,11 @@ class ReportDigest:
         """Microseconds a call."""
         return self.time / self.calls
 
+    @property
+    def size(self) -> int:
+        """Bytes of the text. A surrogate escape stands for one."""
+        return len(self.text.encode("utf-8", "replace"))
+
 
 @dataclass(frozen=True)
 class Part:
@@ -63,6 +68,11 @@ class Interval:
     time: int
     by_hostgroup: dict[int, int]
     is_reset: bool
+
+    @property
+    def seconds(self) -> int:
+        """How long it is."""
+        return self.end - self.start
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 from proxyctl.cli.commands.init import templates_folder
-from proxyctl.render.report import Origin, digest_page, fitted, report_html
+from proxyctl.render.report import Origin, report_html
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.report import Part, Report, first_parts, make_report
 from tests.browser.shop_digests import HOSTILE
@@ -100,8 +100,8 @@ def test_what_is_listed_is_first_in_some_order(seed: int) -> None:
 
 def test_what_is_left_out_is_counted() -> None:
     rows = [row(f"0x{n}", n + 1, 10 * (n + 1)) for n in range(50)]
-    page = digest_page(make_report([moment(1000, rows)], limit=5), ORIGIN)
-    assert page.listed.startswith("10 of 50 digests: those among the first 5 by")
+    text = html(make_report([moment(1000, rows)], limit=5))
+    assert "<p>10 of 50 digests: those among the first 5 by" in text
     parts = [Part(str(n), 1, 100 - n) for n in range(10)]
     assert [part.name for part in first_parts(parts, 4)] == ["0", "1", "2", "7 others"]
 
@@ -109,9 +109,8 @@ def test_what_is_left_out_is_counted() -> None:
 def test_long_texts_are_cut_so_that_the_page_stays_small() -> None:
     rows = [row(f"0x{n:03}", n + 1, n + 1, digest_text="'" * 60_000) for n in range(500)]
     text = html(make_report([moment(1000, rows)], limit=500))
-    assert len(text.encode()) < 5_000_000
+    assert len(text.encode()) < 6_000_000
     assert "more characters are not in this page" in text
-    assert fitted(["short"]) == [("short", 0)]
 
 
 def test_a_text_that_proxysql_cut_is_marked() -> None:
@@ -189,22 +188,6 @@ def test_hostgroups_have_the_names_of_the_files_and_minus_one_is_the_query_cache
     rows = [row("0x1", hostgroup=10), row("0x2", hostgroup=-1), row("0x3", hostgroup=30)]
     origin = replace(ORIGIN, hostgroup_names={10: "writer <b>"})
     text = html(make_report([moment(2000, rows)]), origin)
-    for shown in ("hostgroup 10 (writer &lt;b&gt;)", "query cache", "hostgroup 30"):
+    for shown in (">10 (writer &lt;b&gt;)<", ">query cache<", ">30<"):
         assert shown in text
     assert "hostgroup -1" not in text
-
-
-def test_no_word_is_broken_inside_a_treemap_cell() -> None:
-    queries = [
-        f"SELECT id,product_{n},customer_name FROM order_item_{n} WHERE warehouse_id=?"
-        for n in range(30)
-    ]
-    rows = [
-        row(f"0x{n:X}", time=10**6 // (n + 1), digest_text=text) for n, text in enumerate(queries)
-    ]
-    text = html(make_report([moment(2000, rows)]))
-    lines = re.findall(r'<text x="5" y="\d+">([^<]*)</text>', text)
-    words = {word for query in queries for word in re.split(r"[\s,]+", query)}
-    assert len(lines) > 30
-    found = {word.rstrip("…") for line in lines for word in re.split(r"[\s,]+", line)} - {""}
-    assert found <= words
