@@ -210,7 +210,7 @@ def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
             _to_stderr(f"{shown}\n")
             begin = ""
     if as_json:
-        from proxyctl.render.error import ERROR
+        from proxyctl.render.encode import ERROR
 
         with suppress(ProxyctlError):  # stderr has the error already
             write(json.dumps({**error.beside, "error": ERROR.encode(error)}, indent=2) + "\n")

@@ -1,4 +1,4 @@
-"""The plan as markdown, for a comment on a pull request: a diff block an admin module.
+"""The plan and a replay as markdown, for a comment on a pull request: a diff block a module.
 
 A comment has a limit, and its text comes from files that anybody may have changed: so rows beyond
 the limit are counted, and no text can end its block, mention a person or become HTML.
@@ -6,6 +6,7 @@ the limit are counted, and no text can end its block, mention a person or become
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -14,7 +15,6 @@ from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
 from proxyctl.plan.plan import ModulePlan, Plan, refused_lines
 from proxyctl.render.fleet import cluster_lines, in_sync_lines, names, summary
-from proxyctl.render.markdown import fenced, inline
 from proxyctl.render.plan import (
     cluster_line,
     counts_text,
@@ -22,7 +22,11 @@ from proxyctl.render.plan import (
     no_changes,
     with_remarks,
 )
+from proxyctl.render.replay import TITLE, body_lines, verdict
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note
+from proxyctl.render.style import PLAIN
+from proxyctl.stats.replay.result import Replay
+from proxyctl.text import printable
 
 LONGEST = 60_000
 """Characters of the whole text. GitHub refuses a comment of more than 65,536."""
@@ -34,7 +38,21 @@ _FLEET_SHARE = 6
 """Remarks on instances in sync, and on clusters, have this part of all characters."""
 _LONGEST_REMARK = 400
 _MOST_FAILED = 20
+_LONGEST_REPLAY = 12_000
 _MARKS = {ADD: "+", DELETE: "-", CHANGE: "!"}
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!~$])")
+
+
+def inline(text: str) -> str:
+    """Return text that is no markup, no HTML and no mention of anybody."""
+    escaped = _MARKUP.sub(r"\\\1", printable(text).replace("&", "&amp;"))
+    # A zero-width space: a mention would be made of `@name` however it is escaped.
+    return escaped.replace("@", "@&#8203;")
+
+
+def fenced(text: str) -> str:
+    """Return text for a line of a block that stands already: it cannot close the block."""
+    return printable(text).replace("```", "'''")
 
 
 def plans_markdown(fleet: Fleet, *, is_all: bool, limit: int = LONGEST) -> str:
@@ -166,3 +184,19 @@ def _diff_lines(plan: Plan, change: Change, remark: str) -> Iterator[str]:
             yield f"{mark}     {field.column}: {text}  ({layers_only(other)})"
     if remark:
         yield f"{mark}     {remark}"
+
+
+def replay_markdown(report: Replay, *, limit: int = _LONGEST_REPLAY) -> str:
+    """Return the verdict, and a replay in a block that can be folded, to stand behind a plan."""
+    kept: list[str] = []
+    for line in map(fenced, body_lines(report, PLAIN)):
+        limit -= len(line) + 1
+        if limit < 0:
+            kept.append("... more: see `proxyctl replay`")
+            break
+        kept.append(line)
+    text = "\n".join(kept).rstrip("\n")
+    return (
+        f"**{verdict(report)}**\n\n<details><summary>{TITLE}</summary>\n\n"
+        f"```text\n{text}\n```\n\n</details>\n"
+    )

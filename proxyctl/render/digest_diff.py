@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
-from proxyctl.render.markdown import code_span, inline
 from proxyctl.render.style import (
     PLAIN,
     WIDTH,
@@ -17,7 +16,7 @@ from proxyctl.render.style import (
     shown,
     wrapped,
 )
-from proxyctl.render.table import Column, aligned, markdown_table
+from proxyctl.render.table import Column, aligned
 from proxyctl.stats.diff import (
     LEAST_CALLS,
     LEAST_CHANGE,
@@ -33,8 +32,6 @@ from proxyctl.stats.model import DigestTable, Group, Load
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
-WIDEST_TEXT = 300
-"""Characters of a digest text in markdown."""
 _INDENT = 11
 _LEAST_A_SECOND = 0.1
 _RULE = (
@@ -136,13 +133,6 @@ def _hostgroups(calls: Mapping[int, int], names: Mapping[int, str]) -> str:
     )
 
 
-def _moved_text(diff: Diff, entry: Entry, arrow: str) -> str:
-    """Return the hostgroups of a digest, those before and after where it moved."""
-    one = _hostgroups(entry.hostgroups_before, diff.hostgroup_names)
-    other = _hostgroups(entry.hostgroups_after, diff.hostgroup_names)
-    return f"{one} {arrow} {other}" if entry.is_moved else other or one
-
-
 def _counts(diff: Diff) -> str:
     """Return how many of which kind there are, in one line."""
     parts = [f"{count:,} {_WORDS[kind]}" for kind, count in diff.counts.items() if count]
@@ -210,7 +200,9 @@ def _figures(diff: Diff, entry: Entry) -> Sequence[str]:
     rate, rate_after = map(rate_text, diff.rate(entry))
     busy, busy_after = (f"{time_text(time)}/s" for time in diff.busy(entry))
     average, average_after = _average(entry.before), _average(entry.after)
-    where = f"hostgroup {_moved_text(diff, entry, '->')}"
+    one = _hostgroups(entry.hostgroups_before, diff.hostgroup_names)
+    other = _hostgroups(entry.hostgroups_after, diff.hostgroup_names)
+    where = f"hostgroup {f'{one} -> {other}' if entry.is_moved else other or one}"
     if not entry.after.count_star:
         return f"was {busy}", rate, f"avg {average}", where
     if not entry.before.count_star:
@@ -218,47 +210,6 @@ def _figures(diff: Diff, entry: Entry) -> Sequence[str]:
     change = _average_change(entry)
     averages = f"avg {average} -> {average_after}" + (f" ({change})" if change else "")
     return f"time {busy} -> {busy_after}", f"{rate} -> {rate_after}", averages, where
-
-
-# -- Markdown.
-
-
-def digest_diff_markdown(diff: Diff) -> str:
-    """Return a comparison, to be pasted into a ticket. Texts of the server stand in code spans."""
-    lines = [f"**Digests before and after**, {code_span(instance_text(diff.after.table))}", ""]
-    lines += [*markdown_table(_TOTAL_COLUMNS, _totals(diff)), ""]
-    lines += [f"Note: {code_span(text)}\n" for text in diff.remarks.values()]
-    if not diff.count:
-        return "\n".join([*lines, "No digest has any calls."]) + "\n"
-    lines += [f"{_counts(diff)}.", "", *markdown_table(_entry_columns(diff), diff.entries)]
-    left = diff.count - len(diff.entries)
-    if left:
-        lines += ["", f"{left:,} more {'is' if left == 1 else 'are'} not listed."]
-    return "\n".join(lines) + "\n"
-
-
-def _entry_columns(diff: Diff) -> tuple[Column[Entry], ...]:
-    return (
-        Column("verdict", _verdict_text, is_number=False),
-        Column("time before", lambda one: f"{time_text(diff.busy(one)[0])}/s"),
-        Column("after", lambda one: f"{time_text(diff.busy(one)[1])}/s"),
-        Column("calls before", lambda one: rate_text(diff.rate(one)[0])),
-        Column("after", lambda one: rate_text(diff.rate(one)[1])),
-        Column("average before", lambda one: _average(one.before)),
-        Column("after", lambda one: _average(one.after)),
-        Column("change", _average_change),
-        Column("hostgroups", lambda one: inline(_moved_text(diff, one, "→")), is_number=False),
-        Column("digest", lambda one: code_span(_name(diff, one)), is_number=False),
-        Column("text", _text_span, is_number=False),
-    )
-
-
-def _verdict_text(entry: Entry) -> str:
-    return f"{_WORDS[entry.verdict]}{', moved' if entry.is_moved else ''}"
-
-
-def _text_span(entry: Entry) -> str:
-    return code_span(shown(entry.text, limit=WIDEST_TEXT)) if entry.text else ""
 
 
 # -- JSON.

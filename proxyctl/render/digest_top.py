@@ -11,8 +11,7 @@ from typing import Any
 
 from proxyctl.errors import counted
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
-from proxyctl.render.markdown import code_span
-from proxyctl.render.outcome import OUTCOME, outcomes_text
+from proxyctl.render.replay import OUTCOME, outcomes_text
 from proxyctl.render.style import (
     PLAIN,
     WIDTH,
@@ -22,14 +21,12 @@ from proxyctl.render.style import (
     shown,
     wrapped,
 )
-from proxyctl.render.table import Column, aligned, csv_text, markdown_table
+from proxyctl.render.table import Column, aligned, csv_text
 from proxyctl.stats.model import CACHE, Group, Load
 from proxyctl.stats.top.listing import Caught, Top, TopRow
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
-WIDEST_TEXT = 300
-"""Characters of a digest text in markdown."""
 _INDENT = 4
 _MOST_PARTS = 3
 LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
@@ -139,42 +136,6 @@ def _texts(row: TopRow, longest: int | None) -> Iterator[str]:
         yield printable(text) if longest is None else shown(text, limit=longest)
         if row.is_cut:
             yield "(cut by mysql-query_digests_max_digest_length)"
-
-
-# -- Markdown.
-
-
-def digest_top_markdown(top: Top) -> str:
-    """Return the list, to be pasted into a ticket. Texts of the server stand in code spans."""
-    lines = [f"**Digests** of {code_span(instance_text(top))}", ""]
-    lines += [f"Note: {code_span(note)}\n" for note in top.notes()]
-    if not top.total.entries:
-        return "\n".join([*lines, EMPTY]) + "\n"
-    lines += [f"{_summary(top)}.", ""]
-    if not top.rows:
-        return "\n".join([*lines, NOTHING_LEFT]) + "\n"
-    columns = [*_COLUMNS, *(_group_column(top, group) for group in top.options.groups)]
-    if Group.DIGEST in top.options.groups:
-        columns.append(Column("text", lambda one: _text_span(one[1]), is_number=False))
-    if any(row.caught for row in top.rows):
-        columns.append(Column("rules", lambda one: _caught_span(top, one[1]), is_number=False))
-    return "\n".join([*lines, *markdown_table(columns, enumerate(top.rows, 1))]) + "\n"
-
-
-def _group_column(top: Top, group: Group) -> Column[Ranked]:
-    def text(one: Ranked) -> str:
-        return code_span(_group_value(group, one[1].group[group], top.hostgroup_names))
-
-    return Column(group, text, is_number=False)
-
-
-def _text_span(row: TopRow) -> str:
-    text = code_span(shown(row.digest_text, limit=WIDEST_TEXT))
-    return f"{text} (cut)" if row.is_cut else text
-
-
-def _caught_span(top: Top, row: TopRow) -> str:
-    return code_span(_caught_text(row.caught, top.hostgroup_names)) if row.caught else ""
 
 
 # -- CSV and JSON.

@@ -14,7 +14,14 @@ from operator import attrgetter, itemgetter
 from pathlib import PurePath
 from typing import Any, Final, Generic, Self, TypeVar
 
-from proxyctl.errors import InternalError
+from proxyctl.errors import (
+    ApplyError,
+    ConfigError,
+    InternalError,
+    Mistake,
+    ProxyctlError,
+    RefusedError,
+)
 
 Thing = TypeVar("Thing")
 FORMAT = 1
@@ -95,3 +102,19 @@ def _plain(value: object) -> object:
         case PurePath():
             return str(value)
     raise InternalError(f"{type(value).__name__} has no place in JSON")
+
+
+# -- An error. For people its own `lines` are written.
+
+
+ERROR: Shape[ProxyctlError] = Shape(
+    "error",
+    "type message fix exit_code mistakes reasons layers",
+    type=lambda one: type(one).__name__,
+    message=str,
+    exit_code=lambda one: int(one.exit_code),
+    mistakes=lambda one: MISTAKE.each(one.mistakes) if isinstance(one, ConfigError) else ABSENT,
+    reasons=lambda one: one.reasons if isinstance(one, RefusedError) else ABSENT,
+    layers=lambda one: one.layers if isinstance(one, ApplyError) else ABSENT,
+)
+MISTAKE: Shape[Mistake] = Shape("mistake", "path line column key message fix")

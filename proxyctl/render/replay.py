@@ -9,12 +9,12 @@ from proxyctl.errors import counted
 from proxyctl.plan.guards.shard_moves import move_texts
 from proxyctl.plan.plan import ShardMove
 from proxyctl.render.encode import INSTANCE, Shape, document
-from proxyctl.render.markdown import fenced
-from proxyctl.render.outcome import OUTCOME, outcomes_text
+from proxyctl.render.explain import SOURCES
 from proxyctl.render.plan import SHARD_MOVE
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, shown
+from proxyctl.routing import Source
 from proxyctl.stats.model import Load, SeenDigest
-from proxyctl.stats.replay.outcome import Kind
+from proxyctl.stats.replay.outcome import Kind, Outcome
 from proxyctl.stats.replay.result import Entry, Flow, Replay
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
@@ -23,9 +23,8 @@ _Of = TypeVar("_Of")
 WIDEST_TEXT = 110
 """Characters of a digest text that are shown."""
 MOST_FLOWS = 12
-LONGEST_LIST = 12_000
-"""Characters of the list in a comment on a pull request."""
-_TITLE = "Replay of the digests that the instance has seen"
+_MOST_OUTCOMES = 3
+TITLE = "Replay of the digests that the instance has seen"
 _KINDS = {
     Kind.HOSTGROUP: "another hostgroup",
     Kind.REWRITTEN: "rewritten differently",
@@ -39,35 +38,18 @@ NO_LITERALS = "a digest has no literals: rules on match_pattern cannot be told f
 def replay_text(report: Replay, moves: Sequence[ShardMove] = (), style: Style = PLAIN) -> str:
     """Return a whole replay."""
     lines = [style("bold", instance_text(report)), ""]
-    lines += [*_shard_lines(report, moves, style), *_body(report, style)]
+    lines += [*_shard_lines(report, moves, style), *body_lines(report, style)]
     return "\n".join(lines) + "\n"
 
 
 def appended_text(report: Replay, style: Style = PLAIN) -> str:
     """Return a replay as it stands behind a plan, which has its shard moves already."""
-    lines = [style("bold", _TITLE), "", *_body(report, style)]
+    lines = [style("bold", TITLE), "", *body_lines(report, style)]
     return "\n".join(lines) + "\n"
 
 
-def replay_markdown(report: Replay, *, limit: int = LONGEST_LIST) -> str:
-    """Return the verdict, and a replay in a block that can be folded, to stand behind a plan."""
-    kept: list[str] = []
-    left = limit
-    for line in _body(report, PLAIN):
-        safe = fenced(line)
-        left -= len(safe) + 1
-        if left < 0:
-            kept.append("... more: see `proxyctl replay`")
-            break
-        kept.append(safe)
-    text = "\n".join(kept).rstrip("\n")
-    return (
-        f"**{verdict(report)}**\n\n<details><summary>{_TITLE}</summary>\n\n"
-        f"```text\n{text}\n```\n\n</details>\n"
-    )
-
-
-def _body(report: Replay, style: Style) -> Iterator[str]:
+def body_lines(report: Replay, style: Style) -> Iterator[str]:
+    """Yield what changes, what is undecided, and the verdict."""
     yield from _summary_lines(report)
     yield ""
     yield from _list_lines(report, style)
@@ -199,6 +181,31 @@ def entry_text(entry: Entry, report: Replay) -> str:
     return f"{before} -> {after}{open_}"
 
 
+def outcomes_text(outcomes: Sequence[Outcome], names: Mapping[int, str], noun: str = "") -> str:
+    """Return the first outcomes, and how many more there are. `noun`: of a hostgroup."""
+    texts = list(dict.fromkeys(_outcome_text(outcome, names, noun) for outcome in outcomes))
+    if len(texts) > _MOST_OUTCOMES:
+        texts[_MOST_OUTCOMES:] = [counted(len(texts) - _MOST_OUTCOMES, "other")]
+    return " or ".join(texts)
+
+
+def _outcome_text(outcome: Outcome, names: Mapping[int, str], noun: str) -> str:
+    """Return what becomes of a query: `30 (reader) by rule 5010, cached 5000 ms`."""
+    if outcome.answer is not None:
+        column, text = outcome.answer
+        return f"{column} {shown(text, limit=40)} by rule {outcome.rule_id}" if column else text
+    if outcome.hostgroup is None:
+        return "nowhere: no rule, and no such user in mysql_users"
+    by = f"rule {outcome.rule_id}" if outcome.source is Source.RULE else SOURCES[outcome.source]
+    parts = [f"{noun}{hostgroup(outcome.hostgroup, names)} by {by}"]
+    if outcome.cache_ttl is not None:
+        parts.append(f"cached {outcome.cache_ttl} ms")
+    if outcome.rewriting:
+        parts.append("rewritten")
+    parts += [f"{name} {shown(value)}" for name, value in outcome.settings]
+    return ", ".join(parts)
+
+
 def flow_text(flow: Flow, names: Mapping[int, str]) -> str:
     """Return where queries went and go, and by which rules."""
 
@@ -216,6 +223,24 @@ def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
     """Return a whole replay as JSON."""
     head = REPLAY.encode(report, shard_moves=SHARD_MOVE.each(moves))
     return document({**head, **REPLAYED.encode(report)})
+
+
+OUTCOME: Shape[Outcome] = Shape(
+    "outcome of a digest",
+    "hostgroup by rule_id cache_ttl rewritten OK_msg error_msg answered_by_proxysql special"
+    " settings",
+    by=lambda one: SOURCES[one.source],
+    rewritten=lambda one: bool(one.rewriting),
+    OK_msg=lambda one: _message(one, "OK_msg"),
+    error_msg=lambda one: _message(one, "error_msg"),
+    answered_by_proxysql=lambda one: one.answer is not None,
+    special=lambda one: _message(one, ""),
+    settings=lambda one: dict(one.settings),
+)
+
+
+def _message(outcome: Outcome, column: str) -> str | None:
+    return outcome.answer[1] if outcome.answer and outcome.answer[0] == column else None
 
 
 REPLAY: Shape[Replay] = Shape("replay", f"{INSTANCE} taken_at shard_moves")

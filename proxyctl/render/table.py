@@ -59,17 +59,6 @@ def _padded(columns: Sequence[Column[Line]], cells: Sequence[str], widths: Seque
     return (" " * GAP).join(parts).rstrip()
 
 
-def markdown_table(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> list[str]:
-    """Return the lines of a table in markdown.
-
-    The texts are written as they are: a column makes a code span of what a server sent.
-    """
-    sides = ["---:" if one.is_number else "---" for one in columns]
-    rows = [[one.title for one in columns], sides]
-    rows += [[one.text(line) for one in columns] for line in lines]
-    return [f"| {' | '.join(cells)} |" for cells in rows]
-
-
 def csv_text(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> str:
     """Return CSV: the titles, then the values. Control characters stand as escapes."""
     file = io.StringIO()

@@ -28,7 +28,7 @@ ARGUMENTS = {
 
 MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
 
-FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
+FORMATS = {"digest top": "text|json|csv|prometheus"}
 """Where help does not list them."""
 
 

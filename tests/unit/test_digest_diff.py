@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
 from proxyctl.errors import UsageError
-from proxyctl.render.digest_diff import change_text, digest_diff_markdown, rate_text
+from proxyctl.render.digest_diff import change_text, rate_text
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.diff import DiffSort, Remark, Verdict, check_order, compare, is_moved, verdict
 from proxyctl.stats.model import DigestTable, Group, Load, SeenDigest
@@ -225,17 +223,6 @@ def test_variables_that_leave_digests_as_they_are() -> None:
 def test_of_counters_that_were_just_cleared_nothing_has_vanished() -> None:
     found = compare(at(1100, row(100_000, 10**6)), at(1200))
     assert [one.verdict for one in found.entries] == [Verdict.FEW_CALLS]
-
-
-def test_nothing_of_a_server_or_of_files_is_markup() -> None:
-    evil = "a|b `c` \x1b[2J"
-    found = replace(
-        compare(at(1100, row(30, 300)), at(1200, row(60, 3300)._replace(digest_text=evil))),
-        hostgroup_names={10: "|*x*|"},
-    )
-    line = digest_diff_markdown(found).splitlines()[-1]
-    assert r" 10 (\|\*x\*\|) | `0xAA` | ``a\|b `c` \x1b[2J`` |" in line
-    assert len(re.split(r"(?<!\\)\|", line)) == 13
 
 
 def test_figures() -> None:

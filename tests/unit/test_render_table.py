@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from proxyctl.render.markdown import code_span, fenced, inline
-from proxyctl.render.table import Column, aligned, csv_text, markdown_table
+from proxyctl.render.comment import fenced, inline
+from proxyctl.render.table import Column, aligned, csv_text
 
 Line = tuple[str, int]
 COLUMNS: list[Column[Line]] = [
@@ -25,20 +25,10 @@ def test_a_last_text_leaves_no_blanks_behind() -> None:
     assert aligned(COLUMNS[:1], LINES) == ["name", "a", "longer"]
 
 
-def test_markdown_says_the_side_of_a_column() -> None:
-    assert markdown_table(COLUMNS, LINES) == [
-        "| name | time |",
-        "| --- | ---: |",
-        "| a | 5 ms |",
-        "| longer | 1000 ms |",
-    ]
-
-
 def test_csv_has_values_without_units_and_nothing_that_moves_a_cursor() -> None:
     assert csv_text(COLUMNS, [('\x1b[2J,"', 5)]) == 'name,time\n"\\x1b[2J,""",5\n'
 
 
 def test_text_of_a_server_is_no_markup() -> None:
     assert inline("<b> *x* @you &amp; #1") == "\\<b\\> \\*x\\* @&#8203;you &amp;amp; \\#1"
-    assert code_span("a`b|c\n") == "``a`b\\|c\\n``"
     assert fenced("```x") == "'''x"

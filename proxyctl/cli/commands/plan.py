@@ -220,9 +220,9 @@ def _plan_output(
 
 def _output_with_replay(fleet: Fleet, format: PlanFormat, report: Replay, how: Style) -> str:
     """Return the plan of one instance, with what becomes of its digests."""
-    from proxyctl.render.comment import LONGEST, plans_markdown
+    from proxyctl.render.comment import LONGEST, plans_markdown, replay_markdown
     from proxyctl.render.plan import PLAN, plans_json, plans_text
-    from proxyctl.render.replay import REPLAYED, appended_text, replay_markdown
+    from proxyctl.render.replay import REPLAYED, appended_text
 
     match format:
         case PlanFormat.JSON:

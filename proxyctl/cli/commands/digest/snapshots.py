@@ -54,7 +54,6 @@ class DiffFormat(StrEnum):
 
     TEXT = "text"
     JSON = "json"
-    MARKDOWN = "markdown"
 
 
 def snapshot(
@@ -186,13 +185,11 @@ def _live(files: FileOptions, connection: ConnectionOptions, first: Tally) -> Ta
 
 
 def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: bool) -> str:
-    from proxyctl.render.digest_diff import DIFF, digest_diff_markdown, digest_diff_text
+    from proxyctl.render.digest_diff import DIFF, digest_diff_text
 
     match format:
         case DiffFormat.JSON:
             return DIFF.document(diff)
-        case DiffFormat.MARKDOWN:
-            return digest_diff_markdown(diff)
         case DiffFormat.TEXT:
             return digest_diff_text(
                 diff, sort, style(), width=columns(), has_whole_texts=has_whole_texts

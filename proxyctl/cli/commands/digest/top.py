@@ -44,7 +44,6 @@ class TopFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     CSV = "csv"
-    MARKDOWN = "markdown"
     PROMETHEUS = "prometheus"
 
 
@@ -114,9 +113,7 @@ def top(
     full_text: FullTextOption = False,
     format: Annotated[
         TopFormat,
-        typer.Option(
-            metavar="FORMAT", help="Output format: text, json, csv, markdown, prometheus."
-        ),
+        typer.Option(metavar="FORMAT", help="Output format: text, json, csv, prometheus."),
     ] = TopFormat.TEXT,
 ) -> int:
     """List the digests that cost most. Sends only SELECTs."""
@@ -134,7 +131,7 @@ def top(
 
             found = with_rules(client, found, members)
     found = replace(found, hostgroup_names=hostgroup_names(files))
-    if format not in (TopFormat.TEXT, TopFormat.MARKDOWN):
+    if format is not TopFormat.TEXT:
         for note in found.notes():
             say(f"note: {note}")
     write(_output(found, format, has_whole_texts=full_text))
@@ -214,7 +211,6 @@ def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
     from proxyctl.render.digest_top import (
         TOP,
         digest_top_csv,
-        digest_top_markdown,
         digest_top_text,
     )
 
@@ -225,8 +221,6 @@ def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
             return TOP.document(top)
         case TopFormat.CSV:
             return digest_top_csv(top)
-        case TopFormat.MARKDOWN:
-            return digest_top_markdown(top)
         case TopFormat.PROMETHEUS:
             from proxyctl.render.prometheus import digest_top_prometheus
 
