@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import groupby
 from operator import attrgetter
 
@@ -11,7 +10,7 @@ from proxyctl.catalog import Value
 from proxyctl.errors import counted
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
-from proxyctl.stats.suggest.suggestion import Kind, Suggestion, Suggestions
+from proxyctl.stats.suggest.context import Kind, Suggestion, Suggestions
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
@@ -23,6 +22,33 @@ _HEADINGS = {
     Kind.CACHE: "results worth caching",
     Kind.SLOW: "queries slower than their peers",
 }
+_UNKNOWN = {
+    Kind.READS: (
+        "Whether a query ran in a transaction. With transaction_persistent 1 ProxySQL keeps a"
+        " transaction on its hostgroup, whatever the rules say.",
+        "Whether a table is a temporary table of the connection, or locked by LOCK TABLES, unless"
+        " the statistics hold the CREATE TEMPORARY TABLE.",
+        "Whether a reader lags behind: a session that reads its own write may not find it there.",
+    ),
+    Kind.CACHE: (
+        "Whether procedures, triggers or events write to the tables: writes are counted by the"
+        " names in digest texts.",
+        "Whether the application tolerates answers as old as cache_ttl, even after its own session"
+        " changed the rows.",
+        "How many different values each `?` stands for: the cache keeps one answer per query text."
+        " The estimate assumes a single value, so it is an upper limit.",
+        "Whether the calls are prepared statements: ProxySQL does not cache those.",
+        "Whether answers are empty: mysql-query_cache_stores_empty_result says whether those are"
+        " cached.",
+    ),
+    Kind.SLOW: (
+        "Why it is slow: ask EXPLAIN on the server. Time spent waiting for locks counts as query"
+        " time, too.",
+        "Whether all calls are slow or only a few: ProxySQL keeps an average and a maximum, no"
+        " percentiles.",
+    ),
+}
+"""What digests do not tell."""
 _LONGEST_TEXT = 300
 
 
@@ -86,9 +112,9 @@ def suggest_text(
         lines += ["Nothing to suggest.", ""]
     if found.proof:
         lines += [*wrapped(found.proof, width), ""]
-    for kind, texts in found.unknown.items():
+    for kind, _ in _by_kind(found):
         lines.append(style("dim", f"What digests do not tell, for {_HEADINGS[kind]}:"))
-        for text in texts:
+        for text in _UNKNOWN[kind]:
             lines += wrapped(text, width, first="  - ", then="    ")
         lines.append("")
     for note in found.notes:
@@ -120,11 +146,8 @@ def suggest_json(found: Suggestions, rules_text: RulesText) -> str:
 
 SUGGESTIONS: Shape[Suggestions] = Shape(
     "digest suggest",
-    f"{INSTANCE} taken_at digests count_star sum_time suggestions left_out proof unknown notes"
-    " thresholds",
+    f"{INSTANCE} taken_at digests count_star sum_time suggestions left_out proof notes",
     proof=lambda one: one.proof or None,
-    unknown=lambda one: UNKNOWN.each(one.unknown.items()),
-    thresholds=lambda one: asdict(one.thresholds),
 )
 SUGGESTION: Shape[Suggestion] = Shape(
     "suggestion",
@@ -135,7 +158,4 @@ SUGGESTION: Shape[Suggestion] = Shape(
         {name: value for name, value in cells.items() if value is not None} for cells in one.rules
     ],
     proof=lambda one: one.proof or None,
-)
-UNKNOWN: Shape[tuple[Kind, tuple[str, ...]]] = Shape.of_tuples(
-    "what digests do not tell", "kind says"
 )

@@ -9,9 +9,8 @@ import pytest
 from proxyctl.routing.sides import Sides
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.replay.result import replay
-from proxyctl.stats.suggest.rules import with_rules
+from proxyctl.stats.suggest.context import Kind, with_rules
 from proxyctl.stats.suggest.run import suggest
-from proxyctl.stats.suggest.suggestion import Kind
 from tests.support.parameters import some
 from tests.unit.test_digest_suggest import APP, configuration, digest, rule, table
 

@@ -9,11 +9,18 @@ from proxyctl.errors import counted
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import Verdict
 from proxyctl.stats.replay.outcome import Kind as Change
-from proxyctl.stats.suggest.context import Context, Query
-from proxyctl.stats.suggest.rules import Cells, place_rule
-from proxyctl.stats.suggest.suggestion import Kind, Suggestion
+from proxyctl.stats.suggest.context import Cells, Context, Kind, Query, Suggestion
 from proxyctl.stats.suggest.texts import is_write, not_cacheable, tables_in
 from proxyctl.stats.units import number_text, rows_text, time_text
+
+LEAST_RATE = 1.0
+"""Calls a second, from the first to the last one."""
+LEAST_CALLS = 1_000
+MOST_ROWS_A_CALL = 100.0
+LEAST_READS_A_WRITE = 10.0
+"""Reads for each write that names one of its tables."""
+CACHE_TTL_MS = 1_000
+"""The cache_ttl that is proposed."""
 
 
 def find_cacheable(context: Context) -> Iterator[Suggestion]:
@@ -24,7 +31,7 @@ def find_cacheable(context: Context) -> Iterator[Suggestion]:
     writes = _writes(context)
     found: list[tuple[int, Query]] = []
     for query in context.statistics.queries.values():
-        saved = _saved_calls(context, query)
+        saved = _saved_calls(query)
         if saved > 0 and _is_worth_it(context, query, writes):
             found.append((round(saved * query.average), query))
     # What is certain comes first: with values in the text the estimate is the most there can be.
@@ -49,17 +56,16 @@ def _writes(context: Context) -> Counter[str]:
 
 
 def _is_worth_it(context: Context, query: Query, writes: Counter[str]) -> bool:
-    limits = context.thresholds
     tables = tables_in(query.text)
     return bool(
-        query.calls >= limits.cache_calls
-        and query.calls / query.seconds >= limits.cache_rate
-        and 0 < query.rows_per_call <= limits.cache_rows
+        query.calls >= LEAST_CALLS
+        and query.calls / query.seconds >= LEAST_RATE
+        and 0 < query.rows_per_call <= MOST_ROWS_A_CALL
         and not query.cached
         and tables
         and not_cacheable(query.text) is None
         and not context.statistics.asks_temporary_table(query.text)
-        and _written(query, writes) * limits.cache_reads_per_write <= query.calls
+        and _written(query, writes) * LEAST_READS_A_WRITE <= query.calls
     )
 
 
@@ -67,17 +73,16 @@ def _written(query: Query, writes: Counter[str]) -> int:
     return sum(writes[table] for table in tables_in(query.text))
 
 
-def _saved_calls(context: Context, query: Query) -> float:
+def _saved_calls(query: Query) -> float:
     """Return the calls that the cache would answer: all but one in each cache_ttl and session."""
-    turns = query.seconds * 1000 / context.thresholds.cache_ttl
+    turns = query.seconds * 1000 / CACHE_TTL_MS
     return query.calls - min(query.calls, turns * len(query.sessions))
 
 
 def _suggestion(
     context: Context, query: Query, saved_us: int, writes: Counter[str], rule: Cells | None
 ) -> Suggestion:
-    ttl = context.thresholds.cache_ttl
-    saved = _saved_calls(context, query)
+    saved = _saved_calls(query)
     rate, written = query.calls / query.seconds, _written(query, writes)
     has_values = "?" in query.text
     tables = ", ".join(tables_in(query.text))
@@ -85,11 +90,11 @@ def _suggestion(
     says = (
         f"{number_text(rate)} calls a second over {time_text(query.seconds * 1e6)},"
         f" {rows_text(query.rows_per_call)} each; {writes_seen} {tables}.",
-        f"Cached for {ttl} ms, {'at most ' if has_values else ''}{round(saved):,} of"
+        f"Cached for {CACHE_TTL_MS} ms, {'at most ' if has_values else ''}{round(saved):,} of"
         f" {counted(query.calls, 'call')} would not reach a server: {time_text(saved_us)} of"
         " query time.",
         "The estimate assumes that calls come evenly, and that each pair of user and schema asks"
-        f" the server once in {ttl} ms.",
+        f" the server once in {CACHE_TTL_MS} ms.",
     )
     return Suggestion(
         Kind.CACHE,
@@ -103,7 +108,7 @@ def _suggestion(
             "average_us": round(query.average),
             "writes_to_its_tables": written,
             "sessions": len(query.sessions),
-            "cache_ttl_ms": ttl,
+            "cache_ttl_ms": CACHE_TTL_MS,
             "saved_calls": round(saved),
             "saved_time_us": saved_us,
         },
@@ -119,11 +124,11 @@ def _rule(context: Context, query: Query, rows: Sequence[SeenDigest]) -> Cells |
     """Return a rule that caches, and leaves it to the other rules where a query goes."""
     cells: Cells = {
         "digest": query.digest,
-        "cache_ttl": context.thresholds.cache_ttl,
+        "cache_ttl": CACHE_TTL_MS,
         "comment": "digest suggest: cache",
     }
 
-    def is_right(_seen: SeenDigest, verdict: Verdict) -> bool:
+    def is_right(verdict: Verdict) -> bool:
         return verdict.certain == {Change.CACHED} and not verdict.possible
 
     ids, reads = context.rule_ids, context.read_rules.get(query.digest)
@@ -132,9 +137,4 @@ def _rule(context: Context, query: Query, rows: Sequence[SeenDigest]) -> Cells |
     where = [ids.before(min(deciding)) if deciding else None, ids.first()]
     if reads is None:
         where.append(ids.last())
-    found = place_rule(
-        context.configuration, context.statistics.table.variables, rows, [(cells, where)], is_right
-    )
-    if found is not None:
-        ids.take(int(found["rule_id"] or 0))
-    return found
+    return context.placed_rule(rows, [(cells, where)], is_right)

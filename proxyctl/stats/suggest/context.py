@@ -1,26 +1,90 @@
-"""The digests added up by query, and what all kinds of suggestions share."""
+"""What all kinds of suggestions share: their result, the digests added up by query, and rules.
+
+A proposed rule has a free rule_id in the right place, and a replay has shown what it changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
 from heapq import nlargest
 from operator import attrgetter
 from typing import TypeVar
 
+from proxyctl.catalog import TABLES, Layout, Value, layout_of
 from proxyctl.routing import Source
 from proxyctl.routing.sides import Sides
-from proxyctl.state.configuration import Configuration
+from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.row import Row
 from proxyctl.stats.model import CACHE, DigestTable, SeenDigest
-from proxyctl.stats.replay.comparison import CUT, OTHER_OPTIONS, Comparison
+from proxyctl.stats.replay.comparison import CUT, OTHER_OPTIONS, Comparison, Verdict
 from proxyctl.stats.replay.outcome import Outcome
 from proxyctl.stats.replay.result import Replay, replay
-from proxyctl.stats.suggest.rules import RuleIds, any_rule_id
-from proxyctl.stats.suggest.suggestion import Kind, Thresholds
 from proxyctl.stats.suggest.texts import begins_transaction, makes_temporary_table, tables_in
 
 T = TypeVar("T")
+Cells = Mapping[str, Value]
+MOST_ROWS = 50_000
+"""Rows of the table that are sent through the rules one by one, those with most time."""
+
+
+class Kind(StrEnum):
+    """What a suggestion is about, in the order in which they are shown."""
+
+    READS = "reads"
+    """A read on a writer that a reader could answer."""
+    CACHE = "cache"
+    """The same small answer, again and again."""
+    SLOW = "slow"
+    """An average far above that of the peers."""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """One proposal.
+
+    Shape: `evidence` are numbers by name, the unit behind the name (`_us`, `_s`, `_ms`); `says` the
+    same in sentences. `rules` are cells of mysql_query_rules to paste, what is not named has the
+    column's default. `proof` says why there are none.
+    """
+
+    kind: Kind
+    title: str
+    evidence: Mapping[str, int | float | str | None]
+    says: tuple[str, ...]
+    digest: str = ""
+    digest_text: str = ""
+    rules: tuple[Cells, ...] = ()
+    proof: str = ""
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """All of one run.
+
+    Shape: `found` by kind, the biggest first; `left_out` counts those beyond the limit, by kind;
+    `notes` say what could not be looked at, and why; `proof` what was replayed, empty where no rule
+    is proposed. `layout` is that of mysql_query_rules.
+    Units: `taken_at` in unix seconds, `sum_time` in microseconds.
+    """
+
+    name: str
+    address: str
+    version: str
+    taken_at: int
+    digests: int
+    count_star: int
+    sum_time: int
+    layout: Layout
+    found: tuple[Suggestion, ...] = ()
+    notes: tuple[str, ...] = ()
+    proof: str = ""
+    left_out: Mapping[Kind, int] = field(default_factory=dict)
+
+
+# -- The digests, added up by query.
 
 
 @dataclass(slots=True)
@@ -153,15 +217,80 @@ def add_up(table: DigestTable, most_rows: int) -> Statistics:
     return Statistics(table, queries, count_star, sum_time, begun, followed)
 
 
+# -- Rules.
+
+
+RULES = "mysql_query_rules"
+_FIRST, _STEP = 100, 10
+_MOST = 1_000
+"""So far away from a rule a free rule_id is looked for."""
+
+
+def rule_layout(configuration: Configuration) -> Layout:
+    """Return the layout of mysql_query_rules in a configuration."""
+    held = configuration.tables.get(RULES)
+    return held.layout if held else layout_of(TABLES[RULES], configuration.version)
+
+
+def rule_row(layout: Layout, cells: Cells) -> Row:
+    """Return a whole row: what is not named has the column's default, and `active` is 1."""
+    given = {"active": 1, **cells}
+    return tuple(given.get(column.name, column.default) for column in layout.columns)
+
+
+def with_rules(configuration: Configuration, rules: Iterable[Cells]) -> Configuration:
+    """Return a configuration with these rules added."""
+    layout = rule_layout(configuration)
+    held = configuration.tables.get(RULES)
+    kept = dict(held.rows if held else {})
+    for cells in rules:
+        row = rule_row(layout, cells)
+        kept[layout.key_of(row)] = row
+    return replace(configuration, tables={**configuration.tables, RULES: Held(layout, kept)})
+
+
+class RuleIds:
+    """Free rule_ids. `may_use` says which the files may use; a rule_id is given out once."""
+
+    def __init__(self, configuration: Configuration, may_use: Callable[[int], bool]) -> None:
+        held = configuration.tables.get(RULES)
+        self._rules = [int(value or 0) for value in (held.column("rule_id") if held else ())]
+        self._taken = set(self._rules)
+        self._may_use = may_use
+
+    def take(self, rule_id: int) -> None:
+        """Give out a rule_id. Changes: self."""
+        self._taken.add(rule_id)
+
+    def before(self, rule_id: int) -> int | None:
+        """Return the nearest free one before a rule."""
+        return self._free(range(rule_id - 1, max(0, rule_id - _MOST), -1))
+
+    def first(self) -> int | None:
+        """Return a free one before all rules, or before the others."""
+        return self.before(min(self._rules, default=_FIRST))
+
+    def last(self) -> int | None:
+        """Return a free one behind all rules."""
+        last = max(self._rules, default=_FIRST)
+        return self._free(range(last + _STEP, last + _MOST))
+
+    def _free(self, wanted: range) -> int | None:
+        free = (one for one in wanted if one not in self._taken and self._may_use(one))
+        return next(free, None)
+
+
+# -- What the kinds work with.
+
+
 @dataclass
 class Context:
     """The digests, the rules in force, and what has been found so far. `limit`: of each kind."""
 
     statistics: Statistics
     configuration: Configuration
-    thresholds: Thresholds = field(default_factory=Thresholds)
     limit: int | None = None
-    may_use: Callable[[int], bool] = any_rule_id
+    may_use: Callable[[int], bool] = lambda _rule_id: True
     progress: Callable[[int], None] = lambda _done: None
     notes: list[str] = field(default_factory=list)
     read_rules: dict[str, int] = field(default_factory=dict)
@@ -236,3 +365,26 @@ class Context:
         table = replace(self.statistics.table, rows=self.statistics.followed)
         sides = Sides(self.configuration, after)
         return replay(table, sides, limit=None, progress=self.progress)
+
+    def placed_rule(
+        self,
+        rows: Sequence[SeenDigest],
+        attempts: Iterable[tuple[Cells, Iterable[int | None]]],
+        is_right: Callable[[Verdict], bool],
+    ) -> Cells | None:
+        """Return the first rule whose replay `is_right` accepts for all rows; None without one.
+
+        `attempts`: cells of a rule, and the rule_ids that it may have; None is none. Changes: self,
+        the rule_id is given out.
+        """
+        for cells, places in attempts:
+            for rule_id in dict.fromkeys(places):
+                if rule_id is None:
+                    continue
+                rule = {"rule_id": rule_id, **cells}
+                sides = Sides(self.configuration, with_rules(self.configuration, [rule]))
+                comparison = Comparison(sides, self.statistics.table.variables)
+                if all(is_right(comparison.verdict(seen)) for seen in rows):
+                    self.rule_ids.take(rule_id)
+                    return rule
+        return None

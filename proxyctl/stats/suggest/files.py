@@ -15,7 +15,7 @@ from proxyctl.state.configuration import Configuration
 from proxyctl.state.row import Layer
 from proxyctl.stats.model import DigestTable
 from proxyctl.stats.read import read_digests
-from proxyctl.stats.suggest.rules import rule_row
+from proxyctl.stats.suggest.context import rule_row
 
 
 @dataclass(frozen=True)

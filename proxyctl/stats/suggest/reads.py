@@ -19,14 +19,12 @@ from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import Verdict
 from proxyctl.stats.replay.outcome import Kind as Change
 from proxyctl.stats.replay.outcome import Outcome
-from proxyctl.stats.suggest.context import Context
-from proxyctl.stats.suggest.rules import Cells, place_rule
-from proxyctl.stats.suggest.suggestion import Kind, Suggestion
+from proxyctl.stats.suggest.context import Cells, Context, Kind, Suggestion
 from proxyctl.stats.suggest.texts import not_for_a_reader
 
+LEAST_CALLS = 100
+"""So many calls on the writer are worth a rule."""
 _FAST = "mysql_query_rules_fast_routing"
-
-
 _UP = ("ONLINE", "SHUNNED", "SHUNNED_REPLICATION_LAG")
 
 
@@ -96,9 +94,7 @@ def find_reads(context: Context, readers: Readers) -> Iterator[Suggestion]:
     for reader in sorted(set(readers.of_writer.values())):
         if not readers.is_served(reader):
             context.note(f"reads: {context.called(reader)} has no server that is up")
-    found = [
-        one for one in _candidates(context, readers) if one.calls >= context.thresholds.reads_calls
-    ]
+    found = [one for one in _candidates(context, readers) if one.calls >= LEAST_CALLS]
     found.sort(key=lambda one: (-one.sum_time, one.digest))
     for reads in context.listed(Kind.READS, found):
         rule = _rule(context, reads, readers.of_writer[reads.writer])
@@ -115,7 +111,7 @@ def _candidates(context: Context, readers: Readers) -> list[_Reads]:
             continue
         # Whether there are enough calls is cheap to see, and true of few digests.
         calls = context.statistics.queries[seen.digest].hostgroups.get(seen.hostgroup, 0)
-        if calls < context.thresholds.reads_calls:
+        if calls < LEAST_CALLS:
             continue
         if not_for_a_reader(seen.digest_text) is not None or context.is_vague(seen):
             continue
@@ -173,7 +169,7 @@ def _suggestion(
 def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
     """Return a rule that moves these reads, and no other query of the digest. Changes: rule_ids."""
 
-    def is_right(_seen: SeenDigest, verdict: Verdict) -> bool:
+    def is_right(verdict: Verdict) -> bool:
         if _hostgroups(verdict.before) != {reads.writer}:
             return not verdict.is_changed and not verdict.is_open
         # Where a rule may answer it by its text, it does so before and after.
@@ -181,19 +177,15 @@ def _rule(context: Context, reads: _Reads, reader: int) -> Cells | None:
         kinds = verdict.certain | verdict.possible
         return is_sure and kinds == {Change.HOSTGROUP} and _hostgroups(verdict.after) == {reader}
 
-    found = place_rule(
-        context.configuration,
-        context.statistics.table.variables,
+    found = context.placed_rule(
         context.statistics.by_digest[reads.digest],
         [(cells, _places(context, reads)) for cells in _criteria(reads, reader)],
         is_right,
     )
     if found is not None:
         rule_id = int(found["rule_id"] or 0)
-        context.rule_ids.take(rule_id)
-        context.read_rules[reads.digest] = min(
-            rule_id, context.read_rules.get(reads.digest, rule_id)
-        )
+        first = context.read_rules.get(reads.digest, rule_id)
+        context.read_rules[reads.digest] = min(rule_id, first)
     return found
 
 

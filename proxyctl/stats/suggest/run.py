@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from proxyctl.errors import counted
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
-from proxyctl.stats.replay.result import Replay
 from proxyctl.stats.suggest.caching import find_cacheable
-from proxyctl.stats.suggest.context import Context, add_up
+from proxyctl.stats.suggest.context import (
+    MOST_ROWS,
+    Context,
+    Kind,
+    Suggestion,
+    Suggestions,
+    add_up,
+    rule_layout,
+    with_rules,
+)
 from proxyctl.stats.suggest.reads import find_readers, find_reads
-from proxyctl.stats.suggest.rules import any_rule_id, rule_layout, with_rules
 from proxyctl.stats.suggest.slow import find_slow
-from proxyctl.stats.suggest.suggestion import Kind, Suggestion, Suggestions, Thresholds
 
 
 def suggest(
@@ -24,19 +29,19 @@ def suggest(
     *,
     only: Collection[Kind] = (),
     limit: int | None = 5,
-    thresholds: Thresholds | None = None,
-    may_use: Callable[[int], bool] = any_rule_id,
+    most_rows: int = MOST_ROWS,
+    may_use: Callable[[int], bool] = lambda _rule_id: True,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> Suggestions:
     """Return the suggestions.
 
-    `only`: these kinds, all if there are none; `limit`: so many of each kind. `may_use`: which
-    rule_ids the files may use; `progress`: called with the number of digests that are replayed.
+    `only`: these kinds, all if there are none; `limit`: so many of each kind; `most_rows`: so many
+    are followed through the rules. `may_use`: which rule_ids the files may use; `progress`: called
+    with the number of digests that are replayed.
     Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it ends.
     """
-    thresholds = thresholds or Thresholds()
-    statistics = add_up(table, thresholds.most_rows)
-    context = Context(statistics, configuration, thresholds, limit, may_use, progress=progress)
+    statistics = add_up(table, most_rows)
+    context = Context(statistics, configuration, limit, may_use, progress=progress)
     if not is_counting(table.variables):
         context.note(NOT_COUNTING)
     if not statistics.queries:
@@ -63,7 +68,6 @@ def suggest(
         count_star=statistics.count_star,
         sum_time=statistics.sum_time,
         layout=rule_layout(configuration),
-        thresholds=context.thresholds,
         found=tuple(found),
         notes=tuple(context.notes),
         proof=proof,
@@ -84,55 +88,32 @@ def _of(kind: Kind, context: Context) -> Iterator[Suggestion]:
 def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion], str]:
     """Replay the digests with all rules at once: each may change its own digest and no other.
 
-    Returns the suggestions with what was shown of their rules, and what was replayed.
+    Returns the suggestions, without rules if it is otherwise, and what was replayed.
     """
     rules = [rule for one in found for rule in one.rules]
     if not rules:
         return found, ""
     report = context.replayed(with_rules(context.configuration, rules))
-    changed: Counter[str] = Counter()
-    maybe: Counter[str] = Counter()
-    unknown: set[str] = set()
+    changed: dict[bool, set[str]] = {True: set(), False: set()}
     for entry in (*report.moved, *report.open):
-        if entry.verdict.is_unknown:
-            unknown.add(entry.seen.digest)
-            continue
-        changed[entry.seen.digest] += entry.seen.count_star
-        if entry.verdict.is_open:
-            maybe[entry.seen.digest] += entry.seen.count_star
-    if others := changed.keys() - {str(rule["digest"]) for rule in rules}:
+        changed[entry.verdict.is_unknown].add(entry.seen.digest)
+    if others := changed[False] - {str(rule["digest"]) for rule in rules}:
         # Something else than a match, such as fast routing that a last rule with apply ends.
         count = counted(len(others), "other digest")
         proof = f"No rule is proposed: {count} would change with it."
         return [replace(one, rules=(), proof=proof) if one.rules else one for one in found], ""
-    shown = [
-        replace(one, proof=_shown(changed[one.digest], maybe[one.digest])) if one.rules else one
-        for one in found
-    ]
+    statistics = context.statistics
+    of = f"all of the statistics, {counted(report.total.entries, 'entry')}"
+    if not statistics.is_whole:
+        seen = counted(len(statistics.table.rows), "entry")
+        of = f"{report.total.entries:,} of {seen} in the statistics, those with most time"
     proof = (
-        f"The proposed rules were replayed together on {_replayed(context, report)}: each"
-        " changes its own digest and no other. Queries that were not seen may differ."
+        f"The proposed rules were replayed together on {of}: each changes its own digest and no"
+        " other. Queries that were not seen may differ."
     )
-    if unknown:
+    if unknown := changed[True]:
         proof += (
             f" For {counted(len(unknown), 'digest')} that is not known: the texts are cut, or"
             " may differ from what the rules saw."
         )
-    return shown, proof
-
-
-def _shown(changed: int, maybe: int) -> str:
-    """Return what the replay left open about a rule. `maybe`: calls of which it cannot be told."""
-    if not maybe:
-        return ""
-    return (
-        f"The rule changes {counted(changed, 'call')}; for {maybe:,} of them that depends on a"
-        " rule that matches the query itself."
-    )
-
-
-def _replayed(context: Context, report: Replay) -> str:
-    if context.statistics.is_whole:
-        return f"all of the statistics, {counted(report.total.entries, 'entry')}"
-    seen = counted(len(context.statistics.table.rows), "entry")
-    return f"{report.total.entries:,} of {seen} in the statistics, those with most time"
+    return found, proof

@@ -17,8 +17,8 @@ from proxyctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Value
+    from proxyctl.stats.suggest.context import Suggestions
     from proxyctl.stats.suggest.files import Subject
-    from proxyctl.stats.suggest.suggestion import Suggestions
 
 
 class SuggestFormat(StrEnum):
@@ -57,8 +57,8 @@ def suggest(
     format: Annotated[SuggestFormat, FORMAT] = SuggestFormat.TEXT,
 ) -> int:
     """Suggest improvements from the digests that the instance has seen."""
+    from proxyctl.stats.suggest.context import Kind
     from proxyctl.stats.suggest.run import suggest as suggestions
-    from proxyctl.stats.suggest.suggestion import Kind
 
     subject = _read(files, connection, digests)
     with progress("replaying digests", len(subject.table.rows)) as tell:
