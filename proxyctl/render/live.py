@@ -71,7 +71,7 @@ def bytes_text(size: float | None) -> str:
 def instance_parts(view: View) -> list[Part]:
     """Return which instance it is, and since when it runs."""
     name = [("", printable(view.name))] if view.name != view.address else []
-    uptime = view.totals.uptime_s
+    uptime = view.look.counters.get("ProxySQL_Uptime")
     return [
         *name,
         ("", printable(view.address)),
@@ -82,24 +82,27 @@ def instance_parts(view: View) -> list[Part]:
 
 def load_parts(view: View) -> list[Part]:
     """Return how busy it is."""
-    totals = view.totals
+    counters, servers = view.look.counters, view.look.servers
+    clients = short_text(counters.get("Client_Connections_connected"))
+    active = short_text(counters.get("Client_Connections_non_idle"))
+    used = short_text(sum(one.conn_used for one in servers))
+    free = short_text(sum(one.conn_free for one in servers))
     return [
-        ("queries", f"{short_text(totals.queries_per_s)}/s"),
-        ("slow", f"{short_text(totals.slow_per_s)}/s"),
-        ("clients", f"{short_text(totals.clients)}, {short_text(totals.clients_busy)} active"),
-        ("servers", f"{short_text(totals.conn_used)} used, {short_text(totals.conn_free)} free"),
+        ("queries", f"{short_text(view.per_s('Questions'))}/s"),
+        ("slow", f"{short_text(view.per_s('Slow_queries'))}/s"),
+        ("clients", f"{clients}, {active} active"),
+        ("servers", f"{used} used, {free} free"),
     ]
 
 
 def size_parts(view: View) -> list[Part]:
     """Return what flows through it, and what it takes."""
-    totals = view.totals
     return [
-        ("in", f"{bytes_text(totals.in_per_s)}/s"),
-        ("out", f"{bytes_text(totals.out_per_s)}/s"),
-        ("transactions", short_text(totals.transactions)),
-        ("memory", bytes_text(totals.memory)),
-        ("digests", bytes_text(totals.digest_memory)),
+        ("in", f"{bytes_text(view.per_s('Queries_frontends_bytes_recv'))}/s"),
+        ("out", f"{bytes_text(view.per_s('Queries_frontends_bytes_sent'))}/s"),
+        ("transactions", short_text(view.look.counters.get("Active_Transactions"))),
+        ("memory", bytes_text(view.look.memory.get("jemalloc_resident") or None)),
+        ("digests", bytes_text(view.look.state.memory)),
     ]
 
 

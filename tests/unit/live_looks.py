@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from proxyctl.stats.live.look import DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.live.view import DigestLook, DigestState, Look, ServerCounters
 from proxyctl.stats.model import Load, SeenDigest
 from proxyctl.stats.rule_hits import Sample
 

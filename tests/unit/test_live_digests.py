@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from proxyctl.stats.live.look import DigestLook
-from proxyctl.stats.live.view import DigestLine, DigestMeter, DigestRates
+from proxyctl.stats.live.view import DigestLine, DigestLook, DigestMeter, DigestRates
 from proxyctl.stats.model import Load
 from tests.unit.live_looks import CLOCK, digest_look, entry
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proxyctl.render.live import instance_parts, load_parts, size_parts
-from proxyctl.stats.live.look import Look
 from proxyctl.stats.live.read import seconds_between, seconds_between_sizes
-from proxyctl.stats.live.view import Meter, View, notes_of
+from proxyctl.stats.live.view import Look, Meter, View, notes_of
 from proxyctl.stats.rule_hits import Sample
 from tests.unit.live_looks import CLOCK, RULE, STATE, digest_look, entry, look, server
 
@@ -24,9 +23,8 @@ def test_two_looks_make_rates() -> None:
         look(2, counters={"Questions": 300, "Slow_queries": 2, "Client_Connections_connected": 8}),
     )
     assert found.span_s == 2
-    assert (found.totals.queries_per_s, found.totals.slow_per_s) == (100, 0.5)
-    assert found.totals.clients == 8
-    assert (found.totals.conn_used, found.totals.conn_free) == (2, 3)
+    assert (found.per_s("Questions"), found.per_s("Slow_queries")) == (100, 0.5)
+    assert found.look.counters["Client_Connections_connected"] == 8
 
 
 def test_rates_of_servers_and_rules() -> None:
@@ -59,7 +57,7 @@ def test_a_restart_begins_all_rates_again() -> None:
     )
     found = view(before, restarted)
     assert found.was_restarted
-    assert found.totals.queries_per_s is None
+    assert found.per_s("Questions") is None
     assert [one.queries_per_s for one in found.servers] == [None]
     assert [one.calls_per_s for one in found.digests.lines] == [None]
     assert list(notes_of(found)) == ["ProxySQL was restarted: rates start over"]

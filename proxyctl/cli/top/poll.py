@@ -14,8 +14,8 @@ from textual.message import Message
 
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
-from proxyctl.stats.live.look import Look
 from proxyctl.stats.live.read import Looker
+from proxyctl.stats.live.view import Look
 
 _FIRST_S = 1.0
 """The second look comes as soon: there are no rates before it."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 from proxyctl.instance.client import AdminClient
-from proxyctl.stats.live.look import DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.live.view import DigestLook, DigestState, Look, ServerCounters
 from proxyctl.stats.model import Load, SeenDigest, is_counting
 from proxyctl.stats.read import (
     DIGESTS,

@@ -1,6 +1,7 @@
-"""What `top` shows: rates and states, computed from a look and those before.
+"""What `top` shows: rates and states, computed from a look at the statistics and those before.
 
-Of digests a look brings only the entries that were hit since the look before. An entry that was not
+Looks are timed in seconds of a monotonic clock; the clock of the instance is in unix seconds. Of
+digests a look brings only the entries that were hit since the look before. An entry that was not
 hit keeps its counters, so the look before last is as good as the last one. An entry that was never
 looked at and is older than the last look has counters of which nobody knows how much is new: its
 rate is known from its second look on.
@@ -11,12 +12,97 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from proxyctl.stats.counters import JITTER_S, Reading, rate, were_cleared
-from proxyctl.stats.live.look import DigestLook, DigestState, Look, ServerCounters
-from proxyctl.stats.model import NOT_COUNTING, SeenDigest
+from proxyctl.stats.model import NOT_COUNTING, Load, SeenDigest
 from proxyctl.stats.rule_hits import RuleReport, rule_report
+from proxyctl.stats.rule_hits import Sample as RuleSample
 from proxyctl.stats.units import size_text, time_text
+
+# Looks --------------------------------------------------------------------------------------------
+
+
+class ServerCounters(NamedTuple):
+    """A row of stats_mysql_connection_pool. Units: `latency_us` is that of the last ping."""
+
+    hostgroup: int
+    hostname: str
+    port: int
+    status: str
+    conn_used: int
+    conn_free: int
+    conn_ok: int
+    conn_err: int
+    queries: int
+    bytes_sent: int
+    bytes_recv: int
+    latency_us: int
+
+    @property
+    def key(self) -> tuple[int, str, int]:
+        """The key of the table."""
+        return self.hostgroup, self.hostname, self.port
+
+    @property
+    def reading(self) -> Reading:
+        """The counters that show whether they were cleared."""
+        return Reading(self.queries, self.conn_ok)
+
+
+@dataclass(frozen=True)
+class DigestLook:
+    """Entries of the digest table: those that were hit since the look before, and the costliest.
+
+    Shape: `entries` have the beginning of their texts only. `busy` is how many were hit, of which
+    `entries` may hold only those with most time; then `is_cut`. `whole` is the sum over all of the
+    table. Units: `clock` in unix seconds of the instance.
+    """
+
+    taken_at: float
+    clock: int
+    entries: tuple[SeenDigest, ...]
+    busy: int
+    is_cut: bool
+    whole: Load
+
+
+@dataclass(frozen=True)
+class DigestState:
+    """Facts about the digest table that are read without naming it.
+
+    Shape: `every_s` is how often it is looked at, None for never: it is too large. `is_rare`: less
+    often than other statistics. `is_on` is mysql-query_digests. Units: `memory` in bytes,
+    `look_s` is how long a look takes.
+    """
+
+    memory: int
+    look_s: float
+    every_s: float | None
+    is_rare: bool
+    is_on: bool
+
+
+@dataclass(frozen=True)
+class Look:
+    """All statistics of one look. Shape: `digests` is None if they were not due.
+
+    `counters` are of stats_mysql_global, `memory` of stats_memory_metrics, by ProxySQL's names.
+    """
+
+    taken_at: float
+    counters: Mapping[str, int]
+    memory: Mapping[str, int]
+    servers: tuple[ServerCounters, ...]
+    rules: RuleSample
+    state: DigestState
+    digests: DigestLook | None = None
+
+    @property
+    def started_at(self) -> float:
+        """When ProxySQL was started, by the clock of the looks, to about a second."""
+        return self.taken_at - self.counters.get("ProxySQL_Uptime", 0)
+
 
 # Servers, and the whole ---------------------------------------------------------------------------
 _RESTART_S = 3
@@ -43,37 +129,28 @@ class ServerLine:
 
 
 @dataclass(frozen=True)
-class Totals:
-    """The whole instance. Units: memory in bytes, rates a second; None where it is not known."""
-
-    uptime_s: int | None
-    queries_per_s: float | None
-    slow_per_s: float | None
-    in_per_s: float | None
-    out_per_s: float | None
-    clients: int | None
-    clients_busy: int | None
-    transactions: int | None
-    conn_used: int
-    conn_free: int
-    memory: int | None
-    digest_memory: int
-
-
-@dataclass(frozen=True)
 class View:
-    """One state of the view. Shape: `span_s` is the time since the look before, None without."""
+    """One state of the view: a look, and what went on since the one `before`."""
 
     name: str
     address: str
     version: str
-    span_s: float | None
-    totals: Totals
+    look: Look
+    before: Look | None
     servers: tuple[ServerLine, ...]
     digests: DigestRates
-    digest_state: DigestState
     rules: RuleReport
     was_restarted: bool = False
+
+    @property
+    def span_s(self) -> float | None:
+        """The time since the look before; None without one."""
+        return None if self.before is None else self.look.taken_at - self.before.taken_at
+
+    def per_s(self, counter: str) -> float | None:
+        """Return the growth of a counter a second; None where it is not known."""
+        before = self.before.counters.get(counter) if self.before else None
+        return rate(before, self.look.counters.get(counter), self.span_s)
 
     @property
     def hostgroups(self) -> tuple[ServerLine, ...]:
@@ -113,8 +190,8 @@ class Meter:
             name=self._name,
             address=self._address,
             version=version,
-            span_s=span,
-            totals=_totals(look, last, span),
+            look=look,
+            before=last,
             servers=tuple(
                 replace(
                     _server(one, earlier.get(one.key), span),
@@ -123,7 +200,6 @@ class Meter:
                 for one in look.servers
             ),
             digests=self._digests,
-            digest_state=look.state,
             rules=rule_report(
                 self._name, self._address, version, look.rules, last.rules if last else None
             ),
@@ -144,29 +220,6 @@ def _server(now: ServerCounters, before: ServerCounters | None, span: float | No
     )
 
 
-def _totals(look: Look, last: Look | None, span: float | None) -> Totals:
-    now = look.counters
-    before = last.counters if last else {}
-
-    def per_s(name: str) -> float | None:
-        return rate(before.get(name), now.get(name), span)
-
-    return Totals(
-        uptime_s=now.get("ProxySQL_Uptime"),
-        queries_per_s=per_s("Questions"),
-        slow_per_s=per_s("Slow_queries"),
-        in_per_s=per_s("Queries_frontends_bytes_recv"),
-        out_per_s=per_s("Queries_frontends_bytes_sent"),
-        clients=now.get("Client_Connections_connected"),
-        clients_busy=now.get("Client_Connections_non_idle"),
-        transactions=now.get("Active_Transactions"),
-        conn_used=sum(one.conn_used for one in look.servers),
-        conn_free=sum(one.conn_free for one in look.servers),
-        memory=look.memory.get("jemalloc_resident") or None,
-        digest_memory=look.state.memory,
-    )
-
-
 def hostgroup_lines(servers: Iterable[ServerLine]) -> tuple[ServerLine, ...]:
     """Return the sums of the hostgroups with more than one server: one alone is its own sum."""
     groups: dict[int, list[ServerLine]] = {}
@@ -177,21 +230,9 @@ def hostgroup_lines(servers: Iterable[ServerLine]) -> tuple[ServerLine, ...]:
 
 def _hostgroup_line(lines: Sequence[ServerLine]) -> ServerLine:
     held = [line.counters for line in lines]
+    counts = zip(*(one[4:-1] for one in held), strict=True)
     return ServerLine(
-        ServerCounters(
-            hostgroup=held[0].hostgroup,
-            hostname="",
-            port=0,
-            status="",
-            conn_used=sum(one.conn_used for one in held),
-            conn_free=sum(one.conn_free for one in held),
-            conn_ok=sum(one.conn_ok for one in held),
-            conn_err=sum(one.conn_err for one in held),
-            queries=sum(one.queries for one in held),
-            bytes_sent=sum(one.bytes_sent for one in held),
-            bytes_recv=sum(one.bytes_recv for one in held),
-            latency_us=0,
-        ),
+        ServerCounters(held[0].hostgroup, "", 0, "", *map(sum, counts), 0),
         _sum(line.queries_per_s for line in lines),
         _sum(line.sent_per_s for line in lines),
         _sum(line.recv_per_s for line in lines),
@@ -212,7 +253,7 @@ def notes_of(view: View) -> Iterator[str]:
         yield "ProxySQL was restarted: rates start over"
     elif view.rules.was_reloaded:
         yield "rules were loaded: their hits started at 0 again"
-    digests, state = view.digests, view.digest_state
+    digests, state = view.digests, view.look.state
     copy = f"one reading takes ProxySQL about {time_text(state.look_s * 1_000_000)}"
     if not state.is_on:
         yield NOT_COUNTING
