@@ -108,6 +108,9 @@ class Tally:
         """Return whether somebody cleared the counters after an earlier reading."""
         if not earlier.groups:
             return False
+        was_up, is_up = earlier.table.uptime, self.table.uptime
+        if was_up is not None and is_up is not None and is_up < was_up:
+            return True
         if not self.groups or were_cleared(earlier._whole, self._whole):
             return True
         return any(_fell(group, self.groups.get(key)) for key, group in earlier.groups.items())

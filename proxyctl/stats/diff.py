@@ -19,7 +19,7 @@ from heapq import nlargest
 from itertools import chain
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import JITTER_S, SAME_SECOND, Bundle, Key, Tally
+from proxyctl.stats.counters import SAME_SECOND, Bundle, Key, Tally
 from proxyctl.stats.model import SWITCH, TRACKS_CLIENTS, DigestTable, Group, Load, is_counting
 
 LEAST_CALLS = 30
@@ -103,7 +103,6 @@ class DiffSort(StrEnum):
 class Remark(StrEnum):
     """A reason why two tables are harder to compare than they look."""
 
-    RESTARTED = "restarted"
     CLEARED = "cleared"
     OTHER_INSTANCE = "other_instance"
     OTHER_VERSION = "other_version"
@@ -182,9 +181,11 @@ def compare(
     tables are of one second, the time between counts as one second; `check_order` refuses those.
     """
     remarks = _remarks(before, after)
+    is_reset = Remark.CLEARED in remarks
+    began_at = max(before.table.taken_at, after.began_at if is_reset else 0)
     seconds = (
         max(before.table.taken_at - before.began_at, 1),
-        max(after.table.taken_at - _counted_from(before, after, remarks), 1),
+        max(after.table.taken_at - began_at, 1),
     )
     counts = dict.fromkeys(Verdict, 0)
     totals = [Load(), Load()]
@@ -192,9 +193,8 @@ def compare(
 
     def counted() -> Iterator[Entry]:
         nonlocal moved
-        is_reset = Remark.CLEARED in remarks or Remark.RESTARTED in remarks
         # Nobody knows when counters were cleared that are still empty.
-        known = seconds[0], seconds[1] if after.groups or Remark.CLEARED not in remarks else 0
+        known = seconds[0], seconds[1] if after.groups or not is_reset else 0
         for entry in _entries(before, after, known, is_reset=is_reset):
             counts[entry.verdict] += 1
             moved += entry.is_moved
@@ -271,14 +271,6 @@ def _entries(
             yield entry
 
 
-def _counted_from(before: Tally, after: Tally, remarks: Mapping[Remark, str]) -> int:
-    """Return when the counters of the second side began, in unix seconds."""
-    began_at = before.table.taken_at
-    if Remark.RESTARTED in remarks and after.table.started_at is not None:
-        return max(began_at, after.table.started_at)
-    return max(began_at, after.began_at) if Remark.CLEARED in remarks else began_at
-
-
 def _entry(
     key: Key, before: Bundle, after: Bundle, seconds: tuple[int, int], *, is_reset: bool
 ) -> Entry:
@@ -315,14 +307,11 @@ def _remarks(before: Tally, after: Tally) -> dict[Remark, str]:
             f"the snapshots come from two instances, {one.address} and {other.address}:"
             " comparing their counters means nothing"
         )
-    if _is_restarted(before, after):
-        found[Remark.RESTARTED] = (
-            "ProxySQL restarted in between: the counts between BEFORE and the restart are lost"
-        )
-    elif after.was_cleared_since(before):
+    if after.was_cleared_since(before):
         found[Remark.CLEARED] = (
-            "the counters were cleared in between (by a read of the _reset table, TRUNCATE or SAVE"
-            " MYSQL DIGEST TO DISK): the counts between BEFORE and then are lost"
+            "the counters were cleared in between (by a restart of ProxySQL, a read of the _reset"
+            " table, TRUNCATE or SAVE MYSQL DIGEST TO DISK): the counts between BEFORE and then are"
+            " lost"
         )
     if one.version != other.version:
         found[Remark.OTHER_VERSION] = (
@@ -360,14 +349,3 @@ def _other_options(before: Tally, after: Tally) -> Iterator[str]:
         yield f"{makers} changed in between: the same query may have another digest"
     if TRACKS_CLIENTS in names and Group.CLIENT_ADDRESS in after.by:
         yield f"{TRACKS_CLIENTS} changed in between: only one side distinguishes clients"
-
-
-def _is_restarted(before: Tally, after: Tally) -> bool:
-    one, other = before.table, after.table
-    if one.uptime is None or other.uptime is None:
-        return False
-    if other.uptime < one.uptime:
-        return True
-    # A clock that was set moves the start as well; a restart has also cleared the counters.
-    moved = (other.taken_at - other.uptime) - (one.taken_at - one.uptime)
-    return moved > JITTER_S and after.was_cleared_since(before)

@@ -107,13 +107,13 @@ def test_rates_are_those_of_the_time_that_was_counted() -> None:
     assert found.busy(entry) == (1000, 10_000)
 
 
-def test_after_a_restart_the_time_begins_with_it() -> None:
+def test_after_a_restart_the_time_begins_with_the_oldest_digest() -> None:
     before = at(1100, row(2000, 10**6), uptime=1050)
     after = at(1200, row(40, 400, first_seen=1160), uptime=50)
     found = compare(before, after)
-    assert list(found.remarks) == [Remark.RESTARTED]
-    assert found.after.seconds == 50
-    assert found.rate(found.entries[0])[1] == 0.8
+    assert list(found.remarks) == [Remark.CLEARED]
+    assert found.after.seconds == 40
+    assert found.rate(found.entries[0])[1] == 1
 
 
 def test_a_clock_that_was_set_is_no_restart() -> None:
@@ -125,7 +125,7 @@ def test_a_clock_that_was_set_is_no_restart() -> None:
 def test_a_longer_run_than_the_one_before_is_a_restart_where_the_counters_are_new() -> None:
     before = at(1100, row(2000, 10**6), uptime=5)
     found = compare(before, at(9000, row(2040, 400, first_seen=8990), uptime=20))
-    assert (list(found.remarks), found.after.seconds) == ([Remark.RESTARTED], 20)
+    assert (list(found.remarks), found.after.seconds) == ([Remark.CLEARED], 10)
 
 
 OTHER = row(5, 5, digest="0xBB")

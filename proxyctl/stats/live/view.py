@@ -232,7 +232,7 @@ def _hostgroup_line(lines: Sequence[ServerLine]) -> ServerLine:
     held = [line.counters for line in lines]
     counts = zip(*(one[4:-1] for one in held), strict=True)
     return ServerLine(
-        ServerCounters(held[0].hostgroup, "", 0, "", *map(sum, counts), 0),
+        ServerCounters._make((held[0].hostgroup, "", 0, "", *map(sum, counts), 0)),
         _sum(line.queries_per_s for line in lines),
         _sum(line.sent_per_s for line in lines),
         _sum(line.recv_per_s for line in lines),
