@@ -14,7 +14,7 @@ from proxyctl.render.plan import SHARD_MOVE
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, shown
 from proxyctl.routing import Source
 from proxyctl.stats.model import Load, SeenDigest
-from proxyctl.stats.replay.outcome import Kind, Outcome
+from proxyctl.stats.replay.comparison import Kind, Outcome
 from proxyctl.stats.replay.result import Entry, Flow, Replay
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable

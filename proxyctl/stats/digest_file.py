@@ -20,7 +20,6 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -30,7 +29,7 @@ import orjson
 
 from proxyctl import __version__
 from proxyctl.errors import ProxyctlError, os_reason
-from proxyctl.stats.model import DigestTable, SeenDigest
+from proxyctl.stats.model import DigestTable, Rows, SeenDigest
 
 KIND = "proxyctl digests"
 FORMAT = 1
@@ -123,7 +122,7 @@ def read_digest_file(path: Path, option: str = "") -> DigestTable:
         address=header["address"],
         version=header["version"],
         taken_at=header["taken_at"],
-        rows=_FileRows(path, header["count"]),
+        rows=Rows(header["count"], partial(_file_rows, path, header["count"])),
         variables={str(name): str(value) for name, value in header["variables"].items()},
         uptime=header.get("uptime"),
     )
@@ -186,46 +185,34 @@ def _read_header(path: Path, option: str) -> dict[str, Any]:
     return header
 
 
-@dataclass(frozen=True)
-class _FileRows:
-    path: Path
-    count: int
+def _file_rows(path: Path, count: int) -> Iterator[SeenDigest]:
+    with _opened(path) as file:
+        file.readline()
+        number = 1
+        lines = iter(partial(file.readline, _LONGEST_LINE), b"")
+        for number, line in enumerate(lines, 2):
+            if not line.endswith(b"\n") and len(line) < _LONGEST_LINE:
+                raise ProxyctlError(
+                    f"{path}:{number}: the last line is incomplete: the file was cut short",
+                    fix=_FIX,
+                )
+            found = _digest(line)
+            if found is None:
+                raise ProxyctlError(f"{path}:{number}: not a digest", fix=_FIX)
+            yield found
+    if number - 1 != count:
+        raise ProxyctlError(
+            f"{path}: it should hold {count} digests and has {number - 1} lines", fix=_FIX
+        )
 
-    def __len__(self) -> int:
-        return self.count
 
-    def __iter__(self) -> Iterator[SeenDigest]:
-        with _opened(self.path) as file:
-            file.readline()
-            number = 1
-            lines = iter(partial(file.readline, _LONGEST_LINE), b"")
-            for number, line in enumerate(lines, 2):
-                if len(line) == _LONGEST_LINE:
-                    raise self._damaged(number)
-                if not line.endswith(b"\n"):
-                    raise ProxyctlError(
-                        f"{self.path}:{number}: the last line is incomplete: the file was cut"
-                        " short",
-                        fix=_FIX,
-                    )
-                yield self._digest(number, line)
-        if number - 1 != self.count:
-            raise ProxyctlError(
-                f"{self.path}: it should hold {self.count} digests and has {number - 1} lines",
-                fix=_FIX,
-            )
-
-    def _digest(self, number: int, line: bytes) -> SeenDigest:
-        try:
-            found = SeenDigest._make(_parsed(line))
-        except (ValueError, TypeError, RecursionError) as error:
-            raise self._damaged(number) from error
-        if list(map(type, found)) != _KINDS or not found.is_possible:
-            raise self._damaged(number)
-        return found
-
-    def _damaged(self, number: int) -> ProxyctlError:
-        return ProxyctlError(f"{self.path}:{number}: not a digest", fix=_FIX)
+def _digest(line: bytes) -> SeenDigest | None:
+    """Return the digest of a line; None where it is none."""
+    try:
+        found = SeenDigest._make(_parsed(line))
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return found if list(map(type, found)) == _KINDS and found.is_possible else None
 
 
 _KINDS = [get_type_hints(SeenDigest)[name] for name in _COLUMNS]

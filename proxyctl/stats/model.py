@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 _LARGEST = (1 << 63) - 1
 """Of a counter: ProxySQL shows them by way of SQLite."""
@@ -141,28 +141,21 @@ class Load:
         return self.sum_rows_sent + self.sum_rows_affected
 
 
-class SeenRows(Protocol):
-    """Rows of the table, in any order; those of a stream can be gone through once only."""
-
-    def __iter__(self) -> Iterator[SeenDigest]:
-        """Yield the rows."""
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-
-
 @dataclass(frozen=True)
-class StreamedRows:
-    """Rows that come one after the other, once; there are `count` of them."""
+class Rows:
+    """The rows of the table, in any order: `count` of them, read whenever they are gone through.
 
-    rows: Iterable[SeenDigest]
+    Those of a stream can be read once only.
+    """
+
     count: int
+    read: Callable[[], Iterable[SeenDigest]]
 
     def __len__(self) -> int:
         return self.count
 
     def __iter__(self) -> Iterator[SeenDigest]:
-        return iter(self.rows)
+        return iter(self.read())
 
 
 @dataclass(frozen=True)
@@ -178,7 +171,7 @@ class DigestTable:
     address: str
     version: str
     taken_at: int
-    rows: SeenRows
+    rows: Rows | Sequence[SeenDigest]
     variables: Mapping[str, str] = field(default_factory=dict)
     uptime: int | None = None
 

@@ -22,7 +22,7 @@ from proxyctl.instance.read import read_configuration
 from proxyctl.routing.digest.options import PREFIX
 from proxyctl.state.row import Layer
 from proxyctl.state.sql import Statement
-from proxyctl.stats.model import DigestTable, SeenDigest, StreamedRows
+from proxyctl.stats.model import DigestTable, Rows, SeenDigest
 from proxyctl.stats.rule_hits import Sample
 
 DIGESTS = "stats_mysql_query_digest"
@@ -126,32 +126,16 @@ def digest_column(version: Version) -> str:
 
 
 # The table, whole --------------------------------------------------------------------------------
-class JsonRows:
-    """Digests as the JSON texts that ProxySQL made of them, parsed whenever they are asked for.
-
-    Kept compressed: digest texts are much alike, and a million of them take an eighth then.
-    """
-
-    def __init__(self, groups: Iterable[bytes], count: int) -> None:
-        self._groups = [zlib.compress(group, 1) for group in groups]
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __iter__(self) -> Iterator[SeenDigest]:
-        for group in self._groups:
-            yield from _rows(zlib.decompress(group))
-
-
 def read_digests(client: AdminClient) -> DigestTable:
     """Return all digests that the instance has seen, to be gone through more than once.
 
-    Raises: InstanceError, also where ProxySQL keeps back rows.
+    They are kept as JSON texts, compressed: digest texts are much alike, and a million of them take
+    an eighth then. Raises: InstanceError, also where ProxySQL keeps back rows.
     """
     variables = read_digest_variables(client)
     with _groups(client) as (count, taken_at, groups):
-        rows = JsonRows(groups, count)
+        kept = [zlib.compress(group, 1) for group in groups]
+    rows = Rows(count, lambda: (row for group in kept for row in _rows(zlib.decompress(group))))
     name = client.login.name or client.address
     return DigestTable(
         name, client.address, client.version_text, taken_at, rows, variables=variables
@@ -172,7 +156,7 @@ def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
             client.address,
             client.version_text,
             taken_at,
-            StreamedRows((row for group in groups for row in _rows(group)), count),
+            Rows(count, lambda: (row for group in groups for row in _rows(group))),
             variables=variables,
             uptime=None if started_at is None else max(taken_at - started_at, 0),
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
 from proxyctl.stats.digest_file import write_digest_file
-from proxyctl.stats.model import DigestTable, SeenDigest, StreamedRows
+from proxyctl.stats.model import DigestTable, Rows, SeenDigest
 
 COUNT = 1_000_000
 _PLACES = 50
@@ -39,7 +39,7 @@ mysql_users:
 def write_snapshot(path: Path) -> None:
     """Write the digests into a file as `digest snapshot` does."""
     snapshot = DigestTable(
-        "bench", "bench", str(REFERENCE), 2_000_000, StreamedRows(_rows(), COUNT), uptime=1_000_000
+        "bench", "bench", str(REFERENCE), 2_000_000, Rows(COUNT, _rows), uptime=1_000_000
     )
     write_digest_file(snapshot, path)
 

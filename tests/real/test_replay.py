@@ -13,8 +13,7 @@ from proxyctl.routing.digest import digest
 from proxyctl.routing.sides import Sides
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.read import read_digests
-from proxyctl.stats.replay.comparison import Comparison
-from proxyctl.stats.replay.outcome import Kind
+from proxyctl.stats.replay.comparison import Comparison, Kind
 from tests.support.cli import Project, proxyctl
 from tests.support.routing_cases import random_case
 from tests.support.routing_rig import Rig

@@ -17,10 +17,10 @@ from proxyctl.stats.replay.comparison import (
     REWRITTEN,
     TOO_MANY,
     Comparison,
+    Kind,
     Verdict,
     words_of,
 )
-from proxyctl.stats.replay.outcome import Kind
 from proxyctl.stats.replay.result import replay
 from tests.support.build import layout, rows
 

@@ -17,8 +17,7 @@ from proxyctl.routing.router import router_of
 from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import SeenDigest
-from proxyctl.stats.replay.comparison import Comparison
-from proxyctl.stats.replay.outcome import Kind, Outcome, kinds_of, outcome_of
+from proxyctl.stats.replay.comparison import Comparison, Kind, Outcome, kinds_of, outcome_of
 from tests.support.build import layout, rows
 from tests.support.routing_cases import random_case, rule
 from tests.support.routing_shapes import (

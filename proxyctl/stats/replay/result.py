@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from proxyctl.routing.sides import Sides
 from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
-from proxyctl.stats.replay.comparison import Comparison, Verdict
-from proxyctl.stats.replay.outcome import Kind
+from proxyctl.stats.replay.comparison import Comparison, Kind, Verdict
 
 
 class Entry(NamedTuple):

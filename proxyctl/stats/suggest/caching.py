@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from proxyctl.errors import counted
 from proxyctl.stats.model import SeenDigest
+from proxyctl.stats.replay.comparison import Kind as Change
 from proxyctl.stats.replay.comparison import Verdict
-from proxyctl.stats.replay.outcome import Kind as Change
 from proxyctl.stats.suggest.context import Cells, Context, Kind, Query, Suggestion
 from proxyctl.stats.suggest.texts import is_write, not_cacheable, tables_in
 from proxyctl.stats.units import number_text, rows_text, time_text

@@ -19,8 +19,7 @@ from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Row
 from proxyctl.stats.model import CACHE, DigestTable, SeenDigest
-from proxyctl.stats.replay.comparison import CUT, OTHER_OPTIONS, Comparison, Verdict
-from proxyctl.stats.replay.outcome import Outcome
+from proxyctl.stats.replay.comparison import CUT, OTHER_OPTIONS, Comparison, Outcome, Verdict
 from proxyctl.stats.replay.result import Replay, replay
 from proxyctl.stats.suggest.texts import begins_transaction, makes_temporary_table, tables_in
 

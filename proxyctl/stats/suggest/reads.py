@@ -16,9 +16,8 @@ from proxyctl.routing.servers import (
 )
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import SeenDigest
-from proxyctl.stats.replay.comparison import Verdict
-from proxyctl.stats.replay.outcome import Kind as Change
-from proxyctl.stats.replay.outcome import Outcome
+from proxyctl.stats.replay.comparison import Kind as Change
+from proxyctl.stats.replay.comparison import Outcome, Verdict
 from proxyctl.stats.suggest.context import Cells, Context, Kind, Suggestion
 from proxyctl.stats.suggest.texts import not_for_a_reader
 

@@ -14,7 +14,7 @@ from proxyctl.stats.model import (
     is_counting,
     tracks_clients,
 )
-from proxyctl.stats.replay.outcome import Outcome
+from proxyctl.stats.replay.comparison import Outcome
 
 
 class Sort(StrEnum):

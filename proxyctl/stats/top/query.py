@@ -7,11 +7,18 @@ statement, and somebody who looks for a text with the name of a `_reset` table w
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.read import read_configuration
+from proxyctl.routing.router import ROUTING_TABLES
+from proxyctl.routing.sides import Sides
+from proxyctl.state.row import Layer
 from proxyctl.state.sql import literal
 from proxyctl.stats.model import Group, Load, SeenDigest
 from proxyctl.stats.read import (
@@ -22,7 +29,10 @@ from proxyctl.stats.read import (
     read_digest_variables,
     spellings,
 )
-from proxyctl.stats.top.listing import Sort, Top, TopOptions, TopRow
+from proxyctl.stats.top.listing import Caught, Sort, Top, TopOptions, TopRow
+
+if TYPE_CHECKING:
+    from proxyctl.stats.replay.comparison import Outcome
 
 MOST_MEMBERS = 2_000
 """Rows of the table that are read to find the rules that catch them, those with most time."""
@@ -93,6 +103,28 @@ def read_top(client: AdminClient, options: TopOptions) -> tuple[Top, Members]:
     return top, [
         (tuple(getattr(one, group.value) for group in options.groups), one) for one in members
     ]
+
+
+def with_rules(client: AdminClient, top: Top, members: Members) -> Top:
+    """Return the list, each group with what the rules at RUNTIME do with its rows.
+
+    A digest has no literals and no client's address: where that matters there are several outcomes.
+    Raises: InstanceError; ProxyctlError for variables under which ProxySQL ends.
+    """
+    from proxyctl.stats.replay.comparison import Comparison  # takes its time
+
+    now = read_configuration(client, Layer.RUNTIME, ROUTING_TABLES)
+    comparison = Comparison(Sides(now, now), top.variables)
+    loads: dict[tuple[str | int, ...], dict[tuple[Outcome, ...], Load]] = defaultdict(dict)
+    for key, seen in members:
+        outcomes = comparison.verdict(seen).before
+        loads[key].setdefault(outcomes, Load()).add(seen)
+    rows = []
+    for row in top.rows:
+        caught = [Caught(*one) for one in loads[tuple(row.group.values())].items()]
+        caught.sort(key=lambda one: -one.load.count_star)
+        rows.append(replace(row, caught=tuple(caught)))
+    return replace(top, rows=tuple(rows))
 
 
 _COLUMNS = ("kind", "sort_key", *[group.value for group in Group], "digest_text", *_SUMS)

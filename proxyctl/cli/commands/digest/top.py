@@ -117,7 +117,7 @@ def top(
     ] = TopFormat.TEXT,
 ) -> int:
     """List the digests that cost most. Sends only SELECTs."""
-    from proxyctl.stats.top.query import read_top
+    from proxyctl.stats.top.query import read_top, with_rules
 
     options = _options(filters, sort, group, limit, has_rules=rule)
     if rule and format is TopFormat.PROMETHEUS:
@@ -127,8 +127,6 @@ def top(
     with connected(files, connection) as client:
         found, members = read_top(client, options)
         if rule:
-            from proxyctl.stats.top.caught import with_rules  # takes its time to import
-
             found = with_rules(client, found, members)
     found = replace(found, hostgroup_names=hostgroup_names(files))
     if format is not TopFormat.TEXT:
