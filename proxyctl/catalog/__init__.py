@@ -16,6 +16,8 @@ from proxyctl.catalog.model import (
     Role,
     Table,
     Value,
+    Variable,
+    VariableKind,
     layout_of,
 )
 from proxyctl.catalog.releases import REFERENCE, Version, known_version, parse_version
@@ -37,6 +39,8 @@ __all__ = [
     "Role",
     "Table",
     "Value",
+    "Variable",
+    "VariableKind",
     "Version",
     "known_version",
     "layout_of",

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Self
 
-from proxyctl.catalog.model import Column, Layout, Table, layout_of
+from proxyctl.catalog.model import Column, Layout, Table, layout_of, names_a_secret
 from proxyctl.catalog.releases import Version
-from proxyctl.catalog.secret_names import names_a_secret
 from proxyctl.catalog.tables import TABLES
 from proxyctl.catalog.variables import VARIABLES
 

@@ -1,4 +1,4 @@
-"""What a table, a column, a variable and an admin module are. The data stands in the sibling files.
+"""What a table, a column, an admin module and a variable are. The data stands in the sibling files.
 
 A *layout* is a table as one ProxySQL version has it: the columns of that version, in order.
 """
@@ -6,6 +6,7 @@ A *layout* is a table as one ProxySQL version has it: the columns of that versio
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -241,3 +242,97 @@ class AdminModule:
     def save(self) -> str:
         """The statement that writes MEMORY to DISK."""
         return f"SAVE {self.name} TO DISK"
+
+
+# Variables ----------------------------------------------------------------------------------------
+
+
+class VariableKind(StrEnum):
+    """How a variable's text is read by ProxySQL."""
+
+    BOOL = "boolean"
+    INT = "integer"
+    TEXT = "text"
+
+
+BOOL, INT, TEXT = VariableKind.BOOL, VariableKind.INT, VariableKind.TEXT
+
+_DEFAULTS_BEFORE_2_6: Mapping[str, str] = {
+    "mysql-have_ssl": "false",
+    "mysql-monitor_history": "600000",
+    "mysql-query_digests_groups_grouping_limit": "0",
+    "mysql-server_capabilities": "569899",
+    "mysql-server_version": "5.5.30",
+    "mysql-set_parser_algorithm": "1",
+    "mysql-tcp_keepalive_time": "0",
+    "mysql-use_tcp_keepalive": "false",
+}
+_OLDER_LIMITS: Mapping[str, tuple[str, int, int]] = {
+    "mysql-max_stmts_cache": ("2.6.0", 1024, 1048576),
+    "mysql-monitor_threads_max": ("2.4.4", 4, 256),
+    "mysql-monitor_threads_min": ("2.4.4", 2, 16),
+    "mysql-server_capabilities": ("2.6.0", 11, 65535),
+    "mysql-set_parser_algorithm": ("3.0.9", 1, 2),
+    "pgsql-set_parser_algorithm": ("3.0.9", 1, 2),
+}
+"""The limits that held before a version. Source: MySQL_Thread.cpp of each release; 2.5.5 run."""
+
+_DEFAULTS_ELSEWHERE: Mapping[str, str] = {
+    "admin-hash_passwords": "true",
+    "admin-pgsql_ifaces": "0.0.0.0:6132",
+    "mysql-default_tx_isolation": "READ-COMMITTED",
+}
+"""Defaults of variables that 2.7.1 does not have."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One variable.
+
+    `default` is what a fresh ProxySQL 2.7.1 has, or the first version that came after it; None for
+    a variable that was gone by then.
+    """
+
+    name: str
+    kind: VariableKind
+    default: str | None
+    minimum: int | None = None
+    maximum: int | None = None
+    since: str = str(OLDEST)
+    until: str | None = None
+    secret: bool = False
+
+    def default_in(self, version: Version) -> str | None:
+        """Return what a fresh ProxySQL of this version has; None where that is not known."""
+        if not version.has(parse_version("2.6.0")) and self.name in _DEFAULTS_BEFORE_2_6:
+            return _DEFAULTS_BEFORE_2_6[self.name]
+        return _DEFAULTS_ELSEWHERE.get(self.name) if self.default is None else self.default
+
+    def limits_in(self, version: Version) -> tuple[int | None, int | None]:
+        """Return the smallest and the largest number that this version takes; None: no limit."""
+        if self.name in _OLDER_LIMITS:
+            before, low, high = _OLDER_LIMITS[self.name]
+            if not version.has(parse_version(before)):
+                return low, high
+        return self.minimum, self.maximum
+
+    def exists_in(self, version: Version) -> bool:
+        """Return whether this ProxySQL version has the variable."""
+        return _exists(self.since, self.until, version)
+
+
+_SECRET_NAME = re.compile(
+    r"pas+w|ps?wd|pass(?:phrase|code)|(?<![a-z])(?:pass|pw|creds?|salt|jwt|bearer)(?![a-z])"
+    r"|secret|token|credential|hmac|auth(?:entication)?_?string"
+    r"|(?<!ssl)[-_]key(?![a-z])|(?:api|access|private|encryption|master|signing)key",
+    re.IGNORECASE,
+)
+"""Found anywhere in a name, also in a misspelt one: too much is hidden rather than too little.
+
+A key that follows `ssl` is the name of a file.
+"""
+
+
+def names_a_secret(name: str) -> bool:
+    """Return whether a column or variable of this name may hold a secret."""
+    return _SECRET_NAME.search(name) is not None

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from proxyctl.catalog.pgsql_tables import SINCE
-from proxyctl.catalog.releases import parse_version
-from proxyctl.catalog.variable_model import BOOL, INT, TEXT, Variable
+from proxyctl.catalog.model import BOOL, INT, TEXT, Variable
+from proxyctl.catalog.releases import PGSQL, parse_version
 
 ENCODINGS = (
     "BIG5", "EUC_CN", "EUC_JIS_2004", "EUC_JP", "EUC_KR", "EUC_TW", "GB18030", "GBK", "ISO88591",
@@ -51,20 +50,17 @@ _WITHOUT = frozenset(
         "zstd_compression_level",
     }
 )
-_MONITOR = frozenset(
-    {
-        "monitor_connect_interval",
-        "monitor_connect_timeout",
-        "monitor_enabled",
-        "monitor_history",
-        "monitor_password",
-        "monitor_ping_interval",
-        "monitor_ping_max_failures",
-        "monitor_ping_timeout",
-        "monitor_username",
-    }
+_OF_MONITOR = (
+    (PGSQL, "connect_interval connect_timeout enabled history password username"),
+    (PGSQL, "ping_interval ping_max_failures ping_timeout"),
+    ("3.0.1", "read_only_interval read_only_max_timeout_count read_only_timeout"),
+    ("3.0.1", "writer_is_also_reader"),
+    ("3.0.6", "local_dns_cache_refresh_interval local_dns_cache_ttl"),
+    ("3.0.6", "local_dns_resolver_queue_maxsize"),
+    ("3.0.6", "replication_lag_count replication_lag_interval replication_lag_timeout"),
 )
-"""All that it has of the monitor's."""
+_MONITOR = {f"monitor_{name}": since for since, names in _OF_MONITOR for name in names.split()}
+"""All that it has of the monitor's, and since when."""
 
 _ALPHA_ONLY: Mapping[str, Any] = {"until": "3.0.0"}
 _LATE: Mapping[str, Any] = {"since": "3.0.6"}
@@ -79,8 +75,8 @@ _CHANGES: Mapping[str, Mapping[str, Any]] = {
     "server_version": {"default": "16.1"},
 }
 _OWN = (
-    Variable("pgsql-authentication_method", INT, "3", minimum=1, maximum=3, since=SINCE),
-    Variable("pgsql-default_client_encoding", TEXT, "UTF8", since=SINCE),
+    Variable("pgsql-authentication_method", INT, "3", minimum=1, maximum=3, since=PGSQL),
+    Variable("pgsql-default_client_encoding", TEXT, "UTF8", since=PGSQL),
     Variable("pgsql-default_datestyle", TEXT, "ISO, MDY", since="3.0.1"),
     Variable("pgsql-default_intervalstyle", TEXT, "postgres", since="3.0.1"),
     Variable("pgsql-default_search_path", TEXT, "", since="3.0.6"),
@@ -88,20 +84,10 @@ _OWN = (
     Variable("pgsql-default_timezone", TEXT, "GMT", since="3.0.1"),
     Variable("pgsql-monitor_connect_interval_window", INT, "50", 0, 100, "3.0.1"),
     Variable("pgsql-monitor_dbname", TEXT, "postgres", since="3.0.1"),
-    Variable("pgsql-monitor_local_dns_cache_refresh_interval", INT, "60000", 0, 604800000, "3.0.6"),
-    Variable("pgsql-monitor_local_dns_cache_ttl", INT, "300000", 0, 604800000, "3.0.6"),
-    Variable("pgsql-monitor_local_dns_resolver_queue_maxsize", INT, "128", 16, 1024, "3.0.6"),
     Variable("pgsql-monitor_ping_interval_window", INT, "10", 0, 100, "3.0.1"),
-    Variable("pgsql-monitor_read_only_interval", INT, "1000", 100, 604800000, "3.0.1"),
     Variable("pgsql-monitor_read_only_interval_window", INT, "10", 0, 100, "3.0.1"),
-    Variable("pgsql-monitor_read_only_max_timeout_count", INT, "3", 1, 1000000, "3.0.1"),
-    Variable("pgsql-monitor_read_only_timeout", INT, "800", 100, 600000, "3.0.1"),
-    Variable("pgsql-monitor_replication_lag_count", INT, "1", 1, 10, "3.0.6"),
-    Variable("pgsql-monitor_replication_lag_interval", INT, "10000", 100, 604800000, "3.0.6"),
     Variable("pgsql-monitor_replication_lag_interval_window", INT, "10", 0, 100, "3.0.6"),
-    Variable("pgsql-monitor_replication_lag_timeout", INT, "1000", 100, 600000, "3.0.6"),
-    Variable("pgsql-monitor_threads", INT, "2", minimum=2, maximum=256, since=SINCE),
-    Variable("pgsql-monitor_writer_is_also_reader", BOOL, "true", since="3.0.1"),
+    Variable("pgsql-monitor_threads", INT, "2", minimum=2, maximum=256, since=PGSQL),
     Variable("pgsql-preserve_client_on_broken_backend_in_tx", BOOL, "true", since="3.0.6"),
     Variable("pgsql-server_encoding", TEXT, "UTF8", since="3.0.1"),
 )
@@ -115,6 +101,6 @@ def pgsql_variables(others: Iterable[Variable]) -> list[Variable]:
         is_shared = name in _MONITOR or not name.startswith(("monitor_", "passthrough_"))
         if side == "mysql" and variable.until is None and is_shared and name not in _WITHOUT:
             changes = _CHANGES.get(name, {})
-            since = max(SINCE, variable.since, key=parse_version)
+            since = max(_MONITOR.get(name, PGSQL), variable.since, key=parse_version)
             found.append(replace(variable, **{"name": f"pgsql-{name}", "since": since, **changes}))
     return sorted(found, key=lambda variable: variable.name)

@@ -1,4 +1,4 @@
-"""Releases of ProxySQL: how they are named and ordered, and from which on it behaves otherwise.
+"""Releases of ProxySQL: how they are named and ordered, and from which on ProxySQL differs.
 
 Each of the latter stands here once, with its source, as the first release of the stable tier that
 has the behaviour: `version.has(PURGES_DIGESTS)` asks for it. What tables, columns and variables
@@ -8,10 +8,12 @@ there are stands with them, as `since` and `until`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from proxyctl.catalog.tiers import TIERS
+TIERS: Mapping[tuple[int, int], str] = {(3, 1): "innovative", (4, 0): "AI"}
+"""By their first two numbers. Releases with the same third number have the same source."""
 
 
 class Version(NamedTuple):
@@ -59,6 +61,9 @@ REFERENCE = NEWEST_PROVEN
 NEWEST_KNOWN = Version(3, 0, 12)
 """The newest release that the catalogue describes."""
 
+PGSQL = "3.0.0-alpha"
+"""The first release with a PostgreSQL side, as `since` of its tables and variables."""
+
 _DESCRIBED = {*((2, minor) for minor in range(4, 8)), NEWEST_KNOWN[:2]}
 
 
@@ -96,6 +101,54 @@ def beyond_catalogue(version: Version) -> str | None:
     if version.stable <= NEWEST_KNOWN:
         return f"{version} ({version.tier} tier) is {version.stable} with additions"
     return f"{version} is newer than {version.numbered(NEWEST_KNOWN)}, the newest known release"
+
+
+# Other tiers --------------------------------------------------------------------------------------
+
+_INNOVATIVE, _AI = ("3.1", "innovative"), ("4.0", "AI")
+
+_NAMES: Mapping[str, tuple[str, str]] = {
+    "mysql-caching_sha2_password_(auto_generate_rsa_keys|private_key_path|public_key_path)": (
+        "3.1.11",
+        "innovative",
+    ),
+    "mysql-server_version_by_interface": ("3.1.12", "innovative"),
+    "(mysql|pgsql)-ffto_(enabled|max_buffer_size)": ("3.1.6", "innovative"),
+    "tsdb-.*": _INNOVATIVE,
+    "mysql-aws_locality_awareness": _AI,
+    "(mcp|genai)-.*": _AI,
+    "(mcp|genai|mysqlx|duckdb)_.*|proxysql_plugin_.*": _AI,
+}
+"""Patterns of whole names, the release that has them, and its tier. Source: the macros around them
+in ProxySQL_Admin_Tables_Definitions.h and MySQL_Thread.cpp, after 3.0.11; release notes of 3.1.11
+and 3.1.12."""
+
+
+def tier_text(name: str) -> str | None:
+    """Return that a table or a variable belongs to another tier; None for any other name."""
+    for pattern, (release, tier) in _NAMES.items():
+        if re.fullmatch(pattern, name):
+            return f"it belongs to ProxySQL {release} ({tier} tier)"
+    return None
+
+
+# Versions of MySQL servers, such as `8.0.36-28.1` or `10.11.6-MariaDB` ---------------------------
+
+_NUMBERS = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
+_MARIADB = re.compile(r"mariadb", re.IGNORECASE)
+_PRETENDED = "5.5.5-"
+"""What MariaDB puts before its version, for clients of old."""
+
+
+def version_numbers(text: str) -> tuple[int, int, int] | None:
+    """Return a server version as numbers, whatever follows them; None for what is no version."""
+    found = _NUMBERS.match(text.strip().removeprefix(_PRETENDED))
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
+
+
+def is_mariadb(text: str) -> bool:
+    """Return whether the version names MariaDB."""
+    return bool(_MARIADB.search(text))
 
 
 # Behaviour ---------------------------------------------------------------------------------------

@@ -1,15 +1,87 @@
 """Every configuration table by name, and the admin modules that LOAD and SAVE them.
 
-The columns stand in `mysql_tables`, `pgsql_tables` and `other_tables`.
+The tables of the MySQL side and of ProxySQL itself stand in `mysql_tables`; those of PostgreSQL are
+made of them. The end of the file writes CREATE TABLE.
 """
 
 from __future__ import annotations
 
-from proxyctl.catalog.model import AdminModule, Column, Table
-from proxyctl.catalog.mysql_tables import MYSQL_TABLES
-from proxyctl.catalog.other_tables import OTHER_TABLES
-from proxyctl.catalog.pgsql_tables import PGSQL_TABLES
-from proxyctl.catalog.releases import OLDEST
+import re
+from dataclasses import replace
+
+from proxyctl.catalog.model import AdminModule, Column, Layout, Table, layout_of
+from proxyctl.catalog.mysql_tables import (
+    HANDLE_WARNINGS,
+    MYSQL_TABLES,
+    OTHER_TABLES,
+    QUERY_TIMEOUT,
+)
+from proxyctl.catalog.releases import OLDEST, PGSQL, Version
+
+# PostgreSQL: the tables of the MySQL side, with few differences ----------------------------------
+
+_ALIKE = Version(2, 7, 1)
+"""The version whose MySQL tables were copied."""
+
+_WITHOUT = frozenset(
+    {
+        "mysql_group_replication_hostgroups",
+        "mysql_galera_hostgroups",
+        "mysql_aws_aurora_hostgroups",
+        "mysql_aws_rds_bgd_hostgroups",
+    }
+)
+_WITHOUT_COLUMNS = frozenset(
+    {
+        ("mysql_servers", "gtid_port"),
+        ("mysql_servers_ssl_params", "ssl_capath"),
+        ("mysql_servers_ssl_params", "ssl_cipher"),
+        ("mysql_users", "default_schema"),
+        ("mysql_users", "schema_locked"),
+        ("mysql_query_rules", "gtid_from_hostgroup"),
+    }
+)
+_RENAMED = {"schemaname": "database", "tls_version": "ssl_protocol_version_range"}
+_LATE = {"mysql_servers_ssl_params": "3.0.8"}
+_PORT = 5432
+
+
+def _pgsql_table(table: Table) -> Table:
+    columns = layout_of(table, _ALIKE).columns
+    return replace(
+        table,
+        name=table.name.replace("mysql", "pgsql"),
+        admin_module=table.admin_module.replace("MYSQL", "PGSQL"),
+        key=tuple(_RENAMED.get(column, column) for column in table.key),
+        columns=tuple(
+            one
+            for column in columns
+            if (table.name, column.name) not in _WITHOUT_COLUMNS
+            for one in _pgsql_columns(column)
+        ),
+        since=_LATE.get(table.name, PGSQL),
+        at_runtime=(),
+    )
+
+
+def _pgsql_columns(column: Column) -> tuple[Column, ...]:
+    """Return the column as it is here, in each of its forms."""
+    default = _PORT if column.name == "port" else column.default
+    name = _RENAMED.get(column.name, column.name)
+    alike = replace(column, name=name, default=default, since=Column.since)
+    if name == "check_type":
+        narrow = replace(alike, check="LOWER(check_type) IN ('read_only')", since="3.0.2")
+        return (replace(alike, until="3.0.1"), narrow)
+    if name == "hostgroup_settings":
+        older = replace(alike, until="3.0.9", json_keys=(HANDLE_WARNINGS,))
+        keys = (HANDLE_WARNINGS, QUERY_TIMEOUT)
+        return (older, replace(alike, since="3.0.10", until=None, json_keys=keys))
+    return (alike,)
+
+
+PGSQL_TABLES = tuple(_pgsql_table(table) for table in MYSQL_TABLES if table.name not in _WITHOUT)
+
+# Variables, and everything by name ----------------------------------------------------------------
 
 _VARIABLE_COLUMNS = (
     Column("variable_name", "VARCHAR", notnull=True),
@@ -63,3 +135,39 @@ ADMIN_MODULES: dict[str, AdminModule] = {
     name: AdminModule(name, tuple(t for t in TABLES.values() if t.admin_module == name))
     for name in _LOAD_ORDER
 }
+
+# CREATE TABLE, as SQLite reads it: a CHECK stands as ProxySQL has it, it is the error message ----
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+def _quoted_name(name: str) -> str:
+    return name if _PLAIN_NAME.match(name) else '"' + name.replace('"', '""') + '"'
+
+
+def _column_sql(layout: Layout, column: Column) -> str:
+    parts = [_quoted_name(column.name), column.sql_type]
+    if layout.table.autoincrement and layout.table.key == (column.name,):
+        parts.append("PRIMARY KEY AUTOINCREMENT")
+    if column.check is not None:
+        parts.append(f"CHECK ({column.check})")
+    if column.notnull:
+        parts.append("NOT NULL")
+    match column.default:
+        case None:
+            pass
+        case str(text):
+            parts.append("DEFAULT '" + text.replace("'", "''") + "'")
+        case number:
+            parts.append(f"DEFAULT {number}")
+    return " ".join(parts)
+
+
+def create_table(layout: Layout, name: str | None = None) -> str:
+    """Return the CREATE TABLE statement of a table; `name` overrides its name."""
+    table = layout.table
+    parts = [_column_sql(layout, column) for column in layout.columns]
+    if not table.autoincrement:
+        parts.append(f"PRIMARY KEY ({', '.join(map(_quoted_name, table.key))})")
+    parts += [f"UNIQUE ({', '.join(map(_quoted_name, unique))})" for unique in table.unique]
+    return f"CREATE TABLE {name or table.sql_name} ({', '.join(parts)})"

@@ -2,7 +2,7 @@
 
 The LOAD always answers OK: a text may be refused, rounded, cut or written in other letters.
 Everything that has to know this (the files, the runtime image, the import of a .cnf, the schema,
-the sandbox) asks here. How one variable changes another stands in `variable_effects`.
+the sandbox) asks here. The end of the file has what a LOAD makes of variables beside their texts.
 Source: ProxySQL 2.7.1, for those of pgsql 3.0.3; every variable was run at and beyond its limits.
 """
 
@@ -13,17 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation
-from proxyctl.catalog.model import MAX_INT
+from proxyctl.catalog.model import MAX_INT, Variable, VariableKind
 from proxyctl.catalog.pgsql_variables import DATE_STYLES, ENCODINGS
 from proxyctl.catalog.releases import NEWEST_KNOWN, WIDE_GROUPING_LIMITS, Version
-from proxyctl.catalog.variables import (
-    CHOICES,
-    NEVER_EMPTY,
-    STEPS,
-    VARIABLES,
-    Variable,
-    VariableKind,
-)
+from proxyctl.catalog.variables import CHOICES, NEVER_EMPTY, STEPS, VARIABLES
 
 CHARSET = "mysql-default_charset"
 COLLATION = "mysql-default_collation_connection"
@@ -334,3 +327,46 @@ def canonical(name: str, text: str) -> str:
 
 def _is_relative(path: str) -> bool:
     return path != "" and not path.startswith("/")
+
+
+# --- what one variable does to others, and what RUNTIME hides ------------------------------------
+
+DIFFS_BY_CHECKSUM: Mapping[str, str] = {
+    f"admin-checksum_{module}": f"admin-cluster_{module}_diffs_before_sync"
+    for module in (
+        "admin_variables",
+        "ldap_variables",
+        "mysql_query_rules",
+        "mysql_servers",
+        "mysql_users",
+        "mysql_variables",
+    )
+}
+"""With the checksum off, the other is 0 at RUNTIME, whatever MEMORY holds."""
+
+CAPABILITY_BITS: Mapping[str, int] = {"mysql-have_compress": 0x20, "mysql-have_ssl": 0x800}
+"""Bits that these add to the capabilities at RUNTIME whenever they are loaded as true."""
+
+
+def taken_along(name: str, text: str, running: Mapping[str, str]) -> dict[str, str]:
+    """Return what else RUNTIME changes when it takes a text; MEMORY keeps its own.
+
+    Rows are taken in their order, so a later row of the other variable has the last word about it:
+    in a fresh ProxySQL that of the capabilities comes behind both of their bits.
+    """
+    if text == "false" and name in DIFFS_BY_CHECKSUM:
+        return {DIFFS_BY_CHECKSUM[name]: "0"}
+    if text == "true" and name in CAPABILITY_BITS and CAPABILITIES in running:
+        return {CAPABILITIES: str(atoi(running[CAPABILITIES]) | CAPABILITY_BITS[name])}
+    return {}
+
+
+def pasted(name: str, text: str) -> str | None:
+    """Return a text as runtime_global_variables shows it, or None where it has no row for it.
+
+    ProxySQL pastes admin variables between double quotes into an INSERT, and does not look whether
+    that worked. SAVE TO MEMORY does the same, and then MEMORY has no row either.
+    """
+    if not name.startswith("admin-"):
+        return text
+    return None if '"' in text.replace('""', "") else text.replace('""', '"')

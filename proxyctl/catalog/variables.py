@@ -7,25 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from proxyctl.catalog.model import BOOL, INT, TEXT, Variable, names_a_secret
 from proxyctl.catalog.pgsql_variables import pgsql_variables
-from proxyctl.catalog.secret_names import names_a_secret
-from proxyctl.catalog.variable_model import BOOL, INT, TEXT, Variable, VariableKind
-
-__all__ = [
-    "ALWAYS_OFF",
-    "CHOICES",
-    "MEMBERS_OWN",
-    "NEVER_EMPTY",
-    "READ_ONLY",
-    "READ_ONLY_SWITCH",
-    "RESTART_ONLY",
-    "RESTART_TO_TAKE_EFFECT",
-    "STEPS",
-    "VARIABLES",
-    "Variable",
-    "VariableKind",
-    "is_secret_variable",
-]
 
 RESTART_ONLY = frozenset(
     {"mysql-threads", "mysql-interfaces", "pgsql-threads", "pgsql-interfaces"}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from proxyctl.catalog import Column, Kind, Layout
-from proxyctl.catalog.ddl import create_table
+from proxyctl.catalog.tables import create_table
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.rows import field_place, key_words

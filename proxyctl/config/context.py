@@ -19,8 +19,7 @@ from proxyctl.catalog import (
     known_version,
     parse_version,
 )
-from proxyctl.catalog.releases import NEWEST_KNOWN
-from proxyctl.catalog.tiers import tier_text
+from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
 from proxyctl.config.files import Fence, UnreadableError
 from proxyctl.config.mistakes import Mistakes, described, key_text, shown
 from proxyctl.config.references import References, near_variable

@@ -11,9 +11,9 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from proxyctl.catalog import TABLES, Column, Layout, Table, parse_version
+from proxyctl.catalog import TABLES, Column, Layout, Table, Variable, VariableKind, parse_version
 from proxyctl.catalog.variable_rules import bounds, taken
-from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES, Variable, VariableKind
+from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES
 from proxyctl.config.columns import Text, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.models import section_adapter

@@ -9,28 +9,28 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from proxyctl.catalog import TABLES, VARIABLE_TABLES, Version, layout_of, parse_version
+from proxyctl.catalog import (
+    TABLES,
+    VARIABLE_TABLES,
+    Variable,
+    VariableKind,
+    Version,
+    layout_of,
+    parse_version,
+)
 from proxyctl.catalog.charsets import charset_of, default_collation, fits
-from proxyctl.catalog.releases import NEWEST_KNOWN
-from proxyctl.catalog.tiers import tier_text
-from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
+from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
 from proxyctl.catalog.variable_rules import (
     CHARSET,
     CHARSET_PAIR,
     COLLATION,
+    DIFFS_BY_CHECKSUM,
     bounds,
     canonical,
     complaint,
     number_complaint,
 )
-from proxyctl.catalog.variables import (
-    ALWAYS_OFF,
-    READ_ONLY,
-    VARIABLES,
-    Variable,
-    VariableKind,
-    is_secret_variable,
-)
+from proxyctl.catalog.variables import ALWAYS_OFF, READ_ONLY, VARIABLES, is_secret_variable
 from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import described
 from proxyctl.config.yaml import Unusable

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog import Version
-from proxyctl.catalog.fast_routing import is_hidden_by_last_rule
-from proxyctl.catalog.server_version import is_mariadb, version_numbers
+from proxyctl.catalog.destinations import is_hidden_by_last_rule
+from proxyctl.catalog.releases import is_mariadb, version_numbers
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, listed
 from proxyctl.state.families import node_text

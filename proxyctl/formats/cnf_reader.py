@@ -16,13 +16,14 @@ from proxyctl.catalog import (
     Column,
     Layout,
     Value,
+    VariableKind,
     Version,
     layout_of,
     parse_version,
 )
 from proxyctl.catalog.releases import CNF_BINDS_VALUES
 from proxyctl.catalog.variable_rules import NO_VALUE, canonical, taken
-from proxyctl.catalog.variables import READ_ONLY, VARIABLES, VariableKind, is_secret_variable
+from proxyctl.catalog.variables import READ_ONLY, VARIABLES, is_secret_variable
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.formats.cnf_sections import (
     SECTIONS,

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from proxyctl.catalog import MAX_INT, Column, Layout, Value
-from proxyctl.catalog.variables import VARIABLES, VariableKind, is_secret_variable
+from proxyctl.catalog import MAX_INT, Column, Layout, Value, VariableKind
+from proxyctl.catalog.variables import VARIABLES, is_secret_variable
 from proxyctl.errors import counted
 from proxyctl.formats.cnf_sections import (
     MIN_INT,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import cast
 
 from proxyctl.catalog import Column, Kind, Layout, Value
-from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
+from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
 from proxyctl.errors import Mistake, counted
 from proxyctl.formats.yaml import (
     Commented,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import REFERENCE, Version
 from proxyctl.catalog.charsets import charset_of, default_collation
-from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
-from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION
+from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION, DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variables import VARIABLES, is_secret_variable
 from proxyctl.errors import counted
 from proxyctl.formats.cnf_reader import CnfContent, read_cnf

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NoReturn
 
-from proxyctl.catalog import Column, Kind, Layout, Value, Version
-from proxyctl.catalog.variables import VARIABLES, VariableKind
+from proxyctl.catalog import Column, Kind, Layout, Value, VariableKind, Version
+from proxyctl.catalog.variables import VARIABLES
 from proxyctl.state.row import KEEP, REFERENCES, DesiredRow, DesiredTable, Glob, Span, Term
 from proxyctl.text import CONTROL
 

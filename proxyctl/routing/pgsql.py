@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from proxyctl.catalog import Layout, parse_version
 from proxyctl.catalog.mysql_tables import MYSQL_TABLES
-from proxyctl.catalog.pgsql_tables import SINCE
+from proxyctl.catalog.releases import PGSQL
 from proxyctl.errors import ProxyctlError
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Key, Where
@@ -35,7 +35,7 @@ def pgsql_as_mysql(configuration: Configuration) -> Configuration:
 
     Raises: ProxyctlError where this ProxySQL has none.
     """
-    if not configuration.version.has(parse_version(SINCE)):
+    if not configuration.version.has(parse_version(PGSQL)):
         raise ProxyctlError(
             f"ProxySQL {configuration.version} has no PostgreSQL side",
             fix="it came with 3.0.0",

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 
 from proxyctl.catalog import TABLES, Layout, layout_of, releases
-from proxyctl.catalog.fast_routing import is_hidden_by_last_rule
+from proxyctl.catalog.destinations import is_hidden_by_last_rule
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
 from proxyctl.routing.lane import Lane

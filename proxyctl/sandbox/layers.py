@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from proxyctl.catalog import Layout, Role, Version, parse_version
 from proxyctl.catalog.releases import LOAD_COUNTS_VARIABLES
-from proxyctl.catalog.variable_effects import taken_along
+from proxyctl.catalog.variable_rules import taken_along
 from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.sandbox import runtime, variables
 from proxyctl.sandbox.commands import Command, Direction

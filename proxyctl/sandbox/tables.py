@@ -18,7 +18,7 @@ from proxyctl.catalog import (
     Version,
     parse_version,
 )
-from proxyctl.catalog.ddl import create_table
+from proxyctl.catalog.tables import create_table
 from proxyctl.sandbox.database import Database
 
 VARIABLE_COLUMNS = ("variable_name", "variable_value")

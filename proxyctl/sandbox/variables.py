@@ -11,16 +11,18 @@ from collections.abc import Iterator, Mapping
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.charsets import fits
-from proxyctl.catalog.variable_effects import CAPABILITY_BITS, DIFFS_BY_CHECKSUM, pasted
 from proxyctl.catalog.variable_rules import (
     CAPABILITIES,
+    CAPABILITY_BITS,
     CHARSET,
     COLLATION,
+    DIFFS_BY_CHECKSUM,
     KEYLOG,
     NETWORKS,
     NO_VALUE,
     atoi,
     is_out_of_reach,
+    pasted,
     taken,
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, VARIABLES

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Layout, Role, Value
-from proxyctl.catalog.variable_effects import (
+from proxyctl.catalog.variable_rules import (
     DIFFS_BY_CHECKSUM,
     pasted,
     taken_along,

@@ -10,18 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.catalog import REFERENCE, TABLES, Version, layout_of
-from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
-from proxyctl.catalog.variable_rules import CHARSET, COLLATION, KEYLOG, bounds
-from proxyctl.catalog.variables import (
-    NEVER_EMPTY,
-    READ_ONLY,
-    RESTART_ONLY,
-    STEPS,
-    VARIABLES,
-    Variable,
-    VariableKind,
-)
+from proxyctl.catalog import REFERENCE, TABLES, Variable, VariableKind, Version, layout_of
+from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM, KEYLOG, bounds
+from proxyctl.catalog.variables import NEVER_EMPTY, READ_ONLY, RESTART_ONLY, STEPS, VARIABLES
 from proxyctl.config.files import Sources
 from proxyctl.config.project import load_project
 from proxyctl.state.compare import differences

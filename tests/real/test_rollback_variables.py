@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.catalog.variable_effects import DIFFS_BY_CHECKSUM
+from proxyctl.catalog.variable_rules import DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
 from tests.journeys.layers import in_layers
 from tests.support.cli import Project, proxyctl

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of, parse_version
-from proxyctl.catalog.ddl import create_table
+from proxyctl.catalog.tables import create_table
 from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.config.rows import default_row
 from proxyctl.config.sections.fast_routing import COMMENT, NEVER, ORIGIN

@@ -1,8 +1,8 @@
 import pytest
 
-from proxyctl.catalog import REFERENCE, Version, parse_version
+from proxyctl.catalog import REFERENCE, VariableKind, Version, parse_version
 from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION
-from proxyctl.catalog.variables import CHOICES, NEVER_EMPTY, STEPS, VARIABLES, VariableKind
+from proxyctl.catalog.variables import CHOICES, NEVER_EMPTY, STEPS, VARIABLES
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes
 

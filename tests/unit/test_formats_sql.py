@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.catalog.ddl import create_table
+from proxyctl.catalog.tables import create_table
 from proxyctl.errors import ProxyctlError
 from proxyctl.formats.sql import write_script
 from proxyctl.state.row import DesiredTable, Glob, Row, Scope, Span

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from proxyctl.catalog import Version
-from proxyctl.catalog.server_version import version_numbers
+from proxyctl.catalog.releases import version_numbers
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import Severity, all_checks
 from proxyctl.lint.run import lint as report_on

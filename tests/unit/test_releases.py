@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog import TABLES, layout_of, parse_version
-from proxyctl.catalog.fast_routing import is_hidden_by_last_rule
+from proxyctl.catalog.destinations import is_hidden_by_last_rule
 from proxyctl.catalog.releases import PCRE2, PURGES_DIGESTS, beyond_catalogue
 from proxyctl.catalog.variables import VARIABLES
 

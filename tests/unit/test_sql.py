@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES
-from proxyctl.catalog.ddl import create_table
+from proxyctl.catalog.tables import create_table
 from proxyctl.state.sql import (
     inserts,
     literal,

@@ -86,7 +86,7 @@ def lint(
     format: Annotated[LintFormat, FORMAT] = LintFormat.TEXT,
 ) -> int:
     """Find rules that never match or misroute queries, and other mistakes. Exit 1 for an error."""
-    from proxyctl.catalog.server_version import version_numbers
+    from proxyctl.catalog.releases import version_numbers
     from proxyctl.lint.check import UNUSED_IGNORE
     from proxyctl.lint.run import lint as run
 

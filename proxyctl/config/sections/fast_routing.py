@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from proxyctl.catalog import MAX_INT
-from proxyctl.catalog.fast_routing import dead_text, last_rule_in_the_way
+from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import PlacedRow, RowPlaces, default_row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.catalog.fast_routing import last_rule_in_the_way
+from proxyctl.catalog.destinations import last_rule_in_the_way
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 

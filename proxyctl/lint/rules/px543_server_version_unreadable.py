@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.catalog.server_version import version_numbers
+from proxyctl.catalog.releases import version_numbers
 from proxyctl.lint.check import Finding, Severity, check, quoted
 from proxyctl.lint.subject import Subject
 
