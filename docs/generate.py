@@ -15,15 +15,22 @@ from docs import markdown, notes
 from docs.commands_page import commands
 from docs.json_page import UnexplainedError, json_page
 from proxyctl import errors
-from proxyctl.catalog import MAX_INT, TABLES, Column, Layout, Table, releases
+from proxyctl.catalog import (
+    MAX_INT,
+    TABLES,
+    Column,
+    Layout,
+    Table,
+    Variable,
+    VariableKind,
+    releases,
+)
 from proxyctl.catalog.variables import (
     CHOICES,
     READ_ONLY,
     RESTART_TO_TAKE_EFFECT,
     STEPS,
     VARIABLES,
-    Variable,
-    VariableKind,
 )
 from proxyctl.config.columns import expected
 from proxyctl.config.context import SPECIAL

@@ -1,4 +1,4 @@
-"""Which rules leave other rules nothing to do.
+"""Which rules a query can get to, and which leave other rules nothing to do.
 
 Whether a rule matches whatever another one matches shows in the criteria: it has the same
 criterion, none, or a pattern that is the plain beginning of the other's. Everything else counts as
@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 
 from proxyctl.catalog import MAX_INT, Value
-from proxyctl.lint.flags import jumps
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.regex import Compiled
 from proxyctl.routing.rule import Rule
 
 _COLUMNS = ("match_digest", "match_pattern")
@@ -29,14 +27,12 @@ _MOST_TRIED = 200
 class Verdicts:
     """What rules do to one another.
 
-    Shape: `duplicates` are rule_ids with that of the first such rule; `matching_all` the rules that
-    match every query of every session. `shadowed` are rules with the earlier one that takes all
-    their queries; `overwritten` with the later one that sets another destination for all of them. A
-    rule is in one of the two at most, and a duplicate in none.
+    Shape: `duplicates` are rule_ids with that of the first such rule. `shadowed` are rules with the
+    earlier one that takes all their queries; `overwritten` with the later one that sets another
+    destination for all of them. A rule is in one of the two at most, and a duplicate in none.
     """
 
     duplicates: Mapping[int, int]
-    matching_all: Sequence[Rule]
     shadowed: list[tuple[Rule, Rule]] = field(default_factory=list)
     overwritten: list[tuple[Rule, Rule]] = field(default_factory=list)
 
@@ -61,10 +57,11 @@ def _verdicts(subject: Subject) -> Verdicts:
         if row.rule and row.text("digest") and row.rule.digest is None
     }
     well_read = [rule for rule in subject.rules if rule.rule_id not in misread]
-    found = Verdicts(_duplicates(subject), [rule for rule in well_read if judge.matches_all(rule)])
+    found = Verdicts(_duplicates(subject))
+    reached = flag_reach(subject).reached
     lanes: dict[int, list[Rule]] = {}
     for rule in well_read:
-        if rule.rule_id in subject.flags.reached and rule.rule_id not in found.duplicates:
+        if rule.rule_id in reached and rule.rule_id not in found.duplicates:
             lanes.setdefault(rule.flag_in, []).append(rule)
     between = _Between(subject.rules)
     for lane in lanes.values():
@@ -145,30 +142,16 @@ class _Judge:
             return False
         return all(self._column(wide, narrow, column) for column in _COLUMNS)
 
-    def matches_all(self, rule: Rule) -> bool:
-        """Return whether the rule is known to match every query of every session."""
-        if rule.broken or rule.is_for_some_sessions or rule.digest is not None:
-            return False
-        patterns = [one for one in (rule.match_digest, rule.match_pattern) if one is not None]
-        if not self._has_digests or (patterns and rule.negated):
-            return False
-        return all(self._pattern(pattern, None) for pattern in patterns)
-
     def _column(self, wide: Rule, narrow: Rule, column: str) -> bool:
         asked, given = getattr(wide, column), getattr(narrow, column)
         if asked is None:
             return True
         if wide.negated:
             return given is asked and narrow.negated
-        return self._pattern(asked, None if narrow.negated else given)
-
-    def _pattern(self, wide: Compiled, narrow: Compiled | None) -> bool:
-        if wide is narrow:
-            return True
-        asked = self.literals[wide]
-        if narrow is None:
-            return asked.is_plain and not asked.first
-        return asked.covers(self.literals[narrow])
+        literals = self.literals[asked]
+        if given is None or narrow.negated:
+            return literals.is_plain and not literals.first
+        return asked is given or literals.covers(self.literals[given])
 
 
 def _serves(wide: Rule, narrow: Rule) -> bool:
@@ -270,3 +253,70 @@ def _has(positions: Sequence[int], first: Rule, last: Rule) -> bool:
     """Return whether one of some ascending positions is behind `first` and before `last`."""
     place = bisect_right(positions, first.position)
     return place < len(positions) and positions[place] < last.position
+
+
+# Along flagIN and flagOUT -----------------------------------------------------------------------
+
+
+def jumps(rule: Rule) -> frozenset[int]:
+    """Return the flags that a match of the rule may lead to, its own not among them."""
+    flags = {way.flag for way in rule.ways}
+    if rule.flag_out is not None:
+        flags.add(rule.flag_out)
+    return frozenset(flags - {rule.flag_in})
+
+
+def entries(rule: Rule) -> frozenset[int]:
+    """Return the flags with which a session's next query, or a mirrored copy, may begin."""
+    sets = dict(rule.sets)
+    found = (sets.get(name) for name in ("next_query_flagIN", "mirror_flagOUT"))
+    return frozenset(flag for flag in found if isinstance(flag, int))
+
+
+@dataclass(frozen=True)
+class FlagReach:
+    """What a query may get to.
+
+    Shape: `reached` by rule_id. `setters` has the rules that lead to a flag, reachable or not;
+    `enders` those that set it and have apply, which ends the rules.
+    """
+
+    reached: frozenset[int]
+    setters: Mapping[int, Sequence[Rule]]
+    enders: Mapping[int, Sequence[Rule]]
+
+
+def flag_reach(subject: Subject) -> FlagReach:
+    """Return what a query may get to; worked out once. Each rule counts as one that may match."""
+    return subject.once(_flag_reach)
+
+
+def _flag_reach(subject: Subject) -> FlagReach:
+    rules = subject.rules
+    # After a flagOUT the rules are tried from the first one on; else they continue behind the rule.
+    starts_again = subject.variables.query_processor_iterations > 0
+    setters: dict[int, list[Rule]] = defaultdict(list)
+    enders: dict[int, list[Rule]] = defaultdict(list)
+    for rule in rules:
+        for flag in entries(rule) if rule.apply else jumps(rule) | entries(rule):
+            setters[flag].append(rule)
+        for flag in jumps(rule) if rule.apply else ():
+            enders[flag].append(rule)
+    begun = {0}
+    """Flags that are set before the first rule."""
+    reached: set[int] = set()
+    before = -1
+    while before < len(reached) + len(begun):
+        before = len(reached) + len(begun)
+        standing = set(begun)
+        for rule in rules:
+            if rule.flag_in not in standing:
+                continue
+            reached.add(rule.rule_id)
+            begun |= entries(rule)
+            if rule.apply:
+                continue  # it ends the rules, whatever flag it sets
+            standing |= jumps(rule)
+            if starts_again:
+                begun |= jumps(rule)
+    return FlagReach(frozenset(reached), setters, enders)

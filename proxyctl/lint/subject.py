@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeVar, cast
 
 from proxyctl.catalog import Value
 from proxyctl.lint.check import RULES, quoted
-from proxyctl.lint.flags import FlagReach, reach_of
 from proxyctl.lint.patterns import Literals, literals_of
 from proxyctl.routing import Frontend, Router, RoutingVariables
 from proxyctl.routing.reach import Reach, Session
@@ -152,12 +151,6 @@ class Subject:
             if number(cells["active"]) == 1
         ]
         return tuple(sorted(found, key=lambda row: number(row.cells["rule_id"]) or 0))
-
-    @cached_property
-    def flags(self) -> FlagReach:
-        """Which rules a query can get to, patterns aside."""
-        again = self.variables.query_processor_iterations > 0
-        return reach_of(self.rules, starts_again=again)
 
     @cached_property
     def literals(self) -> Mapping[Compiled, Literals]:

@@ -13,13 +13,15 @@ hostgroup. What a release does otherwise hangs on `RoutingVariables.version`.
 
 from __future__ import annotations
 
-from proxyctl.routing.request import Digested, DigestOf, Request
-from proxyctl.routing.result import (
+from proxyctl.routing.route import (
+    Digested,
+    DigestOf,
     Explanation,
     FastRoutingUse,
     Loop,
     Outcome,
     Reason,
+    Request,
     Route,
     Source,
     Step,

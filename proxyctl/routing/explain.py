@@ -1,17 +1,35 @@
-"""A query, a configuration, and everything that is known of what becomes of it. Pure."""
+"""A query, a configuration, and everything that is known of what becomes of it. Pure.
+
+What releases behind the newest proven one do otherwise is known from source and release notes only.
+Where it decides about a query, the answer says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from proxyctl.catalog import Value
-from proxyctl.catalog.releases import NEWEST_PROVEN
-from proxyctl.routing import Explanation, Outcome, Reason, Request, Route
-from proxyctl.routing.doubts import doubts
-from proxyctl.routing.router import ROUTING_TABLES, digester_of, router_of
+from proxyctl.catalog import Value, releases
+from proxyctl.errors import ConfigError, Mistake
+from proxyctl.routing.regex import Engine
+from proxyctl.routing.regex.pattern import rewritten
+from proxyctl.routing.route import (
+    Explanation,
+    FastRoutingUse,
+    Outcome,
+    Reason,
+    Request,
+    Route,
+    Step,
+)
+from proxyctl.routing.router import ROUTING_TABLES, Router, digester_of, router_of
+from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Destination, HostgroupServers
+from proxyctl.routing.special import hints
+from proxyctl.routing.tables import BEHIND_RULES
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
 
@@ -75,7 +93,7 @@ class Answer:
     @cached_property
     def doubts(self) -> tuple[str, ...]:
         """What it rests on that nobody has seen on a running ProxySQL."""
-        if self.explainer.router.variables.version <= NEWEST_PROVEN:
+        if self.explainer.router.variables.version <= releases.NEWEST_PROVEN:
             return ()
         return doubts(self.explainer.router, self.request, self.explanation)
 
@@ -154,3 +172,111 @@ class Explainer:
         route = self.router.evaluate(request)
         outcomes = self.router.outcomes(request) if route.drawn else (Outcome(route, 1.0),)
         return Answer(request, route, tuple(outcomes), self)
+
+
+# What an answer rests on that nobody has seen on a running ProxySQL -----------------------------
+
+_BEFORE_CLIENT_ADDR = (Reason.FLAG_IN, Reason.USERNAME, Reason.SCHEMANAME, Reason.NOT_REACHED)
+_DEAD = {Reason.MATCH_DIGEST: "match_digest", Reason.MATCH_PATTERN: "match_pattern"}
+
+
+def doubts(router: Router, request: Request, explanation: Explanation) -> tuple[str, ...]:
+    """Return a sentence for each thing that decided about a query and is not verified."""
+    rules = {rule.rule_id: rule for rule in router.rules}
+    found = [
+        *_of_digest(router, request, explanation),
+        *_of_hints(router, explanation),
+        *(text for step in explanation.steps for text in _of_rule(router, step, rules)),
+    ]
+    if explanation.fast_routing is FastRoutingUse.FOUND and router.last_rule_applies:
+        found.append("fast routing is asked although the last rule has apply")
+    return tuple(dict.fromkeys(found))
+
+
+def _of_digest(router: Router, request: Request, explanation: Explanation) -> Iterator[str]:
+    if explanation.route.digest is None:
+        return
+    if router.variables.has_parsersql:
+        yield "the digest: with mysql-query_processor_parser=1 ParserSQL makes it, and no hints"
+    version = router.variables.version
+    if router.is_pgsql and version.has(releases.PGSQL_DIGESTS):
+        yield "the digest: queries of PostgreSQL have digests of their own, not those of MySQL"
+    if b"/*+" in (request.query or b"") and version.has(releases.KEEPS_OPTIMIZER_HINTS):
+        yield "the digest and hints: /*+ ... */ may be kept apart from other comments"
+
+
+def _of_hints(router: Router, explanation: Explanation) -> Iterator[str]:
+    route, variables = explanation.route, router.variables
+    if not variables.version.has(releases.FIRST_COMMENT_BITS) or route.digest is None:
+        return
+    is_usual = variables.first_comment == BEHIND_RULES and route.rewritten_query is None
+    if not is_usual and hints(route.digest.comment or b""):
+        yield "when the hints of the first comment are read, before or behind the rules"
+
+
+def _of_rule(router: Router, step: Step, rules: dict[int, Rule]) -> Iterator[str]:
+    rule = rules[step.rule_id]
+    if rule.subnet is not None and step.reason not in _BEFORE_CLIENT_ADDR:
+        yield f"rule {rule.rule_id}: client_addr {rule.client_addr} as a subnet"
+    if rule.negated and step.reason in _DEAD and _DEAD[step.reason] in rule.dead:
+        yield f"rule {rule.rule_id}: a pattern that does not compile never matches, also negated"
+    is_asked = step.reason is None and router.variables.engine is Engine.PCRE2
+    if is_asked and rule.replacement is not None and rule.match_pattern is not None:
+        groups = rule.match_pattern.groups + 1
+        is_valid = rewritten(rule.replacement, b"", ((-1, -1),) * groups, groups)[1]
+        if not is_valid:
+            yield f"rule {rule.rule_id}: its replace_pattern changes nothing"
+
+
+# Queries to be explained, one JSON object a line -------------------------------------------------
+
+_TEXTS = ("username", "schemaname", "client_addr", "proxy_addr")
+_NUMBERS = ("proxy_port", "flagIN")
+_KEYS = ("query", *_TEXTS, *_NUMBERS)
+
+
+def read_requests(lines: Iterable[bytes], path: str) -> Iterator[Request]:
+    """Yield a request for each line that is not blank. Each is a session of its own.
+
+    Shape: `{"query": ..., "username": ..., "schemaname": ..., "client_addr": ..., "proxy_addr":
+    ..., "proxy_port": ..., "flagIN": 0}`; only `query` is required, null is as absent.
+
+    Raises: ConfigError at the first line that is none.
+    """
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        column = 1
+        try:
+            found = _request(json.loads(line.decode("utf-8", "surrogateescape")))
+        except json.JSONDecodeError as error:
+            column, found = error.colno, f"not JSON: {error.msg.removesuffix(' starting at')}"
+        except RecursionError:
+            found = "not JSON: too many brackets"
+        if isinstance(found, str):
+            raise ConfigError([Mistake(path, number, column, "", found)])
+        yield found
+
+
+def _request(item: Any) -> Request | str:  # noqa: ANN401 - anything that JSON has
+    """Return the request of a line, or what is wrong with it."""
+    if not isinstance(item, dict):
+        return "expected an object with the key `query`"
+    unknown = [key for key in item if key not in _KEYS]
+    if unknown:
+        return f"unknown key {unknown[0]!r}; the keys are {', '.join(_KEYS)}"
+    query = item.get("query")
+    if not isinstance(query, str):
+        return "`query` is missing or not text"
+    for key in _TEXTS:
+        if not isinstance(item.get(key), str | None):
+            return f"`{key}` is not text"
+    for key in _NUMBERS:
+        value = item.get(key)
+        if value is not None and (type(value) is not int or value < 0):
+            return f"`{key}` is not a number of 0 or more"
+    given = {key: item[key] for key in (*_TEXTS, *_NUMBERS) if item.get(key) is not None}
+    try:
+        return Request(query.encode("utf-8", "surrogateescape"), **given)
+    except UnicodeEncodeError:
+        return "`query` holds half a character (a lone surrogate)"

@@ -10,11 +10,19 @@ from proxyctl.catalog import TABLES, Layout, layout_of, releases
 from proxyctl.catalog.destinations import is_hidden_by_last_rule
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
-from proxyctl.routing.lane import Lane
 from proxyctl.routing.open_questions import DigestWalk, Rewriting, Way
 from proxyctl.routing.regex import Patterns, never_matches_if_broken
-from proxyctl.routing.request import Digested, DigestOf, Request
-from proxyctl.routing.result import Explanation, FastRoutingUse, Outcome, Route, Settings, Source
+from proxyctl.routing.route import (
+    Digested,
+    DigestOf,
+    Explanation,
+    FastRoutingUse,
+    Outcome,
+    Request,
+    Route,
+    Settings,
+    Source,
+)
 from proxyctl.routing.rule import Rule, compile_rules
 from proxyctl.routing.special import (
     LAST_INSERT_ID,
@@ -35,7 +43,7 @@ from proxyctl.routing.tables import (
     Users,
     frontends,
 )
-from proxyctl.routing.walk import Choose, Walk, heaviest
+from proxyctl.routing.walk import Choose, Lane, Walk, heaviest
 from proxyctl.state.configuration import Configuration
 
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"

@@ -1,21 +1,23 @@
-"""What routes queries at RUNTIME now, and what would once the files are applied. Pure.
-
-Rows and columns that the files do not manage stay as they are at RUNTIME.
-"""
+"""Configurations to route by: RUNTIME before and after an apply, and the PostgreSQL side. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import cast
 
-from proxyctl.catalog import Layout, Version
+from proxyctl.catalog import Layout, Version, parse_version
+from proxyctl.catalog.mysql_tables import MYSQL_TABLES
+from proxyctl.catalog.releases import PGSQL
+from proxyctl.errors import ProxyctlError
 from proxyctl.routing.router import ROUTING_TABLES
 from proxyctl.state.compare import fold_users
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.families import FAMILY_TABLES
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Row, Rows
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Row, Rows, Where
 from proxyctl.state.runtime import runtime_image
+
+# Before and after an apply: what the files do not manage stays as it is at RUNTIME ---------------
 
 SIDE_TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
 """What decides where a query goes, and which servers are there."""
@@ -94,3 +96,57 @@ def _settled(layout: Layout, row: DesiredRow, current: Row | None, ignored: list
     for position in ignored:
         cells[position] = current[position]
     return tuple(cells)
+
+
+# PostgreSQL --------------------------------------------------------------------------------------
+
+_TABLES = {table.name: table for table in MYSQL_TABLES}
+_DATABASE, _SCHEMANAME = "database", "schemaname"
+
+
+def pgsql_name(name: str) -> str:
+    """Return what a table, a variable or a column of the MySQL side is called here."""
+    return _DATABASE if name == _SCHEMANAME else name.replace("mysql", "pgsql", 1)
+
+
+def pgsql_names(tables: Iterable[str]) -> tuple[str, ...]:
+    """Return what tables of the MySQL side are called here, also where there are none."""
+    return tuple(map(pgsql_name, tables))
+
+
+def pgsql_as_mysql(configuration: Configuration) -> Configuration:
+    """Return the PostgreSQL side of a configuration as if it were its MySQL side.
+
+    Both sides share their query processor: rules, flags, fast routing, patterns and hints. So the
+    evaluator and lint need no second form, only these names. Source: ProxySQL 3.0.3, run.
+
+    Raises: ProxyctlError where this ProxySQL has none.
+    """
+    if not configuration.version.has(parse_version(PGSQL)):
+        raise ProxyctlError(
+            f"ProxySQL {configuration.version} has no PostgreSQL side",
+            fix="it came with 3.0.0",
+        )
+    tables = {
+        mysql: Held(_layout(mysql, held.layout), held.rows, held.is_whole)
+        for name, held in configuration.tables.items()
+        if name.startswith("pgsql_") and (mysql := name.replace("pgsql", "mysql", 1)) in _TABLES
+    }
+    variables = {
+        name.replace("pgsql", "mysql", 1): value
+        for name, value in configuration.all_variables().items()
+        if name.startswith("pgsql-")
+    }
+
+    def place(table: str, key: Key, column: str | None) -> Where | None:
+        return configuration.place(pgsql_name(table), key, column and pgsql_name(column))
+
+    return replace(configuration, tables=tables, variables=variables, place=place, is_pgsql=True)
+
+
+def _layout(name: str, layout: Layout) -> Layout:
+    columns = tuple(
+        replace(column, name=_SCHEMANAME) if column.name == _DATABASE else column
+        for column in layout.columns
+    )
+    return Layout(_TABLES[name], columns, layout.version)

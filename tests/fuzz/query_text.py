@@ -17,7 +17,7 @@ from proxyctl.routing.regex import (
     is_plain,
     repeats_a_group,
 )
-from proxyctl.routing.regex.prefilter import Prefilter
+from proxyctl.routing.regex.re2 import Prefilter
 from tests.fuzz.target import ROOT, Run, Target
 
 _DATA = ROOT / "tests/unit/data"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from proxyctl.plan.saved import FORMAT, SavedPlan
 from proxyctl.render.digest_diff import DIFF, digest_diff_text
-from proxyctl.routing.query_lines import read_requests
+from proxyctl.routing.explain import read_requests
 from proxyctl.stats.counters import tally
 from proxyctl.stats.diff import compare
 from proxyctl.stats.digest_file import KIND, read_digest_file

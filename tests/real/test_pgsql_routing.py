@@ -16,8 +16,8 @@ from proxyctl.catalog import TABLES, Version, layout_of
 from proxyctl.catalog.releases import PGSQL_DIGESTS
 from proxyctl.routing import Request, Router
 from proxyctl.routing.digest import Digester, DigestOptions
-from proxyctl.routing.pgsql import pgsql_as_mysql
 from proxyctl.routing.router import router_of
+from proxyctl.routing.sides import pgsql_as_mysql
 from proxyctl.state.configuration import Configuration, Held
 from tests.support.digest_queries import random_query
 from tests.support.pgsql_rig import FAST, RULES, USERS, PgsqlRig

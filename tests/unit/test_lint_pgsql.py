@@ -6,8 +6,7 @@ import pytest
 
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
-from proxyctl.lint.pgsql import ON_PGSQL
-from proxyctl.lint.run import lint
+from proxyctl.lint.run import ON_PGSQL, lint
 from proxyctl.lint.subject import Subject
 from tests.unit.config_files import write
 

@@ -116,14 +116,14 @@ FOUND = [
         MONITOR_OFF + GALERA,
         "mysql-monitor_enabled: nothing monitors the nodes of mysql_galera_hostgroups",
     ),
-    ("PX511", one_family(max_writers=0), ""),
+    ("PX511", one_family(max_writers=0, writer_is_also_reader=1), ""),
     (
-        "PX513",
+        "PX511",
         one_family(writer_is_also_reader=0),
         f"{NO_NODE}writer_is_also_reader is 0, so only nodes with read_only=1 are readers",
     ),
     (
-        "PX513",
+        "PX511",
         one_family(nodes=1, writer_is_also_reader=2),
         f"{NO_NODE}max_writers is 1, so none of 1 node is a backup",
     ),
@@ -135,9 +135,9 @@ FOUND = [
         setting(admin__admin_credentials="'admin:admin;joe:x'"),
         "admin-admin_credentials: the password of admin is well known",
     ),
-    ("PX533", PAIR % (1, 2) + setting(mysql__monitor_password="monitor"), DEFAULT),
+    ("PX532", PAIR % (1, 2) + setting(mysql__monitor_password="monitor"), DEFAULT),
     (
-        "PX533",
+        "PX532",
         PAIR % (1, 2)
         + setting(mysql__monitor_username="monitor", mysql__monitor_password="monitor"),
         DEFAULT,
@@ -148,7 +148,7 @@ FOUND = [
         "joe/1: joe is in admin-admin_credentials: the user replaces that login",
     ),
     (
-        "PX543",
+        "PX541",
         setting(mysql__server_version="MariaDB-10.2.31"),
         "mysql-server_version: `MariaDB-10.2.31` does not begin with a number",
     ),
@@ -176,11 +176,11 @@ CLEAN = [
     ("PX504", SERVED + AT_10 + RULE_TO_20),
     ("PX505", MONITOR_OFF),
     ("PX505", GALERA),
-    ("PX511", one_family()),
-    ("PX511", one_family(max_writers=2)),
-    ("PX513", one_family(writer_is_also_reader=2)),
-    ("PX513", one_family(nodes=1, writer_is_also_reader=1)),
-    ("PX513", UNUSED),
+    ("PX511", one_family(writer_is_also_reader=1)),
+    ("PX511", one_family(max_writers=2, writer_is_also_reader=1)),
+    ("PX511", one_family(writer_is_also_reader=2)),
+    ("PX511", one_family(nodes=1, writer_is_also_reader=1)),
+    ("PX511", UNUSED),
     *(
         ("PX531", user(password))
         for password in ("{env: APP}", f"'{native_hash('sesame')}'", "null", "''")
@@ -189,15 +189,15 @@ CLEAN = [
     ("PX532", setting(admin__admin_credentials="'admin:q;joe:x'")),
     ("PX532", setting(admin__refresh_interval=3000)),
     # An import comments passwords out: what a file does not name is not known.
-    ("PX533", PAIR % (1, 2)),
-    ("PX533", PAIR % (1, 2) + setting(mysql__max_connections=9)),
-    ("PX533", PAIR % (1, 2) + setting(mysql__monitor_username="monitor")),
-    ("PX533", PAIR % (1, 2) + setting(mysql__monitor_password="{env: APP}")),
+    ("PX532", PAIR % (1, 2)),
+    ("PX532", PAIR % (1, 2) + setting(mysql__max_connections=9)),
+    ("PX532", PAIR % (1, 2) + setting(mysql__monitor_username="monitor")),
+    ("PX532", PAIR % (1, 2) + setting(mysql__monitor_password="{env: APP}")),
     (
-        "PX533",
+        "PX532",
         PAIR % (1, 2) + setting(mysql__monitor_username="p", mysql__monitor_password="monitor"),
     ),
-    ("PX533", setting(mysql__monitor_password="monitor")),
+    ("PX532", setting(mysql__monitor_password="monitor")),
     ("PX534", LOGINS + user()),
     ("PX534", user(name="admin")),
     # Users who do not log in replace no administrator.
@@ -207,7 +207,7 @@ CLEAN = [
         for off in ({"active": "false"}, {"frontend": 0})
     ),
     *(
-        ("PX543", setting(mysql__server_version=f"'{version}'"))
+        ("PX541", setting(mysql__server_version=f"'{version}'"))
         for version in ("8.0.17 (ProxySQL)", "9.1", "10.5.12-MariaDB-log")
     ),
     ("PX551", NO_LATENCY + SERVER % ", max_latency_ms: 500"),
@@ -287,7 +287,7 @@ def test_the_default_server_version(lint):
 def test_versions_of_backends(told, backends, message):
     running = Configuration(Version(2, 7, 1), {}, {"mysql-server_version": told})
     subject = Subject(running, backend_versions=backends)
-    found = [one.message for one in all_checks()["PX542"].find(subject)]
+    found = [one.message for one in all_checks()["PX541"].find(subject)]
     assert [one.startswith(message or "") for one in found] == ([] if message is None else [True])
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
-from proxyctl.routing.regex.prefilter import Prefilter
+from proxyctl.routing.regex.re2 import Prefilter
 
 RECORDED = Path(__file__).with_name("data") / "patterns_pcre.jsonl"
 

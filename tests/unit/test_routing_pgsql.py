@@ -9,7 +9,7 @@ from proxyctl.errors import ProxyctlError
 from proxyctl.render.explain import explain_text
 from proxyctl.routing import Request, Source
 from proxyctl.routing.explain import Explainer
-from proxyctl.routing.pgsql import pgsql_as_mysql
+from proxyctl.routing.sides import pgsql_as_mysql
 from proxyctl.state.configuration import Configuration, Held
 
 PROVEN = Version(3, 0, 3)

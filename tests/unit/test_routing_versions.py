@@ -7,7 +7,7 @@ import pytest
 from proxyctl.catalog import Version
 from proxyctl.catalog.releases import NEWEST_PROVEN
 from proxyctl.routing import FastRoutingUse, Reason, Request, RoutingVariables, Source
-from proxyctl.routing.doubts import doubts
+from proxyctl.routing.explain import doubts
 from tests.unit.linted import findings, said_of
 from tests.unit.routed import fast, router
 

@@ -121,7 +121,7 @@ def explain(
     Reads the files; with --host, --port, --socket or --instance, the rules of that instance.
     """
     from proxyctl.routing.explain import TABLES, Explainer
-    from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_names
+    from proxyctl.routing.sides import pgsql_as_mysql, pgsql_names
 
     if (query is None) == (queries is None):
         raise UsageError(
@@ -200,7 +200,7 @@ def _requests(
     query: str | None, session: SessionOptions, lines: Iterable[bytes], path: str | None
 ) -> Iterator[Request]:
     if query is None:
-        from proxyctl.routing.query_lines import read_requests
+        from proxyctl.routing.explain import read_requests
 
         yield from read_requests(lines, path or "-")
         return

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped, listed
+from proxyctl.lint.cover import flag_reach
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import number
@@ -45,25 +46,28 @@ def unreachable_flagin(subject: Subject) -> Iterable[Finding]:
 
 def _of_rules(subject: Subject) -> Iterator[Finding]:
     for rule in subject.rules:
-        if rule.rule_id not in subject.flags.reached and rule.flag_in != MAX_INT:
+        if rule.rule_id not in flag_reach(subject).reached and rule.flag_in != MAX_INT:
             why, fix = _why(subject, rule.flag_in)
             yield Finding(RULES, (rule.rule_id,), f"never reached: {why}", "flagIN", fix)
 
 
 def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
-    reached = subject.flags.reached
+    reach = flag_reach(subject)
     for key, cells in subject.cells(FAST_ROUTING):
         flag = number(cells["flagIN"]) or 0
-        setters = subject.flags.setters.get(flag, ())
-        if flag and not any(setter.rule_id in reached for setter in setters):
+        setters = reach.setters.get(flag, ())
+        if flag and not any(setter.rule_id in reach.reached for setter in setters):
             why, fix = _why(subject, flag)
             yield Finding(FAST_ROUTING, key, f"never used: {why}", "flagIN", fix)
 
 
 def _why(subject: Subject, flag: int) -> tuple[str, str | None]:
     """Return why nothing with this flagIN is reached, and the fix."""
-    setters, enders = (by.get(flag, ()) for by in (subject.flags.setters, subject.flags.enders))
-    behind = [one for one in setters if one.rule_id in subject.flags.reached]
+    reach = flag_reach(subject)
+    setters, enders = (
+        by.get(flag, ()) for by in (flag_reach(subject).setters, flag_reach(subject).enders)
+    )
+    behind = [one for one in setters if one.rule_id in reach.reached]
     if behind:
         fix = "give it a larger rule_id: ProxySQL continues behind the rule that matched"
         return f"flagIN {flag} is set behind it, by {_listed(behind)}", fix

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.flags import jumps
+from proxyctl.lint.cover import flag_reach, jumps
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 from proxyctl.state.cells import number
 
@@ -36,7 +36,7 @@ def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
     known = {rule.flag_in for rule in subject.rules}
     known |= {number(cells["flagIN"]) or 0 for _, cells in subject.cells(FAST_ROUTING)}
     for rule in subject.rules:
-        if rule.apply or rule.rule_id not in subject.flags.reached:
+        if rule.apply or rule.rule_id not in flag_reach(subject).reached:
             continue
         for flag in sorted(jumps(rule) - known):
             column = "flagOUT" if rule.flag_out == flag else "attributes"

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.lint.check import Finding, Severity, check, grouped
-from proxyctl.lint.cover import verdicts
+from proxyctl.lint.cover import flag_reach, verdicts
 from proxyctl.lint.subject import USERS, Subject
 from proxyctl.routing.probes import INSERT, READ
 from proxyctl.routing.reach import session_for
@@ -64,7 +64,7 @@ def _sending(subject: Subject) -> Mapping[str | None, Sequence[Rule]]:
     found: dict[str | None, list[Rule]] = defaultdict(list)
     for rule in subject.rules:
         answers = {"OK_msg", "error_msg"} & dict(rule.sets).keys()
-        is_reached = rule.rule_id in subject.flags.reached
+        is_reached = rule.rule_id in flag_reach(subject).reached
         if rule.destination is not None and is_reached and not answers and not rule.broken:
             found[rule.username].append(rule)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
-from proxyctl.lint.destinations import destinations
+from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import SERVERS, Subject
 
 _LOST = "only the copies are lost; the query itself is not affected"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.destinations import destinations
+from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, Subject
 from proxyctl.state.cells import number
 

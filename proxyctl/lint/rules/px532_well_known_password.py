@@ -11,16 +11,20 @@ _WELL_KNOWN = {
     "admin-admin_credentials": ("admin:admin", "cluster1:clusterpass", "radmin:radmin"),
     "admin-stats_credentials": ("stats:stats",),
 }
+_MONITOR, _PASSWORD = "mysql-monitor_username", "mysql-monitor_password"
 
 
 @check("PX532", "well-known-password", Severity.WARNING)
 def well_known_password(subject: Subject) -> Iterator[Finding]:
-    """A login of the admin interface with a password from ProxySQL's documentation.
+    """A login of the admin interface, or the monitor's of a family, from ProxySQL's documentation.
 
     ProxySQL lets `admin` in from its own machine only, but every other name from anywhere. Whoever
-    is in can read and replace all users. Only variables that are set are checked, not defaults.
+    is in can read and replace all users. The monitor logs in to each backend: `monitor` with the
+    password `monitor` is what an attacker tries there first, and where no such user exists, the
+    monitor takes Galera nodes out and does not follow a replication family. Only variables that are
+    set are checked, not defaults.
 
-    Choose another password.
+    Choose another password, and create the monitor's user on the backends.
 
     ```yaml
     # Bad
@@ -28,15 +32,32 @@ def well_known_password(subject: Subject) -> Iterator[Finding]:
     ```
 
     ```yaml
+    # Bad
+    variables: {mysql-monitor_username: monitor, mysql-monitor_password: monitor}
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    ```
+
+    ```yaml
     # Good
-    variables: {admin-admin_credentials: "admin:nut-ell-9;radmin:bay-oak-4"}
+    variables:
+      admin-admin_credentials: "admin:nut-ell-9;radmin:bay-oak-4"
+      mysql-monitor_username: proxysql
+      mysql-monitor_password: {env: MONITOR_PASSWORD}
+    mysql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
     ```
     """
+    variables = subject.configuration.variables
     for name, logins in _WELL_KNOWN.items():
-        value = subject.configuration.variables.get(name, "")
-        found = [login for login in str(value).split(";") if login in logins]
+        found = [login for login in str(variables.get(name, "")).split(";") if login in logins]
         if found:
             who = " and ".join(login.partition(":")[0] for login in found)
             message = f"the password of {who} is well known"
             fix = "choose another password"
             yield Finding("admin_variables", (name,), message, "variable_value", fix)
+    is_default = variables.get(_MONITOR, "monitor") == "monitor" == str(variables.get(_PASSWORD))
+    if subject.families and is_default:
+        message = "the monitor logs in to the backends as monitor, with the default password"
+        fix = f"set {_MONITOR} and {_PASSWORD}"
+        yield Finding("mysql_variables", (_PASSWORD,), message, "variable_value", fix)

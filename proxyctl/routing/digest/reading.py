@@ -12,8 +12,8 @@ special place and everything up to there is copied at once. Five kinds of places
 ProxySQL's reader has habits that nobody would design. They decide what a digest is all the same, so
 they are kept, each with a comment that begins with "Habit:".
 
-The room for the text may end before the query does. Then the passes of `blanks.py` and `lists.py`
-shorten what is there, and reading goes on at the place where it stopped.
+The room for the text may end before the query does. Then the passes of `folding.py` shorten what
+is there, and reading goes on at the place where it stopped.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from proxyctl.routing.digest.draft import NOTHING, VALUE, Draft
-from proxyctl.routing.digest.options import DigestOptions
-from proxyctl.routing.digest.spelling import (
+from proxyctl.routing.digest.draft import (
     BLANKS_AND_LOWER,
     BLANKS_ONLY,
     DIGITS,
     FIRST_DIGIT,
     IN_DOUBLE_QUOTES,
     IN_SINGLE_QUOTES,
+    NOTHING,
     NULL,
     NUMBER,
     NUMBER_REST,
     SPACES,
+    VALUE,
     WORD,
+    Draft,
 )
+from proxyctl.routing.digest.options import DigestOptions
 
 BLANK: Final = ord(" ")
 _STAR, _SLASH, _MINUS = b"*/-"

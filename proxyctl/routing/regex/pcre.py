@@ -12,10 +12,8 @@ from typing import Any
 
 import pcre2
 
-from proxyctl.routing.regex.pattern import BadPattern, Spans
-from proxyctl.routing.regex.prefilter import for_re2
-from proxyctl.routing.regex.replacement import rewritten
-from proxyctl.routing.regex.translation import Translation
+from proxyctl.routing.regex.pattern import BadPattern, Spans, rewritten
+from proxyctl.routing.regex.translation import Translation, for_re2
 
 _VERIFIED = re.compile(
     rb"""(?:

@@ -1,4 +1,4 @@
-r"""A pattern of PCRE1 in the words of PCRE2.
+r"""A pattern of PCRE1 in the words of PCRE2, and one of PCRE2 in those of RE2.
 
 ProxySQL matches with PCRE1 8.x; Python has PCRE2. Both read what people usually write alike. This
 module rewrites what PCRE1 spells otherwise (`[\w-.]`, `\m`, `a{,3}`), and refuses what only PCRE2
@@ -138,3 +138,125 @@ def _options(found: re.Match[bytes], at: int) -> bytes:
     added = bytes(letter for letter in _OPTIONS if letter in on and letter not in off)
     removed = bytes(letter for letter in _OPTIONS if letter in off)
     return b"(?" + added + (b"-" + removed if removed else b"") + found["scope"]
+
+
+# From PCRE's words to RE2's --------------------------------------------------------------------
+
+_TOKEN = re.compile(
+    rb"""
+      \\ (?P<letter> [A-Za-z] )
+    | (?P<reference> \\[1-9] (?![0-9]) )
+    | (?P<byte>   \\[^0-9A-Za-z] | [^\\^$.|?*+()\[{] )
+    | (?P<class>  \[ \^? (?: \[:\^?\w+:\] | \\. | (?! \[: ) [^]\\] )+ \] )
+    | (?P<count>  (?: [*+?] | \{ (?P<least>[0-9]+) (?P<comma>,)? (?P<most>[0-9]*) \} ) [+?]? )
+    | (?P<around> \(\? <? [=!] )
+    | (?P<flag>   \(\?[ims]+\) )
+    | (?P<group>  \( (?: \?[:>] )? )
+    | (?P<end>    \$ | \\Z )
+    | (?P<same>   [|).^] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+_SETS = {
+    b"d": rb"0-9",
+    b"D": rb"\x00-/:-\xff",
+    b"w": rb"0-9A-Za-z_",
+    b"W": rb"\x00-/:-@\[-\^`{-\xff",
+    b"s": rb"\x09-\x0d\x20",
+    b"S": rb"\x00-\x08\x0e-\x1f\x21-\xff",
+    b"h": rb"\x09\x20\xa0",
+    b"H": rb"\x00-\x08\x0a-\x1f\x21-\x9f\xa1-\xff",
+    b"v": rb"\x0a-\x0d\x85",
+    b"V": rb"\x00-\x09\x0e-\x84\x86-\xff",
+}
+_LETTERS = {
+    **{letter: b"[" + text + b"]" for letter, text in _SETS.items()},
+    **{letter: b"\\" + letter for letter in (b"n", b"r", b"t", b"f", b"b", b"B", b"A", b"z")},
+    b"e": rb"\x1b",
+    b"a": rb"\x07",
+    b"Z": rb"(?m:$)",
+}
+_MOST = 1000
+"""RE2 repeats nothing more often."""
+
+
+def for_re2(pattern: bytes, *, caseless: bool) -> bytes | None:
+    """Return a pattern for RE2 that matches wherever this one does; None if a part is not known.
+
+    Shape: `pattern` is one for PCRE2; both read bytes as Latin-1. A look-around always holds, a
+    back reference is any text, an atomic group is any group, and `$` may stand before any line
+    feed.
+    """
+    out = [b"(?i)" if caseless else b""]
+    openings: list[tuple[int, bool]] = []
+    at = 0
+    while at < len(pattern):
+        found = _TOKEN.match(pattern, at)
+        if found is None:
+            return None
+        at = found.end()
+        if found["around"] or found["group"]:
+            openings.append((len(out), found["around"] is not None))
+            out.append(b"(?:")
+        elif found[0] == b")":
+            start, is_around = openings.pop()
+            out.append(b")")
+            if is_around:
+                out[start:] = [b"(?:)"]
+        elif found["class"]:
+            text = _re2_class(found["class"], caseless=caseless or b"(?" in pattern)
+            if text is None:
+                return None
+            out.append(text)
+        else:
+            piece = _re2_piece(found)
+            if piece is None:
+                return None
+            out.append(piece)
+    return b"".join(out)
+
+
+def _re2_piece(found: re.Match[bytes]) -> bytes | None:
+    if found["letter"]:
+        return _LETTERS.get(found["letter"])
+    if found["reference"]:
+        return b"(?s:.*)"
+    if found["byte"]:
+        return _literal(found["byte"])
+    if found["count"]:
+        return _re2_count(found)
+    return b"(?m:$)" if found["end"] else found[0]
+
+
+def _literal(token: bytes) -> bytes:
+    byte = token[-1]
+    return token if token.isalnum() and byte < 0x80 else b"\\x%02x" % byte
+
+
+def _re2_count(found: re.Match[bytes]) -> bytes:
+    """Return a quantifier, greedy: being lazy or possessive does not widen what may match."""
+    if found["least"] is None:
+        return found["count"][:1]
+    least = int(found["least"])
+    most = least if not found["comma"] else int(found["most"]) if found["most"] else None
+    if most is None or most > _MOST:
+        return b"{%d,}" % min(least, _MOST)
+    return b"{%d,%d}" % (least, most)
+
+
+def _re2_class(text: bytes, *, caseless: bool) -> bytes | None:
+    is_negated = text.startswith(b"[^")
+    if is_negated and caseless and _NOT_ASCII.search(text):
+        return None  # RE2 folds the case of Latin-1, PCRE of ASCII only: this would be narrower
+    out = [b"[^" if is_negated else b"["]
+    for item in re.findall(rb"\[:\^?\w+:\]|\\.|.", text[1 + is_negated : -1], re.DOTALL):
+        if item == b"-" or item.startswith(b"[:"):
+            out.append(item)
+        elif len(item) == 2 and item[1:] in _SETS:
+            out.append(_SETS[item[1:]])
+        elif len(item) == 2 and item[1:].isalnum():
+            return None  # an escape of its own, such as that of a byte
+        else:
+            out.append(_literal(item))
+    return b"".join(out) + b"]"

@@ -1,4 +1,4 @@
-"""PX513 readers-stay-empty."""
+"""PX511 galera-hostgroup-stays-empty."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ from collections.abc import Iterator
 
 from proxyctl.errors import counted
 from proxyctl.lint.check import Finding, Severity, check
-from proxyctl.lint.destinations import destinations
+from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FamilyRow, Subject
 
 
-@check("PX513", "readers-stay-empty", Severity.WARNING)
-def readers_stay_empty(subject: Subject) -> Iterator[Finding]:
-    """A reader hostgroup of a Galera family that gets queries, but no node.
+@check("PX511", "galera-hostgroup-stays-empty", Severity.WARNING)
+def galera_hostgroup_stays_empty(subject: Subject) -> Iterator[Finding]:
+    """A hostgroup of a Galera family that gets queries, but no node.
 
-    With `writer_is_also_reader: 0` only a node with read_only=1 is a reader, and Galera nodes
-    usually have read_only=0. With 2 the backup writers serve reads, and there are none if the
-    family has no more nodes than max_writers. Reads then wait for mysql-connect_timeout_server_max
-    and fail.
+    With `max_writers: 0` (an error) ProxySQL takes every node out of the writer hostgroup, and each
+    write fails. With `writer_is_also_reader: 0` only a node with read_only=1 is a reader, and
+    Galera nodes usually have read_only=0. With 2 the backup writers serve reads, and there are none
+    if the family has no more nodes than max_writers. Reads then wait for
+    mysql-connect_timeout_server_max and fail.
 
-    Set writer_is_also_reader to 1, or to 2 if there are backup writers.
+    Set max_writers to 1, and writer_is_also_reader to 1, or to 2 if there are backup writers.
 
     ```yaml
     # Bad
@@ -41,6 +42,10 @@ def readers_stay_empty(subject: Subject) -> Iterator[Finding]:
     """
     used = {one.hostgroup for one in destinations(subject)}
     for row in subject.galera:
+        if row.cells["max_writers"] == 0:
+            message, fix = "with max_writers 0 no node may stay in", "set it to 1"
+            message = f"{message} {subject.called(row.roles['writer_hostgroup'])}"
+            yield Finding(row.table, row.key, message, "max_writers", fix, severity=Severity.ERROR)
         reader = row.roles.get("reader_hostgroup")
         reason = _why_empty(subject, row) if reader in used else None
         if reason:

@@ -1,0 +1,90 @@
+"""PX541 server-version-misleading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from proxyctl.catalog.releases import is_mariadb, version_numbers
+from proxyctl.catalog.variables import VARIABLES
+from proxyctl.lint.check import Finding, Severity, check, quoted
+from proxyctl.lint.subject import Subject
+
+_NAME = "mysql-server_version"
+_DEFAULTS = ("5.5.30", "8.0.11")
+"""ProxySQL's defaults, before 2.6 and since; an old one may stay in its database."""
+
+
+@check("PX541", "server-version-misleading", Severity.WARNING)
+def server_version_misleading(subject: Subject) -> Iterator[Finding]:
+    """mysql-server_version tells clients something else than what the backends are.
+
+    Connectors decide by it which SQL they send. After ProxySQL's default, 8.0.11 or once 5.5.30,
+    they may ask for `query_cache_size` or `tx_isolation`, which a newer server refuses; above the
+    lowest backend's version, or with another product's, they send SQL which that backend does not
+    know. The versions of the backends come from `--backend-version`. Where the files set no mysql
+    variable, the default is not reported.
+
+    It is an error where it does not begin with a number: with `MariaDB-10.6` PyMySQL fails in the
+    handshake, at the admin port as well. proxyctl is then locked out, and only a mysql client can
+    correct the variable.
+
+    Set it to the lowest version of the backends, with the number first.
+
+    ```yaml
+    # Bad
+    variables: {mysql-max_connections: 4096}
+    ```
+
+    ```yaml
+    # Bad
+    # proxyctl lint --backend-version 8.0.30
+    variables: {mysql-server_version: "8.4.3"}
+    ```
+
+    ```yaml
+    # Bad
+    variables: {mysql-server_version: "MariaDB-10.6.12"}
+    ```
+
+    ```yaml
+    # Good
+    # proxyctl lint --backend-version 8.0.36
+    variables: {mysql-max_connections: 4096, mysql-server_version: "8.0.36"}
+    ```
+    """
+    variables, backends = subject.configuration.variables, subject.backend_versions
+    default = VARIABLES[_NAME].default_in(subject.configuration.version) or ""
+    announced = str(variables.get(_NAME, default))
+    severity = None
+    if version_numbers(announced) is None:
+        message = f"{quoted(announced)} does not begin with a number: clients fail to log in"
+        fix, severity = "put the number first, as in 10.6.12-MariaDB", Severity.ERROR
+    elif misfit := _misfit(announced, backends):
+        what, fix = misfit
+        message = f"ProxySQL tells clients {quoted(announced)}, and {what}"
+    elif (
+        announced in (*_DEFAULTS, default)
+        and any(name.startswith("mysql-") for name in variables)
+        and version_numbers(announced) not in map(version_numbers, backends)
+    ):
+        fix = "set it to the lowest version of the backends"
+        origin = "ProxySQL's default" if announced == default else "an older ProxySQL's default"
+        message = f"{announced} is {origin}, whatever the backends are"
+        if _NAME not in variables:
+            message = f"not set: ProxySQL tells clients {default}, whatever the backends are"
+    else:
+        return
+    yield Finding("mysql_variables", (_NAME,), message, "variable_value", fix, severity=severity)
+
+
+def _misfit(announced: str, backends: Sequence[str]) -> tuple[str, str] | None:
+    """Return which backend does not fit what is announced, and the fix."""
+    known = [(found, text) for text in backends if (found := version_numbers(text)) is not None]
+    numbers = version_numbers(announced)
+    if not known or numbers is None:
+        return None
+    lowest, text = min(known)
+    others = [one for one in backends if is_mariadb(one) is not is_mariadb(announced)]
+    if others:
+        return f"a backend is {others[0]}", "clients tell MySQL and MariaDB apart by it"
+    return (f"the lowest backend is {text}", f"set it to {text}") if numbers > lowest else None
