@@ -75,7 +75,7 @@ def failure_lines(result: Result, style: Style = PLAIN) -> Iterator[str]:
     """Yield what is wrong, and the chain of rules that led there."""
     test, answer = result.test, result.answer
     yield style("bold", f"FAILED {_title(test)}")
-    request = test.request()
+    request = test.request
     if test.name:
         yield f"  query        {cut(test.query)}"
     yield f"  session      {session_text(request)}"
@@ -159,7 +159,7 @@ TEST: Shape[Result] = Shape(
     path=lambda one: one.test.where.path,
     line=lambda one: one.test.where.line,
     query=lambda one: one.test.query,
-    username=lambda one: one.test.username,
+    username=lambda one: one.test.request.username,
     failures=lambda one: FAILURE.each(one.failures),
     destination_hostgroup=lambda one: one.answer.route.destination_hostgroup,
     matched_rules=lambda one: one.answer.route.matched_rules,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from proxyctl.routing.special import SET, SET_AT_HOME, Special
@@ -61,6 +62,8 @@ class Request:
 Settings = Mapping[str, int | str]
 """What rules and hints set, by ProxySQL's names; what nobody sets is not there."""
 
+NO_SETTINGS: Settings = MappingProxyType({})
+
 
 class Source(Enum):
     """What the destination hostgroup comes from."""
@@ -89,20 +92,20 @@ class Route:
 
     destination_hostgroup: int | None
     source: Source
-    rule_id: int | None
-    """The rule that set the destination, where a rule did."""
-    matched_rules: tuple[int, ...]
-    """In the order of the matches; a rule can match twice where rules are evaluated again."""
-    settings: Settings
-    """cache_ttl, timeout, OK_msg and the like; hints add max_lag_ms, min_gtid and others."""
-    rewritten_query: bytes | None
-    """None if the text stays as it is."""
     digest: Digested | None
     """What match_digest saw; None with mysql-query_digests=false."""
     final_digest: Digested | None
     """What stats_mysql_query_digest shows: the digest of a rewritten query."""
     flagIN: int  # noqa: N815 - the column's own name
     """Where the query stood in the end; fast routing looks there."""
+    rule_id: int | None = None
+    """The rule that set the destination, where a rule did."""
+    matched_rules: tuple[int, ...] = ()
+    """In the order of the matches; a rule can match twice where rules are evaluated again."""
+    settings: Settings = field(default_factory=dict)
+    """cache_ttl, timeout, OK_msg and the like; hints add max_lag_ms, min_gtid and others."""
+    rewritten_query: bytes | None = None
+    """None if the text stays as it is."""
     special: Special | None = None
     """What ProxySQL does by itself with such a statement, before or behind the rules."""
     undecided: tuple[int, ...] = ()

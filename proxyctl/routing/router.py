@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from types import MappingProxyType
 
 from proxyctl.catalog import TABLES, Layout, layout_of, releases
 from proxyctl.catalog.destinations import is_hidden_by_last_rule
@@ -13,6 +12,7 @@ from proxyctl.routing.digest import Digest, Digester, DigestOptions
 from proxyctl.routing.open_questions import DigestWalk, Rewriting, Way
 from proxyctl.routing.regex import Patterns, never_matches_if_broken
 from proxyctl.routing.route import (
+    NO_SETTINGS,
     Digested,
     DigestOf,
     Explanation,
@@ -20,7 +20,6 @@ from proxyctl.routing.route import (
     Outcome,
     Request,
     Route,
-    Settings,
     Source,
 )
 from proxyctl.routing.rule import Rule, compile_rules
@@ -50,7 +49,6 @@ _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "
 ROUTING_TABLES = (_RULES, _FAST, _USERS, "mysql_variables")
 """What to read of an instance for a router."""
 
-_NO_HINTS: Settings = MappingProxyType({})
 _ANSWERS = frozenset({"OK_msg", "error_msg"})
 _MAX_OUTCOMES = 1_000
 _MAX_DRAWS = 16
@@ -118,7 +116,7 @@ class Router:
         """Return what becomes of a query, and the rules that were looked at on the way."""
         route = self._without_rules(request)
         if route is not None:
-            return Explanation(route, (), FastRoutingUse.NOT_ASKED, None, _NO_HINTS)
+            return Explanation(route, (), FastRoutingUse.NOT_ASKED, None, NO_SETTINGS)
         walk = Walk(request, self.schema_of(request), self._digest(request))
         walk.trace = []
         route = self._followed(walk)
@@ -205,10 +203,6 @@ class Router:
         return Route(
             destination_hostgroup=user.default_hostgroup if user and is_forwarded else None,
             source=Source.DEFAULT_HOSTGROUP if is_forwarded else Source.NOTHING,
-            rule_id=None,
-            matched_rules=(),
-            settings=_NO_HINTS,
-            rewritten_query=None,
             digest=digest,
             final_digest=digest,
             flagIN=request.flagIN,

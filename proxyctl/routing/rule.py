@@ -56,34 +56,6 @@ class Way(NamedTuple):
 class Rule:
     """A rule as ProxySQL has it at RUNTIME. '' in a criterion of the session is no criterion."""
 
-    __slots__ = (
-        "apply",
-        "asks_the_query",
-        "broken",
-        "client_addr",
-        "dead",
-        "destination",
-        "digest",
-        "flag_in",
-        "flag_out",
-        "is_for_some_sessions",
-        "is_global",
-        "match_digest",
-        "match_pattern",
-        "negated",
-        "position",
-        "proxy_addr",
-        "proxy_port",
-        "replacement",
-        "rule_id",
-        "schemaname",
-        "sets",
-        "subnet",
-        "unverified",
-        "username",
-        "ways",
-    )
-
     def __init__(
         self, cells: Cells, position: int, patterns: Patterns, version: Version = REFERENCE
     ) -> None:

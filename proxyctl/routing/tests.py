@@ -22,32 +22,15 @@ class RoutingTest:
     """
 
     query: str
+    request: Request
     expect: Mapping[str, Any]
     where: Where
     name: str | None = None
-    username: str | None = None
-    schemaname: str | None = None
-    client_addr: str | None = None
-    proxy_addr: str | None = None
-    proxy_port: int | None = None
-    flagIN: int = 0  # noqa: N815 - the column's own name
 
     @property
     def title(self) -> str:
         """Its name, else its query."""
         return self.name or self.query
-
-    def request(self) -> Request:
-        """Return the query as it arrives."""
-        return Request(
-            self.query.encode("utf-8", "surrogateescape"),
-            username=self.username,
-            schemaname=self.schemaname,
-            client_addr=self.client_addr,
-            proxy_addr=self.proxy_addr,
-            proxy_port=self.proxy_port,
-            flagIN=self.flagIN,
-        )
 
 
 class Failure(NamedTuple):
@@ -85,7 +68,7 @@ def run(tests: Iterable[RoutingTest], explainer: Explainer) -> Iterator[Result]:
 
 
 def _run(test: RoutingTest, explainer: Explainer) -> Result:
-    answer = explainer.answer(test.request())
+    answer = explainer.answer(test.request)
     matched = frozenset(rule for way in answer.outcomes for rule in way.route.matched_rules)
     for way in answer.outcomes:
         taken = replace(answer, route=way.route)

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from proxyctl.routing.regex import Broken, Compiled, Engine
 from proxyctl.routing.route import (
+    NO_SETTINGS,
     Digested,
     FastRoutingUse,
     Loop,
     Reason,
     Request,
     Route,
+    Settings,
     Source,
     Step,
 )
@@ -43,9 +44,6 @@ MAX_TURNS = 1_000
 """So often rules are evaluated again as long as that goes on to change the query."""
 
 
-_NO_HINTS: Mapping[str, int | str] = MappingProxyType({})
-
-
 def heaviest(weights: Sequence[int]) -> int:
     """Draw the way that most queries take; the first of equals."""
     return max(range(len(weights)), key=weights.__getitem__)
@@ -53,32 +51,6 @@ def heaviest(weights: Sequence[int]) -> int:
 
 class Walk:
     """The state of an evaluation, changed rule by rule."""
-
-    __slots__ = (
-        "applied",
-        "choose",
-        "decided_by",
-        "destination",
-        "digest",
-        "drawn",
-        "fast_key",
-        "fast_routing",
-        "flag",
-        "hinted",
-        "loop",
-        "matched",
-        "position",
-        "request",
-        "schemaname",
-        "seen",
-        "sets",
-        "source",
-        "text",
-        "trace",
-        "turns",
-        "turns_left",
-        "undecided",
-    )
 
     def __init__(
         self,
@@ -104,7 +76,7 @@ class Walk:
         self.fast_routing = FastRoutingUse.NO_ROW
         self.fast_key: FastKey | None = None
         self.applied = False
-        self.hinted: Mapping[str, int | str] = _NO_HINTS
+        self.hinted: Settings = NO_SETTINGS
         """What hints in the first comment said."""
         self.drawn: list[int] = []
         self.turns_left = 0

@@ -104,10 +104,10 @@ def test_routing(server: ProxySQL, project: Project) -> None:
     with ExitStack() as connections:
         sessions = {
             user: connections.enter_context(closing(connect(server, user)))
-            for user in {test.username for test in project.routing_tests}
+            for user in {test.request.username for test in project.routing_tests}
         }
         for test in project.routing_tests:
-            found = hostgroup_of(sessions[test.username], test.query)
+            found = hostgroup_of(sessions[test.request.username], test.query)
             assert found == test.expect["hostgroup"], test.query
             if "rule_id" in test.expect:
                 hits[str(test.expect["rule_id"])] += 1

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Context, Part
 from proxyctl.config.validation import check_items
+from proxyctl.routing import Request
 from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.cells import normal_digest
 
@@ -35,15 +36,6 @@ def _test(part: Part, position: int, model: RoutingTestModel, context: Context) 
     if digest is not None and normal_digest(digest) is None:
         fix = "as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"
         context.note(part, (position, "expect", "digest"), "not a digest", fix)
-    return RoutingTest(
-        query=model.query,
-        expect=expect,
-        where=part.where(position),
-        name=model.name,
-        username=model.username,
-        schemaname=model.schemaname,
-        client_addr=model.client_addr,
-        proxy_addr=model.proxy_addr,
-        proxy_port=model.proxy_port,
-        flagIN=model.flagIN,
-    )
+    session = model.model_dump(exclude={"query", "name", "expect"})
+    request = Request(model.query.encode("utf-8", "surrogateescape"), **session)
+    return RoutingTest(model.query, request, expect, part.where(position), model.name)

@@ -5,30 +5,19 @@ returns where it ends. Before `start` is text that the pass has seen in an earli
 moves to the front while it is read, the bytes before the one that is looked at may have been
 written over. ProxySQL looks at them all the same; so do the passes, in the same order, or digests
 would differ. That is why nothing here is a plain replacement.
+
+Each pass has `back`: how far before the place where it stopped it begins again in the next round;
+`from_end`: whether that place moves along with what the later passes saved; and `fold`, which
+shortens a text. `is_open`: behind `last` is a number that may grow.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from proxyctl.routing.digest.draft import DIGITS, VALUE, WORD
-
-
-class Folder(Protocol):
-    """One pass."""
-
-    @property
-    def back(self) -> int:
-        """How far before the place where it stopped it begins again in the next round."""
-
-    @property
-    def from_end(self) -> bool:
-        """Whether that place moves along with what the later passes saved."""
-
-    def fold(self, text: bytearray, start: int, last: int, *, is_open: bool) -> int:
-        """Shorten the text; `is_open`: behind `last` is a number that may grow."""
 
 
 def move(text: bytearray, read: int, stop: int, write: int) -> int:
@@ -294,3 +283,6 @@ class GroupFolder:
         if found is None:
             return last + 1
         return found.end() if text[found.start()] == _CLOSE else found.start()
+
+
+Folder = Tightener | ListFolder | GroupFolder

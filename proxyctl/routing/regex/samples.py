@@ -7,8 +7,8 @@ lets the real engine have the last word. `sbtest(1[02]|7)` gives sbtest10, sbtes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import NamedTuple
 
 _COUNT = re.compile(r"(?:[*+?]|\{(\d+)(,?)(\d*)\})[+?]?")
@@ -32,37 +32,35 @@ class _LackingError(Exception):
     """The pattern has something that no text can be guessed for."""
 
 
-class _Dot(NamedTuple):
-    """Any character."""
+class _Node(NamedTuple):
+    """A part of a pattern.
+
+    Shape: `effort` is how many steps its shortest text takes, no less than the text's length.
+    `plain` is its text if it has one only; `is_dot`: any character.
+    """
+
+    effort: int
+    texts: Callable[[], Iterator[str]]
+    plain: str | None = None
+    is_dot: bool = False
 
 
-class _Letters(NamedTuple):
-    """One of some characters."""
-
-    letters: str
+def _plain(text: str) -> _Node:
+    return _Node(len(text) or 1, lambda: iter((text,)), plain=text)
 
 
-class _Row(NamedTuple):
-    """One thing behind the other."""
-
-    items: Sequence[_Node]
-
-
-class _Choice(NamedTuple):
-    """One thing or the other."""
-
-    items: Sequence[_Node]
+def _row(items: Sequence[_Node]) -> _Node:
+    """Return one thing behind the other."""
+    return _Node(sum(item.effort for item in items), lambda: _rows(items))
 
 
-class _Repeat(NamedTuple):
-    """A thing so often."""
-
-    item: _Node
-    least: int
-    has_more: bool
-
-
-_Node = str | _Dot | _Letters | _Row | _Choice | _Repeat
+def _rows(items: Sequence[_Node]) -> Iterator[str]:
+    if not items:
+        yield ""
+        return
+    for first in items[0].texts():
+        for rest in _rows(items[1:]):
+            yield first + rest
 
 
 def samples(pattern: str, *, limit: int = 1, fill: str = "") -> list[str]:
@@ -71,76 +69,93 @@ def samples(pattern: str, *, limit: int = 1, fill: str = "") -> list[str]:
     `fill` stands where the pattern has `.*`.
     """
     try:
-        tree, end = _choice(pattern, 0)
-        if end < len(pattern) or _effort(tree) > _MOST_STEPS:
+        reader = _Reader(pattern, fill)
+        tree, end = reader.choice(0)
+        if end < len(pattern) or tree.effort > _MOST_STEPS:
             return []
-        return list(dict.fromkeys(islice(_texts(tree, fill), limit)))
+        return list(dict.fromkeys(islice(tree.texts(), limit)))
     except (_LackingError, RecursionError):
         return []
 
 
-def _choice(pattern: str, at: int) -> tuple[_Node, int]:
-    rows: list[_Node] = []
-    while True:
-        row, at = _row(pattern, at)
-        rows.append(row)
-        if pattern[at : at + 1] != "|":
-            return (rows[0] if len(rows) == 1 else _Choice(rows)), at
-        at += 1
+class _Reader:
+    """Reads a pattern; each part that is read comes with the place behind it."""
+
+    def __init__(self, pattern: str, fill: str) -> None:
+        self._pattern = pattern
+        self._fill = fill
+
+    def choice(self, at: int) -> tuple[_Node, int]:
+        """Read alternatives, up to the end of the pattern or of a group."""
+        found: list[_Node] = []
+        while True:
+            row, at = self._row(at)
+            found.append(row)
+            if self._pattern[at : at + 1] != "|":
+                break
+            at += 1
+        if len(found) == 1:
+            return row, at
+        least = min(item.effort for item in found)
+        return _Node(least, lambda: chain.from_iterable(item.texts() for item in found)), at
+
+    def _row(self, at: int) -> tuple[_Node, int]:
+        items: list[_Node] = []
+        while at < len(self._pattern) and self._pattern[at] not in "|)":
+            item, at = self._item(at)
+            if count := _COUNT.match(self._pattern, at):
+                item, at = self._repeated(item, count), count.end()
+            if item.plain is not None and items and items[-1].plain is not None:
+                items[-1] = _plain(items[-1].plain + item.plain)
+            else:
+                items.append(item)
+        return (items[0] if len(items) == 1 else _row(items)), at
+
+    def _repeated(self, item: _Node, count: re.Match[str]) -> _Node:
+        least = int(count[1]) if count[1] else int(count[0][0] == "+")
+        has_more = count[1] is None or bool(count[2] and count[3] != count[1])
+        if item.is_dot and has_more:
+            return _Node(least or 1, lambda: iter((self._fill or "c" * least,)))
+        effort = least * item.effort or 1
+        if not has_more:
+            return _Node(effort, lambda: _rows([item] * least))
+        return _Node(effort, lambda: chain(_rows([item] * least), _rows([item] * (least + 1))))
+
+    def _item(self, at: int) -> tuple[_Node, int]:
+        letter = self._pattern[at]
+        if letter == "(":
+            return self._group(at)
+        if letter == "[" and (found := _CLASS.match(self._pattern, at)):
+            letters = _class(found[2], is_negated=bool(found[1]))
+            return _Node(1, lambda: iter(letters)), found.end()
+        if letter == "\\":
+            return _plain(_escaped(self._pattern[at + 1 : at + 2])), at + 2
+        if letter == ".":
+            return _Node(1, lambda: iter("c"), is_dot=True), at + 1
+        return _plain("" if letter in "^$" else letter), at + 1
+
+    def _group(self, at: int) -> tuple[_Node, int]:
+        pattern = self._pattern
+        if flags := _FLAGS.match(pattern, at):
+            return _plain(""), flags.end()
+        looking = _LOOKING.match(pattern, at)
+        opening = looking or _OPENING.match(pattern, at)
+        if opening is None or pattern[opening.end() : opening.end() + 1] in ("?", "*"):
+            raise _LackingError
+        inside, end = self.choice(opening.end())
+        if pattern[end : end + 1] != ")":
+            raise _LackingError
+        return (_plain("") if looking else inside), end + 1
 
 
-def _row(pattern: str, at: int) -> tuple[_Node, int]:
-    items: list[_Node] = []
-    while at < len(pattern) and pattern[at] not in "|)":
-        item, at = _item(pattern, at)
-        count = _COUNT.match(pattern, at)
-        if count:
-            at = count.end()
-            least = int(count[1]) if count[1] else int(count[0][0] == "+")
-            has_more = count[1] is None or bool(count[2] and count[3] != count[1])
-            item = _Repeat(item, least, has_more)
-        if isinstance(item, str) and items and isinstance(before := items[-1], str):
-            items[-1] = before + item
-        else:
-            items.append(item)
-    return (items[0] if len(items) == 1 else _Row(items)), at
-
-
-def _item(pattern: str, at: int) -> tuple[_Node, int]:
-    letter = pattern[at]
-    if letter == "(":
-        return _group(pattern, at)
-    if letter == "[" and (found := _CLASS.match(pattern, at)):
-        return _Letters(_class(found[2], is_negated=bool(found[1]))), found.end()
-    if letter == "\\":
-        return _escape(pattern, at)
-    if letter in "^$":
-        return "", at + 1
-    return (_Dot() if letter == "." else letter), at + 1
-
-
-def _group(pattern: str, at: int) -> tuple[_Node, int]:
-    if flags := _FLAGS.match(pattern, at):
-        return "", flags.end()
-    looking = _LOOKING.match(pattern, at)
-    opening = looking or _OPENING.match(pattern, at)
-    if opening is None or pattern[opening.end() : opening.end() + 1] in ("?", "*"):
-        raise _LackingError
-    inside, end = _choice(pattern, opening.end())
-    if pattern[end : end + 1] != ")":
-        raise _LackingError
-    return ("" if looking else inside), end + 1
-
-
-def _escape(pattern: str, at: int) -> tuple[_Node, int]:
-    letter = pattern[at + 1 : at + 2]
+def _escaped(letter: str) -> str:
     if letter in _SETS:
-        return _SETS[letter], at + 2
+        return _SETS[letter]
     if letter in _NOTHING:
-        return "", at + 2
+        return ""
     if not letter or letter.isalnum():
         raise _LackingError
-    return letter, at + 2
+    return letter
 
 
 def _class(inside: str, *, is_negated: bool) -> str:
@@ -160,43 +175,3 @@ def _class(inside: str, *, is_negated: bool) -> str:
     # What stands for digits and letters above is one of them.
     words = "1c" if "\\w" in inside else ""
     return "".join(letter for letter in left if letter not in words)[:1]
-
-
-def _texts(node: _Node, fill: str) -> Iterator[str]:
-    if isinstance(node, str):
-        yield node
-    elif isinstance(node, _Letters):
-        yield from node.letters
-    elif isinstance(node, _Dot):
-        yield "c"
-    elif isinstance(node, _Choice):
-        for item in node.items:
-            yield from _texts(item, fill)
-    elif isinstance(node, _Row):
-        yield from _rows(node.items, fill)
-    elif isinstance(node.item, _Dot) and node.has_more:
-        yield fill or "c" * node.least
-    else:
-        yield from _rows([node.item] * node.least, fill)
-        if node.has_more:
-            yield from _rows([node.item] * (node.least + 1), fill)
-
-
-def _effort(node: _Node) -> int:
-    """Return how many steps the shortest text takes; no less than its length."""
-    if isinstance(node, str):
-        return len(node) or 1
-    if isinstance(node, _Choice):
-        return min(map(_effort, node.items))
-    if isinstance(node, _Row):
-        return sum(map(_effort, node.items))
-    return (node.least * _effort(node.item) or 1) if isinstance(node, _Repeat) else 1
-
-
-def _rows(items: Sequence[_Node], fill: str) -> Iterator[str]:
-    if not items:
-        yield ""
-        return
-    for first in _texts(items[0], fill):
-        for rest in _rows(items[1:], fill):
-            yield first + rest
