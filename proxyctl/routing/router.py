@@ -10,7 +10,7 @@ from proxyctl.catalog.destinations import is_hidden_by_last_rule
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
 from proxyctl.routing.open_questions import DigestWalk, Rewriting, Way
-from proxyctl.routing.regex import Patterns, never_matches_if_broken
+from proxyctl.routing.regex import Patterns
 from proxyctl.routing.route import (
     NO_SETTINGS,
     Digested,
@@ -79,9 +79,7 @@ class Router:
         self.is_pgsql = is_pgsql
         self.variables = variables or RoutingVariables()
         version = self.variables.version
-        self.patterns = patterns or Patterns(
-            self.variables.engine, fails_closed=never_matches_if_broken(version)
-        )
+        self.patterns = patterns or Patterns(self.variables.engine)
         self.rules: tuple[Rule, ...] = compile_rules(layout, rules, self.patterns, version)
         self.fast_routing = fast_routing or FastRouting()
         self.last_rule_applies = bool(self.rules) and self.rules[-1].apply

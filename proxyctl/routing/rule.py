@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxyctl.catalog import REFERENCE, Layout, Value, Version
 from proxyctl.catalog.releases import CLIENT_ADDR_SUBNETS
-from proxyctl.routing.regex import Broken, Compiled, Patterns, as_bytes
+from proxyctl.routing.regex import Broken, Compiled, Patterns, as_bytes, never_matches_if_broken
 from proxyctl.routing.route import Reason
 from proxyctl.state.cells import as_read
 from proxyctl.state.runtime import valid_client_addr
@@ -90,7 +90,7 @@ class Rule:
             isinstance(self.match_pattern, Broken) or _text(cells, "match_pattern") in _ANY_QUERY
         )
         self.negated = cells.get("negate_match_pattern") == 1
-        self.dead = frozenset(self.broken if patterns.fails_closed else ())
+        self.dead = frozenset(self.broken if never_matches_if_broken(version) else ())
         """The columns whose pattern is never matched, also when negated."""
         replacement = _text(cells, "replace_pattern")
         self.replacement = None if replacement is None else as_bytes(replacement)

@@ -49,9 +49,9 @@ def test_what_proxysql_refuses_is_refused(name, text):
 
 
 @pytest.mark.parametrize("name", ["grouping_limit", "groups_grouping_limit"])
-@pytest.mark.parametrize(("value", "read_as"), [(128, -128), (200, -56), (255, -1), (384, -128)])
-def test_what_can_end_proxysql_is_refused(name, value, read_as):
-    with pytest.raises(ValueError, match=f"{value} can end ProxySQL.* reads it as {read_as}$"):
+@pytest.mark.parametrize("value", [128, 200, 255, 384])
+def test_what_can_end_proxysql_is_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name}: .* reads {value} as a negative number"):
         DigestOptions(**{name: value}, version=Version(2, 7, 1))
 
 

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
-from proxyctl.catalog import REFERENCE, Version
+from proxyctl.catalog import REFERENCE, VariableKind, Version
 from proxyctl.catalog.releases import DIGESTS_DROP_LAST_COMMENT, WIDE_GROUPING_LIMITS
-from proxyctl.catalog.variable_rules import canonical
+from proxyctl.catalog.variable_rules import bounds, canonical, number_complaint
+from proxyctl.catalog.variables import VARIABLES
 
 PREFIX = "mysql-query_digests_"
-_SMALLEST_LENGTH = 16
-_LARGEST_LENGTH = 1024 * 1024
-_LARGEST_LIMIT = 2089
 _TRUTH = {"true": True, "false": False}
 
 
@@ -41,23 +39,17 @@ class DigestOptions:
     version: Version = REFERENCE
 
     def __post_init__(self) -> None:
-        self._check("grouping_limit", 1, _LARGEST_LIMIT)
-        self._check("groups_grouping_limit", 0, _LARGEST_LIMIT)
-        for name in ("max_digest_length", "max_query_length"):
-            self._check(name, _SMALLEST_LENGTH, _LARGEST_LENGTH)
-        for name in ("grouping_limit", "groups_grouping_limit") if self._keeps_bytes else ():
-            byte = getattr(self, name) & 0xFF
-            if byte > 0x7F:
-                raise ValueError(
-                    f"{PREFIX}{name}: {getattr(self, name)} can end ProxySQL, which keeps it in one"
-                    f" signed byte and reads it as {byte - 0x100}"
-                )
-
-    def _check(self, name: str, smallest: int, largest: int) -> None:
-        if not smallest <= getattr(self, name) <= largest:
-            raise ValueError(
-                f"{PREFIX}{name}: {getattr(self, name)} is not from {smallest} to {largest}"
-            )
+        for field in fields(self):
+            known = VARIABLES.get(PREFIX + field.name)
+            if known is None or known.kind is not VariableKind.INT:
+                continue
+            number = getattr(self, field.name)
+            low, high = bounds(known, self.version)
+            if not low <= number <= high:
+                raise ValueError(f"{known.name}: {number} is not from {low} to {high}")
+            complaint = number_complaint(known.name, number, self.version)
+            if complaint:
+                raise ValueError(f"{known.name}: {complaint.message}")
 
     @property
     def _keeps_bytes(self) -> bool:

@@ -100,14 +100,10 @@ def compile_pattern(pattern: bytes, engine: Engine, *, caseless: bool = True) ->
 
 
 class Patterns:
-    """Compiles patterns for one engine; rules that share a pattern share the compiled one.
+    """Compiles patterns for one engine; rules that share a pattern share the compiled one."""
 
-    `fails_closed`: whether a pattern that does not compile never matches, also when negated.
-    """
-
-    def __init__(self, engine: Engine, *, fails_closed: bool = False) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self.fails_closed = fails_closed
         self._known: dict[tuple[str, bool], Compiled] = {}
 
     def compiled(self, pattern: str, *, caseless: bool) -> Compiled:
