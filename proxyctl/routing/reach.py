@@ -104,7 +104,7 @@ class Reach:
             else:
                 self._named.setdefault((rule.username, rule.schemaname), []).append(rule)
         self._flags: dict[tuple[str, str], set[int]] = {}
-        for username, schemaname, flag in dict(router.fast_routing.items()):
+        for username, schemaname, flag in router.fast_routing:
             self._flags.setdefault((username, schemaname), set()).add(flag)
         self._first: dict[object, tuple[Session, tuple[Rule, ...]]] = {}
         self._twins: dict[Session, _Twin] = {}

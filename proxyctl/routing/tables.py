@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
@@ -55,11 +55,11 @@ FastKey = tuple[str, str, int]
 """username, schemaname, flagIN."""
 
 
-class FastRouting:
-    """The table mysql_query_rules_fast_routing, to be looked up."""
+class FastRouting(dict[FastKey, int]):
+    """The table mysql_query_rules_fast_routing, to be looked up: hostgroups by key."""
 
     def __init__(self, layout: Layout | None = None, rows: Iterable[Sequence[object]] = ()) -> None:
-        self._hostgroups: dict[FastKey, int] = {}
+        super().__init__()
         if layout is None:
             return
         index = layout.index
@@ -68,26 +68,16 @@ class FastRouting:
         hostgroup = index["destination_hostgroup"]
         for row in rows:
             key = (str(row[username]), str(row[schemaname]), _int(row[flag]))
-            self._hostgroups[key] = _int(row[hostgroup])
-
-    def items(self) -> ItemsView[FastKey, int]:
-        """Return keys with their hostgroups."""
-        return self._hostgroups.items()
-
-    def __len__(self) -> int:
-        return len(self._hostgroups)
+            self[key] = _int(row[hostgroup])
 
     def find(self, username: str | None, schemaname: str, flag: int) -> FastKey | None:
         """Return the key of the row that decides: the user's own, else the one without a user."""
-        if not self._hostgroups:
+        if not self:
             return None
         for key in ((username or "", schemaname, flag), ("", schemaname, flag)):
-            if key in self._hostgroups:
+            if key in self:
                 return key
         return None
-
-    def __getitem__(self, key: FastKey) -> int:
-        return self._hostgroups[key]
 
 
 class Frontend(NamedTuple):
