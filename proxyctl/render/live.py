@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from proxyctl.errors import counted
@@ -240,8 +241,18 @@ def _by_hostgroup(line: ServerLine) -> Cell:
     return -line.counters.hostgroup + (0.5 if line.servers else 0)
 
 
-def _connections(title: str, count: Callable[[ServerLine], int]) -> Column[ServerLine]:
-    return Column(title, lambda x: short_text(count(x)), _of_server(count), width=5)
+def _figure(
+    title: str,
+    name: str,
+    text: Callable[[Any], str] = short_text,
+    width: int = 5,
+    from_width: int = 0,
+) -> Column[ServerLine]:
+    """Return a column of a number, by its place in a line."""
+    value: Callable[[ServerLine], Any] = attrgetter(name)
+    return Column(
+        title, lambda x: text(value(x)), _of_server(value), width=width, from_width=from_width
+    )
 
 
 SERVERS: LiveTable[ServerLine] = LiveTable(
@@ -250,30 +261,13 @@ SERVERS: LiveTable[ServerLine] = LiveTable(
         Column("hg", lambda x: str(x.counters.hostgroup), _by_hostgroup, width=4),
         Column("server", _server, _of_server(_server), is_number=False),
         Column("status", _status, _of_server(_status), is_number=False, width=12),
-        _connections("used", lambda x: x.counters.conn_used),
-        _connections("free", lambda x: x.counters.conn_free),
-        _connections("ok", lambda x: x.counters.conn_ok),
-        _connections("err", lambda x: x.counters.conn_err),
-        Column(
-            "q/s",
-            lambda x: short_text(x.queries_per_s),
-            _of_server(lambda x: x.queries_per_s),
-            width=5,
-        ),
-        Column(
-            "sent/s",
-            lambda x: bytes_text(x.sent_per_s),
-            _of_server(lambda x: x.sent_per_s),
-            width=8,
-            from_width=_WIDE,
-        ),
-        Column(
-            "recv/s",
-            lambda x: bytes_text(x.recv_per_s),
-            _of_server(lambda x: x.recv_per_s),
-            width=8,
-            from_width=_WIDE,
-        ),
+        _figure("used", "counters.conn_used"),
+        _figure("free", "counters.conn_free"),
+        _figure("ok", "counters.conn_ok"),
+        _figure("err", "counters.conn_err"),
+        _figure("q/s", "queries_per_s"),
+        _figure("sent/s", "sent_per_s", bytes_text, width=8, from_width=_WIDE),
+        _figure("recv/s", "recv_per_s", bytes_text, width=8, from_width=_WIDE),
         Column("latency", _latency, _of_server(lambda x: x.counters.latency_us or None), width=7),
     ),
     order="hg",
@@ -294,27 +288,25 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(shown(name) for name in names)
 
 
-def _at_least(text: str, line: DigestLine) -> str:
-    """Return a rate; `>` stands before one that may be higher."""
-    return f">{text}" if line.is_least and text != UNKNOWN else text
+def _rate(
+    title: str, name: str, text: Callable[[float | None], str], width: int
+) -> Column[DigestLine]:
+    """Return a column of a rate; `>` stands before one that may be higher."""
+    value: Callable[[DigestLine], float | None] = attrgetter(name)
+
+    def shown_rate(line: DigestLine) -> str:
+        found = text(value(line))
+        return f">{found}" if line.is_least and found != UNKNOWN else found
+
+    return Column(title, shown_rate, value, width=width)
 
 
 DIGESTS: LiveTable[DigestLine] = LiveTable(
     name="digests",
     columns=(
-        Column(
-            "time/s",
-            lambda x: _at_least(duration_text(x.time_per_s), x),
-            lambda x: x.time_per_s,
-            width=8,
-        ),
+        _rate("time/s", "time_per_s", duration_text, 8),
         Column("share", lambda x: part_text(x.share), lambda x: x.share, width=6),
-        Column(
-            "calls/s",
-            lambda x: _at_least(short_text(x.calls_per_s), x),
-            lambda x: x.calls_per_s,
-            width=7,
-        ),
+        _rate("calls/s", "calls_per_s", short_text, 7),
         Column("avg", lambda x: duration_text(x.average), lambda x: x.average, width=8),
         Column("total", lambda x: duration_text(x.sum_time), lambda x: x.sum_time, width=8),
         Column(

@@ -53,6 +53,19 @@ def _escaped(text: str) -> str:
 # -- digest top.
 
 
+_OF_ROWS: Sequence[tuple[str, str, Callable[[TopRow], float]]] = (
+    (
+        "queries_total",
+        "Queries of this group, by ProxySQL's digest statistics.",
+        lambda row: row.count_star,
+    ),
+    ("query_time_seconds_total", "Time of these queries.", lambda row: row.sum_time / 1e6),
+    ("query_time_max_seconds", "The longest of these queries.", lambda row: row.max_time / 1e6),
+    ("rows_sent_total", "Rows that these queries sent.", lambda row: row.sum_rows_sent),
+    ("rows_affected_total", "Rows that these queries affected.", lambda row: row.sum_rows_affected),
+)
+
+
 def digest_top_prometheus(top: Top) -> str:
     """Return the list as metrics. Times are in seconds, as Prometheus wants them.
 
@@ -62,48 +75,22 @@ def digest_top_prometheus(top: Top) -> str:
     rows = [
         ({**base, **{g.value: str(value) for g, value in r.group.items()}}, r) for r in top.rows
     ]
-
-    def of_rows(name: str, text: str, value: Callable[[TopRow], float]) -> Metric:
-        return Metric(f"proxyctl_digest_{name}", text, [(at, value(row)) for at, row in rows])
-
-    def of_all(name: str, text: str, value: float) -> Metric:
-        return Metric(f"proxyctl_digests_{name}", text, [(base, value)])
-
+    of_all: Sequence[tuple[str, str, float]] = (
+        ("entries", "Entries of stats_mysql_query_digest.", total.entries),
+        ("queries_total", "Queries of all digests.", total.count_star),
+        ("query_time_seconds_total", "Time of the queries of all digests.", total.sum_time / 1e6),
+        ("enabled", "Whether mysql-query_digests is true.", int(is_counting(top.variables))),
+    )
     return exposition(
         [
-            of_rows(
-                "queries_total",
-                "Queries of this group, by ProxySQL's digest statistics.",
-                lambda row: row.count_star,
-            ),
-            of_rows(
-                "query_time_seconds_total", "Time of these queries.", lambda row: row.sum_time / 1e6
-            ),
-            of_rows(
-                "query_time_max_seconds",
-                "The longest of these queries.",
-                lambda row: row.max_time / 1e6,
-            ),
-            of_rows(
-                "rows_sent_total", "Rows that these queries sent.", lambda row: row.sum_rows_sent
-            ),
-            of_rows(
-                "rows_affected_total",
-                "Rows that these queries affected.",
-                lambda row: row.sum_rows_affected,
+            *(
+                Metric(f"proxyctl_digest_{name}", text, [(at, value(row)) for at, row in rows])
+                for name, text, value in _OF_ROWS
             ),
             Metric("proxyctl_digest_info", "The text of a digest.", _texts(top)),
-            of_all("entries", "Entries of stats_mysql_query_digest.", total.entries),
-            of_all("queries_total", "Queries of all digests.", total.count_star),
-            of_all(
-                "query_time_seconds_total",
-                "Time of the queries of all digests.",
-                total.sum_time / 1e6,
-            ),
-            of_all(
-                "enabled",
-                "Whether mysql-query_digests is true.",
-                int(is_counting(top.variables)),
+            *(
+                Metric(f"proxyctl_digests_{name}", text, [(base, value)])
+                for name, text, value in of_all
             ),
         ]
     )
@@ -130,44 +117,17 @@ def drift_prometheus(fleet: Fleet, *, is_all: bool) -> str:
 
     `is_all`: of a fleet, with those of which nothing is known.
     """
-
-    def of_plans(name: str, text: str, samples: Callable[[Plan], Iterable[Sample]]) -> Metric:
-        found = [
-            ({"name": one.name, "address": one.address, **labels}, value)
-            for one in fleet.planned
-            for labels, value in samples(one.plan)
-        ]
-        return Metric(f"proxyctl_drift_{name}", text, found)
-
     metrics = [
-        of_plans(
-            "in_sync",
-            "1 if every layer of the instance matches the files.",
-            lambda plan: [({}, int(plan.is_in_sync))],
-        ),
-        of_plans(
-            "differences",
-            "Rows and variables that differ from the files.",
-            lambda plan: [({}, sum(len(module.changes) for module in plan.modules))],
-        ),
-        of_plans(
-            "changes",
-            "Rows and variables that differ, by what an apply would do.",
-            _changes,
-        ),
-        of_plans(
-            "patterns", "Rows and variables that differ, by the layers that differ.", _patterns
-        ),
-        of_plans(
-            "servers_taken_out",
-            "Servers drained or taken out of service, other than by the files.",
-            lambda plan: [({}, len(plan.taken_out))],
-        ),
-        of_plans(
-            "refusals",
-            "Reasons why an apply would be refused.",
-            lambda plan: [({}, len(plan.refusals))],
-        ),
+        Metric(
+            f"proxyctl_drift_{name}",
+            text,
+            [
+                ({"name": one.name, "address": one.address, **labels}, value)
+                for one in fleet.planned
+                for labels, value in samples(one.plan)
+            ],
+        )
+        for name, text, samples in _OF_PLANS
     ]
     if is_all:
         unread = [({"name": one.name, "address": one.address}, 1) for one in fleet.failed]
@@ -192,3 +152,29 @@ def _patterns(plan: Plan) -> Iterator[Sample]:
     )
     for pattern, count in sorted(counts.items()):
         yield {"pattern": pattern}, count
+
+
+_OF_PLANS: Sequence[tuple[str, str, Callable[[Plan], Iterable[Sample]]]] = (
+    (
+        "in_sync",
+        "1 if every layer of the instance matches the files.",
+        lambda plan: [({}, int(plan.is_in_sync))],
+    ),
+    (
+        "differences",
+        "Rows and variables that differ from the files.",
+        lambda plan: [({}, sum(len(module.changes) for module in plan.modules))],
+    ),
+    ("changes", "Rows and variables that differ, by what an apply would do.", _changes),
+    ("patterns", "Rows and variables that differ, by the layers that differ.", _patterns),
+    (
+        "servers_taken_out",
+        "Servers drained or taken out of service, other than by the files.",
+        lambda plan: [({}, len(plan.taken_out))],
+    ),
+    (
+        "refusals",
+        "Reasons why an apply would be refused.",
+        lambda plan: [({}, len(plan.refusals))],
+    ),
+)
