@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from proxyctl.render.digest_top import group_texts
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.style import (
     PLAIN,
@@ -113,17 +114,6 @@ def _average_change(entry: Entry) -> str:
     return change_text(entry.before.average, entry.after.average) if is_known else ""
 
 
-def _name(diff: Diff, entry: Entry) -> str:
-    """Return what an entry is about: its digest, and the other columns that were asked for."""
-    parts = []
-    for by, value in zip(diff.by, entry.key, strict=True):
-        text = shown(value, limit=60)
-        if by is Group.HOSTGROUP:
-            text = seen_hostgroup(int(value), diff.hostgroup_names)
-        parts.append(text if by is Group.DIGEST else f"{by} {text}")
-    return "  ".join(parts)
-
-
 def _hostgroups(calls: Mapping[int, int], names: Mapping[int, str]) -> str:
     """Return where queries went: `10 (writer) 75.0%, query cache 25.0%`."""
     total = sum(calls.values())
@@ -175,7 +165,8 @@ def _entry_lines(
 ) -> Iterator[str]:
     word = style(_COLOURS[entry.verdict], f"{_WORDS[entry.verdict]:<{_INDENT}}")
     moved = style("change", "  moved") if entry.is_moved else ""
-    yield f"{word}{_name(diff, entry)}{moved}"
+    group = dict(zip(diff.by, entry.key, strict=True))
+    yield f"{word}{'  '.join(group_texts(group, diff.hostgroup_names))}{moved}"
     pad = " " * _INDENT
     yield from (pad + line for line in _packed(_figures(diff, entry), width - _INDENT))
     if entry.text:

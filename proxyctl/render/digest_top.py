@@ -70,7 +70,7 @@ def digest_top_text(
     head, *figures = aligned(_COLUMNS, enumerate(top.rows, 1))
     lines += ["", style("dim", head)]
     for row, line in zip(top.rows, figures, strict=True):
-        lines += _beside(line, "  ".join(_group_texts(row, top.hostgroup_names)), width)
+        lines += _beside(line, "  ".join(group_texts(row.group, top.hostgroup_names)), width)
         longest = None if has_whole_texts else width - _INDENT
         lines += [" " * _INDENT + text for text in _texts(row, longest)]
         if top.options.with_rules:
@@ -97,8 +97,11 @@ def _summary(top: Top) -> str:
     return f"{whole};\n{left}; {how}"
 
 
-def _group_value(group: Group, value: str | int, names: Mapping[int, str]) -> str:
-    return seen_hostgroup(int(value), names) if group is Group.HOSTGROUP else shown(value)
+def group_texts(group: Mapping[Group, str | int], names: Mapping[int, str]) -> Iterator[str]:
+    """Yield what figures are of: a digest and the cache speak for themselves."""
+    for column, value in group.items():
+        text = seen_hostgroup(int(value), names) if column is Group.HOSTGROUP else shown(value)
+        yield text if column is Group.DIGEST or value == CACHE else f"{column} {text}"
 
 
 def _caught_text(caught: Sequence[Caught], names: Mapping[int, str]) -> str:
@@ -114,13 +117,6 @@ def _caught_text(caught: Sequence[Caught], names: Mapping[int, str]) -> str:
     if len(caught) > _MOST_PARTS:
         parts.append(f"and {counted(len(caught) - _MOST_PARTS, 'other way')}")
     return "; ".join(parts)
-
-
-def _group_texts(row: TopRow, names: Mapping[int, str]) -> Iterator[str]:
-    for group, value in row.group.items():
-        text = _group_value(group, value, names)
-        speaks_for_itself = group is Group.DIGEST or value == CACHE
-        yield text if speaks_for_itself else f"{group} {text}"
 
 
 def _beside(figures: str, aside: str, width: int) -> list[str]:
