@@ -28,7 +28,7 @@ from proxyctl.state.families import (
     takes_queries,
 )
 from proxyctl.state.row import Layer, sorted_keys
-from proxyctl.stats.read import read_digest_size
+from proxyctl.stats.read import read_digest_memory
 
 
 class Server(NamedTuple):
@@ -209,7 +209,7 @@ def read_facts(
         versions=dict(sorted(versions.items(), key=str)),
         membership=read_membership(client),
         resident_bytes=_resident(client),
-        digest_bytes=read_digest_size(client).memory if memory else None,
+        digest_bytes=read_digest_memory(client) if memory else None,
     )
 
 

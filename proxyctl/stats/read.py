@@ -12,7 +12,6 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from proxyctl.catalog import Value, Version
@@ -39,30 +38,6 @@ _GROUP = 1_000
 DIGEST_MEMORY = ("query_digest_memory", "mysql_query_digest_memory")
 """Its names in stats_memory_metrics: the second one is that of ProxySQL 3.0."""
 
-BYTES_PER_S = 50_000_000
-"""Of the memory of digests, copied by one statement. Source: ProxySQL 2.7.1, 978,000 digests of
-340 MB, six to seven seconds on two cores."""
-
-LARGE_S = 5.0
-"""From this expected time on a command warns: the admin interface is held that long."""
-
-
-@dataclass(frozen=True)
-class DigestSize:
-    """What the digests take in ProxySQL's memory. Units: bytes."""
-
-    memory: int
-
-    @property
-    def expected_s(self) -> float:
-        """About how long a statement that names the table takes, in seconds."""
-        return self.memory / BYTES_PER_S
-
-    @property
-    def is_large(self) -> bool:
-        """Whether to warn before the table is named."""
-        return self.expected_s >= LARGE_S
-
 
 def read_memory_metrics(client: AdminClient) -> dict[str, int]:
     """Return the numbers of stats_memory_metrics by name. Units: bytes. Raises: InstanceError."""
@@ -75,14 +50,14 @@ def named_numbers(client: AdminClient, sql: str) -> dict[str, int]:
     return {str(name): client.number(value) for name, value in rows if value is not None}
 
 
-def digest_size(metrics: Mapping[str, int]) -> DigestSize:
-    """Return the size; 0 if this ProxySQL does not report it."""
-    return DigestSize(next((metrics[name] for name in DIGEST_MEMORY if name in metrics), 0))
+def digest_memory(metrics: Mapping[str, int]) -> int:
+    """Return the bytes that digests take; 0 if this ProxySQL does not report it."""
+    return next((metrics[name] for name in DIGEST_MEMORY if name in metrics), 0)
 
 
-def read_digest_size(client: AdminClient) -> DigestSize:
-    """Return the size; 0 if this ProxySQL does not report it. Raises: InstanceError."""
-    return digest_size(read_memory_metrics(client))
+def read_digest_memory(client: AdminClient) -> int:
+    """Return the bytes that digests take; 0 if it is not reported. Raises: InstanceError."""
+    return digest_memory(read_memory_metrics(client))
 
 
 def read_digest_variables(client: AdminClient) -> dict[str, str]:

@@ -12,7 +12,7 @@ import pytest
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.stats.digest_file import read_digest_file
-from proxyctl.stats.read import read_digest_size
+from proxyctl.stats.read import read_digest_memory
 from tests.support.cli import Project, proxyctl
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client
@@ -51,7 +51,7 @@ def test_the_memory_of_the_digests_is_known_under_the_name_of_every_version(
     rig: Rig, project: Project
 ) -> None:
     with AdminClient(Login(port=rig.server.port, password="admin")) as client:
-        assert read_digest_size(client).memory > 100_000
+        assert read_digest_memory(client) > 100_000
 
 
 @pytest.mark.parametrize(

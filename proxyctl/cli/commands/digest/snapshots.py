@@ -217,14 +217,14 @@ def reset(
     auto_approve: AutoApproveOption = False,
 ) -> int:
     """Save the digest statistics to a file, then clear them for everybody."""
-    from proxyctl.stats.read import read_digest_size, streamed_digests
+    from proxyctl.stats.read import read_digest_memory, streamed_digests
 
     age_s = _age_s(older_than)
     with connected(files, connection) as client:
         if age_s:
             _refuse_purge_before(client)
         path = _snapshot_path(out, client.login.name or client.address)
-        memory = size_text(read_digest_size(client).memory)
+        memory = size_text(read_digest_memory(client))
         what = f"stats_mysql_query_digest, {memory} of digests,"
         if age_s:
             what = f"what was not seen for {older_than} in stats_mysql_query_digest ({memory}),"
