@@ -17,9 +17,10 @@ from proxyctl.doctor import (
     versions,
 )
 from proxyctl.doctor.facts import Facts
-from proxyctl.doctor.finding import Examination, ExaminedFleet, Severity
+from proxyctl.doctor.finding import Examination, ExaminedFleet
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
+from proxyctl.lint.check import Severity
 
 SUBJECTS = (monitor, hostgroups, tls, layers, cluster, versions, memory, release, known_defects)
 """The order of findings within a severity: first those that stop traffic."""

@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple
 
 from proxyctl.errors import ExitCode, counted
 from proxyctl.fleet.outcome import Failed, worst
+from proxyctl.lint.check import Severity
 from proxyctl.state.families import Node, node_text
-
-
-class Severity(StrEnum):
-    """How bad a finding is: harm now, possible harm, or worth knowing."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
 
 
 class Code(NamedTuple):

@@ -175,7 +175,7 @@ class _Servers:
         diffs, families = self._diffs(rds_discovery=facts.rds_discovery)
         module = replace(plan_module(_SERVERS, diffs), load=True, save=True)
         refusals = [
-            *pending_edits.refusals(module, pending_edits.pending_edits(module), source=_DRAIN)
+            *pending_edits.refusals([(module, pending_edits.pending_edits(module))], source=_DRAIN)
         ]
         if refusals:
             raise RefusedError(

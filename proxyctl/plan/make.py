@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.config.desired import Project
@@ -22,7 +23,7 @@ from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
 from proxyctl.plan.guards import danger, judge, shard_moves
 from proxyctl.plan.pending_edits import Pending
-from proxyctl.plan.plan import ModulePlan, Plan, Refusal, ShardMove, plan_module
+from proxyctl.plan.plan import ModulePlan, Plan, ShardMove, plan_module
 from proxyctl.plan.steps import with_images
 from proxyctl.routing.sides import SIDE_TABLES, Sides, sides_of
 from proxyctl.state.families import Family
@@ -36,6 +37,9 @@ from proxyctl.state.row import (
     Rows,
 )
 from proxyctl.text import nearest
+
+if TYPE_CHECKING:
+    from proxyctl.lint.run import Placed
 
 MOST_LINTED = 2_000
 """Rows of all tables up to which lint takes no time that anybody would notice."""
@@ -87,10 +91,9 @@ def make(
     modules = with_images(modules, around, used)
     situation = judge.situation_of(modules, diffs, current, in_use, around, desired.hostgroup_names)
     dangers = [*judge.dangers(modules, situation, limits)]
-    linted: list[str] = []
+    linted = _Linted()
     if project is not None and options.lints and limits.action(LINT) is not GuardAction.OFF:
-        brought, linted = _linted(project, diffs, modules, limits)
-        dangers += brought
+        linted = _lint(project, diffs, modules, limits)
     moves = _shard_moves(modules, tables, current, desired.hostgroup_names)
     pending = [*_pending(modules, current, options)]
     return Plan(
@@ -99,8 +102,10 @@ def make(
         version=look.version_text,
         modules=modules,
         refusals=[
-            *_pending_refusals(pending, desired, options),
-            *danger.refusals(dangers, limits, force=options.force),
+            *pending_edits.refusals(
+                pending, discard=options.discard_pending, source=desired.source
+            ),
+            *danger.refusals([*dangers, *linted.dangers], limits, force=options.force),
             *shard_moves.refusals(moves, desired, allowed=options.allow_shard_moves),
         ],
         discarded=[
@@ -115,10 +120,11 @@ def make(
             *desired.warnings,
             *notes.left_by_dead_apply(modules, look.staged),
             *danger.warnings(dangers, limits, force=options.force),
-            *linted,
+            *linted.warnings,
             *shard_moves.warnings(moves, desired, allowed=options.allow_shard_moves),
             *notes.warnings(modules, families, current),
         ],
+        findings=linted.findings,
         restart_required=[*notes.restart_required(modules)],
         members=[one.name for one in current.membership.listed],
         saves=options.saves,
@@ -130,27 +136,37 @@ def make(
     )
 
 
-def _linted(
+class _Linted(NamedTuple):
+    """What lint finds in the files. `dangers`: what refuses the plan that brings it."""
+
+    findings: tuple[Placed, ...] = ()
+    warnings: tuple[str, ...] = ()
+    dangers: tuple[danger.Danger, ...] = ()
+
+
+def _lint(
     project: Project,
     diffs: Mapping[str, TableDiff],
     modules: Iterable[ModulePlan],
     limits: GuardLimits,
-) -> tuple[list[danger.Danger], list[str]]:
-    """Return what lint finds in the files: the dangers that the plan brings, and warnings."""
+) -> _Linted:
+    """Run lint on the files. A plan that changes nothing is refused for nothing."""
     is_in_sync = all(one.is_in_sync for one in modules)
     if sum(len(table.rows) for table in project.desired.tables.values()) > MOST_LINTED:
         text = f"lint: skipped for more than {MOST_LINTED:,} rows; run proxyctl lint"
-        return [], [] if is_in_sync else [text]
+        return _Linted() if is_in_sync else _Linted(warnings=(text,))
     from proxyctl.plan.guards import lint  # importing every check takes a while
 
     report = lint.report_of(project)
     if report is None:
-        return [], []
+        return _Linted()
+    found = lint.errors(report)
     if is_in_sync:
-        return [], [*lint.errors(report)]
-    refuses = limits.action(LINT) is GuardAction.REFUSE
-    is_brought = lint.brought_by(diffs, project) if refuses else lambda _one: True
-    return [*lint.dangers(report, is_brought)], [*lint.warnings(report, is_brought)]
+        return _Linted(found, (*lint.summary(report),)) if found else _Linted()
+    dangers: tuple[danger.Danger, ...] = ()
+    if found and limits.action(LINT) is GuardAction.REFUSE:
+        dangers = (*lint.dangers(found, lint.brought_by(diffs, project)),)
+    return _Linted(found, (*lint.summary(report),), dangers)
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:
@@ -280,15 +296,6 @@ def _pending(
     for module in modules:
         if not (look.staged.get(module.name) or look.taken_over.get(module.name)):
             yield module, pending_edits.pending_edits(module, saves=options.saves)
-
-
-def _pending_refusals(
-    pending: Iterable[tuple[ModulePlan, list[Pending]]], desired: Desired, options: PlanOptions
-) -> Iterator[Refusal]:
-    for module, edits in pending:
-        yield from pending_edits.refusals(
-            module, edits, discard=options.discard_pending, source=desired.source
-        )
 
 
 def _shard_moves(

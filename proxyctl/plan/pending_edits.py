@@ -153,34 +153,41 @@ def _edits(diff: TableDiff, difference: Difference, layer: Layer) -> Iterator[Pe
 
 
 def refusals(
-    module: ModulePlan,
-    edits: Iterable[Pending],
+    pending: Iterable[tuple[ModulePlan, Sequence[Pending]]],
     *,
     discard: bool = False,
     source: Source = FILES,
 ) -> Iterator[Refusal]:
-    """Yield the refusals for the pending edits of a module.
+    """Yield the refusals for the pending edits of the modules.
 
-    Each lists the rows. For unmanaged rows it also has the statements that publish them, and the
-    statements that take exactly these back.
+    Managed rows of all modules have one, as one option discards them. Unmanaged rows have one a
+    module, with the statements that publish them, and those that take exactly these back.
     """
-    found = list(edits)
-    ours = [edit for edit in found if edit.is_ours]
-    others = [edit for edit in found if not edit.is_ours]
+    ours: dict[str, list[Pending]] = {}
+    unmanaged: list[Refusal] = []
+    for module, edits in pending:
+        if mine := [edit for edit in edits if edit.is_ours]:
+            ours[module.name] = mine
+        if others := [edit for edit in edits if not edit.is_ours]:
+            unmanaged.append(_of_unmanaged(module, others, source))
     if ours and not discard:
-        count = counted(len(ours), "pending edit")
-        message = f"{module.name}: {count} would be discarded; {source.says} otherwise"
-        yield Refusal("pending_edit", message, DISCARD, (*_listed(ours),))
-    if others:
-        message = f"{module.name}: {counted(len(others), 'pending edit')} not {source.place}"
-        details = (
-            *_listed(others),
-            f"publish:    {_publishing(module, others)}",
-            *_undo_statements(module, others),
-        )
-        them = "it" if len(others) == 1 else "them"
-        fix = f"publish {them}, or take {them} back, with the statements below"
-        yield Refusal("pending_unmanaged", message, None, details, fix)
+        count = counted(sum(map(len, ours.values())), "pending edit")
+        message = f"{', '.join(ours)}: {count} would be discarded; {source.says} otherwise"
+        rows = tuple(line for edits in ours.values() for line in _listed(edits))
+        yield Refusal("pending_edit", message, DISCARD, rows)
+    yield from unmanaged
+
+
+def _of_unmanaged(module: ModulePlan, edits: Sequence[Pending], source: Source) -> Refusal:
+    message = f"{module.name}: {counted(len(edits), 'pending edit')} not {source.place}"
+    details = (
+        *_listed(edits),
+        f"publish:    {_publishing(module, edits)}",
+        *_undo_statements(module, edits),
+    )
+    them = "it" if len(edits) == 1 else "them"
+    fix = f"publish {them}, or take {them} back, with these statements"
+    return Refusal("pending_unmanaged", message, None, details, fix)
 
 
 def discarded(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[Discarded]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.catalog import AdminModule, Value
 from proxyctl.errors import RefusedError
@@ -24,6 +24,9 @@ from proxyctl.state.compare import Difference, value_of
 from proxyctl.state.families import Family
 from proxyctl.state.row import FILES, Layer, Rows, Source
 from proxyctl.state.sql import Statement, transition
+
+if TYPE_CHECKING:
+    from proxyctl.lint.run import Placed
 
 REGEX_ENGINE = "mysql-query_processor_regex"
 """The variable that decides which engine compiles the patterns of rules, at their LOAD."""
@@ -44,12 +47,12 @@ class Refusal:
     fix: str | None = None
 
     def below(self, *, of_saved: bool = False) -> tuple[str, ...]:
-        """Return the lines below the message: the fix, and the details.
+        """Return the lines below the message: the details, and the fix.
 
         `of_saved`: of a saved plan, which keeps its options.
         """
         ways = self._ways(of_saved=of_saved)
-        return (*([f"fix: {ways}"] if ways else ()), *self.details)
+        return (*self.details, *([f"fix: {ways}"] if ways else ()))
 
     def _ways(self, *, of_saved: bool) -> str:
         option = f"allow it with {self.allow}" if self.allow else ""
@@ -205,6 +208,8 @@ class Plan:
     taken_out: list[str] = field(default_factory=list)
     """Of what is left alone, the servers that an operator took out of service."""
     warnings: list[str] = field(default_factory=list)
+    findings: tuple[Placed, ...] = ()
+    """The errors that lint finds in the files."""
     restart_required: list[str] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
     """The members of the ProxySQL Cluster that the instance lists."""
@@ -265,6 +270,7 @@ class Plan:
             [module.loads for module in self.modules],
             self.members,
             self.discarded,
+            [(one.finding, one.where) for one in self.findings],
         ]
         names = sorted(self.hostgroup_names.items())
         return _hash([self.version, self.saves, names, written, list(self._content())])
@@ -319,21 +325,6 @@ def plan_module(
     )
 
 
-def refused_lines(plan: Plan, *, of_saved: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the message of each refusal, and the lines below it.
-
-    Pending edits that one option discards differ in their module only: the last one has the fix.
-    """
-    edits = [one for one in plan.refusals if one.code == "pending_edit"]
-    for one in plan.refusals:
-        below = one.below(of_saved=of_saved)
-        if len(edits) > 1 and one in edits:
-            fix, *details = below
-            ways = [fix.replace("allow it", f"allow these {len(edits)}")]
-            below = (*details, *(ways if one is edits[-1] else ()))
-        yield one.message, below
-
-
 def raise_refusals(plan: Plan, *, of_saved: bool = False) -> None:
     """Raise every reason not to apply as one error.
 
@@ -344,7 +335,7 @@ def raise_refusals(plan: Plan, *, of_saved: bool = False) -> None:
             f"{plan.name}: not applied",
             reasons=[
                 line
-                for message, below in refused_lines(plan, of_saved=of_saved)
-                for line in (message, *(f"  {line}" for line in below))
+                for one in plan.refusals
+                for line in (one.message, *(f"  {line}" for line in one.below(of_saved=of_saved)))
             ],
         )

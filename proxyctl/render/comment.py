@@ -13,7 +13,7 @@ from dataclasses import replace
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
-from proxyctl.plan.plan import ModulePlan, Plan, refused_lines
+from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.fleet import cluster_lines, in_sync_lines, names, summary
 from proxyctl.render.plan import (
     cluster_line,
@@ -139,14 +139,21 @@ def _shares(blocks: Sequence[list[str]], room: int) -> list[int]:
 
 
 def _remarks(plan: Plan) -> Iterator[str]:
-    for message, below in refused_lines(plan):
-        yield f"- :no_entry: {_remark(message)}"
-        yield from (f"    - {_remark(line)}" for line in below)
+    for one in plan.refusals:
+        yield f"- :no_entry: {_remark(one.message)}"
+        yield from (f"    - {_remark(line)}" for line in one.below())
     for discarded in plan.discarded:
         yield f"- :wastebasket: discarded: {_remark(discarded_text(discarded))}"
         yield from (f"    - {_remark(edit)}" for edit in discarded.edits)
     for warning in (*plan.warnings, *(f"{n}: restart required" for n in plan.restart_required)):
         yield f"- :warning: {_remark(warning)}"
+    if plan.findings:
+        from proxyctl.render.lint import finding_lines  # importing lint takes a while
+
+        for finding in plan.findings:
+            head, *fix = finding_lines(finding, PLAIN)
+            yield f"- :warning: {_remark(head)}"
+            yield from (f"    - {_remark(line.strip())}" for line in fix)
     if plan.members and not plan.is_in_sync:
         yield f"- {_remark(cluster_line(plan))}"
     for text in plan.left_alone:

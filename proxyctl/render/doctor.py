@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.doctor.finding import Examination, ExaminedFleet, Finding, Severity, listed
+from proxyctl.doctor.finding import Examination, ExaminedFleet, Finding, listed
 from proxyctl.errors import counted
+from proxyctl.lint.check import Severity
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.fleet import FAILED, alike_text, failures, fleet_of
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
 from proxyctl.stats.units import size_text
-from proxyctl.text import printable
 
 MOST_PLACES = 20
 """Servers that a finding names; the rest is counted."""
-_COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.NOTE: "dim"}
 
 
 def doctor_text(fleet: ExaminedFleet, style: Style = PLAIN, *, is_all: bool) -> str:
-    """Return the findings, a block each; one line where there is none.
+    """Return the findings; one line where there is none.
 
     `is_all`: of a fleet, once for instances that have the same; then the failed ones, a summary.
     """
@@ -56,24 +55,14 @@ def _page(head: str, one: Examination, style: Style) -> str:
         return f"{head}: nothing is wrong{ignored}{memory}\n"
     lines = [style("bold", f"{head}{memory}")]
     for finding in one.findings:
-        lines += ["", *_block(finding, style)]
+        lines += _lines(finding, style)
     counts = ", ".join(counted(one.counts[s], str(s)) for s in Severity if one.counts[s])
-    return "\n".join([*lines, "", f"{counts}{ignored}.", ""])
+    return "\n".join([*lines, f"{counts}{ignored}.", ""])
 
 
-def _block(finding: Finding, style: Style) -> Iterator[str]:
-    severity = str(finding.severity)
-    first, *more = style.lines(
-        f"{severity}  {printable(finding.where)}  ({finding.code})", then=" " * len(severity)
-    )
-    yield f"{style(_COLOURS[finding.severity], severity)}{first[len(severity) :]}"
-    yield from more
-    if finding.places:
-        yield from style.lines(
-            printable(listed(finding.places, MOST_PLACES)), first="  ", then="  "
-        )
-    yield from style.lines(printable(finding.message), first="  ", then="  ")
-    yield from style.lines(printable(finding.fix), first="  fix: ", then="    ")
+def _lines(one: Finding, style: Style) -> Iterator[str]:
+    places = listed(one.places, MOST_PLACES)
+    return style.finding(one.severity, one.where, one.code, one.message, one.fix, places=places)
 
 
 def doctor_json(fleet: ExaminedFleet, *, is_all: bool) -> str:

@@ -14,30 +14,24 @@ from proxyctl.render.table import Column, aligned
 from proxyctl.state.row import row_name
 from proxyctl.text import printable
 
-_COLOURS = {Severity.ERROR: "refuse", Severity.WARNING: "change", Severity.NOTE: "dim"}
-
 
 def lint_text(report: Report, style: Style) -> str:
     """Return the findings, one or two lines each, and a summary."""
-    lines = [line for one in report.findings for line in _lines(one, report.name, style)]
+    lines = [line for one in report.findings for line in finding_lines(one, style, report.name)]
     return "\n".join([*lines, _summary(report), ""])
 
 
-def _lines(one: Placed, name: str, style: Style) -> Iterable[str]:
+def finding_lines(one: Placed, style: Style, name: str = "", *, first: str = "") -> Iterable[str]:
+    """Return the lines of a finding. `name`: its instance; `first`: as for `Style.finding`."""
     finding = one.finding
-    severity = style(_COLOURS[one.severity], f"[{one.severity}]")
     row, about = row_text(finding), ""
     place = f"{name}: {row}" if name else row
     if one.where is not None:
         place = str(one.where)
         is_named = not finding.key or finding.text.startswith(row)
         about = "" if is_named else f"{row}: "
-    head = f"{printable(place)}: {finding.code} [{one.severity}] "
-    first, *more = style.lines(printable(about + finding.text), first=head, then="    ")
-    yield first.replace(f"[{one.severity}]", severity, 1)
-    yield from more
-    if finding.fix:
-        yield from style.lines(printable(finding.fix), first="  fix: ", then="    ")
+    text = about + finding.text
+    return style.finding(one.severity, place, finding.code, text, finding.fix, first=first)
 
 
 def _summary(report: Report) -> str:
@@ -79,7 +73,7 @@ def check_text(check: Check) -> str:
 LINT: Shape[Report] = Shape(
     "lint",
     "name findings counts ignored",
-    findings=lambda one: [*map(_placed, one.findings)],
+    findings=lambda one: [*map(placed, one.findings)],
     counts=lambda one: {severity: one.counts[severity] for severity in Severity},
 )
 FINDING: Shape[Finding] = Shape(
@@ -88,7 +82,8 @@ FINDING: Shape[Finding] = Shape(
 )
 
 
-def _placed(one: Placed) -> dict[str, object]:
+def placed(one: Placed) -> dict[str, object]:
+    """Return a finding and its place as plain data."""
     return FINDING.encode(
         one.finding,
         check=one.check.name,

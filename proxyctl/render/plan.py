@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet, Planned
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.notes import entering_servers, renumbered_rules, travelling
 from proxyctl.plan.pending_edits import DISCARD
-from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove, refused_lines
+from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
 from proxyctl.render.fleet import (
     FAILED,
@@ -37,6 +38,9 @@ from proxyctl.render.rows import (
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
 from proxyctl.state.row import Layer
 from proxyctl.text import printable
+
+if TYPE_CHECKING:
+    from proxyctl.lint.run import Placed
 
 MOST_ADDED = 200
 """New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
@@ -247,15 +251,20 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
         yield from _details(discarded.edits, style)
     for warning in plan.warnings:
         yield from _remark(style, "warning", printable(warning))
+    if plan.findings:
+        from proxyctl.render.lint import finding_lines  # importing lint takes a while
+
+        for finding in plan.findings:
+            yield from finding_lines(finding, style, first=f"{'lint':<13}")
     for name in plan.restart_required:
         yield from _remark(style, "restart", f"{name} takes effect when ProxySQL is restarted")
 
 
 def _refusals(plan: Plan, style: Style) -> Iterator[str]:
-    for message, below in refused_lines(plan):
-        lines = _remark(style, "refused", printable(message))
+    for one in plan.refusals:
+        lines = _remark(style, "refused", printable(one.message))
         yield from (style("refuse", line) for line in lines)
-        yield from _details(below, style)
+        yield from _details(one.below(), style)
 
 
 _DETAIL = " " * 15
@@ -333,17 +342,24 @@ def fields_of(change: Change) -> dict[str, dict[str, object]]:
     return fields
 
 
+def _finding(one: Placed) -> dict[str, object]:
+    from proxyctl.render.lint import placed  # as above
+
+    return placed(one)
+
+
 PLANS: Shape[Fleet] = Shape("plan and drift", "instances failed")
 PLAN: Shape[Plan] = Shape(
     "instance of a plan",
     f"{INSTANCE} in_sync modules refusals discarded shard_moves cluster_members left_alone warnings"
-    " restart_required fingerprint replay",
+    " findings restart_required fingerprint replay",
     in_sync=lambda one: one.is_in_sync,
     modules=lambda one: MODULE.each((one, module) for module in one.modules),
     refusals=lambda one: REFUSAL.each(one.refusals),
     discarded=lambda one: DISCARDED.each(one.discarded),
     shard_moves=lambda one: SHARD_MOVE.each(one.shard_moves),
     cluster_members=lambda one: one.members,
+    findings=lambda one: [*map(_finding, one.findings)],
     replay=lambda _: ABSENT,
 )
 MODULE: Shape[tuple[Plan, ModulePlan]] = Shape(

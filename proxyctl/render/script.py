@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.plan.plan import ModulePlan, Plan, refused_lines
+from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.state.sql import MASK, Statement, for_clients
 from proxyctl.text import printable
 
@@ -20,9 +20,9 @@ def plan_sql(plan: Plan) -> str:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    for message, below in refused_lines(plan):
-        yield f"-- apply would refuse: {printable(message)}"
-        yield from (f"--   {printable(line)}" for line in below)
+    for one in plan.refusals:
+        yield f"-- apply would refuse: {printable(one.message)}"
+        yield from (f"--   {printable(line)}" for line in one.below())
     yield f"-- {printable(plan.name)}: what apply would send, in order"
     modules = [module for module in plan.modules if module.does_something]
     if not modules:

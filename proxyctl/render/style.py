@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from textwrap import wrap
@@ -15,6 +15,7 @@ from proxyctl.stats.units import share_text
 from proxyctl.text import printable
 
 _CODES = {"add": "32", "change": "33", "delete": "31", "bold": "1", "dim": "2", "refuse": "31;1"}
+_SEVERITIES = {"error": "refuse", "warning": "change", "note": "dim"}
 _STATEMENT = re.compile("(publish|take back): ")
 _LABEL = re.compile(r"\w[\w ]{0,11} {2,}")
 WIDTH = 100
@@ -48,6 +49,32 @@ class Style:
     def text(self, text: str) -> str:
         """Return a text whose lines have any length in lines of the width."""
         return "".join(f"{part}\n" for line in text.splitlines() for part in self.line(line))
+
+    def finding(
+        self,
+        severity: str,
+        place: str,
+        code: str,
+        text: str,
+        fix: str | None,
+        *,
+        places: str = "",
+        first: str = "",
+    ) -> Iterator[str]:
+        """Yield the lines of a finding, the same wherever it is shown.
+
+        `places`: all of them, where `place` counts them. `first`: what stands before its first
+        line, and as blanks before the others.
+        """
+        shown, indent = f"[{severity}]", " " * len(first)
+        head = f"{printable(place)}: {code} {shown} {printable(text)}"
+        begin, *more = self.lines(head, first=first, then=f"{indent}    ")
+        yield begin.replace(shown, self(_SEVERITIES[severity], shown), 1)
+        yield from more
+        if places:
+            yield from self.lines(printable(places), first=f"{indent}  ", then=f"{indent}  ")
+        if fix:
+            yield from self.lines(printable(fix), first=f"{indent}  fix: ", then=f"{indent}    ")
 
     def line(self, line: str) -> list[str]:
         """Return a line in lines of the width, behind its own indent or label.

@@ -129,13 +129,9 @@ def test_discard_pending_overwrites_rows_of_the_files_and_no_others(
     instance.run("UPDATE mysql_query_rules SET match_digest='wip' WHERE rule_id=20")
     instance.run(NEW_RULE)
     in_sync.write(CHANGED)
-    ours = (
-        "MYSQL QUERY RULES: 1 pending edit would be discarded; the files say otherwise\n"
-        "    fix: allow it with"
-        " --discard-pend"
-    )
+    ours = "MYSQL QUERY RULES: 1 pending edit would be discarded; the files say otherwise\n"
     theirs = "MYSQL QUERY RULES: 1 pending edit not in the files\n"
-    said(apply(), 3, ours, theirs, "rule 20: match_digest edited in MEMORY")
+    said(apply(), 3, ours, theirs, "rule 20: match_digest edited in MEMORY", "--discard-pending")
     found = apply("--discard-pending", "--force")
     said(found, 3, theirs)
     assert ours not in found.text

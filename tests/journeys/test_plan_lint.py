@@ -22,7 +22,7 @@ mysql_users: [{username: app, password: example, default_hostgroup: writer}]
 mysql_query_rules:
   - {rule_id: 1, match_digest: ^SELECT, destination_hostgroup: reader, apply: true}
 """
-LOCKING = "lint error PX301, rule 1 at proxyctl.yaml:9:64: sends `SELECT"
+LOCKING = "proxyctl.yaml:9:64: PX301 [error] rule 1: sends `SELECT"
 
 
 def test_an_error_stands_in_the_plan_in_full(sandbox_project: Project) -> None:
@@ -38,14 +38,16 @@ def test_an_error_stands_in_the_plan_in_full(sandbox_project: Project) -> None:
 def test_the_guard_can_refuse(sandbox_project: Project) -> None:
     sandbox_project.write(FILES + "guards: {lint: refuse}\n")
     assert plan().code == 3
-    said(apply(), 3, LOCKING, "(guards.lint)", "fix: put a rule before it", "allow it with --force")
+    refused = apply()
+    said(refused, 3, "lint finds 1 error in what changes (guards.lint)", "allow it with --force")
+    assert LOCKING in refused.out
+    assert "fix: put a rule before it" in refused.out
     assert apply("--force").code == 0
 
 
 FAMILY = "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"
 READER = "  - {hostgroup_id: reader, hostname: db2}\n"
 REFUSING = FILES + "guards: {lint: refuse}\n"
-OTHERS = "(not part of this change)"
 
 
 @pytest.mark.parametrize(
@@ -68,9 +70,7 @@ def test_the_guard_leaves_alone_what_the_change_does_not_bring(
     sandbox_project.write(wanted)
     found = plan("--detailed-exitcode", *[word for one in only for word in ("--only", one)])
     assert found.code == 2, found.text
-    text = " ".join(found.out.split())
-    assert LOCKING in text
-    assert OTHERS in text
+    assert LOCKING in found.out
 
 
 @pytest.mark.parametrize(
@@ -137,13 +137,12 @@ def _after_a_new_user(project: Project) -> Outcome:
     return apply()
 
 
-def test_a_plan_in_sync_names_the_errors_only(sandbox_project: Project) -> None:
+def test_a_plan_in_sync_names_the_errors_too(sandbox_project: Project) -> None:
     sandbox_project.write(FILES)
     apply()
     for found in (plan("--detailed-exitcode"), apply()):
         assert found.code == 0
         assert LOCKING in found.out
-        assert "lint: " not in found.out
     sandbox_project.write(FILES.replace("^SELECT", "^SHOW"))
     apply()
     assert "lint" not in plan().text

@@ -84,7 +84,7 @@ def test_shards_move_only_when_that_is_allowed(project: Project) -> None:
     project.write(SHARDED.replace("[writer, reader]", "[reader, writer]"))
     plan = proxyctl("plan")
     assert plan.code == 0
-    assert "refused      sharding t: table t2 would go from 10 (writer) to 20" in plan.out
+    assert "               sharding t: table t2 would go from 10 (writer) to 20" in plan.out
     assert "allow it with --allow-shard-moves" in plan.out
     found = proxyctl("plan", "--format", "json").json["instances"][0]
     assert {one["code"] for one in found["refusals"]} == {"shard_moves"}

@@ -14,12 +14,12 @@ from proxyctl.doctor.finding import (
     Examination,
     ExaminedFleet,
     Finding,
-    Severity,
     duration,
     listed,
 )
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.members import Checksum, Member, Membership
+from proxyctl.lint.check import Severity
 from proxyctl.render.doctor import doctor_text
 from proxyctl.render.style import Style
 from proxyctl.state.families import Family
@@ -445,8 +445,8 @@ def test_many_servers_are_counted_in_the_heading_and_named_below() -> None:
     finding = Finding.of_servers("server-shunned", nodes, "takes no queries", "wait")
     page = replace(examine(HEALTHY), findings=(finding,))
     text = doctor_text(ExaminedFleet([page], []), Style(width=80), is_all=False)
-    assert "warning  30 servers  (server-shunned)\n  db0.a-zone" in text
-    assert "and 10 more\n  takes no queries" in text
+    assert "\n30 servers: server-shunned [warning] takes no queries\n  db0.a-zone" in text
+    assert "and 10 more\n  fix: wait" in text
     assert all(len(line) <= 80 for line in text.splitlines())
 
 

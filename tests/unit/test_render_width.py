@@ -53,19 +53,6 @@ def test_lines_stay_within_the_width_and_words_stay_whole(width: int) -> None:
     assert len(statements) == 1
 
 
-def test_pending_edits_of_several_modules_have_one_fix() -> None:
-    modules = ("MYSQL SERVERS", "MYSQL USERS")
-    refusals = [Refusal("pending_edit", one, "--discard-pending", ("a row",)) for one in modules]
-    text = plan_text(Plan("px1", "1:6032", "2.7.1", [], refusals=refusals))
-    assert [line.split(maxsplit=1) for line in text.splitlines() if "  " in line][-5:] == [
-        ["refused", "MYSQL SERVERS"],
-        ["a", "row"],
-        ["refused", "MYSQL USERS"],
-        ["a", "row"],
-        ["fix:", "allow these 2 with --discard-pending"],
-    ]
-
-
 @pytest.mark.parametrize("width", [None, 80])
 def test_a_pattern_stands_behind_its_name_with_no_comma(width: int | None) -> None:
     pattern = "x" * 75

@@ -1,17 +1,16 @@
 """What lint finds in the files, said where their changes are reviewed. Pure.
 
-The guard `lint` warns unless the files say `refuse`. Errors stand in full, warnings are counted.
+The guard `lint` warns unless the files say `refuse`. Errors are shown in full, warnings counted.
 Only an error that this plan brings refuses it: one that was there before is none of its doing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import cast
 
-from proxyctl.catalog import TABLES
 from proxyctl.config.desired import Project
 from proxyctl.errors import counted
 from proxyctl.lint.check import Severity, all_checks
@@ -21,7 +20,7 @@ from proxyctl.lint.subject import Subject
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards.danger import Danger
 from proxyctl.state.configuration import Configuration, Held, variables_of
-from proxyctl.state.row import LINT, Key, Layer, Row, row_name
+from proxyctl.state.row import LINT, Key, Layer, Row
 
 IsBrought = Callable[[Placed], bool]
 """Tells whether a plan brings a finding."""
@@ -92,25 +91,22 @@ def _unchanged(diffs: Mapping[str, TableDiff], project: Project) -> Configuratio
     return replace(found, tables=tables, variables=variables)
 
 
-def dangers(report: Report, is_brought: IsBrought) -> Iterator[Danger]:
-    """Yield the errors that the plan brings."""
-    for one in _errors(report):
-        if is_brought(one):
-            yield Danger(LINT, _text(one), one.finding.fix)
+def dangers(found: Iterable[Placed], is_brought: IsBrought) -> Iterator[Danger]:
+    """Yield one danger for the errors that the plan brings."""
+    brought = sum(map(is_brought, found))
+    if brought:
+        listed = counted(brought, "error")
+        which = "it as its finding says" if brought == 1 else "them as their findings say"
+        yield Danger(LINT, f"lint finds {listed} in what changes", f"mend {which}")
 
 
-def errors(report: Report) -> Iterator[str]:
-    """Yield all errors, each with its fix."""
-    for one in _errors(report):
-        fix = one.finding.fix
-        yield f"{_text(one)}; {fix}" if fix else _text(one)
+def errors(report: Report) -> tuple[Placed, ...]:
+    """Return the errors, which a plan shows in full."""
+    return tuple(one for one in report.findings if one.severity is Severity.ERROR)
 
 
-def warnings(report: Report, is_brought: IsBrought) -> Iterator[str]:
-    """Yield the other errors, and how much there is: `lint: 1 error, 2 warnings`."""
-    for one in _errors(report):
-        if not is_brought(one):
-            yield f"{_text(one)} (not part of this change)"
+def summary(report: Report) -> Iterator[str]:
+    """Yield how much there is: `lint: 1 error, 2 warnings`."""
     words = [
         counted(report.counts[severity], severity.value)
         for severity in (Severity.ERROR, Severity.WARNING)
@@ -118,16 +114,3 @@ def warnings(report: Report, is_brought: IsBrought) -> Iterator[str]:
     ]
     if words:
         yield f"lint: {', '.join(words)}; proxyctl lint shows all"
-
-
-def _errors(report: Report) -> Iterator[Placed]:
-    for one in report.findings:
-        if one.severity is Severity.ERROR:
-            yield one
-
-
-def _text(one: Placed) -> str:
-    finding = one.finding
-    row = f", {row_name(finding.table, finding.key)}" if finding.table in TABLES else ""
-    place = f" at {one.where}" if one.where else ""
-    return f"lint error {finding.code}{row}{place}: {finding.text}"

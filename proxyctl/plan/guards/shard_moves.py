@@ -7,7 +7,7 @@ writes go. A hostgroup with another number and the same servers is no move.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -90,21 +90,24 @@ def shard_moves(sides: Sides, desired: Mapping[str, DesiredTable]) -> list[Shard
 
 
 def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[Refusal]:
-    """Yield the refusals: one for each pair of hostgroups of a section.
+    """Yield one refusal, with a line for each pair of hostgroups of a section.
 
     A name that joins is not refused: a new tenant has no data yet.
     """
-    if desired.guards.action(CODE) is GuardAction.REFUSE and not allowed:
-        refused = (move for move in moves if move.how != JOINS)
-        for text in move_texts(refused, desired.hostgroup_names):
-            yield Refusal(CODE, text, ALLOW)
+    refused = [move for move in moves if move.how != JOINS]
+    if refused and desired.guards.action(CODE) is GuardAction.REFUSE and not allowed:
+        message = f"sharding: queries would go to servers without their data (guards.{CODE})"
+        texts = (*move_texts(refused, desired.hostgroup_names),)
+        yield Refusal(CODE, message, ALLOW, texts, "move the data first")
 
 
-def warnings(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[str]:
+def warnings(moves: Sequence[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[str]:
     """Yield the warnings about moves that do not stop an apply."""
     is_shown = allowed or desired.guards.action(CODE) is GuardAction.WARN
-    shown = (move for move in moves if is_shown or move.how == JOINS)
-    return move_texts(shown, desired.hostgroup_names)
+    for is_new, then in ((False, "move the data first"), (True, "move any existing data first")):
+        shown = (one for one in moves if (one.how == JOINS) is is_new and (is_new or is_shown))
+        for text in move_texts(shown, desired.hostgroup_names):
+            yield f"{text}; {then}"
 
 
 MOST_TEXTS = 12
@@ -124,24 +127,20 @@ def move_texts(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator
                 yield f"sharding {sharding}: {rest} more {kind}s change shard"
                 break
             listed = _listed(list(dict.fromkeys(found)), kind)
-            yield f"sharding {sharding}: {listed} {_where(how, current, desired, names)} first"
+            yield f"sharding {sharding}: {listed} {_where(how, current, desired, names)}"
 
 
 def _where(how: str, current: int, desired: int, names: Mapping[int, str]) -> str:
-    """Return the predicate of a move, up to the word `first`."""
+    """Return the predicate of a move."""
     if how == SERVERS:
-        return (
-            f"would stay in {_shown(desired, names)}, which gets servers of another hostgroup;"
-            " move the data"
-        )
+        return f"would stay in {_shown(desired, names)}, which gets servers of another hostgroup"
     verb = {
         "moves": "would go from",
         "enters": "would enter the sharding and go from",
         JOINS: "would join the others and go from",
         "leaves": "would leave the sharding and go from",
     }[how]
-    then = "move any existing data" if how == JOINS else "move the data"
-    return f"{verb} {_shown(current, names)} to {_shown(desired, names)}; {then}"
+    return f"{verb} {_shown(current, names)} to {_shown(desired, names)}"
 
 
 def _listed(names: list[str], kind: str) -> str:
