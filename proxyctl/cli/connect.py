@@ -189,12 +189,19 @@ def targets_of(
 ) -> list[Target]:
     """Return the chosen instances, each with its login and its files.
 
-    `files_are_optional`: without --all, as for `target_of`. Raises: UsageError, ConfigError,
-    ProxyctlError.
+    `files_are_optional`: without --all, as for `target_of`. Raises: UsageError; ConfigError, for
+    files that are not optional with every mistake that validate finds; ProxyctlError.
     """
-    if fleet.is_meant():
-        return _all_targets(files, connection, fleet)
-    return [target_of(files, connection, files_are_optional=files_are_optional)]
+    try:
+        if fleet.is_meant():
+            return _all_targets(files, connection, fleet)
+        return [target_of(files, connection, files_are_optional=files_are_optional)]
+    except ConfigError:
+        if not files_are_optional:
+            from proxyctl.config.project import load_project
+
+            load_project(files.sources())
+        raise
 
 
 def _all_targets(

@@ -67,7 +67,10 @@ def refuse_other_spellings(built: Any, arguments: Sequence[str]) -> None:  # noq
         value = "" if following.startswith("-") else following
         if found := _ONE_DASH.fullmatch(word):
             name, given = found.groups(default="")
-            meant = _for_one_dash(name, given.replace("=", " ", 1), command, path)
+            is_value = word[:2] in short and not given and _is_value(word, known)
+            meant = None
+            if not is_value:
+                meant = _for_one_dash(name, given.replace("=", " ", 1), command, path)
             if meant is not None:
                 raise UsageError(f"no such option: -{name}", fix=meant)
         if word[:2] in short and "=" in word[2:]:
@@ -79,6 +82,13 @@ def refuse_other_spellings(built: Any, arguments: Sequence[str]) -> None:  # noq
         if word in ("-o", "--out") and value in _formats(command):
             fix = f"did you mean --format {value}? A file of this name is ./{value}"
             raise UsageError(f"{word} {value}: {value} is a format, not a file", fix=fix)
+
+
+def _is_value(word: str, known: Sequence[str]) -> bool:
+    """Return whether `-uuser` is `-u user`, as mysql has it, and `-fshop` a file that is there."""
+    if f"-{word}" in known or word[1:] in OPTIONS:
+        return False
+    return word[:2] == "-u" or (word[:2] == "-f" and os.path.exists(word[2:]))
 
 
 def _for_one_dash(name: str, value: str, command: Any, path: str) -> str | None:  # noqa: ANN401

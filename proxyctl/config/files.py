@@ -14,7 +14,7 @@ from typing import Any
 
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import is_secret_variable
-from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
+from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place, named
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
 from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.state.passwords import is_clear
@@ -24,6 +24,7 @@ MAX_FILE = 64 * 1024 * 1024
 """Largest YAML file or template. Units: bytes."""
 
 _CHECK_PATH = "check the path; a relative one starts in the folder where proxyctl runs"
+_MOST_LISTED = 5
 
 _IN_FOLDER = (".yaml", ".yml", ".j2")
 
@@ -308,6 +309,16 @@ def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> No
     mistakes.add(error.where(path), "", error.message, fix)
 
 
+def _files_beside(path: str) -> str:
+    """Return the files with variables that there are where one is missing."""
+    folder = os.path.dirname(path) or "."
+    with suppress(OSError):
+        found = sorted(one for one in os.listdir(folder) if one.endswith((".yaml", ".yml")))
+        if 0 < len(found) <= _MOST_LISTED:
+            return f"YAML files there: {', '.join(map(named, found))}"
+    return _CHECK_PATH
+
+
 def near_file(path: str, otherwise: str = _CHECK_PATH) -> str | None:
     """Return `did you mean 'proxyctl.yaml'?` for a file that is not there; None if it is there."""
     if is_there(path):
@@ -340,7 +351,9 @@ def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
             text = read_text(path, fence=Fence.around(sources, given))
         except UnreadableError as error:
             where = error.where(path) if error.line else file_place(f"--var-file {path}")
-            mistakes.add(where, "", error.message, error.fix or near_file(path))
+            mistakes.add(
+                where, "", error.message, error.fix or near_file(path, _files_beside(path))
+            )
             continue
         document = read_yaml(text, path, mistakes)
         root = document.root if document else None

@@ -172,6 +172,8 @@ def _add(keys: Keys, errors: list[ErrorDetails], subject: Subject, context: Cont
             words = _expected(column) if column else _wanted(errors)
             got = described(value, is_secret=is_secret)
             fix = _fix(value, column, words)
+            if isinstance(value, str) and not is_secret:
+                fix = fix or mistakes.did_you_mean(value, _choices(errors, column))
             if words == "a mapping":
                 fix = _example(_needed_keys(subject.kind, keys)) or fix
             mistakes.add(subject.place(keys, False), label, f"expected {words}, got {got}", fix)
@@ -203,6 +205,14 @@ def _wanted(errors: list[ErrorDetails]) -> str:
         shapes = text.split(", ") if error["type"] == "union_tag_invalid" else [text]
         words += [_SHAPES.get(word, word) for word in shapes]
     return " or ".join(dict.fromkeys(words))
+
+
+def _choices(errors: list[ErrorDetails], column: Column | None) -> list[str]:
+    """Return the words that would have been right; none where more than words would."""
+    if column:
+        return [*map(str, column.choices or ())]
+    texts = (error.get("ctx", {}).get("expected", "") for error in errors)
+    return [word for text in texts for word in re.findall("'(.+?)'", text)]
 
 
 def _fix(value: object, column: Column | None, words: str) -> str | None:
