@@ -134,14 +134,24 @@ def ask_password(account: str) -> str:
     return getpass.getpass(f"Password for {account}: ", stream=sys.stderr)
 
 
+_LINE_GONE = "\x1b[A\x1b[2K"
+"""Codes of a terminal: up to the line before, and without its text."""
+
+
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that takes how much is done, for a progress bar on a terminal."""
+    """Yield a function that takes how much is done, for a progress bar on a terminal.
+
+    The bar is gone afterwards: what was waited for says it all.
+    """
     if not is_terminal(sys.stderr) or total == 0:
         yield lambda _done: None
         return
-    with typer.progressbar(length=total, label=label, show_pos=True, file=sys.stderr) as bar:
-        yield lambda done: bar.update(done - bar.pos)
+    try:
+        with typer.progressbar(length=total, label=label, show_pos=True, file=sys.stderr) as bar:
+            yield lambda done: bar.update(done - bar.pos)
+    finally:
+        _to_stderr(_LINE_GONE)
 
 
 def _to_stderr(text: str) -> None:

@@ -317,9 +317,9 @@ class AdminClient:
             seconds, reason, fix = self._patience
             self._why_closed = f"{self.address}: no answer within {seconds:g} s: {reason}"
         else:
-            why = text or type(error).__name__
-            self._why_closed = f"{self.address}: the connection was lost ({why})"
-            fix = "ProxySQL may have stopped: read its log; when it runs again, repeat the command"
+            self.tell(f"the connection was lost: {text or type(error).__name__}")
+            self._why_closed = f"{self.address}: the connection was lost before the answer came"
+            fix = "see in ProxySQL's log whether it stopped; when it runs, repeat the command"
         return ConnectionLostError(self._why_closed, then=[_inside(masked)], fix=fix)
 
 

@@ -62,14 +62,14 @@ def explain_text(
     """
     chain = chain_lines(answer, lists_all=lists_all, style=style)
     lines = [
-        *_head(answer, style),
+        *_head(answer),
         *([f"rules        {printable(source)}"] if source else []),
         "",
         *chain,
         *([""] if chain else []),
         *end_lines(answer, style=style),
     ]
-    return "\n".join(lines) + "\n"
+    return style.text("\n".join(lines))
 
 
 def cut(text: str, limit: int = LONGEST_TEXT) -> str:
@@ -80,11 +80,11 @@ def cut(text: str, limit: int = LONGEST_TEXT) -> str:
     return f"{safe[:limit]}... ({counted(len(text), 'character')})"
 
 
-def _head(answer: Answer, style: Style) -> Iterator[str]:
+def _head(answer: Answer) -> Iterator[str]:
     request, route = answer.request, answer.explanation.route
     query = text_of(request.query) or ""
     yield f"query        {cut(query) or '(empty)'}"
-    yield from style.lines(_session(answer), first="session      ", then=_THEN)
+    yield f"session      {_session(answer)}"
     if route.digest is None:
         yield _named("digest       none: mysql-query_digests is false", answer.explainer)
         return
@@ -152,11 +152,16 @@ def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN
             why = _named(reason.value, explainer)
             lines.append(f"  {first} to {last}: {counted(len(steps), 'rule')}: {why}")
         else:
-            lines += [_miss_line(step, explainer, width, style) for step in steps]
+            lines += [line for one in steps for line in _miss_lines(one, explainer, width, style)]
     return lines
 
 
-def _miss_line(step: Step, explainer: Explainer, width: int, style: Style) -> str:
+def _row(number: int | str, word: str, text: str, width: int, style: Style) -> list[str]:
+    head = f"  {number:>{width}}  {word:<5}  "
+    return style.lines(text, first=head, then=" " * len(head))
+
+
+def _miss_lines(step: Step, explainer: Explainer, width: int, style: Style) -> Iterator[str]:
     reason = step.reason
     column = _COLUMNS.get(reason) if reason else None
     value = explainer.rules.get(step.rule_id, {}).get(column) if column else None
@@ -164,7 +169,8 @@ def _miss_line(step: Step, explainer: Explainer, width: int, style: Style) -> st
     if column is not None and column in step.broken:
         text = f"{column} does not compile, so the rule never matches: {step.broken[column]}"
     criterion = "" if value is None else f"   {shown(value, limit=LONGEST_CRITERION)}"
-    return style("dim", f"  {step.rule_id:>{width}}  no     {text}{criterion}")
+    for line in _row(step.rule_id, "no", f"{text}{criterion}", width, style):
+        yield style("dim", line)
 
 
 def _match_lines(
@@ -181,12 +187,13 @@ def _match_lines(
     if step.started_again:
         done.append("rules are evaluated again from the first")
     effect = "; ".join(done) or "nothing set"
-    yield f"  {step.rule_id:>{width}}  {style('bold', 'match')}  {effect}"
+    first, *more = _row(step.rule_id, "match", effect, width, style)
+    yield from (first.replace("match", style("bold", "match"), 1), *more)
     for column, problem in step.broken.items():
         broken = f"{column} does not compile, and the rule is negated: {problem}"
-        yield f"  {'':{width}}         {broken}"
+        yield from _row("", "", broken, width, style)
     if step.rewritten is not None and step.rewritten != text:
-        yield f"  {'':{width}}         becomes: {cut(text_of(step.rewritten) or '')}"
+        yield from _row("", "", f"becomes: {cut(text_of(step.rewritten) or '')}", width, style)
 
 
 def _setting(name: str, value: int | str, names: Mapping[int, str]) -> str:

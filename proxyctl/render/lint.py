@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from proxyctl.catalog import TABLES
 from proxyctl.errors import Mistake, counted
@@ -10,7 +10,6 @@ from proxyctl.lint.check import Check, Finding, Severity
 from proxyctl.lint.run import Placed, Report
 from proxyctl.render.encode import Shape
 from proxyctl.render.style import Style, shown
-from proxyctl.render.table import Column, aligned
 from proxyctl.state.row import row_name
 from proxyctl.text import printable
 
@@ -49,17 +48,14 @@ def row_text(finding: Finding) -> str:
     return printable(row_name(finding.table, finding.key))
 
 
-def checks_text(checks: Iterable[Check]) -> str:
+def checks_text(checks: Sequence[Check], style: Style) -> str:
     """Return a line for each check: code, severity, name, what it finds."""
-    return "\n".join([*aligned(_CHECK_COLUMNS, checks)[1:], ""])
-
-
-_CHECK_COLUMNS: tuple[Column[Check], ...] = (
-    Column("", lambda one: one.code, is_number=False),
-    Column("", lambda one: one.severity, is_number=False),
-    Column("", lambda one: one.name, is_number=False),
-    Column("", lambda one: one.summary, is_number=False),
-)
+    width = max((len(one.name) for one in checks), default=0)
+    lines: list[str] = []
+    for one in checks:
+        head = f"{one.code}  {one.severity:<7}  {one.name:<{width}}  "
+        lines += style.lines(one.summary, first=head, then=" " * len(head))
+    return "\n".join([*lines, ""])
 
 
 def check_text(check: Check) -> str:

@@ -253,7 +253,7 @@ def test_the_connection_breaks_while_the_lock_is_taken(
     sandbox: Sandbox, sandbox_instance: Instance, before: Dump, hook: str
 ) -> None:
     setattr(sandbox.options, hook, Troubles(("INSERT INTO proxyctl_lock", cut)))
-    said(apply(), 1, "connection was lost")
+    said(apply(), 1, "connection was lost before the answer came\n", "see in ProxySQL's log")
     assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
     assert dump(sandbox_instance) == before
 

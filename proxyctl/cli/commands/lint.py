@@ -186,7 +186,7 @@ def _list(checks: Sequence[Check], format: LintFormat) -> str:
 
     match format:
         case LintFormat.TEXT:
-            return checks_text(checks)
+            return checks_text(checks, style())
         case LintFormat.JSON:
             return CHECKS.document(checks)
         case _:
