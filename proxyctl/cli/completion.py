@@ -49,6 +49,22 @@ def snapshot_names(context: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
+def node_names(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the servers of the files, with the port where it is another one than 3306."""
+    from proxyctl.cli.options import FileOptions
+    from proxyctl.config.project import load_project
+
+    try:
+        project = load_project(_typed(FileOptions, context).sources(), needs_secrets=False)
+    except ProxyctlError:
+        return []
+    servers = project.desired.tables.get("mysql_servers")
+    nodes = sorted({key[1:3] for key in servers.rows}) if servers else []
+    return _starting(
+        incomplete, (str(host) if port == 3306 else f"{host}:{port}" for host, port in nodes)
+    )
+
+
 def check_names(incomplete: str) -> list[str]:
     """Return the codes and names of lint's checks."""
     from proxyctl.lint.check import all_checks

@@ -132,7 +132,7 @@ def _edits(diff: TableDiff, difference: Difference, layer: Layer) -> Iterator[Pe
     memory, target = diff.memory.get(key), diff.target.get(key)
     if wanted is None or difference.current is None or difference.desired is None:
         if memory != target:
-            yield Pending(layout, (layer,), difference._replace(columns=()), is_ours=True)
+            yield Pending(layout, (layer,), difference, is_ours=True)
         return
     kept = {
         position

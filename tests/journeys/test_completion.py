@@ -16,6 +16,10 @@ version: 1
 instances:
   - {name: px1, host: 127.0.0.1}
   - {name: px2, host: 127.0.0.1, port: 7032}
+mysql_servers:
+  - {hostgroup_id: 10, hostname: pxc1}
+  - {hostgroup_id: 20, hostname: pxc1}
+  - {hostgroup_id: 20, hostname: pxc2, port: 3307}
 """
 
 
@@ -47,6 +51,8 @@ def offered(project: Project, line: str) -> list[str]:
         ("proxyctl nodes dr", ["drain"]),
         ("proxyctl doctor --ignore peer-d", ["peer-differs"]),
         ("proxyctl init --template p", ["pxc"]),
+        ("proxyctl nodes drain pxc", ["pxc1", "pxc2:3307"]),
+        ("proxyctl nodes restore -f broken.yaml pxc", []),
         ("proxyctl drift --only mysql_gal", ["mysql_galera_hostgroups"]),
     ],
 )

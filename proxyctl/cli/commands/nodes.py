@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.completion import node_names
 from proxyctl.cli.connect import has_files, target_of
 from proxyctl.cli.options import (
     OR_STDOUT,
@@ -29,7 +30,12 @@ if TYPE_CHECKING:
     from proxyctl.render.nodes import Instance
 
 NodeArgument = Annotated[
-    str, typer.Argument(metavar="HOST[:PORT]", help="The server, as in mysql_servers.")
+    str,
+    typer.Argument(
+        metavar="HOST[:PORT]",
+        help="The server, as in mysql_servers.",
+        autocompletion=node_names,
+    ),
 ]
 
 
