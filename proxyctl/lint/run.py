@@ -39,11 +39,15 @@ def _as_text(key: Key) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Placed:
-    """A finding with its check, and where its row stands in the files (None: in no file)."""
+    """A finding with its check, and where its row stands in the files (None: in no file).
+
+    `others`: rows of other tables with the same cause.
+    """
 
     finding: Finding
     check: Check
     where: Where | None
+    others: tuple[Placed, ...] = ()
 
     @property
     def severity(self) -> Severity:
@@ -97,7 +101,22 @@ def lint(
         idle = (one for number, one in enumerate(ignores) if number not in used)
         kept += _unused((one for one in idle if one.codes <= ran.keys()), ran[UNUSED_IGNORE])
     kept.sort(key=_order)
-    return Report(kept, checks, ignored, name)
+    return Report(_joined(kept), checks, ignored, name)
+
+
+def _joined(findings: Iterable[Placed]) -> list[Placed]:
+    """Return what is said of rows of several tables as one finding each, at the first place."""
+    found: dict[object, Placed] = {}
+    for number, one in enumerate(findings):
+        cause = (one.finding.code, one.finding.message, one.finding.fix, one.severity)
+        first = found.get(cause)
+        if first is None:
+            found[cause] = one
+        elif one.finding.table in {other.finding.table for other in (first, *first.others)}:
+            found[number] = one
+        else:
+            found[cause] = replace(first, others=(*first.others, one))
+    return list(found.values())
 
 
 def _without_ignored(finding: Finding, ignores: Sequence[Ignore], used: set[int]) -> Finding | None:

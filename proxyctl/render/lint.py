@@ -8,7 +8,7 @@ from proxyctl.catalog import TABLES
 from proxyctl.errors import Mistake, counted
 from proxyctl.lint.check import Check, Finding, Severity
 from proxyctl.lint.run import Placed, Report
-from proxyctl.render.encode import Shape
+from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.style import Style, shown
 from proxyctl.state.row import row_name
 from proxyctl.text import printable
@@ -30,7 +30,15 @@ def finding_lines(one: Placed, style: Style, name: str = "", *, first: str = "")
         is_named = not finding.key or finding.text.startswith(row)
         about = "" if is_named else f"{row}: "
     text = about + finding.text
+    if one.others:
+        text += f"; also {', '.join(map(_other_text, one.others))}"
     return style.finding(one.severity, place, finding.code, text, finding.fix, first=first)
+
+
+def _other_text(one: Placed) -> str:
+    more = len(one.finding.also)
+    row = row_text(one.finding) + (f" and {counted(more, 'more row')}" if more else "")
+    return f"{row} at {one.where}" if one.where else row
 
 
 def _summary(report: Report) -> str:
@@ -74,7 +82,8 @@ LINT: Shape[Report] = Shape(
 )
 FINDING: Shape[Finding] = Shape(
     "finding of lint",
-    "code check severity table key also column message fix where origin",
+    "code check severity table key also column message fix where origin others",
+    others=lambda _: ABSENT,
 )
 
 
@@ -86,6 +95,7 @@ def placed(one: Placed) -> dict[str, object]:
         severity=one.severity,
         where=one.where and str(one.where),
         origin=(one.where and one.where.origin) or None,
+        others=[*map(placed, one.others)] or ABSENT,
     )
 
 
@@ -118,7 +128,8 @@ def _mistake(one: Mistake) -> str:
 
 def lint_github(report: Report) -> str:
     """Return a workflow command of GitHub Actions for each finding."""
-    return "".join(f"{_command(one)}\n" for one in report.findings)
+    places = (place for one in report.findings for place in (one, *one.others))
+    return "".join(f"{_command(one)}\n" for one in places)
 
 
 def _command(one: Placed) -> str:

@@ -43,7 +43,7 @@ def lint_sarif(report: Report, folder: PurePath, source: str = "") -> str:
                 "ruleIndex": places[one.finding.code],
                 "level": _LEVELS[one.severity],
                 "message": {"text": _message(one)},
-                "locations": [_location(one, folder, source)],
+                "locations": [_location(at, folder, source) for at in (one, *one.others)],
                 "partialFingerprints": {"row/v1": f"{mark}:{seen[mark]}"},
             }
         )

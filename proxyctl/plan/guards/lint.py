@@ -59,9 +59,9 @@ def brought_by(diffs: Mapping[str, TableDiff], project: Project) -> IsBrought:
 
 
 def _rows(one: Placed) -> Iterator[tuple[str, str, Key]]:
-    finding = one.finding
-    for key in (finding.key, *finding.also):
-        yield finding.code, finding.table, key
+    for finding in (at.finding for at in (one, *one.others)):
+        for key in (finding.key, *finding.also):
+            yield finding.code, finding.table, key
 
 
 def _written(diff: TableDiff) -> Iterator[Key]:
