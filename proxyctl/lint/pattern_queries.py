@@ -33,10 +33,21 @@ _RESERVED = (
     "|TABLE|THEN|TO|TRIGGER|TRUE|UNION|UNIQUE|UNLOCK|UPDATE|USE|USING|VALUES|WHEN|WHERE|WINDOW"
     "|WITH|WRITE|XOR"
 )
-_NAME = rf"(?:(?!(?:{_RESERVED})\b)[A-Z_$][\w$]*|`[^`]+`)"
+_RESERVED_WORD = re.compile(rf"\b(?:{_RESERVED})\b", re.IGNORECASE)
+
+
+def _spelled(text: str) -> str:
+    """Return a text with reserved words in capitals and all others in small letters.
+
+    A pattern that asked of each name whether it is reserved would take a second to compile.
+    """
+    return _RESERVED_WORD.sub(lambda found: found[0].upper(), text.lower())
+
+
+_NAME = r"(?:[a-z_$][\w$]*|`[^`]+`)"
 _TABLE = rf"{_NAME}(?:\.{_NAME})?"
 _PLAIN = rf"(?:'[^'\\]*'|-?\d+(?:\.\d+)?|{_NAME}(?:\.{_NAME})*)"
-_CALL = rf"COUNT\(\*\)|[A-Z_]\w*\((?:(?:DISTINCT )?{_PLAIN}(?:, ?{_PLAIN})*)?\)"
+_CALL = rf"count\(\*\)|[A-Za-z_]\w*\((?:(?:DISTINCT )?{_PLAIN}(?:, ?{_PLAIN})*)?\)"
 _VALUE = rf"(?:{_CALL}|{_PLAIN})"
 _ITEM = rf"(?:\*|{_NAME}\.\*|{_VALUE}(?: (?:AS )?{_NAME})?)"
 _COMPARED = (
@@ -55,15 +66,13 @@ _READ = re.compile(
     rf" FROM {_FROM}(?:, ?{_FROM})*(?:(?:{_JOIN})(?:{_ON})?)*{_WHERE}"
     rf"(?: GROUP BY {_VALUE}(?:, ?{_VALUE})*)?(?: HAVING {_CONDITION})?"
     rf"(?: ORDER BY {_ORDERED}(?:, ?{_ORDERED})*)?(?: LIMIT \d+(?:(?:, ?| OFFSET )\d+)?)?"
-    r"(?P<lock> FOR UPDATE(?: NOWAIT| SKIP LOCKED)?| FOR SHARE| LOCK IN SHARE MODE)?",
-    re.IGNORECASE,
+    r"(?P<lock> FOR UPDATE(?: nowait| skip locked)?| FOR share| LOCK IN share mode)?"
 )
 _WRITE = re.compile(
     rf"(?:INSERT|REPLACE) INTO {_TABLE} ?(?:\({_NAME}(?:, ?{_NAME})*\) ?)?"
     rf"VALUES ?\({_VALUE}(?:, ?{_VALUE})*\)"
     rf"|UPDATE {_TABLE} SET {_NAME} ?= ?{_VALUE}(?:, ?{_NAME} ?= ?{_VALUE})*{_WHERE}"
-    rf"|DELETE FROM {_TABLE}{_WHERE}|CALL {_TABLE}\((?:{_PLAIN})?\)|TRUNCATE TABLE {_TABLE}",
-    re.IGNORECASE,
+    rf"|DELETE FROM {_TABLE}{_WHERE}|CALL {_TABLE}\((?:{_PLAIN})?\)|truncate TABLE {_TABLE}"
 )
 
 # -- what a pattern gets to be one ----------------------------------------------------------------
@@ -123,7 +132,7 @@ def _read_beginning(text: str) -> str | None:
 
 def _seems_a_table(text: str) -> bool:
     """Return whether a text begins with a name, and with more of a query behind it if there is."""
-    found = re.match(rf"(?P<name>{_TABLE})(?P<rest>.*)", text, re.IGNORECASE)
+    found = re.match(rf"(?P<name>{_TABLE})(?P<rest>.*)", _spelled(text))
     if found is None or is_sql_word(found["name"]):
         return False
     return not found["rest"] or _PART_OF_READ.match(found["rest"].strip()) is not None
@@ -161,6 +170,6 @@ def _finished(
         return text, None
     for end in ends:
         made = beginning + text + end
-        if found := usual.fullmatch(_COMMENT.sub("", made).strip()):
+        if found := usual.fullmatch(_spelled(_COMMENT.sub("", made).strip())):
             return made, found
     return text, None
