@@ -1,6 +1,6 @@
 """What the pages need of the command line client `mysql`: `-h -P -u -p -e`, statement by statement.
 
-A machine that runs the tests need not have a client.
+A machine that runs the tests need not have a client. It imports little: pages start it often.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from tests.support.servers import Instance
+import pymysql
 
 
-def main() -> int:
+def main() -> None:
     """Run the statements and write the rows, tab between the columns."""
     parser = argparse.ArgumentParser(add_help=False)
     parser.add_argument("-h", dest="host", default="127.0.0.1")
@@ -19,15 +19,16 @@ def main() -> int:
     parser.add_argument("-u", dest="user", default="radmin")
     parser.add_argument("-p", dest="password", default="radmin")
     parser.add_argument("-e", dest="statements", required=True)
-    given = parser.parse_args()
-    instance = Instance(given.host, given.port, given.user, given.password)
-    for statement in filter(None, map(str.strip, given.statements.split(";"))):
-        reply = instance.run(statement)
-        for row in (reply.columns, *reply.rows) if reply.columns else ():
-            sys.stdout.write("\t".join("NULL" if v is None else v for v in row) + "\n")
-    instance.close()
-    return 0
+    given = vars(parser.parse_args())
+    statements = given.pop("statements").split(";")
+    connection = pymysql.connect(**given, autocommit=True, ssl_disabled=True)
+    with connection, connection.cursor() as cursor:
+        for statement in filter(None, map(str.strip, statements)):
+            cursor.execute(statement)
+            names = [column[0] for column in cursor.description or ()]
+            for row in (names, *cursor.fetchall()) if names else ():
+                sys.stdout.write("\t".join("NULL" if v is None else v for v in row) + "\n")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
