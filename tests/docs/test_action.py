@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ import yaml
 from proxyctl.sandbox import Sandbox
 from tests.docs.pages import ROOT, blocks
 from tests.docs.test_workflow import parse
+from tests.support.warm import Warm
 
 FILE = """\
 version: 1
@@ -66,9 +66,9 @@ class Workflow:
 
 
 @pytest.fixture
-def workflow(tmp_path: Path) -> Iterator[Workflow]:
+def workflow(tmp_path: Path, warm: Warm) -> Iterator[Workflow]:
     shims = {
-        "proxyctl": f'exec {shlex.quote(sys.executable)} -m proxyctl "$@"',
+        "proxyctl": f'exec {shlex.join(warm.command)} "$@"',
         "gh": f'echo "$@" > {tmp_path}/gh.txt; cat > {tmp_path}/comment.md',
     }
     for name, script in shims.items():
@@ -111,13 +111,8 @@ def test_the_hooks_for_pre_commit_are_commands(workflow: Workflow) -> None:
     for hook in hooks:
         words = shlex.split(hook["entry"])[1:]
         parse(words)
-        done = subprocess.run(
-            [sys.executable, "-m", "proxyctl", *words],
-            cwd=workflow.folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        command = [str(workflow.folder / "proxyctl"), *words]
+        done = subprocess.run(command, cwd=workflow.folder, capture_output=True, check=False)
         assert done.returncode == 0, done.stderr
 
 

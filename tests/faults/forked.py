@@ -14,11 +14,10 @@ from pathlib import Path
 
 from proxyctl.cli.app import run
 from proxyctl.instance.connect import Login
-from tests.faults.settings import without_settings
-from tests.support.cli import Outcome
+from tests.support.cli import Outcome, without_settings
 
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tests.faults.preloaded"])
+_CONTEXT.set_forkserver_preload(["tests.support.preloaded"])
 
 
 @dataclass

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
 import pytest
 
 from tests.journeys.story import FILES, applied
 from tests.support.cli import Project
+from tests.support.warm import Warm
 
 INSTANCES = """\
 version: 1
@@ -23,11 +23,11 @@ mysql_servers:
 """
 
 
-def offered(project: Project, line: str) -> list[str]:
+def offered(warm: Warm, project: Project, line: str) -> list[str]:
     """Return what bash would offer for the last word of a command line."""
     asked = {"_PROXYCTL_COMPLETE": "complete_bash", "COMP_WORDS": line}
     done = subprocess.run(
-        [sys.executable, "-m", "proxyctl"],
+        warm.command,
         cwd=project.folder,
         env={**os.environ, **asked, "COMP_CWORD": str(line.count(" "))},
         capture_output=True,
@@ -56,14 +56,14 @@ def offered(project: Project, line: str) -> list[str]:
         ("proxyctl drift --only mysql_gal", ["mysql_galera_hostgroups"]),
     ],
 )
-def test_names_are_offered(offline: Project, line: str, names: list[str]) -> None:
+def test_names_are_offered(warm: Warm, offline: Project, line: str, names: list[str]) -> None:
     offline.write(INSTANCES)
     offline.write("version: [\n", "broken.yaml")
-    assert offered(offline, line) == names
+    assert offered(warm, offline, line) == names
 
 
-def test_snapshots_of_the_instance_are_offered(sandbox_project: Project) -> None:
+def test_snapshots_of_the_instance_are_offered(warm: Warm, sandbox_project: Project) -> None:
     sandbox_project.write(FILES)
     applied()
-    (name,) = offered(sandbox_project, "proxyctl rollback 20")
+    (name,) = offered(warm, sandbox_project, "proxyctl rollback 20")
     assert name.endswith("Z")

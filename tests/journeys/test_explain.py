@@ -5,15 +5,13 @@ What it writes of a query: `tests/golden/pages/explain.md`.
 
 from __future__ import annotations
 
-import os
-import sys
-
 import pytest
 
 from tests.journeys.story import applied
 from tests.support.cli import Project, proxyctl
-from tests.support.pseudo_terminal import PseudoTerminal
+from tests.support.pseudo_terminal import shown
 from tests.support.servers import Instance
+from tests.support.warm import Warm
 
 RULES = """
 hostgroups: {writer: {id: 10}, reader: {id: 30}}
@@ -89,15 +87,12 @@ def test_an_assumed_schema_that_came_from_a_reference_is_not_shown(offline: Proj
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_the_servers_are_wrapped_on_a_terminal(offline: Project, width: int) -> None:
+def test_the_servers_are_wrapped_on_a_terminal(warm: Warm, offline: Project, width: int) -> None:
     names = "".join(f"  - {{hostgroup_id: 1, hostname: db{n}.example.com}}\n" for n in range(9))
     user = "{username: app, password: {env: APP_PASSWORD}, default_hostgroup: 1}"
     offline.write(f"mysql_users: [{user}]\nmysql_servers:\n{names}")
-    command = [sys.executable, "-m", "proxyctl", "explain", "SELECT 1", "--username", "app"]
-    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(width)}
-    with PseudoTerminal(command, env, columns=width) as shown:
-        shown.wait()
-    lines = shown.written.decode().split("servers      ")[1].splitlines()
+    command = [*warm.command, "explain", "SELECT 1", "--username", "app"]
+    lines = shown(command, columns=width, NO_COLOR="1").split("servers      ")[1].splitlines()
     assert len(lines) > 1
     assert all(line.startswith(" " * 13) and len(line) <= width for line in lines[1:])
 

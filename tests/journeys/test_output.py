@@ -13,7 +13,7 @@ import pytest
 
 from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import Project, proxyctl
-from tests.support.pseudo_terminal import PseudoTerminal
+from tests.support.pseudo_terminal import shown
 from tests.support.servers import Instance, free_port
 from tests.support.warm import Warm
 
@@ -152,18 +152,22 @@ def test_with_json_on_stdout_the_plan_to_approve_can_be_read_on_stderr(
     assert "\n\nMYSQL SERVERS       1 to add, 4 to delete\n" in asked.err
 
 
-_COLOUR = re.compile(rb"\x1b\[(?:\d+;)*[349]\d")
+_COLOUR = re.compile(r"\x1b\[(?:\d+;)*[349]\d")
+
+
+def lines_on_terminal(warm: Warm, *words: str, columns: int = 80) -> list[str]:
+    return shown([*warm.command, *words], columns=columns, NO_COLOR="1").splitlines()
 
 
 @pytest.mark.parametrize("no_colour", ["", "--no-color", "NO_COLOR"])
 @pytest.mark.parametrize("line", ["schema -o none/x", "plan --nothing", "plna", "plan --help"])
-def test_on_a_terminal_errors_and_help_have_colour_unless_told(line: str, no_colour: str) -> None:
+def test_on_a_terminal_errors_and_help_have_colour_unless_told(
+    warm: Warm, line: str, no_colour: str
+) -> None:
     words = [*([no_colour] if no_colour.startswith("-") else []), *line.split()]
     env = {"NO_COLOR": "1" if no_colour == "NO_COLOR" else "", "TERM": "xterm"}
-    command = [sys.executable, "-m", "proxyctl", *words]
-    with PseudoTerminal(command, {**os.environ, **env}) as shown:
-        shown.wait()
-    assert (_COLOUR.search(shown.written) is None) == bool(no_colour)
+    text = shown([*warm.command, *words], **env)
+    assert (_COLOUR.search(text) is None) == bool(no_colour)
 
 
 @pytest.mark.parametrize(
@@ -183,55 +187,45 @@ def test_files_that_manage_nothing_are_warned_of(sandbox_project: Project, text:
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-def test_a_warning_is_wrapped_on_a_terminal(offline: Project, columns: int) -> None:
+def test_a_warning_is_wrapped_on_a_terminal(warm: Warm, offline: Project, columns: int) -> None:
     path = offline.folder / f"{'x' * 30}.yaml"
     path.write_text("mysql_users: [{username: app, password: in-clear-text}]\n")
     path.chmod(0o644)
-    command = [sys.executable, "-m", "proxyctl", "validate", "-f", path.name]
-    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": str(columns)}
-    with PseudoTerminal(command, env, columns=columns) as shown:
-        shown.wait()
-    first, second, *_ = shown.written.decode().splitlines()
+    first, second, *_ = lines_on_terminal(warm, "validate", "-f", path.name, columns=columns)
     assert first.startswith("warning: x")
     assert len(first) <= columns
     assert second.startswith("  ")
 
 
 @pytest.mark.parametrize("colour", ["", "1"])
-def test_an_error_is_wrapped_on_a_terminal(offline: Project, colour: str) -> None:
+def test_an_error_is_wrapped_on_a_terminal(warm: Warm, offline: Project, colour: str) -> None:
     offline.write("version: 1\n")
-    command = [sys.executable, "-m", "proxyctl", "drift", "--quiet", "--format", "prometheus"]
-    env = {**os.environ, "NO_COLOR": "" if colour else "1", "TERM": "xterm", "COLUMNS": "80"}
-    with PseudoTerminal(command, env) as shown:
-        shown.wait()
-    assert (_COLOUR.search(shown.written) is not None) == bool(colour)
-    plain = re.sub(rb"\x1b\[[0-9;]*m", b"", shown.written)
-    first, second, *_ = plain.decode().splitlines()
+    command = [*warm.command, "drift", "--quiet", "--format", "prometheus"]
+    text = shown(command, NO_COLOR="" if colour else "1", TERM="xterm")
+    assert (_COLOUR.search(text) is not None) == bool(colour)
+    first, second, *_ = re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()
     assert first.startswith("error: --quiet cannot be used")
     assert len(first) <= 80
     assert second.startswith("  ")
 
 
-def _lines_of_a_terminal(*words: str) -> list[str]:
-    env = {**os.environ, "NO_COLOR": "1", "COLUMNS": "80"}
-    with PseudoTerminal([sys.executable, "-m", "proxyctl", *words], env) as shown:
-        shown.wait()
-    return shown.written.decode().splitlines()
-
-
-def test_why_an_instance_was_not_read_is_wrapped_on_a_terminal(offline: Project) -> None:
+def test_why_an_instance_was_not_read_is_wrapped_on_a_terminal(
+    warm: Warm, offline: Project
+) -> None:
     gone = f"{{name: px1, host: 127.0.0.1, port: {free_port()}}}"
     offline.write(f"version: 1\nmysql_servers: []\ninstances: [{gone}]\n")
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
-    lines = _lines_of_a_terminal("plan", "--all")
+    lines = lines_on_terminal(warm, "plan", "--all")
     [at] = [number for number, line in enumerate(lines) if line.startswith("fix: is ProxySQL")]
     assert lines[at + 1].startswith("  ")
     assert max(map(len, lines)) <= 80
 
 
-def test_where_a_rollback_leads_is_wrapped_on_a_terminal(sandbox_project: Project) -> None:
+def test_where_a_rollback_leads_is_wrapped_on_a_terminal(
+    warm: Warm, sandbox_project: Project
+) -> None:
     sandbox_project.write("mysql_query_rules: [{rule_id: 1, match_digest: x}]\n")
     assert proxyctl("apply", "--auto-approve", "--force").code == 0
-    lines = _lines_of_a_terminal("rollback", "--dry-run")
+    lines = lines_on_terminal(warm, "rollback", "--dry-run")
     assert lines[0].startswith("back to ")
     assert max(map(len, lines)) <= 80

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
-
 import pytest
 
 from tests.journeys.story import apply, plan, said
 from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.pseudo_terminal import PseudoTerminal
+from tests.support.pseudo_terminal import shown
+from tests.support.warm import Warm
 
 FILES = """\
 version: 1
@@ -93,13 +91,13 @@ def test_the_guard_refuses_what_the_change_brings(
     assert "(guards.lint)" in found.out
 
 
-def test_on_a_terminal_a_refusal_stands_once_within_the_width(sandbox_project: Project) -> None:
+def test_on_a_terminal_a_refusal_stands_once_within_the_width(
+    warm: Warm, sandbox_project: Project
+) -> None:
     sandbox_project.write(FILES + "guards: {lint: refuse}\n")
     (sandbox_project.folder / "proxyctl.yaml").chmod(0o600)
-    command = [sys.executable, "-m", "proxyctl", "apply", "--auto-approve", "--no-color"]
-    with PseudoTerminal(command, {**os.environ, "COLUMNS": "80"}) as shown:
-        assert shown.wait() == 3
-    lines = shown.written.decode().splitlines()
+    command = [*warm.command, "apply", "--auto-approve", "--no-color"]
+    lines = shown(command).splitlines()
     assert [line for line in lines if len(line) > 80] == []
     text = " ".join(" ".join(lines).split())
     assert text.count(LOCKING) == 1

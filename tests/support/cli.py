@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import json
+import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -77,6 +78,13 @@ def _written(stream: io.TextIOWrapper) -> str:
     stream.flush()
     raw: io.BytesIO = stream.buffer  # type: ignore[assignment]
     return raw.getvalue().decode("utf-8", "surrogateescape")
+
+
+def without_settings() -> None:
+    """Take the settings of whoever runs the tests out of this process, but those of the tests."""
+    for name in [*os.environ]:
+        if name.startswith("PROXYCTL_") and not name.startswith("PROXYCTL_TEST_"):
+            del os.environ[name]
 
 
 @dataclass

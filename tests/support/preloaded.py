@@ -10,8 +10,7 @@ from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
 from tests.faults.change import AFTER, BEFORE
-from tests.faults.settings import without_settings
-from tests.support.cli import SECRETS, proxyctl
+from tests.support.cli import SECRETS, proxyctl, without_settings
 
 
 def _warm_up() -> None:

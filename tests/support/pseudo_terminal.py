@@ -22,6 +22,14 @@ ALTERNATE_SCREEN, CURSOR, LINE_WRAP = 1049, 25, 7
 USUALLY_ON = frozenset({CURSOR, LINE_WRAP})
 
 
+def shown(command: Sequence[str], *, columns: int = 80, **env: str) -> str:
+    """Run a command to its end on a terminal that is so wide; return what it wrote."""
+    env = {**os.environ, "COLUMNS": str(columns), **env}
+    with PseudoTerminal(command, env, columns=columns) as terminal:
+        terminal.wait()
+    return terminal.written.decode()
+
+
 class PseudoTerminal:
     """A process with a terminal of its own, which it leads; ends with the test."""
 

@@ -89,17 +89,17 @@ def serve(path: str) -> None:
 
 
 def _import_everything() -> None:
-    import proxyctl.cli.app
+    import proxyctl
     from proxyctl.cli.app import build, commands_of
 
-    assert proxyctl.cli.app.run
     commands_of(build([]))
-    for folder in (Path(proxyctl.__path__[0]),):
-        for file in sorted(folder.rglob("*.py")):
-            name = ".".join(file.relative_to(folder.parent).with_suffix("").parts)
-            if not name.endswith(("__main__", "__init__")):
-                with suppress(ImportError):
-                    __import__(name)
+    folder = Path(proxyctl.__path__[0])
+    for file in sorted(folder.rglob("*.py")):
+        name = ".".join(file.relative_to(folder.parent).with_suffix("").parts)
+        if not name.endswith(("__main__", "__init__")):
+            with suppress(ImportError):
+                __import__(name)
+    __import__("tests.support.preloaded")
 
 
 def _one(connection: socket.socket) -> None:
