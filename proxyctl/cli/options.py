@@ -1,6 +1,7 @@
 """Options that several commands share.
 
-A dataclass is a group of options: `register` turns each of its fields into one.
+A dataclass is a group of options: `register` turns each of its fields into one, with the default
+that the field has.
 """
 
 from __future__ import annotations
@@ -22,9 +23,16 @@ if TYPE_CHECKING:
     from proxyctl.config.project import Sources
     from proxyctl.plan.make import PlanOptions
 
-_file_option = functools.partial(typer.Option, rich_help_panel="Files")
-_connection_option = functools.partial(typer.Option, rich_help_panel="Connection")
-_fleet_option = functools.partial(typer.Option, rich_help_panel="Many instances")
+
+def option(default: object, *names: str, **given: Any) -> Any:  # noqa: ANN401 - as dataclasses.field
+    """Return a field of a group of options; `given` as for `typer.Option`."""
+    made = typer.Option(default, *names, **given)
+    return dataclasses.field(default=default, metadata={"option": made})
+
+
+_file_option = functools.partial(option, rich_help_panel="Files")
+_connection_option = functools.partial(option, rich_help_panel="Connection")
+_fleet_option = functools.partial(option, rich_help_panel="Many instances")
 
 
 class TextFormat(StrEnum):
@@ -157,32 +165,23 @@ class FromCommandLine:
 class FileOptions:
     """Which files describe the configuration."""
 
-    file: Annotated[
-        list[str] | None,
-        _file_option(
-            "--file",
-            "-f",
-            metavar="PATH",
-            envvar="PROXYCTL_FILE",
-            help="File or folder (*.yaml, *.yml, *.j2); repeatable. Default: ./proxyctl.yaml.",
-        ),
-    ] = None
-    var: Annotated[
-        list[str] | None, _file_option(metavar="K=V", help="A variable for templates; repeatable.")
-    ] = None
-    var_file: Annotated[
-        list[str] | None,
-        _file_option(
-            metavar="PATH", help="YAML or JSON file with variables for templates; repeatable."
-        ),
-    ] = None
-    restrict_paths: Annotated[
-        bool,
-        _file_option(
-            "--restrict-paths",
-            help="Refuse files outside the folders of -f, also behind links.",
-        ),
-    ] = False
+    file: list[str] | None = _file_option(
+        None,
+        "--file",
+        "-f",
+        metavar="PATH",
+        envvar="PROXYCTL_FILE",
+        help="File or folder (*.yaml, *.yml, *.j2); repeatable. Default: ./proxyctl.yaml.",
+    )
+    var: list[str] | None = _file_option(
+        None, metavar="K=V", help="A variable for templates; repeatable."
+    )
+    var_file: list[str] | None = _file_option(
+        None, metavar="PATH", help="YAML or JSON file with variables for templates; repeatable."
+    )
+    restrict_paths: bool = _file_option(
+        False, "--restrict-paths", help="Refuse files outside the folders of -f, also behind links."
+    )
 
     def paths(self) -> list[str]:
         """Return what -f named, or the default.
@@ -228,68 +227,52 @@ class FileOptions:
 class ConnectionOptions(FromCommandLine):
     """The instance to connect to, and the account."""
 
-    host: Annotated[
-        str | None,
-        _connection_option(
-            envvar="PROXYCTL_HOST",
-            metavar="HOST",
-            help="Host of the admin interface. Default: 127.0.0.1.",
-        ),
-    ] = None
-    port: Annotated[
-        int | None,
-        _connection_option(
-            envvar="PROXYCTL_PORT",
-            min=1,
-            max=65535,
-            help="Port of the admin interface. Default: 6032.",
-        ),
-    ] = None
-    socket: Annotated[
-        str | None, _connection_option(metavar="PATH", help="Unix socket of the admin interface.")
-    ] = None
-    user: Annotated[
-        str | None,
-        _connection_option(
-            "--user",
-            "-u",
-            envvar="PROXYCTL_USER",
-            metavar="NAME",
-            help="Admin account. Default: admin.",
-        ),
-    ] = None
-    password_file: Annotated[
-        str | None,
-        _connection_option(
-            envvar="PROXYCTL_PASSWORD_FILE",
-            metavar="PATH",
-            help="File with the password. Default: PROXYCTL_PASSWORD, or a prompt on a terminal.",
-        ),
-    ] = None
-    defaults_file: Annotated[
-        str | None,
-        _connection_option(
-            metavar="PATH", help="Option file of the mysql client (reads its group `client`)."
-        ),
-    ] = None
-    instance: Annotated[
-        str | None,
-        _connection_option(
-            envvar="PROXYCTL_INSTANCE",
-            metavar="NAME",
-            help="An instance from the section `instances` of the files.",
-            autocompletion=instance_names,
-        ),
-    ] = None
-    tls_ca: Annotated[
-        str | None,
-        _connection_option(
-            metavar="PATH", help="Use TLS and verify the instance's certificate with this CA."
-        ),
-    ] = None
-    tls_required: Annotated[
-        bool, _connection_option("--tls-required", help="Refuse a connection without TLS.")
-    ] = False
+    host: str | None = _connection_option(
+        None,
+        envvar="PROXYCTL_HOST",
+        metavar="HOST",
+        help="Host of the admin interface. Default: 127.0.0.1.",
+    )
+    port: int | None = _connection_option(
+        None,
+        envvar="PROXYCTL_PORT",
+        min=1,
+        max=65535,
+        help="Port of the admin interface. Default: 6032.",
+    )
+    socket: str | None = _connection_option(
+        None, metavar="PATH", help="Unix socket of the admin interface."
+    )
+    user: str | None = _connection_option(
+        None,
+        "--user",
+        "-u",
+        envvar="PROXYCTL_USER",
+        metavar="NAME",
+        help="Admin account. Default: admin.",
+    )
+    password_file: str | None = _connection_option(
+        None,
+        envvar="PROXYCTL_PASSWORD_FILE",
+        metavar="PATH",
+        help="File with the password. Default: PROXYCTL_PASSWORD, or a prompt on a terminal.",
+    )
+    defaults_file: str | None = _connection_option(
+        None, metavar="PATH", help="Option file of the mysql client (reads its group `client`)."
+    )
+    instance: str | None = _connection_option(
+        None,
+        envvar="PROXYCTL_INSTANCE",
+        metavar="NAME",
+        help="An instance from the section `instances` of the files.",
+        autocompletion=instance_names,
+    )
+    tls_ca: str | None = _connection_option(
+        None, metavar="PATH", help="Use TLS and verify the instance's certificate with this CA."
+    )
+    tls_required: bool = _connection_option(
+        False, "--tls-required", help="Refuse a connection without TLS."
+    )
 
     @property
     def debug(self) -> Callable[[str], None] | None:
@@ -303,21 +286,15 @@ class Allowances:
     """Options of plan and apply that allow a change, or limit the plan."""
 
     only: OnlyOption = None
-    force: Annotated[bool, typer.Option("--force", help="Ignore the refusals of guards.")] = False
-    discard_pending: Annotated[
-        bool,
-        typer.Option(
-            "--discard-pending", help="Overwrite managed rows that were edited in MEMORY."
-        ),
-    ] = False
-    allow_shard_moves: Annotated[
-        bool,
-        typer.Option(
-            "--allow-shard-moves",
-            help="Allow tables and schemas to move to another shard; their"
-            " data must be there already.",
-        ),
-    ] = False
+    force: bool = option(False, "--force", help="Ignore the refusals of guards.")
+    discard_pending: bool = option(
+        False, "--discard-pending", help="Overwrite managed rows that were edited in MEMORY."
+    )
+    allow_shard_moves: bool = option(
+        False,
+        "--allow-shard-moves",
+        help="Allow tables and schemas to move to another shard; their data must be there already.",
+    )
 
     def options(self) -> PlanOptions:
         """Return the options that a plan is made with."""
@@ -361,26 +338,20 @@ _FLAGS = {
 class FleetOptions(FromCommandLine):
     """Whether a command takes all instances, where they are listed, and how many at a time."""
 
-    all_instances: Annotated[bool, _fleet_option("--all", help="Every instance in the files.")] = (
-        False
+    all_instances: bool = _fleet_option(False, "--all", help="Every instance in the files.")
+    instances_from: str | None = _fleet_option(
+        None,
+        metavar="COMMAND",
+        help="With --all: use the instances that this command prints as JSON, in the form of"
+        " the section `instances`. It has 60 seconds.",
     )
-    instances_from: Annotated[
-        str | None,
-        _fleet_option(
-            metavar="COMMAND",
-            help="With --all: use the instances that this command prints as JSON, in the form of"
-            " the section `instances`. It has 60 seconds.",
-        ),
-    ] = None
-    parallel: Annotated[
-        int,
-        _fleet_option(
-            metavar="NUMBER",
-            min=1,
-            max=1000,
-            help="With --all: work on this many instances at the same time.",
-        ),
-    ] = 10
+    parallel: int = _fleet_option(
+        10,
+        metavar="NUMBER",
+        min=1,
+        max=1000,
+        help="With --all: work on this many instances at the same time.",
+    )
 
     def is_meant(self, rollout: RolloutOptions | None = None) -> bool:
         """Return whether the command takes all instances.
@@ -405,25 +376,18 @@ class Strategy(StrEnum):
 class RolloutOptions(FromCommandLine):
     """How an apply with --all proceeds from instance to instance."""
 
-    strategy: Annotated[
-        Strategy,
-        _fleet_option(
-            help="With --all: one batch after the other, or one instance before all the others."
-        ),
-    ] = Strategy.ROLLING
-    max_unavailable: Annotated[
-        int,
-        _fleet_option(
-            metavar="NUMBER", min=1, help="With --strategy rolling: the size of a batch."
-        ),
-    ] = 1
-    skip_unreachable: Annotated[
-        bool,
-        _fleet_option(
-            "--skip-unreachable",
-            help="With --all: skip instances that cannot be reached or read.",
-        ),
-    ] = False
+    strategy: Strategy = _fleet_option(
+        Strategy.ROLLING,
+        help="With --all: one batch after the other, or one instance before all the others.",
+    )
+    max_unavailable: int = _fleet_option(
+        1, metavar="NUMBER", min=1, help="With --strategy rolling: the size of a batch."
+    )
+    skip_unreachable: bool = _fleet_option(
+        False,
+        "--skip-unreachable",
+        help="With --all: skip instances that cannot be reached or read.",
+    )
 
     def check(self, fleet: FleetOptions) -> None:
         """Refuse options that would have no effect. Raises: UsageError."""

@@ -65,7 +65,10 @@ def add_command(
 def _fields(group: type[Any]) -> dict[str, tuple[Any, Any]]:
     """Return the type and default of each field of a dataclass, by name."""
     hints = get_type_hints(group, include_extras=True)
-    return {one.name: (hints[one.name], one.default) for one in dataclasses.fields(group)}
+    return {
+        one.name: (hints[one.name], one.metadata.get("option", one.default))
+        for one in dataclasses.fields(group)
+    }
 
 
 def debugged(context: typer.Context, call: Callable[[], int]) -> int:

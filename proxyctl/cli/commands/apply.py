@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -50,9 +50,9 @@ def apply(
     allowances: Allowances,
     fleet: FleetOptions,
     rollout: RolloutOptions,
-    plan_file: Annotated[
-        str | None, typer.Argument(metavar="PLANFILE", help="A plan saved with plan --out.")
-    ] = None,
+    plan_file: str | None = typer.Argument(
+        None, metavar="PLANFILE", help="A plan saved with plan --out."
+    ),
     auto_approve: AutoApproveOption = False,
     no_save: NoSaveOption = False,
     lock_timeout: LockTimeoutOption = 30.0,

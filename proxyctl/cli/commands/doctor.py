@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -30,27 +30,22 @@ def doctor(
     files: FileOptions,
     connection: ConnectionOptions,
     fleet: FleetOptions,
-    no_ask: Annotated[
-        bool,
-        typer.Option("--no-ask", help="Do not connect to the servers behind ProxySQL."),
-    ] = False,
-    memory: Annotated[
-        bool,
-        typer.Option(
-            "--memory",
-            help="Measure the memory of the digests. Queries wait meanwhile:"
-            " about 1 s for 500,000 digests.",
-        ),
-    ] = False,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CODE",
-            help="Leave out findings with this code; repeatable.",
-            autocompletion=finding_codes,
-        ),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Exit 1 for a warning, too.")] = False,
+    no_ask: bool = typer.Option(
+        False, "--no-ask", help="Do not connect to the servers behind ProxySQL."
+    ),
+    memory: bool = typer.Option(
+        False,
+        "--memory",
+        help="Measure the memory of the digests. Queries wait meanwhile:"
+        " about 1 s for 500,000 digests.",
+    ),
+    ignore: list[str] | None = typer.Option(
+        None,
+        metavar="CODE",
+        help="Leave out findings with this code; repeatable.",
+        autocompletion=finding_codes,
+    ),
+    strict: bool = typer.Option(False, "--strict", help="Exit 1 for a warning, too."),
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Find what is wrong with a running ProxySQL. Exit 1 for an error."""

@@ -140,7 +140,7 @@ def schema(out: OutOption = None) -> int:
 def export(
     files: FileOptions,
     connection: ConnectionOptions,
-    layer: Annotated[LayerName, typer.Option(help="The layer to export.")] = LayerName.RUNTIME,
+    layer: LayerName = typer.Option(LayerName.RUNTIME, help="The layer to export."),
     format: Annotated[RowFormat, FORMAT] = RowFormat.YAML,
     secrets: SecretsOption = Secrets.HASH,
     out: OutOption = None,

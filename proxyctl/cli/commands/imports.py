@@ -7,13 +7,13 @@ import os
 from dataclasses import dataclass
 from errno import EINVAL
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from proxyctl.cli.commands.files import OutOption, Secrets, SecretsOption, check_out, emit
 from proxyctl.cli.login import password_from
-from proxyctl.cli.options import VersionOption, chosen_version
+from proxyctl.cli.options import VersionOption, chosen_version, option
 from proxyctl.cli.output import ask_password, can_ask, say
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError
 
@@ -23,30 +23,26 @@ if TYPE_CHECKING:
     from proxyctl.instance.backend import Account
     from proxyctl.state.fold import Exported
 
-_backend_option = functools.partial(typer.Option, rich_help_panel="Servers behind ProxySQL")
+_backend_option = functools.partial(option, rich_help_panel="Servers behind ProxySQL")
 
 
 @dataclass(frozen=True)
 class BackendOptions:
     """An account on the MySQL servers behind ProxySQL."""
 
-    backend_user: Annotated[
-        str | None,
-        _backend_option(
-            envvar="PROXYCTL_BACKEND_USER",
-            metavar="NAME",
-            help="Log in to the servers as this account.",
-        ),
-    ] = None
-    backend_password_file: Annotated[
-        str | None,
-        _backend_option(
-            envvar="PROXYCTL_BACKEND_PASSWORD_FILE",
-            metavar="PATH",
-            help="File with the password of --backend-user. Default:"
-            " PROXYCTL_BACKEND_PASSWORD, or a prompt on a terminal.",
-        ),
-    ] = None
+    backend_user: str | None = _backend_option(
+        None,
+        envvar="PROXYCTL_BACKEND_USER",
+        metavar="NAME",
+        help="Log in to the servers as this account.",
+    )
+    backend_password_file: str | None = _backend_option(
+        None,
+        envvar="PROXYCTL_BACKEND_PASSWORD_FILE",
+        metavar="PATH",
+        help="File with the password of --backend-user. Default:"
+        " PROXYCTL_BACKEND_PASSWORD, or a prompt on a terminal.",
+    )
 
     def account(self) -> Account | None:
         """Return the account that the options name; None without --backend-user.
@@ -75,33 +71,25 @@ class BackendOptions:
 
 def import_(
     backends: BackendOptions,
-    cnf: Annotated[
-        str | None, typer.Argument(metavar="FILE.cnf", help="A proxysql.cnf file.")
-    ] = None,
-    users_from: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST[:PORT]",
-            help="Import mysql_users from the accounts of this MySQL server, not from a file.",
-        ),
-    ] = None,
-    default_hostgroup: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="With --users-from: the default_hostgroup of the imported users.",
-        ),
-    ] = 0,
+    cnf: str | None = typer.Argument(None, metavar="FILE.cnf", help="A proxysql.cnf file."),
+    users_from: str | None = typer.Option(
+        None,
+        metavar="HOST[:PORT]",
+        help="Import mysql_users from the accounts of this MySQL server, not from a file.",
+    ),
+    default_hostgroup: int = typer.Option(
+        0,
+        min=0,
+        metavar="N",
+        help="With --users-from: the default_hostgroup of the imported users.",
+    ),
     secrets: SecretsOption = Secrets.HASH,
     proxysql_version: VersionOption = None,
-    restrict_paths: Annotated[
-        bool,
-        typer.Option(
-            "--restrict-paths",
-            help="Refuse files outside the folder of FILE.cnf, also behind links.",
-        ),
-    ] = False,
+    restrict_paths: bool = typer.Option(
+        False,
+        "--restrict-paths",
+        help="Refuse files outside the folder of FILE.cnf, also behind links.",
+    ),
     out: OutOption = None,
 ) -> int:
     """Convert a proxysql.cnf, or the accounts of a MySQL server, to files."""

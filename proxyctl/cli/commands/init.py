@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -23,15 +22,13 @@ def _starters(incomplete: str) -> list[str]:
 
 
 def init(
-    folder: Annotated[str, typer.Argument(metavar="DIR", help="The folder to write into.")],
-    template: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The layout: minimal, read-write-split, pxc or sharded.",
-            autocompletion=_starters,
-        ),
-    ] = "minimal",
+    folder: str = typer.Argument(..., metavar="DIR", help="The folder to write into."),
+    template: str = typer.Option(
+        "minimal",
+        metavar="NAME",
+        help="The layout: minimal, read-write-split, pxc or sharded.",
+        autocompletion=_starters,
+    ),
 ) -> int:
     """Write a starter layout into a folder."""
     written = copy_starter(template, Path(folder))

@@ -45,43 +45,35 @@ class LintFormat(StrEnum):
 def lint(
     files: FileOptions,
     connection: ConnectionOptions,
-    select: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CODE",
-            help="Run only these checks: a code, its beginning, or a name.",
-            autocompletion=check_names,
-        ),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="CODE",
-            help="Leave out these checks; same form as --select.",
-            autocompletion=check_names,
-        ),
-    ] = None,
-    backend_version: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="X.Y.Z",
-            help="The version of a server behind ProxySQL, to compare with"
-            " mysql-server_version; repeatable.",
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 1 for any finding, not only for an error.")
-    ] = False,
+    select: list[str] | None = typer.Option(
+        None,
+        metavar="CODE",
+        help="Run only these checks: a code, its beginning, or a name.",
+        autocompletion=check_names,
+    ),
+    ignore: list[str] | None = typer.Option(
+        None,
+        metavar="CODE",
+        help="Leave out these checks; same form as --select.",
+        autocompletion=check_names,
+    ),
+    backend_version: list[str] | None = typer.Option(
+        None,
+        metavar="X.Y.Z",
+        help="The version of a server behind ProxySQL, to compare with"
+        " mysql-server_version; repeatable.",
+    ),
+    strict: bool = typer.Option(
+        False, "--strict", help="Exit 1 for any finding, not only for an error."
+    ),
     layer: LayerOption = None,
-    explain: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODE",
-            help="Show what a check finds, and the fix.",
-            autocompletion=check_names,
-        ),
-    ] = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the checks.")] = False,
+    explain: str | None = typer.Option(
+        None,
+        metavar="CODE",
+        help="Show what a check finds, and the fix.",
+        autocompletion=check_names,
+    ),
+    list_: bool = typer.Option(False, "--list", help="List the checks."),
     proxysql_version: VersionOption = None,
     format: Annotated[LintFormat, FORMAT] = LintFormat.TEXT,
 ) -> int:

@@ -49,13 +49,7 @@ def _instance_of(client: AdminClient) -> Instance:
 def list_nodes(
     files: FileOptions,
     connection: ConnectionOptions,
-    no_ask: Annotated[
-        bool,
-        typer.Option(
-            "--no-ask",
-            help="Do not connect to the nodes.",
-        ),
-    ] = False,
+    no_ask: bool = typer.Option(False, "--no-ask", help="Do not connect to the nodes."),
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Show each server as configured, at RUNTIME, and as the server itself reports."""
@@ -89,18 +83,15 @@ def drain(
     node: NodeArgument,
     files: FileOptions,
     connection: ConnectionOptions,
-    wait: Annotated[
-        bool,
-        typer.Option("--wait/--no-wait", help="Wait until no connection to the node is in use."),
-    ] = True,
-    timeout: Annotated[
-        float,
-        typer.Option(min=0, metavar="SECONDS", help="Give up after this time, with exit code 4."),
-    ] = 300.0,
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Drain even if a hostgroup is left without a usable server."),
-    ] = False,
+    wait: bool = typer.Option(
+        True, "--wait/--no-wait", help="Wait until no connection to the node is in use."
+    ),
+    timeout: float = typer.Option(
+        300.0, min=0, metavar="SECONDS", help="Give up after this time, with exit code 4."
+    ),
+    force: bool = typer.Option(
+        False, "--force", help="Drain even if a hostgroup is left without a usable server."
+    ),
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
@@ -151,9 +142,7 @@ def restore(
 def discover(
     files: FileOptions,
     connection: ConnectionOptions,
-    seed: Annotated[
-        str, typer.Option("--seed", metavar="HOST[:PORT]", help="Any node of the cluster.")
-    ],
+    seed: str = typer.Option(..., "--seed", metavar="HOST[:PORT]", help="Any node of the cluster."),
     out: Annotated[
         str | None,
         out_option(help="Write the section to this new file.", fix=OR_STDOUT),

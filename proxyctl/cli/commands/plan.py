@@ -60,19 +60,16 @@ def plan(
         str | None,
         out_option(help="Save the plan for `apply FILE`."),
     ] = None,
-    detailed_exitcode: Annotated[
-        bool,
-        typer.Option(
-            "--detailed-exitcode",
-            help="Exit 2 if anything differs, 3 if an apply would be refused.",
-        ),
-    ] = False,
-    with_replay: Annotated[
-        bool,
-        typer.Option(
-            "--replay", help="Also show how the digests that the instance has seen would be routed."
-        ),
-    ] = False,
+    detailed_exitcode: bool = typer.Option(
+        False,
+        "--detailed-exitcode",
+        help="Exit 2 if anything differs, 3 if an apply would be refused.",
+    ),
+    with_replay: bool = typer.Option(
+        False,
+        "--replay",
+        help="Also show how the digests that the instance has seen would be routed.",
+    ),
     verbose: VerboseOption = False,
     format: Annotated[PlanFormat, FORMAT] = PlanFormat.TEXT,
 ) -> int:
@@ -115,9 +112,7 @@ def plan(
 
 
 def show(
-    plan_file: Annotated[
-        str, typer.Argument(metavar="PLANFILE", help="A plan saved with plan --out.")
-    ],
+    plan_file: str = typer.Argument(..., metavar="PLANFILE", help="A plan saved with plan --out."),
     format: Annotated[TextFormat, FORMAT] = TextFormat.TEXT,
 ) -> int:
     """Show a saved plan. Needs neither the files nor the instance."""
@@ -146,9 +141,7 @@ def drift(
     connection: ConnectionOptions,
     fleet: FleetOptions,
     only: OnlyOption = None,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="Print nothing if nothing differs.")
-    ] = False,
+    quiet: bool = typer.Option(False, "--quiet", help="Print nothing if nothing differs."),
     format: Annotated[DriftFormat, FORMAT] = DriftFormat.TEXT,
 ) -> int:
     """Report what differs from the files, and in which layer (exit 2)."""

@@ -27,6 +27,7 @@ from proxyctl.cli.options import (
     VersionOption,
     chosen_version,
     file_option,
+    option,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, InstanceError, ProxyctlError, UsageError, counted, os_reason
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from proxyctl.state.configuration import Configuration
 
 _LINES_AT_ONCE = 1_000
-_session_option = functools.partial(typer.Option, rich_help_panel="Session")
+_session_option = functools.partial(option, rich_help_panel="Session")
 
 
 class ExplainFormat(StrEnum):
@@ -53,32 +54,24 @@ class ExplainFormat(StrEnum):
 class SessionOptions:
     """The session that sends the query."""
 
-    username: Annotated[
-        str | None, _session_option(metavar="NAME", help="The user who sends the query.")
-    ] = None
-    schemaname: Annotated[
-        str | None,
-        _session_option(
-            metavar="NAME",
-            help="The session's schema. Default: that of the user, or mysql-default_schema.",
-        ),
-    ] = None
-    client_addr: Annotated[
-        str | None, _session_option(metavar="ADDRESS", help="The client's address.")
-    ] = None
-    proxy_addr: Annotated[
-        str | None, _session_option(metavar="ADDRESS", help="The address the client connected to.")
-    ] = None
-    proxy_port: Annotated[
-        int | None,
-        _session_option(metavar="PORT", min=0, max=65535, help="The port the client connected to."),
-    ] = None
-    flagIN: Annotated[  # noqa: N815 - the column's own name
-        int,
-        _session_option(
-            metavar="N", min=0, help="The flagIN that next_query_flagIN of an earlier query left."
-        ),
-    ] = 0
+    username: str | None = _session_option(
+        None, metavar="NAME", help="The user who sends the query."
+    )
+    schemaname: str | None = _session_option(
+        None,
+        metavar="NAME",
+        help="The session's schema. Default: that of the user, or mysql-default_schema.",
+    )
+    client_addr: str | None = _session_option(None, metavar="ADDRESS", help="The client's address.")
+    proxy_addr: str | None = _session_option(
+        None, metavar="ADDRESS", help="The address the client connected to."
+    )
+    proxy_port: int | None = _session_option(
+        None, metavar="PORT", min=0, max=65535, help="The port the client connected to."
+    )
+    flagIN: int = _session_option(  # noqa: N815 - the column's own name
+        0, metavar="N", min=0, help="The flagIN that next_query_flagIN of an earlier query left."
+    )
 
     def given(self) -> list[str]:
         """Return the options that were given."""
@@ -90,31 +83,25 @@ def explain(
     files: FileOptions,
     connection: ConnectionOptions,
     session: SessionOptions,
-    query: Annotated[
-        str | None, typer.Argument(metavar="QUERY", help="The query; - reads it from stdin.")
-    ] = None,
-    queries: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE.jsonl",
-            help='A file of queries, one a line: {"query": ..., "username": ...}; - reads stdin.',
-        ),
-    ] = None,
+    query: str | None = typer.Argument(
+        None, metavar="QUERY", help="The query; - reads it from stdin."
+    ),
+    queries: str | None = typer.Option(
+        None,
+        metavar="FILE.jsonl",
+        help='A file of queries, one a line: {"query": ..., "username": ...}; - reads stdin.',
+    ),
     layer: LayerOption = None,
-    pgsql: Annotated[
-        bool,
-        typer.Option("--pgsql", help="Ask the pgsql_query_rules; --schemaname is the database."),
-    ] = False,
-    all_rules: Annotated[
-        bool, typer.Option("--all-rules", help="List each rule that does not match.")
-    ] = False,
+    pgsql: bool = typer.Option(
+        False, "--pgsql", help="Ask the pgsql_query_rules; --schemaname is the database."
+    ),
+    all_rules: bool = typer.Option(
+        False, "--all-rules", help="List each rule that does not match."
+    ),
     proxysql_version: VersionOption = None,
-    format: Annotated[
-        ExplainFormat | None,
-        typer.Option(
-            metavar="text|json|jsonl", help="Output format. Default: text; with --queries jsonl."
-        ),
-    ] = None,
+    format: ExplainFormat | None = typer.Option(
+        None, metavar="text|json|jsonl", help="Output format. Default: text; with --queries jsonl."
+    ),
 ) -> int:
     """Show which rules match a query, how it is rewritten and where it goes.
 
@@ -249,19 +236,14 @@ def _write_texts(
 def run_tests(
     files: FileOptions,
     connection: ConnectionOptions,
-    only: Annotated[
-        str | None,
-        typer.Option("-k", metavar="TEXT", help="Only tests whose name or query contains this."),
-    ] = None,
-    coverage: Annotated[
-        bool, typer.Option("--coverage", help="List the rules that no test reaches.")
-    ] = False,
+    only: str | None = typer.Option(
+        None, "-k", metavar="TEXT", help="Only tests whose name or query contains this."
+    ),
+    coverage: bool = typer.Option(False, "--coverage", help="List the rules that no test reaches."),
     junit: Annotated[
         str | None, file_option("--junit", help="Write a JUnit report as well.")
     ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print a line for each test.")
-    ] = False,
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print a line for each test."),
     proxysql_version: VersionOption = None,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
@@ -326,22 +308,16 @@ def _prepared(
 def replay(
     files: FileOptions,
     connection: ConnectionOptions,
-    digests: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Read digests from a file that --save wrote instead of from the instance.",
-        ),
-    ] = None,
-    save: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write the digests to a file.")
-    ] = None,
-    limit: Annotated[
-        int, typer.Option(min=0, metavar="N", help="List at most N of each kind.")
-    ] = 20,
-    detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit 2 if anything changes or may change.")
-    ] = False,
+    digests: str | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Read digests from a file that --save wrote instead of from the instance.",
+    ),
+    save: str | None = typer.Option(None, metavar="FILE", help="Also write the digests to a file."),
+    limit: int = typer.Option(20, min=0, metavar="N", help="List at most N of each kind."),
+    detailed_exitcode: bool = typer.Option(
+        False, "--detailed-exitcode", help="Exit 2 if anything changes or may change."
+    ),
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Show how the files would reroute the queries that the instance has seen."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
 
 import typer
 
@@ -16,15 +15,13 @@ from proxyctl.errors import ExitCode
 def rules(
     files: FileOptions,
     connection: ConnectionOptions,
-    interval: Annotated[
-        float | None,
-        typer.Option(
-            min=0.1,
-            max=86_400,
-            metavar="SECONDS",
-            help="Read twice, this far apart, and show the hits per second in between.",
-        ),
-    ] = None,
+    interval: float | None = typer.Option(
+        None,
+        min=0.1,
+        max=86_400,
+        metavar="SECONDS",
+        help="Read twice, this far apart, and show the hits per second in between.",
+    ),
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Show the hits of query rules in force, and the rules without hits."""

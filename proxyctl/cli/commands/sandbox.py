@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -23,25 +22,19 @@ _EDIT = "UPDATE mysql_servers SET weight=9 WHERE hostname='db2.example.com'"
 
 
 def sandbox(
-    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 6032,
-    proxysql_version: Annotated[
-        str,
-        typer.Option(
-            metavar="X.Y.Z",
-            help="The ProxySQL version to simulate. The documentation shows what 2.7.1 answers.",
-        ),
-    ] = "2.7.1",
-    disk: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Keep the DISK layer in this file.")
-    ] = None,
-    sample: Annotated[
-        bool,
-        typer.Option(
-            "--sample",
-            help="Start with a made-up shop: servers, users, rules and running statistics.",
-        ),
-    ] = False,
+    host: str = typer.Option("127.0.0.1", help="Address to listen on."),
+    port: int = typer.Option(6032, min=0, max=65535, help="Port; 0 takes a free one."),
+    proxysql_version: str = typer.Option(
+        "2.7.1",
+        metavar="X.Y.Z",
+        help="The ProxySQL version to simulate. The documentation shows what 2.7.1 answers.",
+    ),
+    disk: str | None = typer.Option(None, metavar="FILE", help="Keep the DISK layer in this file."),
+    sample: bool = typer.Option(
+        False,
+        "--sample",
+        help="Start with a made-up shop: servers, users, rules and running statistics.",
+    ),
 ) -> int:
     """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""
     from proxyctl.sandbox import Sandbox

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -33,17 +33,13 @@ def rollback(
     files: FileOptions,
     connection: ConnectionOptions,
     allowances: Allowances,
-    which: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SNAPSHOT",
-            help="A number or name from `history`, or a file. Default: the newest.",
-            autocompletion=snapshot_names,
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the plan and change nothing.")
-    ] = False,
+    which: str | None = typer.Argument(
+        None,
+        metavar="SNAPSHOT",
+        help="A number or name from `history`, or a file. Default: the newest.",
+        autocompletion=snapshot_names,
+    ),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Show the plan and change nothing."),
     auto_approve: AutoApproveOption = False,
     no_save: NoSaveOption = False,
     lock_timeout: LockTimeoutOption = 30.0,

@@ -6,7 +6,6 @@ import gc
 import os
 import signal
 import sys
-from typing import Annotated
 
 import typer
 
@@ -21,9 +20,9 @@ _INSTEAD = "without a terminal use digest top, digest diff or rules; for scripts
 def top(
     files: FileOptions,
     connection: ConnectionOptions,
-    interval: Annotated[
-        float, typer.Option(min=0.5, max=3600, metavar="SECONDS", help="Time between two readings.")
-    ] = 2,
+    interval: float = typer.Option(
+        2, min=0.5, max=3600, metavar="SECONDS", help="Time between two readings."
+    ),
 ) -> int:
     """Watch servers, digests and rules live. Sends only SELECTs."""
     _need_terminal()

@@ -27,24 +27,20 @@ def report(
     files: FileOptions,
     connection: ConnectionOptions,
     out: Annotated[str, out_option(help="The page, such as report.html.")],
-    snapshots: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SNAPSHOT",
-            help="Files that `digest snapshot` wrote. With several, the report shows what was"
-            " counted between them.",
-            show_default=False,
-        ),
-    ] = None,
-    limit: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=500,
-            metavar="N",
-            help="List the first N digests in each of the four sort orders.",
-        ),
-    ] = 250,
+    snapshots: list[str] | None = typer.Argument(
+        None,
+        metavar="SNAPSHOT",
+        help="Files that `digest snapshot` wrote. With several, the report shows what was"
+        " counted between them.",
+        show_default=False,
+    ),
+    limit: int = typer.Option(
+        250,
+        min=1,
+        max=500,
+        metavar="N",
+        help="List the first N digests in each of the four sort orders.",
+    ),
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network."""
     from proxyctl.render.report import report_html

@@ -122,21 +122,16 @@ def _default_path(name: str) -> Path:
 def diff(
     files: FileOptions,
     connection: ConnectionOptions,
-    snapshots: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="BEFORE [AFTER]", help="Two snapshots. Default for AFTER: the instance."
-        ),
-    ] = None,
-    before: Annotated[str | None, typer.Option(metavar="FILE", help="The snapshot BEFORE.")] = None,
-    after: Annotated[str | None, typer.Option(metavar="FILE", help="The snapshot AFTER.")] = None,
-    sort: Annotated[
-        DiffSort, typer.Option(help="Sort key; `change` is the change of the load.")
-    ] = DiffSort.CHANGE,
+    snapshots: list[str] | None = typer.Argument(
+        None, metavar="BEFORE [AFTER]", help="Two snapshots. Default for AFTER: the instance."
+    ),
+    before: str | None = typer.Option(None, metavar="FILE", help="The snapshot BEFORE."),
+    after: str | None = typer.Option(None, metavar="FILE", help="The snapshot AFTER."),
+    sort: DiffSort = typer.Option(
+        DiffSort.CHANGE, help="Sort key; `change` is the change of the load."
+    ),
     group: GroupOption = None,
-    limit: Annotated[
-        int, typer.Option(min=0, max=MOST_LISTED, metavar="N", help="List at most N.")
-    ] = 20,
+    limit: int = typer.Option(20, min=0, max=MOST_LISTED, metavar="N", help="List at most N."),
     full_text: FullTextOption = False,
     format: Annotated[DiffFormat, FORMAT] = DiffFormat.TEXT,
 ) -> int:
@@ -206,14 +201,12 @@ def reset(
             " digests-NAME-TIME.jsonl.gz.",
         ),
     ] = None,
-    older_than: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Clear only the entries not seen for this long, such as 7d."
-            " Needs ProxySQL 3.0.10 or newer.",
-        ),
-    ] = None,
+    older_than: str | None = typer.Option(
+        None,
+        metavar="TIME",
+        help="Clear only the entries not seen for this long, such as 7d."
+        " Needs ProxySQL 3.0.10 or newer.",
+    ),
     auto_approve: AutoApproveOption = False,
 ) -> int:
     """Save the digest statistics to a file, then clear them for everybody."""

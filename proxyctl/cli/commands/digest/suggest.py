@@ -39,21 +39,18 @@ class KindName(StrEnum):
 def suggest(
     files: FileOptions,
     connection: ConnectionOptions,
-    digests: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Read digests from a snapshot file; the rules come from the"
-            " files, or from the instance that the command line names.",
-        ),
-    ] = None,
-    only: Annotated[
-        list[KindName] | None,
-        typer.Option(metavar="KIND", help="reads, cache or slow; repeatable. Default: all."),
-    ] = None,
-    limit: Annotated[
-        int, typer.Option(min=1, max=MOST_LISTED, metavar="N", help="List at most N of each kind.")
-    ] = 5,
+    digests: str | None = typer.Option(
+        None,
+        metavar="FILE",
+        help="Read digests from a snapshot file; the rules come from the"
+        " files, or from the instance that the command line names.",
+    ),
+    only: list[KindName] | None = typer.Option(
+        None, metavar="KIND", help="reads, cache or slow; repeatable. Default: all."
+    ),
+    limit: int = typer.Option(
+        5, min=1, max=MOST_LISTED, metavar="N", help="List at most N of each kind."
+    ),
     format: Annotated[SuggestFormat, FORMAT] = SuggestFormat.TEXT,
 ) -> int:
     """Suggest improvements from the digests that the instance has seen."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -21,7 +21,7 @@ from proxyctl.cli.commands.digest.options import (
     duration_us,
 )
 from proxyctl.cli.connect import connected, hostgroup_names
-from proxyctl.cli.options import ConnectionOptions, FileOptions
+from proxyctl.cli.options import ConnectionOptions, FileOptions, option
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import Group
@@ -31,7 +31,7 @@ from proxyctl.stats.units import microseconds_of
 if TYPE_CHECKING:
     from proxyctl.stats.top.listing import Top
 
-_filter_option = functools.partial(typer.Option, rich_help_panel="Filters")
+_filter_option = functools.partial(option, rich_help_panel="Filters")
 _MOST_TEXTS = 100
 """Values of --text: each one deepens the condition, and SQLite limits its depth to 1,000."""
 _LONGEST_PATTERN = 50_000
@@ -51,70 +51,60 @@ class TopFormat(StrEnum):
 class FilterOptions:
     """Which rows of the statistics count."""
 
-    hostgroup: Annotated[
-        list[int] | None, _filter_option(metavar="N", help="Only this hostgroup; repeatable.")
-    ] = None
-    schemaname: Annotated[
-        list[str] | None, _filter_option(metavar="NAME", help="Only this schema; repeatable.")
-    ] = None
-    username: Annotated[
-        list[str] | None, _filter_option(metavar="NAME", help="Only this user; repeatable.")
-    ] = None
-    client_address: Annotated[
-        list[str] | None, _filter_option(metavar="ADDRESS", help="Only this client; repeatable.")
-    ] = None
-    digest: Annotated[
-        list[str] | None, _filter_option(metavar="0x...", help="Only this digest; repeatable.")
-    ] = None
-    text: Annotated[
-        list[str] | None,
-        _filter_option(
-            metavar="TEXT",
-            help="Only digests whose text contains this; % matches anything; repeatable.",
-        ),
-    ] = None
-    seen_since: Annotated[
-        str | None,
-        _filter_option(
-            metavar="WHEN",
-            help="Only digests seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
-        ),
-    ] = None
-    min_count: Annotated[
-        int, _filter_option(min=0, metavar="N", help="Only digests with at least N queries.")
-    ] = 0
-    min_avg: Annotated[
-        str | None,
-        _filter_option(
-            metavar="TIME", help="Only digests with at least this average time, such as 10ms."
-        ),
-    ] = None
+    hostgroup: list[int] | None = _filter_option(
+        None, metavar="N", help="Only this hostgroup; repeatable."
+    )
+    schemaname: list[str] | None = _filter_option(
+        None, metavar="NAME", help="Only this schema; repeatable."
+    )
+    username: list[str] | None = _filter_option(
+        None, metavar="NAME", help="Only this user; repeatable."
+    )
+    client_address: list[str] | None = _filter_option(
+        None, metavar="ADDRESS", help="Only this client; repeatable."
+    )
+    digest: list[str] | None = _filter_option(
+        None, metavar="0x...", help="Only this digest; repeatable."
+    )
+    text: list[str] | None = _filter_option(
+        None,
+        metavar="TEXT",
+        help="Only digests whose text contains this; % matches anything; repeatable.",
+    )
+    seen_since: str | None = _filter_option(
+        None,
+        metavar="WHEN",
+        help="Only digests seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
+    )
+    min_count: int = _filter_option(
+        0, min=0, metavar="N", help="Only digests with at least N queries."
+    )
+    min_avg: str | None = _filter_option(
+        None, metavar="TIME", help="Only digests with at least this average time, such as 10ms."
+    )
 
 
 def top(
     files: FileOptions,
     connection: ConnectionOptions,
     filters: FilterOptions,
-    sort: Annotated[
-        Sort,
-        typer.Option(
-            metavar="KEY",
-            help="Sort key: time (the share of the load), avg, max, count,"
-            " rows-sent, rows-affected, time-per-row.",
-        ),
-    ] = Sort.TIME,
+    sort: Sort = typer.Option(
+        Sort.TIME,
+        metavar="KEY",
+        help="Sort key: time (the share of the load), avg, max, count,"
+        " rows-sent, rows-affected, time-per-row.",
+    ),
     group: GroupOption = None,
-    limit: Annotated[
-        int, typer.Option(min=1, max=MOST_LISTED, metavar="N", help="List at most N.")
-    ] = 20,
-    rule: Annotated[
-        bool, typer.Option("--rule", help="Show which rule in force catches each digest.")
-    ] = False,
+    limit: int = typer.Option(20, min=1, max=MOST_LISTED, metavar="N", help="List at most N."),
+    rule: bool = typer.Option(
+        False, "--rule", help="Show which rule in force catches each digest."
+    ),
     full_text: FullTextOption = False,
-    format: Annotated[
-        TopFormat,
-        typer.Option(metavar="FORMAT", help="Output format: text, json, csv, prometheus."),
-    ] = TopFormat.TEXT,
+    format: TopFormat = typer.Option(
+        TopFormat.TEXT,
+        metavar="FORMAT",
+        help="Output format: text, json, csv, prometheus.",
+    ),
 ) -> int:
     """List the digests that cost most. Sends only SELECTs."""
     from proxyctl.stats.top.query import read_top, with_rules
