@@ -1,27 +1,31 @@
-"""The command line: which commands there are, and how a run of one ends.
+"""The command line: which commands there are, what makes a function one, and how a run of it ends.
 
 `run` is the only place that catches everything and decides the exit code.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import gc
-from collections.abc import Iterator, Sequence
+import inspect
+import platform
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from enum import Enum
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from itertools import pairwise, takewhile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast, get_type_hints
 
 import typer
 
-from proxyctl import version_text
+from proxyctl import __version__, version_text
 from proxyctl.cli.options import BEFORE_COMMAND, DebugOption, NoColorOption
 from proxyctl.cli.output import report_error, say, without_colour
-from proxyctl.cli.register import add_command
-from proxyctl.cli.usage import WrongCommandLine, called, refuse_other_spellings, usage_error
+from proxyctl.cli.usage import Click, WrongCommandLine, called, refuse_other_spellings, usage_error
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, traceback_lines, unexpected
+from proxyctl.text import printable
 
 
 class Command(NamedTuple):
@@ -145,7 +149,7 @@ def _failed(error: ProxyctlError, arguments: Sequence[str]) -> int:
     return error.exit_code
 
 
-def build(arguments: Sequence[str] = ()) -> Any:  # noqa: ANN401  # Typer's type moved
+def build(arguments: Sequence[str] = ()) -> Click:
     """Return the command line, ready to be called repeatedly with a list of arguments.
 
     Where `arguments` begin with a command, only its module is imported: all of them take longer
@@ -157,7 +161,7 @@ def build(arguments: Sequence[str] = ()) -> Any:  # noqa: ANN401  # Typer's type
 
 
 @cache  # no call changes it, and tests make thousands in a process
-def _built(only: str | None) -> Any:  # noqa: ANN401  # as above
+def _built(only: str | None) -> Click:
     app = typer.Typer(
         name="proxyctl",
         help="ProxySQL configuration as code: describe it in YAML, plan, apply, read it back.",
@@ -179,11 +183,11 @@ def _built(only: str | None) -> Any:  # noqa: ANN401  # as above
                 function = getattr(import_module(f"proxyctl.cli.commands.{module}"), name)
                 example = f"Example: proxyctl {command.example}"
                 place = groups.get(first, app)
-                add_command(place, second or first, function, panel=panel, example=example)
+                _add_command(place, second or first, function, panel=panel, example=example)
     for name, group in groups.items():
         if only in (None, name):
             app.add_typer(group, name=name, help=GROUPS[name], rich_help_panel=panels[name])
-    built: Any = typer.main.get_command(app)
+    built: Click = typer.main.get_command(app)
     _name_values(built)
     return built
 
@@ -198,16 +202,16 @@ def _root(
         raise typer.Exit
 
 
-def commands_of(built: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+def commands_of(built: Click) -> dict[str, Click]:
     """Return every command by its words: `plan`, `digest top`."""
-    found: dict[str, Any] = {}
+    found: dict[str, Click] = {}
     for name, command in built.commands.items():
         inner = getattr(command, "commands", None)
         found |= {name: command} if inner is None else {f"{name} {w}": c for w, c in inner.items()}
     return found
 
 
-def _name_values(command: Any) -> None:  # noqa: ANN401 - as above
+def _name_values(command: Click) -> None:
     """Let help show no value for a flag, and a name for every other option. Changes: command."""
     for parameter in command.get_params(typer.Context(command, help_option_names=_HELP)):
         if getattr(parameter, "is_flag", False):
@@ -218,3 +222,100 @@ def _name_values(command: Any) -> None:  # noqa: ANN401 - as above
             parameter.metavar = parameter.name.upper()
     for inner in getattr(command, "commands", {}).values():
         _name_values(inner)
+
+
+# A function as a command --------------------------------------------------------------------------
+
+
+def _add_command(
+    app: typer.Typer, name: str, function: Callable[..., int], *, panel: str, example: str
+) -> None:
+    """Register a function as a command. Its parameters are options, or dataclasses of options.
+
+    A dataclass adds an option for each of its fields, so that every command that connects takes the
+    same options. `panel`: where the help of all commands lists it. `example`: the last line of its
+    own help. Changes: app.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters
+
+    @wraps(function)
+    def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
+        given["context"] = context
+        arguments = {one: _value(one, hints[one], given) for one in parameters}
+        if given["debug"] or context.find_root().params["debug"]:
+            return _debugged(context, lambda: function(**arguments))
+        return function(**arguments)
+
+    options: dict[str, tuple[Any, Any]] = {}
+    for one, parameter in parameters.items():
+        options |= _options(one, hints[one], parameter.default)
+    options |= {"context": (typer.Context, inspect.Parameter.empty)}
+    # `run` above looks for --no-color: it holds for help and errors, too.
+    options |= {"debug": (DebugOption, False), "no_color": (NoColorOption, False)}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
+        [
+            inspect.Parameter(one, keyword, default=default, annotation=hint)
+            for one, (hint, default) in options.items()
+        ]
+    )
+    app.command(name, epilog=example, rich_help_panel=panel)(run)
+
+
+def _options(name: str, hint: Any, default: object) -> dict[str, tuple[Any, Any]]:  # noqa: ANN401
+    """Return type and default of an option, or of each option of a group, by name."""
+    if not dataclasses.is_dataclass(hint):
+        return {name: (hint, default)}
+    found: dict[str, tuple[Any, Any]] = {}
+    hints = get_type_hints(hint, include_extras=True)
+    for one in dataclasses.fields(hint):
+        found |= _options(one.name, hints[one.name], one.metadata.get("option", one.default))
+    return found
+
+
+def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Return the value of an option, or a group with those of its options."""
+    if not dataclasses.is_dataclass(hint):
+        return given[name]
+    hints: Any = get_type_hints(hint, include_extras=True)
+    return cast("Any", hint)(**{one: _value(one, hints[one], given) for one in hints})
+
+
+def _debugged(context: typer.Context, call: Callable[[], int]) -> int:
+    """Run a command with --debug: log versions, options, decisions, statements and the exit.
+
+    The log is made for tickets: secrets are masked in statements, and options have no values.
+    Changes: `context.obj`, the function that the command passes its log lines to.
+    """
+    began = time.monotonic()
+
+    def tell(text: str) -> None:
+        say(f"debug: {time.monotonic() - began:7.3f}  {printable(text)}")
+
+    context.obj = tell
+    tell(f"proxyctl {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    tell(f"command {context.command_path}; {_given_options(context)}")
+    try:
+        code = call()
+    except BaseException as error:
+        tell(f"ended by {type(error).__name__}")
+        raise
+    tell(f"exit code {int(code)}")
+    return code
+
+
+def _given_options(context: Click) -> str:
+    """Return the names of the options on the command line and in the environment.
+
+    Their values are left out: --var may hold a secret.
+    """
+    given: dict[str, list[str]] = {"COMMANDLINE": [], "ENVIRONMENT": []}
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name)
+        if source is not None and source.name in given:
+            spelled = parameter.opts[0]
+            from_variable = source.name == "ENVIRONMENT"
+            given[source.name].append(str(parameter.envvar) if from_variable else spelled)
+    typed, variables = (", ".join(names) or "none" for names in given.values())
+    return f"options: {typed}; from the environment: {variables}"

@@ -38,13 +38,13 @@ def instance_names(context: typer.Context, incomplete: str) -> list[str]:
 
 def snapshot_names(context: typer.Context, incomplete: str) -> list[str]:
     """Return the snapshots of the instance, newest first."""
-    from proxyctl.cli.connect import chosen_address
+    from proxyctl.cli.connect import Place
     from proxyctl.cli.options import ConnectionOptions, FileOptions
     from proxyctl.snapshots.folder import history
 
     try:
-        address = chosen_address(_typed(FileOptions, context), _typed(ConnectionOptions, context))
-        return _starting(incomplete, (kept.name for kept in history(address)))
+        place = Place(_typed(FileOptions, context), _typed(ConnectionOptions, context))
+        return _starting(incomplete, (kept.name for kept in history(place.address())))
     except ProxyctlError:
         return []
 

@@ -1,6 +1,6 @@
 """Options that several commands share.
 
-A dataclass is a group of options: `register` turns each of its fields into one, with the default
+A dataclass is a group of options: `app` turns each of its fields into one, with the default
 that the field has.
 """
 

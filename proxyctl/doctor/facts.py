@@ -191,7 +191,7 @@ def read_facts(
     if len(versions) < len(nodes):
         versions = _pooled_versions(client, nodes) | versions
     return Facts(
-        name=client.login.name or client.address,
+        name=client.name,
         address=client.address,
         version_text=client.version_text,
         version=client.version,

@@ -75,6 +75,11 @@ class AdminClient:
         return self.login.address
 
     @property
+    def name(self) -> str:
+        """What the instance is called: by the files, or else its address."""
+        return self.login.name or self.address
+
+    @property
     def version(self) -> Version:
         """The ProxySQL version that the instance names."""
         return parse_version(self.version_text)

@@ -51,7 +51,7 @@ def read_nodes(client: AdminClient) -> NodeReport:
         checks,
     )
     return NodeReport(
-        client.login.name or client.address,
+        client.name,
         client.address,
         client.version_text,
         groups,

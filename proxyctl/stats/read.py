@@ -111,7 +111,7 @@ def read_digests(client: AdminClient) -> DigestTable:
     with _groups(client) as (count, taken_at, groups):
         kept = [zlib.compress(group, 1) for group in groups]
     rows = Rows(count, lambda: (row for group in kept for row in _rows(zlib.decompress(group))))
-    name = client.login.name or client.address
+    name = client.name
     return DigestTable(
         name, client.address, client.version_text, taken_at, rows, variables=variables
     )
@@ -127,7 +127,7 @@ def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
     variables, started_at = read_digest_variables(client), _started_at(client)
     with _groups(client) as (count, taken_at, groups):
         yield DigestTable(
-            client.login.name or client.address,
+            client.name,
             client.address,
             client.version_text,
             taken_at,

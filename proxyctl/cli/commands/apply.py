@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from proxyctl.cli.connect import connected, planned_fleet, targets_of
+from proxyctl.cli.connect import Place, planned_fleet
 from proxyctl.cli.options import (
     Allowances,
     AutoApproveOption,
-    ConnectionOptions,
-    FileOptions,
     FleetOptions,
     FormatOption,
     LockTimeoutOption,
@@ -45,8 +43,7 @@ if TYPE_CHECKING:
 
 
 def apply(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     allowances: Allowances,
     fleet: FleetOptions,
     rollout: RolloutOptions,
@@ -67,9 +64,9 @@ def apply(
     rollout.check(fleet)
     saved = None
     if plan_file:
-        saved, files, allowances = _saved(Path(plan_file), files, allowances, fleet)
+        saved, place, allowances = _saved(Path(plan_file), place, allowances, fleet)
     options = replace(allowances.options(), saves=not no_save, lints=True)
-    targets = targets_of(files, connection, fleet)
+    targets = place.targets(fleet)
     if saved is not None:
         saved.check_address(targets[0].login.address)
     is_text = format is TextFormat.TEXT
@@ -87,7 +84,7 @@ def apply(
         lock_timeout_s=lock_timeout,
         before=show if is_text and is_approved else lambda _plan: None,
         progress=say,
-        sources=(*([plan_file] if plan_file else []), *files.paths()),
+        sources=(*([plan_file] if plan_file else []), *place.files.paths()),
         peer_timeout_s=peer_timeout,
     )
     how = RolloutRequest(
@@ -107,8 +104,8 @@ def apply(
 
 
 def _saved(
-    path: Path, files: FileOptions, allowances: Allowances, fleet: FleetOptions
-) -> tuple[SavedPlan, FileOptions, Allowances]:
+    path: Path, place: Place, allowances: Allowances, fleet: FleetOptions
+) -> tuple[SavedPlan, Place, Allowances]:
     """Return a saved plan and the options that it was made with.
 
     Raises: UsageError for other options; ProxyctlError for a file that is no saved plan.
@@ -124,7 +121,7 @@ def _saved(
             fix="a saved plan keeps the options that it was made with; make another: proxyctl plan"
             f" {shlex.join([*saved.options, *allowances.names()])} --out {path}",
         )
-    missing = sorted(set(saved.variables) - set(files.variable_names()))
+    missing = sorted(set(saved.variables) - set(place.files.variable_names()))
     if missing:
         raise UsageError(
             f"the plan was made with --var {', '.join(missing)}",
@@ -136,7 +133,8 @@ def _saved(
             "the saved plan is damaged: it names an option that plan does not have",
             fix="make one with: proxyctl plan --out FILE",
         )
-    return saved, replace(files, file=files.file or list(saved.paths)), own
+    files = replace(place.files, file=place.files.file or list(saved.paths))
+    return saved, replace(place, files=files), own
 
 
 def show(found: Plan) -> None:
@@ -243,11 +241,11 @@ def _report_all(done: Rollout, *, is_text: bool) -> None:
         raise kind(f"changed, but then: {error_texts(error)[0]}", layers=layers) from error
 
 
-def unlock(files: FileOptions, connection: ConnectionOptions) -> int:
+def unlock(place: Place) -> int:
     """Remove the lock of another apply, whoever holds it."""
     from proxyctl.instance.lock import break_lock
 
-    with connected(files, connection) as client:
+    with place.connect() as client:
         holder = break_lock(client)
     say(f"removed the lock of {holder.text()}" if holder else "there is no lock")
     for name, was_saved in holder.modules.items() if holder else ():

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from proxyctl.cli.completion import finding_codes
-from proxyctl.cli.connect import targets_of
+from proxyctl.cli.connect import Place
 from proxyctl.cli.options import (
-    ConnectionOptions,
-    FileOptions,
     FleetOptions,
     FormatOption,
     TextFormat,
@@ -27,8 +25,7 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     fleet: FleetOptions,
     no_ask: bool = typer.Option(
         False, "--no-ask", help="Do not connect to the servers behind ProxySQL."
@@ -61,7 +58,7 @@ def doctor(
             read_facts(client, asks=not no_ask, memory=memory, hostgroup_names=names), ignored
         )
 
-    targets = targets_of(files, connection, fleet, files_are_optional=True)
+    targets = place.targets(fleet, files_are_optional=True)
     with progress("examining", len(targets) if fleet.all_instances else 0) as tell:
         found = examine_fleet(targets, look, workers=fleet.parallel, done=tell)
     is_all = fleet.all_instances

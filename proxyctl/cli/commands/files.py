@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from proxyctl.cli.connect import Place
 from proxyctl.cli.options import (
     FORMAT,
     OR_STDOUT,
-    ConnectionOptions,
     FileOptions,
     FormatOption,
     LayerName,
@@ -138,21 +138,19 @@ def schema(out: OutOption = None) -> int:
 
 
 def export(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     layer: LayerName = typer.Option(LayerName.RUNTIME, help="The layer to export."),
     format: Annotated[RowFormat, FORMAT] = RowFormat.YAML,
     secrets: SecretsOption = Secrets.HASH,
     out: OutOption = None,
 ) -> int:
     """Write the configuration of an instance as files."""
-    from proxyctl.cli.connect import connected  # validate does without it
     from proxyctl.config.project import mistakes_in
     from proxyctl.formats.exported import exported_text
     from proxyctl.plan.export import export_layer
 
     check_out(out, secrets)
-    with connected(files, connection) as client:
+    with place.connect() as client:
         exported = export_layer(client, Layer(layer.value), secrets.value)
         header = [f"{layer.value.upper()} of {client.address}, ProxySQL {client.version_text}"]
     text = exported_text(

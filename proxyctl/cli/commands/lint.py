@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.completion import check_names
-from proxyctl.cli.connect import asks_instance, target_of
+from proxyctl.cli.connect import Place
 from proxyctl.cli.options import (
     FORMAT,
-    ConnectionOptions,
-    FileOptions,
     LayerName,
     LayerOption,
     VersionOption,
@@ -43,8 +41,7 @@ class LintFormat(StrEnum):
 
 
 def lint(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     select: list[str] | None = typer.Option(
         None,
         metavar="CODE",
@@ -94,7 +91,7 @@ def lint(
         if version_numbers(backend) is None:
             raise UsageError(f"--backend-version {backend!r} is no version", fix="such as 8.0.36")
     try:
-        found = _found(files, connection, layer, version, backend_version or ())
+        found = _found(place, layer, version, backend_version or ())
     except ConfigError as wrong:
         write(_mistakes(wrong, format))
         raise
@@ -106,7 +103,7 @@ def lint(
     except ValueError as error:
         # Digest variables under which ProxySQL itself ends: nothing can be said of digests then.
         raise ProxyctlError(str(error)) from error
-    write(_output(report, format, "" if found.name else files.paths()[0]))
+    write(_output(report, format, "" if found.name else place.files.paths()[0]))
     fails = bool(report.findings) if strict else report.has_errors
     return ExitCode.ERROR if fails else ExitCode.DONE
 
@@ -138,8 +135,7 @@ class _Found:
 
 
 def _found(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     layer: LayerName | None,
     version: Version | None,
     backend_versions: Sequence[str],
@@ -148,16 +144,16 @@ def _found(
     from proxyctl.instance.read import read_configuration
     from proxyctl.lint.subject import Subject
 
-    if not asks_instance(files, connection, layer):
+    if not place.asks_instance(layer):
         project = load_project(
-            files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
+            place.files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
         )
         plain = {one.name: one.where for one in project.instances if _is_plain(one)}
         subject = Subject(
             project.configuration, backend_versions=backend_versions, plain_passwords=plain
         )
         return _Found(subject, project.ignores)
-    target = target_of(files, connection, files_are_optional=True)
+    target = place.target(files_are_optional=True)
     with target.connect() as client:
         configuration = read_configuration(client, Layer(layer or LayerName.RUNTIME))
     subject = Subject(configuration, backend_versions=backend_versions)

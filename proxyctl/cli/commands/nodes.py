@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.completion import node_names
-from proxyctl.cli.connect import has_files, target_of
+from proxyctl.cli.connect import Place
 from proxyctl.cli.options import (
     OR_STDOUT,
-    ConnectionOptions,
-    FileOptions,
     FormatOption,
     LockTimeoutOption,
     TextFormat,
@@ -43,12 +41,11 @@ def _instance_of(client: AdminClient) -> Instance:
     """Return the instance as JSON describes it."""
     from proxyctl.render.nodes import Instance
 
-    return Instance(client.login.name or client.address, client.address, client.version_text)
+    return Instance(client.name, client.address, client.version_text)
 
 
 def list_nodes(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     no_ask: bool = typer.Option(False, "--no-ask", help="Do not connect to the nodes."),
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
@@ -56,7 +53,7 @@ def list_nodes(
     from proxyctl.nodes.list import read_nodes
     from proxyctl.render.nodes import NODES, nodes_text
 
-    target = target_of(files, connection, files_are_optional=True)
+    target = place.target(files_are_optional=True)
     with target.connect() as client:
         report = replace(read_nodes(client), hostgroup_names=target.files.hostgroup_names())
         if not no_ask:
@@ -81,8 +78,7 @@ def _asked(client: AdminClient, report: NodeReport) -> NodeReport:
 
 def drain(
     node: NodeArgument,
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     wait: bool = typer.Option(
         True, "--wait/--no-wait", help="Wait until no connection to the node is in use."
     ),
@@ -101,7 +97,7 @@ def drain(
     from proxyctl.render.nodes import DRAINED, NODE, drained_text, unused_text
 
     is_text = format is TextFormat.TEXT
-    with target_of(files, connection, files_are_optional=True).connect() as client:
+    with place.target(files_are_optional=True).connect() as client:
         done = drain_node(client, DrainRequest(node, force, lock_timeout, say))
         if is_text:
             write(style().text(drained_text(done.node, was_before=not done.is_changed)))
@@ -118,8 +114,7 @@ def drain(
 
 def restore(
     node: NodeArgument,
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
@@ -128,7 +123,7 @@ def restore(
     from proxyctl.nodes.drain import restore as restore_node
     from proxyctl.render.nodes import NODE, RESTORED, restored_text
 
-    with target_of(files, connection, files_are_optional=True).connect() as client:
+    with place.target(files_are_optional=True).connect() as client:
         request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
         done = restore_node(client, request)
         if format is TextFormat.TEXT:
@@ -140,8 +135,7 @@ def restore(
 
 
 def discover(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     seed: str = typer.Option(..., "--seed", metavar="HOST[:PORT]", help="Any node of the cluster."),
     out: Annotated[
         str | None,
@@ -160,7 +154,7 @@ def discover(
     first = seed_node(seed)
     if out is not None:
         check_new(Path(out))
-    target = target_of(files, connection, files_are_optional=not has_files(files))
+    target = place.target(files_are_optional=not place.has_files())
     with target.connect() as client:
         cluster, members = read_members(client, first)
         configured = configured_nodes(client, target.files)

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.connect import planned_fleet, targets_of
+from proxyctl.cli.connect import Place, planned_fleet
 from proxyctl.cli.options import (
     FORMAT,
     Allowances,
-    ConnectionOptions,
-    FileOptions,
     FleetOptions,
     OnlyOption,
     TextFormat,
@@ -52,8 +50,7 @@ class DriftFormat(StrEnum):
 
 
 def plan(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     allowances: Allowances,
     fleet: FleetOptions,
     out: Annotated[
@@ -86,7 +83,7 @@ def plan(
     if out:
         check_target(Path(out))
     options = replace(allowances.options(), lints=True)
-    targets = targets_of(files, connection, fleet)
+    targets = place.targets(fleet)
     report = None
     if with_replay:
         found, report = _replayed(targets[0], options)
@@ -101,8 +98,8 @@ def plan(
                 found.only_plan(),
                 PLAN.encode(found.only_plan()),
                 plan_text(found.only_plan(), Style(is_verbose=verbose)),
-                paths=files.paths(),
-                variables=files.variable_names(),
+                paths=place.files.paths(),
+                variables=place.files.variable_names(),
                 options=allowances.names(),
             ),
             mode=0o600,
@@ -137,8 +134,7 @@ def _refuse_for_all(format: PlanFormat, *, with_replay: bool, out: str | None) -
 
 
 def drift(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     fleet: FleetOptions,
     only: OnlyOption = None,
     quiet: bool = typer.Option(False, "--quiet", help="Print nothing if nothing differs."),
@@ -152,7 +148,7 @@ def drift(
             "--quiet cannot be used with --format prometheus: a missing gauge says nothing"
         )
     options = PlanOptions(only=tuple(only or ()))
-    found = planned_fleet(targets_of(files, connection, fleet), options, fleet)
+    found = planned_fleet(place.targets(fleet), options, fleet)
     code = found.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
         write(_drift_output(found, format, is_all=fleet.all_instances))

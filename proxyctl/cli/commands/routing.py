@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.commands.digest.snapshots import write_digests
-from proxyctl.cli.connect import asks_instance, hostgroup_names, subject_of, target_of
+from proxyctl.cli.connect import Place
 from proxyctl.cli.options import (
-    ConnectionOptions,
-    FileOptions,
     FormatOption,
     LayerName,
     LayerOption,
@@ -80,8 +78,7 @@ class SessionOptions:
 
 
 def explain(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     session: SessionOptions,
     query: str | None = typer.Argument(
         None, metavar="QUERY", help="The query; - reads it from stdin."
@@ -121,22 +118,22 @@ def explain(
     chosen = format or (ExplainFormat.TEXT if queries is None else ExplainFormat.JSONL)
     version = chosen_version(proxysql_version)
     tables = pgsql_names(TABLES) if pgsql else TABLES
-    if "user" in connection.typed and not asks_instance(files, connection, layer):
+    if "user" in place.connection.typed and not place.asks_instance(layer):
         raise UsageError(
             "--user is the admin account of an instance, and explain reads the files",
             fix="name the user of the query with --username",
         )
     try:
-        subject = subject_of(files, connection, version=version, tables=tables, layer=layer)
+        subject = place.subject(version=version, tables=tables, layer=layer)
     except InstanceError as error:
-        if "user" in connection.typed and session.username is None:
+        if "user" in place.connection.typed and session.username is None:
             error.then.append("--user is the admin account; the user of the query is --username")
         raise
     is_placed = bool(subject.name) and layer in (None, LayerName.RUNTIME)
     asked = pgsql_as_mysql(subject.configuration) if pgsql else subject.configuration
-    source = ", ".join(map(os.path.normpath, files.paths()))
+    source = ", ".join(map(os.path.normpath, place.files.paths()))
     if subject.name:
-        asked = replace(asked, hostgroup_names=hostgroup_names(files))
+        asked = replace(asked, hostgroup_names=place.hostgroup_names())
         source = f"{(layer or LayerName.RUNTIME).upper()} of {subject.name}"
     explainer = Explainer(asked, is_placed=is_placed)
     if session.username is not None and not subject.name:
@@ -234,8 +231,7 @@ def _write_texts(
 
 
 def run_tests(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     only: str | None = typer.Option(
         None, "-k", metavar="TEXT", help="Only tests whose name or query contains this."
     ),
@@ -261,7 +257,7 @@ def run_tests(
     from proxyctl.routing.tests import run, unreached
 
     begun = time.monotonic()
-    tests, explainer = _prepared(files, connection, proxysql_version)
+    tests, explainer = _prepared(place, proxysql_version)
     if not tests:
         raise ProxyctlError(
             "the files have no routing_tests",
@@ -287,27 +283,26 @@ def run_tests(
 
 
 def _prepared(
-    files: FileOptions, connection: ConnectionOptions, proxysql_version: str | None
+    place: Place, proxysql_version: str | None
 ) -> tuple[tuple[RoutingTest, ...], Explainer]:
     """Return the tests of the files, and the explainer that answers them."""
     from proxyctl.config.project import load_project
     from proxyctl.routing.explain import TABLES, Explainer
 
     version = chosen_version(proxysql_version)
-    is_live = asks_instance(files, connection)
+    is_live = place.asks_instance()
     project = load_project(
-        files.sources(), version=version, takes_dead_rules=is_live, needs_secrets=False
+        place.files.sources(), version=version, takes_dead_rules=is_live, needs_secrets=False
     )
     if not is_live:
         return project.routing_tests, Explainer(project.configuration)
-    subject = subject_of(files, connection, version=version, tables=TABLES)
+    subject = place.subject(version=version, tables=TABLES)
     named = replace(subject.configuration, hostgroup_names=project.desired.hostgroup_names)
     return project.routing_tests, Explainer(named, is_placed=True)
 
 
 def replay(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     digests: str | None = typer.Option(
         None,
         metavar="FILE",
@@ -328,7 +323,7 @@ def replay(
     from proxyctl.stats.replay.result import replay as replayed
 
     table = read_digest_file(Path(digests), "--digests") if digests else None
-    target = target_of(files, connection)
+    target = place.target()
     with target.connect() as client:
         sides, moves = routing_change_of(client, target.files)
         if table is None:

@@ -6,15 +6,14 @@ import time
 
 import typer
 
-from proxyctl.cli.connect import connected
-from proxyctl.cli.options import ConnectionOptions, FileOptions, FormatOption, TextFormat
+from proxyctl.cli.connect import Place
+from proxyctl.cli.options import FormatOption, TextFormat
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode
 
 
 def rules(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     interval: float | None = typer.Option(
         None,
         min=0.1,
@@ -29,14 +28,14 @@ def rules(
     from proxyctl.stats.read import read_rule_hits
     from proxyctl.stats.rule_hits import rule_report
 
-    with connected(files, connection) as client:
+    with place.connect() as client:
         earlier = None
         sample = read_rule_hits(client)
         if interval is not None:
             say(f"waiting {interval:g} s for the second reading")
             time.sleep(interval)
             earlier, sample = sample, read_rule_hits(client)
-        name = client.login.name or client.address
+        name = client.name
         report = rule_report(name, client.address, client.version_text, sample, earlier)
     if format is TextFormat.JSON:
         write(RULES.document(report))

@@ -10,12 +10,10 @@ import typer
 
 from proxyctl.cli.commands.apply import approve, show
 from proxyctl.cli.completion import snapshot_names
-from proxyctl.cli.connect import chosen_address, connected, target_of
+from proxyctl.cli.connect import Place
 from proxyctl.cli.options import (
     Allowances,
     AutoApproveOption,
-    ConnectionOptions,
-    FileOptions,
     FormatOption,
     LockTimeoutOption,
     NoSaveOption,
@@ -30,8 +28,7 @@ if TYPE_CHECKING:
 
 
 def rollback(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     allowances: Allowances,
     which: str | None = typer.Argument(
         None,
@@ -57,7 +54,7 @@ def rollback(
 
     is_text = format is TextFormat.TEXT
     options = replace(allowances.options(), saves=not no_save)
-    with target_of(files, connection, files_are_optional=True).connect() as client:
+    with place.target(files_are_optional=True).connect() as client:
         back_to = folder.read(folder.find(client.address, which))
         check_fit(client, back_to)
         where = f"back to {back_to.name}, {snapshot_time(back_to.header)}"
@@ -95,14 +92,12 @@ def _plan_output(fleet: Fleet, *, is_text: bool) -> str:
     return plans_text(fleet, style(), is_all=False) if is_text else plans_json(fleet, is_all=False)
 
 
-def history(
-    files: FileOptions, connection: ConnectionOptions, format: FormatOption = TextFormat.TEXT
-) -> int:
+def history(place: Place, format: FormatOption = TextFormat.TEXT) -> int:
     """List the snapshots of an instance, newest first. Needs no ProxySQL."""
     from proxyctl.render.history import HISTORY, history_text
     from proxyctl.snapshots import folder
 
-    address = chosen_address(files, connection)
+    address = place.address()
     found = folder.history(address)
     if format is TextFormat.JSON:
         write(HISTORY.document(found, address=address))
@@ -113,14 +108,12 @@ def history(
     return ExitCode.DONE
 
 
-def snapshot(
-    files: FileOptions, connection: ConnectionOptions, format: FormatOption = TextFormat.TEXT
-) -> int:
+def snapshot(place: Place, format: FormatOption = TextFormat.TEXT) -> int:
     """Save what the instance holds now, in all three layers."""
     from proxyctl.render.history import TAKEN
     from proxyctl.snapshots.taking import take_by_hand
 
-    with connected(files, connection) as client:
+    with place.connect() as client:
         taken = take_by_hand(client)
         address = client.address
     if format is TextFormat.JSON:

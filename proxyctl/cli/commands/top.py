@@ -9,8 +9,7 @@ import sys
 
 import typer
 
-from proxyctl.cli.connect import connected, hostgroup_names
-from proxyctl.cli.options import ConnectionOptions, FileOptions
+from proxyctl.cli.connect import Place
 from proxyctl.cli.output import is_terminal, wants_colour
 from proxyctl.errors import ExitCode, UsageError
 
@@ -18,15 +17,14 @@ _INSTEAD = "without a terminal use digest top, digest diff or rules; for scripts
 
 
 def top(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     interval: float = typer.Option(
         2, min=0.5, max=3600, metavar="SECONDS", help="Time between two readings."
     ),
 ) -> int:
     """Watch servers, digests and rules live. Sends only SELECTs."""
     _need_terminal()
-    client, names = connected(files, connection), hostgroup_names(files)
+    client, names = place.connect(), place.hostgroup_names()
 
     from proxyctl.cli.top.app import TopApp
 

@@ -75,7 +75,7 @@ class TopApp(App[signal.Signals]):
         self._lost = ""
         self._filtered = "digests"
         self._heard_at = time.monotonic()
-        self._meter = Meter(client.login.name or client.address, client.address, hostgroup_names)
+        self._meter = Meter(client.name, client.address, hostgroup_names)
         self._poller = Poller(client, interval_s, self.post_message)
 
     # What is on the screen.

@@ -85,7 +85,7 @@ def read_top(client: AdminClient, options: TopOptions) -> tuple[Top, Members]:
     longest = client.number(variables.get("mysql-query_digests_max_digest_length"))
     sums = accumulate(_int(one, "sum_time") for one in found)
     top = Top(
-        name=client.login.name or client.address,
+        name=client.name,
         address=client.address,
         version=client.version_text,
         taken_at=_int(end, "last_seen"),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.commands.init import templates_folder
-from proxyctl.cli.connect import connected, hostgroup_names
-from proxyctl.cli.options import ConnectionOptions, FileOptions, out_option
+from proxyctl.cli.connect import Place
+from proxyctl.cli.options import out_option
 from proxyctl.cli.output import check_writable, say, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
 from proxyctl.stats.model import NOT_COUNTING, is_counting
@@ -24,8 +24,7 @@ _FOLDER = "report"
 
 
 def report(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     out: Annotated[str, out_option(help="The page, such as report.html.")],
     snapshots: list[str] | None = typer.Argument(
         None,
@@ -52,12 +51,12 @@ def report(
     if snapshots:
         tables = [read_digest_file(Path(name)) for name in snapshots]
     else:
-        tables = [_of_instance(files, connection)]
+        tables = [_of_instance(place)]
     try:
         made = make_report(tables, limit=limit)
     except ValueError as error:
         raise UsageError(str(error), fix="leave one of them out") from error
-    origin = _origin(tables, len(snapshots or []), hostgroup_names(files))
+    origin = _origin(tables, len(snapshots or []), place.hostgroup_names())
     for note in origin.notes:
         say(f"note: {note}")
     write_file(path, report_html(made, origin, templates_folder() / _FOLDER), mode=0o600)
@@ -72,10 +71,10 @@ def _check_target(path: Path, snapshots: Sequence[str]) -> None:
         raise ProxyctlError(f"{path}: cannot be written: the report reads this snapshot")
 
 
-def _of_instance(files: FileOptions, connection: ConnectionOptions) -> DigestTable:
+def _of_instance(place: Place) -> DigestTable:
     from proxyctl.stats.read import read_digests
 
-    with connected(files, connection) as client:
+    with place.connect() as client:
         return read_digests(client)
 
 

@@ -20,12 +20,10 @@ from proxyctl.cli.commands.digest.options import (
     columns_of,
     duration_us,
 )
-from proxyctl.cli.connect import connected, hostgroup_names
+from proxyctl.cli.connect import Place
 from proxyctl.cli.options import (
     FORMAT,
     AutoApproveOption,
-    ConnectionOptions,
-    FileOptions,
     out_option,
 )
 from proxyctl.cli.output import check_new, columns, confirm, progress, say, style, write
@@ -57,8 +55,7 @@ class DiffFormat(StrEnum):
 
 
 def snapshot(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     out: Annotated[
         str | None,
         out_option(
@@ -71,8 +68,8 @@ def snapshot(
     from proxyctl.stats.model import NOT_COUNTING, is_counting
     from proxyctl.stats.read import streamed_digests
 
-    with connected(files, connection) as client:
-        path = _snapshot_path(out, client.login.name or client.address)
+    with place.connect() as client:
+        path = _snapshot_path(out, client.name)
         with streamed_digests(client) as found, progress("digests", len(found.rows)) as tell:
             size = write_digests(found, path, tell)
     if not is_counting(found.variables):
@@ -120,8 +117,7 @@ def _default_path(name: str) -> Path:
 
 
 def diff(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     snapshots: list[str] | None = typer.Argument(
         None, metavar="BEFORE [AFTER]", help="Two snapshots. Default for AFTER: the instance."
     ),
@@ -146,10 +142,10 @@ def diff(
     if other is not None:
         second = tally(read_digest_file(Path(other)), by, earlier=first)
     else:
-        second = _live(files, connection, first)
+        second = _live(place, first)
     check_order(first, second, is_live=other is None)
     found = replace(
-        compare(first, second, sort=sort, limit=limit), hostgroup_names=hostgroup_names(files)
+        compare(first, second, sort=sort, limit=limit), hostgroup_names=place.hostgroup_names()
     )
     write(_output(found, sort, format, has_whole_texts=full_text))
     return ExitCode.DONE
@@ -171,11 +167,11 @@ def _named(given: list[str], before: str | None, after: str | None) -> tuple[str
     return before, after
 
 
-def _live(files: FileOptions, connection: ConnectionOptions, first: Tally) -> Tally:
+def _live(place: Place, first: Tally) -> Tally:
     from proxyctl.stats.counters import tally
     from proxyctl.stats.read import streamed_digests
 
-    with connected(files, connection) as client, streamed_digests(client) as table:
+    with place.connect() as client, streamed_digests(client) as table:
         return tally(table, first.by, earlier=first)
 
 
@@ -192,8 +188,7 @@ def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: 
 
 
 def reset(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     out: Annotated[
         str | None,
         out_option(
@@ -213,10 +208,10 @@ def reset(
     from proxyctl.stats.read import read_digest_memory, streamed_digests
 
     age_s = _age_s(older_than)
-    with connected(files, connection) as client:
+    with place.connect() as client:
         if age_s:
             _refuse_purge_before(client)
-        path = _snapshot_path(out, client.login.name or client.address)
+        path = _snapshot_path(out, client.name)
         memory = size_text(read_digest_memory(client))
         what = f"stats_mysql_query_digest, {memory} of digests,"
         if age_s:

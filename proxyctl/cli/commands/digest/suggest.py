@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.commands.digest.options import MOST_LISTED
-from proxyctl.cli.connect import asks_instance, connected, has_files, target_of
-from proxyctl.cli.options import FORMAT, ConnectionOptions, FileOptions
+from proxyctl.cli.connect import Place
+from proxyctl.cli.options import FORMAT
 from proxyctl.cli.output import columns, progress, style, write
 from proxyctl.errors import ExitCode, UsageError
 
@@ -37,8 +37,7 @@ class KindName(StrEnum):
 
 
 def suggest(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     digests: str | None = typer.Option(
         None,
         metavar="FILE",
@@ -57,7 +56,7 @@ def suggest(
     from proxyctl.stats.suggest.context import Kind
     from proxyctl.stats.suggest.run import suggest as suggestions
 
-    subject = _read(files, connection, digests)
+    subject = _read(place, digests)
     with progress("replaying digests", len(subject.table.rows)) as tell:
         found = suggestions(
             subject.table,
@@ -71,23 +70,23 @@ def suggest(
     return ExitCode.DONE
 
 
-def _read(files: FileOptions, connection: ConnectionOptions, digests: str | None) -> Subject:
+def _read(place: Place, digests: str | None) -> Subject:
     """Return digests and rules. One statement at most reads the digest table."""
     from proxyctl.config.project import ParsedFiles
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
 
     table = read_digest_file(Path(digests), "--digests") if digests is not None else None
-    if table is not None and not asks_instance(files, connection):
-        if not has_files(files):
+    if table is not None and not place.asks_instance():
+        if not place.has_files():
             raise UsageError(
                 "digest suggest needs rules", fix="name files with -f, or an instance with --host"
             )
-        return subject_of_files(table, ParsedFiles(files.sources()))
-    if not has_files(files):
-        with connected(files, connection) as client:
+        return subject_of_files(table, ParsedFiles(place.files.sources()))
+    if not place.has_files():
+        with place.connect() as client:
             return subject_of_instance(client, table)
-    target = target_of(files, connection)
+    target = place.target()
     with target.connect() as client:
         return subject_of_instance(client, table, target.files)
 

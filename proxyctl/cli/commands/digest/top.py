@@ -20,8 +20,8 @@ from proxyctl.cli.commands.digest.options import (
     cut_short,
     duration_us,
 )
-from proxyctl.cli.connect import connected, hostgroup_names
-from proxyctl.cli.options import ConnectionOptions, FileOptions, option
+from proxyctl.cli.connect import Place
+from proxyctl.cli.options import option
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import Group
@@ -85,8 +85,7 @@ class FilterOptions:
 
 
 def top(
-    files: FileOptions,
-    connection: ConnectionOptions,
+    place: Place,
     filters: FilterOptions,
     sort: Sort = typer.Option(
         Sort.TIME,
@@ -114,11 +113,11 @@ def top(
         raise UsageError(
             "--rule cannot be used with --format prometheus: rules come and go with the files"
         )
-    with connected(files, connection) as client:
+    with place.connect() as client:
         found, members = read_top(client, options)
         if rule:
             found = with_rules(client, found, members)
-    found = replace(found, hostgroup_names=hostgroup_names(files))
+    found = replace(found, hostgroup_names=place.hostgroup_names())
     if format is not TopFormat.TEXT:
         for note in found.notes():
             say(f"note: {note}")
