@@ -59,7 +59,7 @@ PANELS = {
         "test": Command("routing.run_tests", "test -f shop --junit routing.xml"),
         "lint": Command("lint.lint", "lint -f shop --format github"),
         "replay": Command("routing.replay", "replay --detailed-exitcode"),
-        "rules": Command("rules.rules", "rules --instance px1"),
+        "rules": Command("routing.rules", "rules --instance px1"),
     },
     "Statistics": {
         "digest top": Command("digest.top.top", "digest top --limit 5"),

@@ -161,7 +161,8 @@ def _for_argument(extra: str, context: Click, path: str) -> str | None:
         return f"put the query in quotes: {path} {quote(line if len(line) < _LONGEST else '...')}"
     if "--file" in options and all("." in one or os.path.exists(one) for one in words):
         return f"name files with -f: {path} -f {' -f '.join(words)}"
-    if "--instance" in options and extra.isidentifier() and extra != "help":
+    has_arguments = any(one.param_type_name == "argument" for one in context.command.params)
+    if "--instance" in options and extra.isidentifier() and not (has_arguments or extra == "help"):
         return f"name an instance with --instance: {path} --instance {extra}"
     return None
 

@@ -120,8 +120,3 @@ def test_a_saved_plan_is_no_file_of_the_configuration(sandbox_project: Project) 
             1,
             ["x.plan: a saved plan, not YAML", f"  fix: {way}"],
         )
-    found = proxyctl("plan", "x.plan")
-    assert (found.code, found.err.splitlines()) == (
-        64,
-        ["error: unexpected argument: x.plan", f"fix: it is a saved plan: {way}"],
-    )

@@ -1,4 +1,4 @@
-"""Commands about where queries go: explain, test, replay."""
+"""Commands about where queries go: explain, test, replay, rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from proxyctl.cli.options import (
     file_option,
     option,
 )
-from proxyctl.cli.output import progress, say, style, write, write_file
+from proxyctl.cli.output import columns, progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, InstanceError, ProxyctlError, UsageError, counted, os_reason
 
 if TYPE_CHECKING:
@@ -339,4 +339,36 @@ def replay(
         write(replay_text(report, moves, style()))
     if detailed_exitcode and (report.moves or moves):
         return ExitCode.DIFFERENCES
+    return ExitCode.DONE
+
+
+def rules(
+    place: Place,
+    interval: float | None = typer.Option(
+        None,
+        min=0.1,
+        max=86_400,
+        metavar="SECONDS",
+        help="Read twice, this far apart, and show the hits per second in between.",
+    ),
+    format: FormatOption = TextFormat.TEXT,
+) -> int:
+    """Show the hits of query rules in force, and the rules without hits."""
+    from proxyctl.render.rules import RULES, rules_text
+    from proxyctl.stats.read import read_rule_hits
+    from proxyctl.stats.rule_hits import rule_report
+
+    with place.connect() as client:
+        earlier = None
+        sample = read_rule_hits(client)
+        if interval is not None:
+            say(f"waiting {interval:g} s for the second reading")
+            time.sleep(interval)
+            earlier, sample = sample, read_rule_hits(client)
+        name = client.name
+        report = rule_report(name, client.address, client.version_text, sample, earlier)
+    if format is TextFormat.JSON:
+        write(RULES.document(report))
+    else:
+        write(rules_text(report, style(), width=columns()))
     return ExitCode.DONE

@@ -44,6 +44,7 @@ def report(
     """Write a page with charts and a table of the digests; the browser needs no network."""
     from proxyctl.render.report import report_html
     from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.read import read_digests
     from proxyctl.stats.report import make_report
 
     path = Path(out)
@@ -51,7 +52,8 @@ def report(
     if snapshots:
         tables = [read_digest_file(Path(name)) for name in snapshots]
     else:
-        tables = [_of_instance(place)]
+        with place.connect() as client:
+            tables = [read_digests(client)]
     try:
         made = make_report(tables, limit=limit)
     except ValueError as error:
@@ -69,13 +71,6 @@ def _check_target(path: Path, snapshots: Sequence[str]) -> None:
     check_writable(path)
     if path.exists() and any(Path(name).exists() and path.samefile(name) for name in snapshots):
         raise ProxyctlError(f"{path}: cannot be written: the report reads this snapshot")
-
-
-def _of_instance(place: Place) -> DigestTable:
-    from proxyctl.stats.read import read_digests
-
-    with place.connect() as client:
-        return read_digests(client)
 
 
 def _origin(tables: Sequence[DigestTable], snapshots: int, names: Mapping[int, str]) -> Origin:

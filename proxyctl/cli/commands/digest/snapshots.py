@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.catalog.releases import PURGES_DIGESTS
-from proxyctl.cli.commands.digest.options import (
+from proxyctl.cli.commands.digest.top import (
     MOST_LISTED,
     FullTextOption,
     GroupOption,
@@ -42,7 +42,6 @@ from proxyctl.stats.units import size_text, time_text
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
-    from proxyctl.stats.counters import Tally
     from proxyctl.stats.diff import Diff
     from proxyctl.stats.model import DigestTable
 
@@ -106,23 +105,19 @@ def _snapshot_path(out: str | None, name: str) -> Path:
     exists, since it may hold the only copy of its counters; ProxyctlError when it cannot be
     written.
     """
-    path = Path(out) if out else _default_path(name)
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    safe = re.sub("[^A-Za-z0-9.]+", "-", name).strip("-")
+    path = Path(out or f"digests-{safe}-{moment}.jsonl.gz")
     check_new(path)
     return path
 
 
-def _default_path(name: str) -> Path:
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    return Path(f"digests-{re.sub('[^A-Za-z0-9.]+', '-', name).strip('-')}-{moment}.jsonl.gz")
-
-
 def diff(
     place: Place,
-    snapshots: list[str] | None = typer.Argument(
-        None, metavar="BEFORE [AFTER]", help="Two snapshots. Default for AFTER: the instance."
+    before: str = typer.Argument(..., metavar="BEFORE", help="A snapshot."),
+    after: str | None = typer.Argument(
+        None, metavar="AFTER", help="A later snapshot. Default: the instance."
     ),
-    before: str | None = typer.Option(None, metavar="FILE", help="The snapshot BEFORE."),
-    after: str | None = typer.Option(None, metavar="FILE", help="The snapshot AFTER."),
     sort: DiffSort = typer.Option(
         DiffSort.CHANGE, help="Sort key; `change` is the change of the load."
     ),
@@ -135,44 +130,21 @@ def diff(
     from proxyctl.stats.counters import tally
     from proxyctl.stats.diff import check_order, compare
     from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.read import streamed_digests
 
-    one, other = _named(snapshots or [], before, after)
     by = columns_of(group)
-    first = tally(read_digest_file(Path(one)), by)
-    if other is not None:
-        second = tally(read_digest_file(Path(other)), by, earlier=first)
+    first = tally(read_digest_file(Path(before)), by)
+    if after is not None:
+        second = tally(read_digest_file(Path(after)), by, earlier=first)
     else:
-        second = _live(place, first)
-    check_order(first, second, is_live=other is None)
+        with place.connect() as client, streamed_digests(client) as table:
+            second = tally(table, by, earlier=first)
+    check_order(first, second, is_live=after is None)
     found = replace(
         compare(first, second, sort=sort, limit=limit), hostgroup_names=place.hostgroup_names()
     )
     write(_output(found, sort, format, has_whole_texts=full_text))
     return ExitCode.DONE
-
-
-def _named(given: list[str], before: str | None, after: str | None) -> tuple[str, str | None]:
-    """Return BEFORE and AFTER, from arguments or options. Raises: UsageError."""
-    places = list(given)
-    if before is None and places:
-        before = places.pop(0)
-    if after is None and places:
-        after = places.pop(0)
-    if places:
-        raise UsageError(
-            f"unexpected argument: {places[0]}", fix="usage: proxyctl digest diff BEFORE [AFTER]"
-        )
-    if before is None:
-        raise UsageError("BEFORE is missing", fix="make one with: proxyctl digest snapshot -o FILE")
-    return before, after
-
-
-def _live(place: Place, first: Tally) -> Tally:
-    from proxyctl.stats.counters import tally
-    from proxyctl.stats.read import streamed_digests
-
-    with place.connect() as client, streamed_digests(client) as table:
-        return tally(table, first.by, earlier=first)
 
 
 def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: bool) -> str:

@@ -5,27 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from proxyctl.cli.commands.digest.options import MOST_LISTED
+from proxyctl.cli.commands.digest.top import MOST_LISTED
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import FORMAT
+from proxyctl.cli.options import FormatOption, TextFormat
 from proxyctl.cli.output import columns, progress, style, write
 from proxyctl.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Value
-    from proxyctl.stats.suggest.context import Suggestions
     from proxyctl.stats.suggest.files import Subject
-
-
-class SuggestFormat(StrEnum):
-    """How suggestions are written."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 class KindName(StrEnum):
@@ -50,10 +42,12 @@ def suggest(
     limit: int = typer.Option(
         5, min=1, max=MOST_LISTED, metavar="N", help="List at most N of each kind."
     ),
-    format: Annotated[SuggestFormat, FORMAT] = SuggestFormat.TEXT,
+    format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Suggest improvements from the digests that the instance has seen."""
+    from proxyctl.render.digest_suggest import suggest_json, suggest_text
     from proxyctl.stats.suggest.context import Kind
+    from proxyctl.stats.suggest.files import rules_yaml
     from proxyctl.stats.suggest.run import suggest as suggestions
 
     subject = _read(place, digests)
@@ -66,7 +60,14 @@ def suggest(
             may_use=subject.may_use,
             progress=tell,
         )
-    write(_output(found, format))
+
+    def as_yaml(rules: Sequence[Mapping[str, Value]]) -> str:
+        return rules_yaml(found.layout, rules)
+
+    if format is TextFormat.JSON:
+        write(suggest_json(found, as_yaml))
+    else:
+        write(suggest_text(found, as_yaml, style(), width=columns()))
     return ExitCode.DONE
 
 
@@ -89,17 +90,3 @@ def _read(place: Place, digests: str | None) -> Subject:
     target = place.target()
     with target.connect() as client:
         return subject_of_instance(client, table, target.files)
-
-
-def _output(found: Suggestions, format: SuggestFormat) -> str:
-    from proxyctl.render.digest_suggest import suggest_json, suggest_text
-    from proxyctl.stats.suggest.files import rules_yaml
-
-    def rules_text(rules: Sequence[Mapping[str, Value]]) -> str:
-        return rules_yaml(found.layout, rules)
-
-    match format:
-        case SuggestFormat.TEXT:
-            return suggest_text(found, rules_text, style(), width=columns())
-        case SuggestFormat.JSON:
-            return suggest_json(found, rules_text)

@@ -1,4 +1,4 @@
-"""The command digest top: the digests that cost most."""
+"""The command digest top: the digests that cost most; and what the other ones share with it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from proxyctl.cli.commands.digest.options import (
-    MOST_LISTED,
-    FullTextOption,
-    GroupOption,
-    columns_of,
-    cut_short,
-    duration_us,
-)
 from proxyctl.cli.connect import Place
 from proxyctl.cli.options import option
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
-from proxyctl.stats.model import Group
+from proxyctl.stats.model import SHORT_NAMES, Group
 from proxyctl.stats.top.listing import SeenSince, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
+from proxyctl.text import nearest
 
 if TYPE_CHECKING:
     from proxyctl.stats.top.listing import Top
+
+MOST_LISTED = 1_000_000
+"""The maximum of --limit; a snapshot holds all digests."""
+_SHOWN = 60
+
+FullTextOption = Annotated[bool, typer.Option("--full-text", help="Show digest texts in full.")]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        metavar="COLUMN,...",
+        help="Group by digest, hostgroup, schemaname, username, client_address. Default: digest.",
+    ),
+]
 
 _filter_option = functools.partial(option, rich_help_panel="Filters")
 _MOST_TEXTS = 100
@@ -146,6 +153,35 @@ def _options(
         min_avg_us=duration_us("--min-avg", filters.min_avg),
         with_rules=has_rules,
     )
+
+
+def columns_of(given: list[str] | None) -> tuple[Group, ...]:
+    """Return the columns of --group; the digest by default. Raises: UsageError."""
+    names = [name.strip() for one in given or ["digest"] for name in one.split(",")]
+    found: list[Group] = []
+    for name in names:
+        try:
+            found.append(SHORT_NAMES.get(name) or Group(name))
+        except ValueError:
+            near = nearest(name, list(Group), cutoff=0.6)
+            fix = f"did you mean {near}?" if near else f"columns: {', '.join(Group)}"
+            raise UsageError(f"--group {cut_short(name)}: no such column", fix=fix) from None
+    return tuple(dict.fromkeys(found))
+
+
+def cut_short(value: str) -> str:
+    """Return a value from the command line, shortened for a message."""
+    return value if len(value) <= _SHOWN else f"{value[: _SHOWN - 3]}..."
+
+
+def duration_us(option: str, text: str | None) -> int:
+    """Return the microseconds of a duration such as `7d`, 0 for None. Raises: UsageError."""
+    if text is None:
+        return 0
+    try:
+        return microseconds_of(cut_short(text))  # no time is as long as what is cut
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
 
 
 def _texts(given: Sequence[str] | None) -> tuple[str, ...]:
