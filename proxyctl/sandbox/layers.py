@@ -16,11 +16,11 @@ from proxyctl.catalog import Layout, Role, Version, parse_version
 from proxyctl.catalog.releases import LOAD_COUNTS_VARIABLES
 from proxyctl.catalog.variable_rules import taken_along
 from proxyctl.catalog.variables import RESTART_ONLY
-from proxyctl.sandbox import runtime, variables
-from proxyctl.sandbox.commands import Command, Direction
+from proxyctl.sandbox import runtime
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.replies import OK, Cell, Result
 from proxyctl.sandbox.runtime import Row
+from proxyctl.sandbox.statements import Command
 from proxyctl.sandbox.tables import VARIABLE_COLUMNS, at_runtime
 
 _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -142,29 +142,25 @@ class Layers:
         self._database.insert(
             "disk.global_variables",
             VARIABLE_COLUMNS,
-            variables.rows(variables.first_on_disk(self.version, self.running)),
+            runtime.variable_rows(runtime.first_on_disk(self.version, self.running)),
             verb="OR IGNORE",
         )
         self.show_variables()
 
     def run(self, command: Command) -> Result:
         """Carry out one LOAD or SAVE."""
-        prefix, tables = _prefix(command.module), self.modules[command.module]
-        match command.direction:
-            case Direction.MEMORY_TO_RUNTIME:
-                return self._load(command.module)
-            case Direction.RUNTIME_TO_MEMORY if prefix:
-                self._save_variables(prefix)
-            case Direction.RUNTIME_TO_MEMORY:
-                self._save(command.module)
-            case Direction.DISK_TO_MEMORY if prefix:
-                return self._copy_variables("disk", "main", prefix)
-            case Direction.MEMORY_TO_DISK if prefix:
-                return self._copy_variables("main", "disk", prefix)
-            case Direction.DISK_TO_MEMORY:
-                self._copy("disk", "main", tables)
-            case Direction.MEMORY_TO_DISK:
-                self._copy("main", "disk", tables)
+        module, source, target = command
+        prefix = _prefix(module)
+        if target == "runtime":
+            return self._load(module)
+        if prefix and source != "runtime":
+            return self._copy_variables(source, target, prefix)
+        if prefix:
+            self._save_variables(prefix)
+        elif source == "runtime":
+            self._save(module)
+        else:
+            self._copy(source, target, self.modules[module])
         return OK
 
     @property
@@ -181,7 +177,7 @@ class Layers:
         self._database.refill(
             "main.runtime_global_variables",
             VARIABLE_COLUMNS,
-            sorted(variables.rows(self.running)),
+            sorted(runtime.variable_rows(self.running)),
         )
 
     def _copy(self, source: str, target: str, tables: Sequence[str]) -> None:
@@ -238,21 +234,21 @@ class Layers:
             (runtime.c_text(runtime.c_field(name)), runtime.c_text(runtime.c_field(value)))
             for name, value in memory
         ]
-        variables.refuse_unmodelled(dict(texts))
+        runtime.refuse_unmodelled(dict(texts))
         outcomes = [self._load_variable(name, text) for name, text in texts]
         self._add_missing_variables()
         return outcomes
 
     def _load_variable(self, name: str, text: str) -> _Outcome:
-        known = variables.known_name(name, self.running)
+        known = runtime.known_name(name, self.running)
         if known is None:
             self._database.execute(
                 "DELETE FROM main.global_variables WHERE variable_name=?", (name,)
             )
             return _Outcome.UNKNOWN
-        value = variables.accepted(known, text, self.running, self.version)
+        value = runtime.accepted(known, text, self.running, self.version)
         if value is None:
-            self.running[known] = variables.put_back(known, self.running)
+            self.running[known] = runtime.put_back(known, self.running)
             self._write_variable(name, self.running[known])
             return _Outcome.REJECTED
         self.running[known] = value
@@ -268,7 +264,7 @@ class Layers:
         self._database.insert(
             "main.global_variables",
             VARIABLE_COLUMNS,
-            variables.rows(self.running),
+            runtime.variable_rows(self.running),
             verb="OR IGNORE",
         )
 

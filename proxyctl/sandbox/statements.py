@@ -1,13 +1,22 @@
-"""Reading a statement as text, before SQLite sees it.
+"""What a text asks, before SQLite sees it: LOAD and SAVE, SHOW and SET, questions of clients.
 
-This is a scanner for quotes and comments, not a parser: the meaning is SQLite's business.
+All else is the business of SQLite; a scanner for quotes and comments finds what it must not see.
+Source: ProxySQL 2.7.1, watched on a running server.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from proxyctl.sandbox.replies import AdminError, not_modelled, refusal, sqlite_error
+from proxyctl.catalog import parse_version
+from proxyctl.catalog.releases import SET_REFUSES_UNKNOWN, SET_SESSION_AUTOCOMMIT
+from proxyctl.sandbox.replies import OK, AdminError, Result, not_modelled, refusal, sqlite_error
+
+if TYPE_CHECKING:
+    from proxyctl.sandbox.database import Database
+    from proxyctl.sandbox.engine import Session
 
 _TOKEN = re.compile(
     r"""'[^']*(?:''[^']*)*'
@@ -118,3 +127,213 @@ def _is_utf8(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+# --- LOAD and SAVE ------------------------------------------------------------------------------
+
+
+class Command(NamedTuple):
+    """One LOAD or SAVE of an admin module: from one layer, main, runtime or disk, to another."""
+
+    module: str
+    source: str
+    target: str
+
+
+_LAYERS = {
+    "LOAD TO RUN": ("main", "runtime"),
+    "LOAD FROM MEM": ("main", "runtime"),
+    "LOAD FROM DIS": ("disk", "main"),
+    "LOAD TO MEM": ("disk", "main"),
+    "SAVE TO MEM": ("runtime", "main"),
+    "SAVE FROM RUN": ("runtime", "main"),
+    "SAVE TO DIS": ("main", "disk"),
+    "SAVE FROM MEM": ("main", "disk"),
+}
+"""Every pair of verb and place, which has two spellings: RUN or RUNTIME, MEM or MEMORY."""
+
+_SHAPE = re.compile(r"(LOAD|SAVE) (.+) (TO|FROM) (RUN(?:TIME)?|MEM(?:ORY)?|DISK)")
+
+_UNMODELLED = re.compile(
+    r"LOAD .+ FROM CONFIG|LOAD MYSQL USER \S+ TO RUNTIME|SAVE MYSQL DIGEST TO DISK"
+    r"|(LOAD|SAVE) (COREDUMP|SQLITESERVER VARIABLES) .+"
+    r"|SAVE CONFIG TO FILE .+|SELECT CONFIG (FILE|INTO OUTFILE .+)"
+    r"|SELECT GLOBAL_CHECKSUM\(\)|CHECKSUM .+|KILL CONNECTION .+|PULL VERSION MYSQL SERVERS .+"
+    r"|PROXYSQLTEST.*|PROXYSQL (?!READONLY|READWRITE).+"
+)
+"""Commands of ProxySQL that the sandbox does not have."""
+
+
+def load_or_save(text: str, modules: Collection[str]) -> Command | None:
+    """Return the LOAD or SAVE that a normalised text asks for, or None when it is neither.
+
+    A module that this version lacks is no command: ProxySQL hands such a text to SQLite.
+    """
+    shape = _SHAPE.fullmatch(text.upper())
+    if shape is None:
+        return None
+    verb, module, preposition, place = shape.groups()
+    layers = _LAYERS.get(f"{verb} {preposition} {place[:3]}")
+    return Command(module, *layers) if layers and module in modules else None
+
+
+def unmodelled(text: str) -> AdminError | None:
+    """Return the error for a command that ProxySQL has and the sandbox does not."""
+    upper = text.upper()
+    if _UNMODELLED.fullmatch(upper):
+        return not_modelled(" ".join(upper.split()[:4]))
+    return None
+
+
+# --- SHOW, SET and questions --------------------------------------------------------------------
+# ProxySQL turns each into a query of its own, and so does the sandbox for what the mysql client,
+# drivers and people send. Any other text of this kind is refused.
+
+_QUESTION = re.compile(r"(SHOW|SET|USE|(?:UN)?LOCK|SIGNAL|LOGENTRY|SELECT @@)\b", re.I)
+"""How a text begins that ProxySQL does not hand to SQLite."""
+
+_IGNORED = re.compile(
+    r"SET (NAMES|CHARACTER_SET_RESULTS|AUTOCOMMIT|SQL_AUTO_IS_NULL)\b.*", re.I | re.S
+)
+_TABLES = "SELECT name AS tables FROM {}sqlite_master WHERE type='table' AND "
+_SHOW_TABLES = re.compile(r"SHOW TABLES(?: (?:IN|FROM) `?(\w+)`?)?", re.I)
+_SHOW_TABLES_LIKE = re.compile(r"SHOW TABLES LIKE (.+)", re.I | re.S)
+_PARTLY_MODELLED = ("stats", "monitor", "stats_history")
+"""Schemas of which the sandbox has some tables only."""
+
+_VARIABLES = "SELECT variable_name AS Variable_name, variable_value AS Value FROM global_variables"
+_SHOW_VARIABLES = re.compile(r"SHOW (?:(MYSQL|ADMIN) |GLOBAL |ALL )?VARIABLES", re.I)
+_SHOW_VARIABLES_OF = re.compile(r"SHOW VARIABLES (LIKE|WHERE) (.+)", re.I | re.S)
+_VARIABLE = re.compile(r"SELECT @@([\w-]+)", re.I)
+_SET = re.compile(r"SET (.+)", re.I | re.S)
+_NOT_BY_SET = "mysql-init_connect"
+_CHARACTER_SETS = tuple(
+    f"@@character_set_{of}" for of in ("client", "connection", "server", "database")
+)
+_PROBE = "SELECT $$"
+"""With it the mysql client asks whether `$$` may begin a name."""
+
+
+def answer(
+    text: str, session: Session, database: Database, running: Mapping[str, str]
+) -> Result | None:
+    """Return the answer to a question or a SET; None for a text that is SQL.
+
+    `text` is normalised, `running` are the global variables at RUNTIME.
+    Raises: AdminError for a question that is not modelled, or as SQLite answers the query.
+    """
+    if found := _greeting(text, session, running):
+        return found
+    query = _show(text) or _global_variable(text, running)
+    if query is not None:
+        return database.run(query)
+    if assignment := _SET.fullmatch(text):
+        return _set(assignment[1], database, running)
+    if _QUESTION.match(text):
+        raise not_modelled(" ".join(text.split()[:3]))
+    return None
+
+
+def answer_reader(text: str, session: Session, running: Mapping[str, str]) -> Result:
+    """Return the answer to a client of the stats role: only what every client asks at the start.
+
+    Raises: AdminError for anything else.
+    """
+    found = _greeting(text, session, running)
+    if found is None:
+        raise not_modelled("what accounts of admin-stats_credentials may read")
+    return found
+
+
+def _greeting(text: str, session: Session, running: Mapping[str, str]) -> Result | None:
+    """Return the answer to what clients and drivers send on their own."""
+    if _IGNORED.fullmatch(text):
+        return OK
+    if text.upper().startswith(_PROBE):
+        raise AdminError("ProxySQL Admin Error: Unknown column '$$' in 'field list'", code=1054)
+    known = _about_session(text.lower(), session, running)
+    return None if known is None else Result(tuple(known), [tuple(known.values())])
+
+
+def _about_session(
+    lower: str, session: Session, running: Mapping[str, str]
+) -> dict[str, str] | None:
+    """Return the columns and values of the one row that answers."""
+    asked = lower.removeprefix("select ").removesuffix(" limit 1")
+    match asked:
+        case "@@version" | "version()":
+            return {asked: running["admin-version"]}
+        case "@@version_comment" if lower.endswith(" limit 1"):
+            return {"'(ProxySQL Admin Module)'": "(ProxySQL Admin Module)"}
+        case "user()" | "current_user()":
+            return {asked: f"{session.user}@{session.host}"}
+        case "database()":
+            return {"DATABASE()": session.role.value}
+        case "database(), user()":
+            return {"DATABASE()": "admin", "USER()": session.user}
+        case _ if asked == ", ".join(_CHARACTER_SETS):
+            return dict.fromkeys(_CHARACTER_SETS, "utf8")
+    return None
+
+
+def _show(text: str) -> str | None:
+    """Return the query that answers a SHOW. As in ProxySQL, what is typed is pasted into it."""
+    if text.upper() in ("SHOW DATABASES", "SHOW SCHEMAS"):
+        # SQLite calls the file of a schema that was made from an image x.
+        return (
+            "SELECT seq, name, CASE file WHEN 'x' THEN '' ELSE file END AS file"
+            " FROM pragma_database_list"
+        )
+    if found := _SHOW_TABLES.fullmatch(text):
+        schema = found[1] or "main"
+        if schema in _PARTLY_MODELLED:
+            raise not_modelled(f"the list of tables in {schema}")
+        return _TABLES.format(f"{schema}.") + "name<>'sqlite_sequence' ORDER BY name"
+    if found := _SHOW_TABLES_LIKE.fullmatch(text):
+        pattern = re.sub(r"[\\`']", "", found[1])
+        return f"{_TABLES.format('')}name LIKE '{pattern}' ORDER BY name"
+    if found := _SHOW_VARIABLES.fullmatch(text):
+        prefix = f"{found[1].lower()}-" if found[1] else ""
+        return f"{_VARIABLES} WHERE variable_name LIKE '{prefix}%' ORDER BY variable_name"
+    if found := _SHOW_VARIABLES_OF.fullmatch(text):
+        like = "variable_name LIKE " if found[1].upper() == "LIKE" else ""
+        return f"{_VARIABLES} WHERE {like}{found[2]}"
+    return None
+
+
+def _global_variable(text: str, running: Mapping[str, str]) -> str | None:
+    found = _VARIABLE.fullmatch(text)
+    if found is None or found[1].lower() not in running:
+        return None
+    return (
+        f"SELECT variable_value AS '@@{found[1]}' FROM global_variables"
+        f" WHERE variable_name='{found[1].lower()}'"
+    )
+
+
+def _set(assignment: str, database: Database, running: Mapping[str, str]) -> Result:
+    """Carry out `SET name=value`, which changes MEMORY only.
+
+    The value is pasted into an UPDATE: text has to be quoted, and a bare word gets SQLite's error.
+    """
+    name, _, value = assignment.partition("=")
+    name = name.strip()
+    version = parse_version(running["admin-version"])
+    if name.lower() == "@@session.autocommit" and version.has(SET_SESSION_AUTOCOMMIT):
+        return OK
+    if name not in running:
+        unknown = f"ERROR: Unknown global variable: '{name}'."
+        if version.has(SET_REFUSES_UNKNOWN):
+            raise sqlite_error(unknown)
+        return Result(info=unknown)
+    if name == _NOT_BY_SET:
+        raise sqlite_error(
+            f"ERROR: Global variable '{name}' is not configurable using SET command."
+            " You must run UPDATE global_variables"
+        )
+    if "=" in value:
+        raise refusal("refuses a value with an equals sign in SET: ProxySQL would cut it there")
+    return database.run(
+        f"UPDATE global_variables SET variable_value={value} WHERE variable_name='{name}'",
+        readonly=running["admin-read_only"] == "true",
+    )

@@ -1,20 +1,43 @@
 """The statistics tables: what the sandbox fills them with, which is little more than zeros.
 
-Nothing runs through a sandbox, so every counter stands still, unless it plays the sample shop. The
-counters are those that proxyctl reads, by the names of ProxySQL 2.7.1.
+Nothing runs through a sandbox, so every counter stands still, unless it plays the sample shop: two
+days of traffic that is made up, and goes on evenly. All of it is counted from the same queries, so
+that the tables agree with each other at any moment. What is reconfigured is not played: a rule that
+is loaded, or a server that is added, has no hits. The counters are those that proxyctl reads, by
+the names of ProxySQL 2.7.1.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
+from proxyctl.routing.digest import Digest, Digester
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.layers import Layers
 from proxyctl.sandbox.replies import Cell
-from proxyctl.sandbox.runtime import server_key
-from proxyctl.sandbox.sample_traffic import DIGESTS, SampleTraffic
+from proxyctl.sandbox.runtime import Row, Server, server_key
+from proxyctl.sandbox.sample_shop import (
+    FRONTENDS,
+    NODES,
+    PERIOD_S,
+    PORT,
+    TRAFFIC,
+    Node,
+    Traffic,
+)
 from proxyctl.sandbox.tables import STATISTICS
 
+DIGESTS = "stats_mysql_query_digest"
+"""The table that the rows of `digest_rows` are for."""
+
+_ROW_BYTES, _OK_BYTES = 80, 11
+_SLOW_US = 1_000_000
+"""mysql-long_query_time of a fresh ProxySQL."""
+
+_UPTIME_S = PERIOD_S + 300
+"""How long ago the ProxySQL of the shop was started."""
 _BYTES_OF_DIGEST = 900
 _LAST_SEEN = 8
 """The position of that column in the table of digests."""
@@ -22,15 +45,6 @@ _PEER_CHECKSUMS = (
     "admin_variables", "mysql_query_rules", "mysql_servers", "mysql_users", "mysql_variables",
     "proxysql_servers", "mysql_servers_v2",
 )  # fmt: skip
-_COUNTERS = (
-    "Active_Transactions",
-    "Client_Connections_connected",
-    "Client_Connections_non_idle",
-    "Questions",
-    "Slow_queries",
-    "Queries_frontends_bytes_recv",
-    "Queries_frontends_bytes_sent",
-)
 _RESIDENT_BYTES = "84000000"
 """What the ProxySQL of the sample shop takes; one without traffic says 0."""
 
@@ -46,19 +60,31 @@ class Statistics:
     def __init__(self, layers: Layers, clock: Callable[[], float]) -> None:
         self._layers = layers
         self._clock = clock
-        self._started = clock()
-        self._traffic: SampleTraffic | None = None
+        self._started = self._recorded_until = clock()
+        self._traffic: Sequence[Traffic] = ()
+        self._nodes: dict[Server, Node] = {}
+        self._rules_version = 0
         self.fixed: dict[str, list[tuple[Cell, ...]]] = {}
 
     def begin_traffic(self) -> None:
-        """Be those of the sample shop, whose configuration is at RUNTIME."""
-        self._traffic = SampleTraffic(self._layers, self._clock)
-        self._started = self._traffic.started
+        """Be those of the sample shop, whose configuration is at RUNTIME for the two days."""
+        self._recorded_until = self._clock()
+        self._started = self._recorded_until - _UPTIME_S
+        self._traffic = TRAFFIC
+        self._nodes = {(node.hostgroup, node.hostname, PORT): node for node in NODES}
+        for checksum in self._layers.checksums.values():
+            checksum.epoch = int(self._recorded_until - PERIOD_S)
+        self._rules_version = self._layers.checksums["mysql_query_rules"].version
 
     @property
     def uptime_s(self) -> int:
         """How long ago it started, in seconds."""
         return int(self._clock() - self._started)
+
+    @property
+    def _elapsed_s(self) -> float:
+        """How long ago the two days ended."""
+        return max(self._clock() - self._recorded_until, 0)
 
     def refresh(self, sql: str, database: Database) -> None:
         """Refill the tables that the text names."""
@@ -82,15 +108,16 @@ class Statistics:
     def _rows(self, table: str) -> Rows:
         if table in self.fixed:
             return self.fixed[table]
-        if self._traffic is not None and (played := self._traffic.rows(table)) is not None:
-            return played
         runtime = self._layers.rows
         match table:
+            case "stats_mysql_query_digest" if self._traffic:
+                return digest_rows(self._recorded_until, elapsed_s=self._elapsed_s)
             case "stats_mysql_connection_pool":
-                servers = runtime["mysql_servers"]
-                return [(*server_key(row), row["status"], *(0,) * 10) for row in servers]
+                return [self._pool_row(row) for row in runtime["mysql_servers"]]
             case "stats_mysql_query_rules":
-                return [(row["rule_id"], 0) for row in runtime["mysql_query_rules"]]
+                hits = self._hits()
+                rules = runtime["mysql_query_rules"]
+                return [(row["rule_id"], hits[row["rule_id"]]) for row in rules]
             case "stats_mysql_global":
                 return self._counters()
             case "stats_memory_metrics":
@@ -108,13 +135,53 @@ class Statistics:
                 ]
         return ()
 
-    def _counters(self) -> list[tuple[Cell, ...]]:
-        counted = self._traffic.counters() if self._traffic else {}
-        return [
-            ("ProxySQL_Uptime", str(self.uptime_s)),
-            ("MySQL_Thread_Workers", self._layers.running["mysql-threads"]),
-            *((name, counted.get(name, "0")) for name in _COUNTERS),
+    def _hits(self) -> Counter[Cell]:
+        """Count the hits of each rule; a LOAD of rules ends them."""
+        found: Counter[Cell] = Counter()
+        if (
+            self._traffic
+            and self._layers.checksums["mysql_query_rules"].version == self._rules_version
+        ):
+            for one in self._traffic:
+                for rule_id in one.rules:
+                    found[rule_id] += one.calls(self._elapsed_s)
+        return found
+
+    def _pool_row(self, row: Row) -> tuple[Cell, ...]:
+        node = self._nodes.get(server_key(row))
+        if node is None:
+            return (*server_key(row), row["status"], *(0,) * 10)
+        counted = [
+            (one, _part(one, node, self._elapsed_s))
+            for one in self._traffic
+            if one.hostgroup == node.hostgroup
         ]
+        failed = node.failed + int(node.errors_per_s * self._elapsed_s)
+        return (
+            *(*server_key(row), row["status"]),
+            *(node.used, node.free, node.opened, failed, node.used + node.free),
+            *(sum(calls for _, calls in counted), 0),
+            sum(calls * len(one.query) for one, calls in counted),
+            sum(_answer_bytes(one, calls) for one, calls in counted),
+            node.latency_us,
+        )
+
+    def _counters(self) -> list[tuple[Cell, ...]]:
+        calls = Counter({one: one.calls(self._elapsed_s) for one in self._traffic})
+        is_played = bool(self._traffic)
+        found = {
+            "ProxySQL_Uptime": self.uptime_s,
+            "MySQL_Thread_Workers": self._layers.running["mysql-threads"],
+            "Active_Transactions": int(is_played),
+            "Client_Connections_connected": sum(FRONTENDS.values()) * is_played,
+            "Client_Connections_non_idle": 2 * is_played,
+            "Questions": calls.total(),
+            "Slow_queries": sum(calls[one] for one in calls if one.least >= _SLOW_US)
+            + sum(one.least < _SLOW_US <= one.most for one in calls),
+            "Queries_frontends_bytes_recv": sum(calls[one] * len(one.query) for one in calls),
+            "Queries_frontends_bytes_sent": sum(_answer_bytes(one, calls[one]) for one in calls),
+        }
+        return [(name, str(value)) for name, value in found.items()]
 
     def _memory(self) -> list[tuple[Cell, ...]]:
         digests = str(_BYTES_OF_DIGEST * len(self._rows(DIGESTS)))
@@ -123,3 +190,51 @@ class Statistics:
         if self._layers.version >= (3, 0, 0):
             name = f"mysql_{name}"
         return [(name, digests), ("jemalloc_resident", resident)]
+
+
+def _part(one: Traffic, node: Node, elapsed_s: float) -> int:
+    """Return how often a node answered a query. The first one of a hostgroup takes the rest."""
+    new = one.calls(elapsed_s) - one.times
+    others = [n for n in NODES if n.hostgroup == node.hostgroup][1:]
+    parts = {n: int(one.times * n.share) + int(new * n.share_since) for n in others}
+    return parts[node] if node in parts else one.calls(elapsed_s) - sum(parts.values())
+
+
+def _answer_bytes(one: Traffic, calls: int) -> int:
+    return int(calls * (_OK_BYTES + one.sent * _ROW_BYTES))
+
+
+# --- digests -----------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=len(TRAFFIC))
+def _digest(query: str) -> Digest:
+    return Digester().digest(query)
+
+
+def digest_rows(now: float, *, elapsed_s: float = 0) -> list[tuple[Cell, ...]]:
+    """Return rows of stats_mysql_query_digest, as counted so many seconds after the two days.
+
+    `now` is when these end, in unix seconds.
+    """
+    return [_row(one, now, one.calls(elapsed_s)) for one in TRAFFIC]
+
+
+def _row(one: Traffic, now: float, calls: int) -> tuple[Cell, ...]:
+    digest = _digest(one.query)
+    return (
+        one.hostgroup,
+        one.schemaname,
+        one.username,
+        "",
+        digest.hexadecimal,
+        digest.text.decode(),
+        calls,
+        int(now - PERIOD_S),
+        int(now + one.last_call_s(calls)),
+        calls * one.avg,
+        one.least,
+        one.most,
+        int(calls * one.affected),
+        int(calls * one.sent),
+    )

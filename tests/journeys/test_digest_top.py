@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from proxyctl.sandbox.sample_traffic import digest_rows
+from proxyctl.sandbox.statistics import digest_rows
 from proxyctl.stats.digest_file import read_digest_file
 from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import FILES, applied

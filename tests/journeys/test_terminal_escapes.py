@@ -14,7 +14,7 @@ import pytest
 
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
-from proxyctl.sandbox.sample_traffic import DIGESTS, digest_rows
+from proxyctl.sandbox.statistics import DIGESTS, digest_rows
 from tests.journeys.command_lines import command_lines
 from tests.journeys.held_lock import hold_lock
 from tests.support.cli import Outcome, Project, proxyctl

@@ -16,7 +16,7 @@ from proxyctl.cli.top.app import TopApp
 from proxyctl.cli.top.details import KEYS
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.sandbox.sample_traffic import digest_rows
+from proxyctl.sandbox.statistics import digest_rows
 from tests.support.servers import Instance
 
 Story = Callable[[Pilot[Any], TopApp], Awaitable[None]]

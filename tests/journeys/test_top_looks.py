@@ -11,7 +11,7 @@ import pytest
 from proxyctl.errors import ConnectionLostError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.sandbox.sample_traffic import digest_rows
+from proxyctl.sandbox.statistics import digest_rows
 from proxyctl.stats.live.read import Looker
 from tests.support.servers import Instance
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from proxyctl.sandbox.sample_traffic import digest_rows
+from proxyctl.sandbox.statistics import digest_rows
 from tests.support.cli import Project, proxyctl
 from tests.support.pseudo_terminal import ALTERNATE_SCREEN, CURSOR, PseudoTerminal
 from tests.support.servers import Instance

@@ -146,7 +146,8 @@ def test_a_rewriting_rule_before_and_after(servers: Servers, project: Project) -
     put(project, mariadb, REWRITE, *BY_TABLE, SELECTS)
     send(proxysql, 60)
     after = snapshot(proxysql, "after.gz")
-    found = done("digest", "diff", "before.gz", "after.gz", "--limit", "1000", "--format", "json").json
+    files = ("before.gz", "after.gz")
+    found = done("digest", "diff", *files, "--limit", "1000", "--format", "json").json
     assert (found["before"]["count_star"], found["before"]["sum_time"]) == before
     assert found["after"]["count_star"] == after[0] - before[0]
     assert found["after"]["sum_time"] == after[1] - before[1]
