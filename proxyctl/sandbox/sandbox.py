@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from proxyctl.catalog import NO_DEVIATIONS, Deviations, known_version, parse_version
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox import sample_shop
-from proxyctl.sandbox.engine import Engine, Role, Session, start_engine
+from proxyctl.sandbox.engine import Engine, Role, Session, Start
 from proxyctl.sandbox.layers import RuntimeRows
 from proxyctl.sandbox.replies import Cell, Options, Result, address_text
 from proxyctl.sandbox.runtime import server_key
@@ -57,9 +57,8 @@ class Sandbox:
             **(variables or {}),
         }
         product = f"{version}-sandbox" if str(parsed) == version else version
-        self._make_engine: Callable[[bytes], Engine] = lambda disk: start_engine(
-            parsed, product, overrides, deviations=deviations, path=path, disk=disk, clock=clock
-        )
+        start = Start(parsed, product, tuple(overrides.items()), deviations)
+        self._make_engine: Callable[[bytes], Engine] = lambda disk: start.engine(path, disk, clock)
         self._engine = self._first_engine(path)
         self._server: Server | None = None
         self._ended = threading.Event()

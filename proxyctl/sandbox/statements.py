@@ -195,16 +195,13 @@ _QUESTION = re.compile(r"(SHOW|SET|USE|(?:UN)?LOCK|SIGNAL|LOGENTRY|SELECT @@)\b"
 _IGNORED = re.compile(
     r"SET (NAMES|CHARACTER_SET_RESULTS|AUTOCOMMIT|SQL_AUTO_IS_NULL)\b.*", re.I | re.S
 )
-_TABLES = "SELECT name AS tables FROM {}sqlite_master WHERE type='table' AND "
 _SHOW_TABLES = re.compile(r"SHOW TABLES(?: (?:IN|FROM) `?(\w+)`?)?", re.I)
-_SHOW_TABLES_LIKE = re.compile(r"SHOW TABLES LIKE (.+)", re.I | re.S)
 _PARTLY_MODELLED = ("stats", "monitor", "stats_history")
 """Schemas of which the sandbox has some tables only."""
 
 _VARIABLES = "SELECT variable_name AS Variable_name, variable_value AS Value FROM global_variables"
 _SHOW_VARIABLES = re.compile(r"SHOW (?:(MYSQL|ADMIN) |GLOBAL |ALL )?VARIABLES", re.I)
-_SHOW_VARIABLES_OF = re.compile(r"SHOW VARIABLES (LIKE|WHERE) (.+)", re.I | re.S)
-_VARIABLE = re.compile(r"SELECT @@([\w-]+)", re.I)
+_SHOW_VARIABLES_LIKE = re.compile(r"SHOW VARIABLES LIKE (.+)", re.I | re.S)
 _SET = re.compile(r"SET (.+)", re.I | re.S)
 _NOT_BY_SET = "mysql-init_connect"
 _CHARACTER_SETS = tuple(
@@ -224,8 +221,7 @@ def answer(
     """
     if found := _greeting(text, session, running):
         return found
-    query = _show(text) or _global_variable(text, running)
-    if query is not None:
+    if query := _show(text):
         return database.run(query)
     if assignment := _SET.fullmatch(text):
         return _set(assignment[1], database, running)
@@ -288,27 +284,16 @@ def _show(text: str) -> str | None:
         schema = found[1] or "main"
         if schema in _PARTLY_MODELLED:
             raise not_modelled(f"the list of tables in {schema}")
-        return _TABLES.format(f"{schema}.") + "name<>'sqlite_sequence' ORDER BY name"
-    if found := _SHOW_TABLES_LIKE.fullmatch(text):
-        pattern = re.sub(r"[\\`']", "", found[1])
-        return f"{_TABLES.format('')}name LIKE '{pattern}' ORDER BY name"
+        return (
+            f"SELECT name AS tables FROM {schema}.sqlite_master"
+            " WHERE type='table' AND name<>'sqlite_sequence' ORDER BY name"
+        )
     if found := _SHOW_VARIABLES.fullmatch(text):
         prefix = f"{found[1].lower()}-" if found[1] else ""
         return f"{_VARIABLES} WHERE variable_name LIKE '{prefix}%' ORDER BY variable_name"
-    if found := _SHOW_VARIABLES_OF.fullmatch(text):
-        like = "variable_name LIKE " if found[1].upper() == "LIKE" else ""
-        return f"{_VARIABLES} WHERE {like}{found[2]}"
+    if found := _SHOW_VARIABLES_LIKE.fullmatch(text):
+        return f"{_VARIABLES} WHERE variable_name LIKE {found[1]}"
     return None
-
-
-def _global_variable(text: str, running: Mapping[str, str]) -> str | None:
-    found = _VARIABLE.fullmatch(text)
-    if found is None or found[1].lower() not in running:
-        return None
-    return (
-        f"SELECT variable_value AS '@@{found[1]}' FROM global_variables"
-        f" WHERE variable_name='{found[1].lower()}'"
-    )
 
 
 def _set(assignment: str, database: Database, running: Mapping[str, str]) -> Result:
