@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from proxyctl.cli.top.app import TopApp
-from proxyctl.cli.top.details import KEYS
+from proxyctl.cli.top.panel import KEYS
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.sandbox.statistics import digest_rows

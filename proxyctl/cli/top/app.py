@@ -17,9 +17,9 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from proxyctl.cli.top.details import FOOTER, KEYS, Details, help_lines
-from proxyctl.cli.top.panel import Panel
-from proxyctl.cli.top.poll import Failed, Looked, Lost, Poller
+from proxyctl.cli.top.panel import FOOTER, KEYS, Details, Panel, help_lines
+from proxyctl.cli.top.poll import Looked, Poller
+from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.render.live import (
     SEPARATOR,
@@ -113,24 +113,21 @@ class TopApp(App[signal.Signals]):
     # What the poller tells.
 
     def on_looked(self, message: Looked) -> None:
-        """Show a look."""
+        """Show a look, or say why there was none: what was seen before stays. A bug ends it."""
         self._heard_at = time.monotonic()
-        self._lost = ""
-        view = self._meter.advance(message.look, message.version)
-        if not self._is_paused:
-            self.view = view
-            self._draw()
-
-    def on_lost(self, message: Lost) -> None:
-        """Say that there was no look; what was seen before stays."""
-        self._heard_at = time.monotonic()
-        self._lost = message.error.message
-        self._draw_header()
-
-    def on_failed(self, message: Failed) -> None:
-        """End because of a bug."""
-        self.failure = message.error
-        self.exit()
+        match message.found:
+            case InstanceError() as error:
+                self._lost = error.message
+                self._draw_header()
+            case Exception() as error:
+                self.failure = error
+                self.exit()
+            case look:
+                self._lost = ""
+                view = self._meter.advance(look, message.version)
+                if not self._is_paused:
+                    self.view = view
+                    self._draw()
 
     def _handle_exception(self, error: Exception) -> None:
         """Keep an error of a handler for the caller: Textual would print all local variables."""

@@ -24,28 +24,15 @@ _AGAIN_S = 2.0
 
 
 class Looked(Message):
-    """A look, of an instance that calls itself `version`."""
+    """A look, of an instance that calls itself `version`, or why there was none.
 
-    def __init__(self, look: Look, version: str) -> None:
+    After an InstanceError there will be another try; another error is a bug, and the last message.
+    """
+
+    def __init__(self, found: Look | Exception, version: str = "") -> None:
         super().__init__()
-        self.look = look
+        self.found = found
         self.version = version
-
-
-class Lost(Message):
-    """Why there was no look. There will be another try."""
-
-    def __init__(self, error: InstanceError) -> None:
-        super().__init__()
-        self.error = error
-
-
-class Failed(Message):
-    """A bug: there will be no look any more."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
 
 
 class Poller(threading.Thread):
@@ -85,7 +72,7 @@ class Poller(threading.Thread):
                 is_lost = not self._look(is_lost=is_lost)
                 self._wait(start, is_lost=is_lost)
         except Exception as error:
-            self._tell(Failed(error))
+            self._tell(Looked(error))
         finally:
             self._client.close()
 
@@ -96,7 +83,7 @@ class Poller(threading.Thread):
                 self._client.connect()
             look = self._looker.look(self._interval_s)
         except InstanceError as error:
-            self._tell(Lost(error))
+            self._tell(Looked(error))
             return False
         self._looks += 1
         self._tell(Looked(look, self._client.version_text))
