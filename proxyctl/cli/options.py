@@ -77,23 +77,9 @@ AutoApproveOption = Annotated[bool, typer.Option("--auto-approve", "-y", help="D
 VerboseOption = Annotated[
     bool, typer.Option("--verbose", help="Show long values, such as patterns, in full.")
 ]
-NoSaveOption = Annotated[
-    bool, typer.Option("--no-save", help="Do not write DISK: a restart reverts the change.")
-]
 LockTimeoutOption = Annotated[
     float,
     typer.Option(min=0, metavar="SECONDS", help="Wait this long for another apply to finish."),
-]
-PeerTimeoutOption = Annotated[
-    float,
-    typer.Option(
-        "--peer-timeout",
-        metavar="SECONDS",
-        min=0,
-        max=3600,
-        help="Wait this long for the other members of a ProxySQL Cluster"
-        " to follow (0 does not wait).",
-    ),
 ]
 VersionOption = Annotated[
     str | None,
@@ -332,6 +318,25 @@ _FLAGS = {
     "--discard-pending": "discard_pending",
     "--allow-shard-moves": "allow_shard_moves",
 }
+
+
+@dataclass(frozen=True)
+class ApplyOptions:
+    """How an apply or a rollback changes an instance."""
+
+    auto_approve: AutoApproveOption = False
+    no_save: bool = option(
+        False, "--no-save", help="Do not write DISK: a restart reverts the change."
+    )
+    lock_timeout: LockTimeoutOption = 30.0
+    peer_timeout: float = option(
+        30.0,
+        metavar="SECONDS",
+        min=0,
+        max=3600,
+        help="Wait this long for the other members of a ProxySQL Cluster to follow"
+        " (0 does not wait).",
+    )
 
 
 @dataclass(frozen=True)

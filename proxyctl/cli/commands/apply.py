@@ -13,12 +13,9 @@ import typer
 from proxyctl.cli.connect import Place, planned_fleet
 from proxyctl.cli.options import (
     Allowances,
-    AutoApproveOption,
+    ApplyOptions,
     FleetOptions,
     FormatOption,
-    LockTimeoutOption,
-    NoSaveOption,
-    PeerTimeoutOption,
     RolloutOptions,
     Strategy,
     TextFormat,
@@ -47,13 +44,10 @@ def apply(
     allowances: Allowances,
     fleet: FleetOptions,
     rollout: RolloutOptions,
+    how: ApplyOptions,
     plan_file: str | None = typer.Argument(
         None, metavar="PLANFILE", help="A plan saved with plan --out."
     ),
-    auto_approve: AutoApproveOption = False,
-    no_save: NoSaveOption = False,
-    lock_timeout: LockTimeoutOption = 30.0,
-    peer_timeout: PeerTimeoutOption = 30.0,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Change the instance to what the files say, and read it back."""
@@ -65,29 +59,29 @@ def apply(
     saved = None
     if plan_file:
         saved, place, allowances = _saved(Path(plan_file), place, allowances, fleet)
-    options = replace(allowances.options(), saves=not no_save, lints=True)
+    options = replace(allowances.options(), saves=not how.no_save, lints=True)
     targets = place.targets(fleet)
     if saved is not None:
         saved.check_address(targets[0].login.address)
     is_text = format is TextFormat.TEXT
     # One instance is planned under its lock alone, where nobody has to see that plan before.
-    is_approved = not fleet.all_instances and (auto_approve or saved is not None)
+    is_approved = not fleet.all_instances and (how.auto_approve or saved is not None)
     approved = None
     if not is_approved:
         approved = as_applied(planned_fleet(targets, options, fleet))
         tell = write if is_text else write_to_stderr
-        approve(approved, tell, rollout if fleet.all_instances else None, asks=not auto_approve)
+        approve(approved, tell, rollout if fleet.all_instances else None, asks=not how.auto_approve)
     request = ApplyRequest(
         options,
         saved.is_of if saved is not None else lambda _plan: True,
         of_saved=saved is not None,
-        lock_timeout_s=lock_timeout,
+        lock_timeout_s=how.lock_timeout,
         before=show if is_text and is_approved else lambda _plan: None,
         progress=say,
         sources=(*([plan_file] if plan_file else []), *place.files.paths()),
-        peer_timeout_s=peer_timeout,
+        peer_timeout_s=how.peer_timeout,
     )
-    how = RolloutRequest(
+    rollout_request = RolloutRequest(
         request,
         rollout.max_unavailable,
         has_canary=rollout.strategy is Strategy.CANARY,
@@ -95,7 +89,7 @@ def apply(
         skips=rollout.skip_unreachable,
         say=say,
     )
-    done = roll_out(targets, approved, how)
+    done = roll_out(targets, approved, rollout_request)
     if fleet.all_instances:
         _report_all(done, is_text=is_text)
     else:

@@ -78,8 +78,11 @@ def plan(
 
     if with_replay and format is PlanFormat.SQL:
         raise UsageError("--replay cannot be used with --format sql")
-    if fleet.is_meant():
-        _refuse_for_all(format, with_replay=with_replay, out=out)
+    if fleet.is_meant() and (with_replay or out or format is PlanFormat.SQL):
+        raise UsageError(
+            "--replay, --out and --format sql need a single instance",
+            fix="choose it with --instance",
+        )
     if out:
         check_target(Path(out))
     options = replace(allowances.options(), lints=True)
@@ -92,12 +95,13 @@ def plan(
     how = style(is_verbose=verbose)
     write(_plan_output(found, format, report, how, is_all=fleet.all_instances))
     if out:
+        one = found.only_plan()
         write_file(
             Path(out),
             save(
-                found.only_plan(),
-                PLAN.encode(found.only_plan()),
-                plan_text(found.only_plan(), Style(is_verbose=verbose)),
+                one,
+                PLAN.encode(one),
+                plan_text(one, Style(is_verbose=verbose)),
                 paths=place.files.paths(),
                 variables=place.files.variable_names(),
                 options=allowances.names(),
@@ -122,15 +126,6 @@ def show(
         lines = (printable(line) for line in saved.text.splitlines())
         write(style().text("\n".join(lines)))
     return ExitCode.DONE
-
-
-def _refuse_for_all(format: PlanFormat, *, with_replay: bool, out: str | None) -> None:
-    if with_replay or out:
-        raise UsageError(
-            "--replay and --out need a single instance", fix="choose it with --instance"
-        )
-    if format is PlanFormat.SQL:
-        raise UsageError("--format sql needs a single instance", fix="choose it with --instance")
 
 
 def drift(
@@ -190,38 +185,22 @@ _LISTED = 5
 def _plan_output(
     fleet: Fleet, format: PlanFormat, report: Replay | None, how: Style, *, is_all: bool
 ) -> str:
-    from proxyctl.render.comment import plans_markdown
-    from proxyctl.render.plan import plans_json, plans_text
-    from proxyctl.render.script import plan_sql
-
-    if report is not None:
-        return _output_with_replay(fleet, format, report, how)
-    match format:
-        case PlanFormat.TEXT:
-            return plans_text(fleet, how, is_all=is_all)
-        case PlanFormat.JSON:
-            return plans_json(fleet, is_all=is_all)
-        case PlanFormat.MARKDOWN:
-            return plans_markdown(fleet, is_all=is_all)
-        case PlanFormat.SQL:
-            return plan_sql(fleet.only_plan())
-
-
-def _output_with_replay(fleet: Fleet, format: PlanFormat, report: Replay, how: Style) -> str:
-    """Return the plan of one instance, with what becomes of its digests."""
+    """Return the plans; that of one instance with what becomes of its digests."""
     from proxyctl.render.comment import LONGEST, plans_markdown, replay_markdown
     from proxyctl.render.plan import PLAN, plans_json, plans_text
     from proxyctl.render.replay import REPLAYED, appended_text
+    from proxyctl.render.script import plan_sql
 
     match format:
+        case PlanFormat.TEXT:
+            below = f"\n{appended_text(report, how)}" if report else ""
+            return plans_text(fleet, how, is_all=is_all) + below
         case PlanFormat.JSON:
-            replayed = REPLAYED.encode(report)
-            return plans_json(
-                fleet, is_all=False, instance=lambda plan: PLAN.encode(plan, replay=replayed)
-            )
+            replay = {"replay": REPLAYED.encode(report)} if report else {}
+            return plans_json(fleet, is_all=is_all, instance=lambda one: PLAN.encode(one, **replay))
         case PlanFormat.MARKDOWN:
-            text = replay_markdown(report)
-            plan_part = plans_markdown(fleet, is_all=False, limit=LONGEST - len(text))
-            return f"{plan_part}\n{text}"
-        case _:
-            return f"{plans_text(fleet, how, is_all=False)}\n{appended_text(report, how)}"
+            below = f"\n{replay_markdown(report)}" if report else ""
+            limit = LONGEST - len(below)
+            return plans_markdown(fleet, is_all=is_all, limit=limit) + below
+        case PlanFormat.SQL:
+            return plan_sql(fleet.only_plan())

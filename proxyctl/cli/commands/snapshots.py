@@ -13,11 +13,8 @@ from proxyctl.cli.completion import snapshot_names
 from proxyctl.cli.connect import Place
 from proxyctl.cli.options import (
     Allowances,
-    AutoApproveOption,
+    ApplyOptions,
     FormatOption,
-    LockTimeoutOption,
-    NoSaveOption,
-    PeerTimeoutOption,
     TextFormat,
 )
 from proxyctl.cli.output import say, style, write, write_to_stderr
@@ -30,6 +27,7 @@ if TYPE_CHECKING:
 def rollback(
     place: Place,
     allowances: Allowances,
+    how: ApplyOptions,
     which: str | None = typer.Argument(
         None,
         metavar="SNAPSHOT",
@@ -37,10 +35,6 @@ def rollback(
         autocompletion=snapshot_names,
     ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Show the plan and change nothing."),
-    auto_approve: AutoApproveOption = False,
-    no_save: NoSaveOption = False,
-    lock_timeout: LockTimeoutOption = 30.0,
-    peer_timeout: PeerTimeoutOption = 30.0,
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Restore the configuration from a snapshot."""
@@ -53,14 +47,14 @@ def rollback(
     from proxyctl.snapshots.snapshot import ROLLBACK
 
     is_text = format is TextFormat.TEXT
-    options = replace(allowances.options(), saves=not no_save)
+    options = replace(allowances.options(), saves=not how.no_save)
     with place.target(files_are_optional=True).connect() as client:
         back_to = folder.read(folder.find(client.address, which))
         check_fit(client, back_to)
         where = f"back to {back_to.name}, {snapshot_time(back_to.header)}"
         say(*style(sys.stderr).lines(where, then="  "))
         shown = None
-        if dry_run or not auto_approve:
+        if dry_run or not how.auto_approve:
             shown, _ = rollback_plan(client, back_to, options)
             fleet = Fleet.of(shown)
             if dry_run:
@@ -70,15 +64,15 @@ def rollback(
         request = ApplyRequest(
             options,
             lambda plan: shown is None or plan.fingerprint == shown.fingerprint,
-            lock_timeout_s=lock_timeout,
-            before=show if is_text and auto_approve else lambda _plan: None,
+            lock_timeout_s=how.lock_timeout,
+            before=show if is_text and how.auto_approve else lambda _plan: None,
             progress=say,
             purpose=ROLLBACK,
             sources=(back_to.name,),
-            peer_timeout_s=peer_timeout,
+            peer_timeout_s=how.peer_timeout,
         )
         found, result = apply_planned(
-            client, lambda at, how, staged: rollback_plan(at, back_to, how, staged), request
+            client, lambda at, own, staged: rollback_plan(at, back_to, own, staged), request
         )
     with applied(result):
         write(apply_text(found, result, style()) if is_text else apply_json(found, result))
