@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -78,32 +77,35 @@ def lint(
     from proxyctl.catalog.releases import version_numbers
     from proxyctl.lint.check import UNUSED_IGNORE
     from proxyctl.lint.run import lint as run
+    from proxyctl.render.lint import CHECKS, check_text, checks_text
 
+    checks = _chosen([explain] if explain is not None else select or (), ignore or ())
     if explain is not None:
-        write(_explained(explain))
+        write("\n".join(map(check_text, checks)))
         return ExitCode.DONE
-    checks = _chosen(select or (), ignore or ())
     if list_:
-        write(_list(checks, format))
+        if format not in (LintFormat.TEXT, LintFormat.JSON):
+            raise UsageError(f"--list cannot be written as {format}", fix="it has text and json")
+        write(checks_text(checks, style()) if format is LintFormat.TEXT else CHECKS.document(checks))
         return ExitCode.DONE
     version = chosen_version(proxysql_version)
     for backend in backend_version or ():
         if version_numbers(backend) is None:
             raise UsageError(f"--backend-version {backend!r} is no version", fix="such as 8.0.36")
     try:
-        found = _found(place, layer, version, backend_version or ())
+        subject, ignores, name = _subject(place, layer, version, backend_version or ())
     except ConfigError as wrong:
         write(_mistakes(wrong, format))
         raise
-    if found.name:
+    if name:
         # What the files ignore may be about rows that this instance does not have.
         checks = [one for one in checks if one.code != UNUSED_IGNORE]
     try:
-        report = run(found.subject, checks, found.ignores, name=found.name)
+        report = run(subject, checks, ignores, name=name)
     except ValueError as error:
         # Digest variables under which ProxySQL itself ends: nothing can be said of digests then.
         raise ProxyctlError(str(error)) from error
-    write(_output(report, format, "" if found.name else place.files.paths()[0]))
+    write(_output(report, format, "" if name else place.files.paths()[0]))
     fails = bool(report.findings) if strict else report.has_errors
     return ExitCode.ERROR if fails else ExitCode.DONE
 
@@ -119,27 +121,10 @@ def _chosen(select: Sequence[str], ignore: Sequence[str]) -> Sequence[Check]:
         raise UsageError(str(unknown), fix=unknown.fix(did_you_mean)) from unknown
 
 
-def _explained(code: str) -> str:
-    from proxyctl.render.lint import check_text
-
-    return "\n".join(check_text(one) for one in _chosen([code], ()))
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A subject to check, and the findings to ignore. `name`: its instance; empty for files."""
-
-    subject: Subject
-    ignores: Sequence[Ignore]
-    name: str = ""
-
-
-def _found(
-    place: Place,
-    layer: LayerName | None,
-    version: Version | None,
-    backend_versions: Sequence[str],
-) -> _Found:
+def _subject(
+    place: Place, layer: LayerName | None, version: Version | None, backend_versions: Sequence[str]
+) -> tuple[Subject, Sequence[Ignore], str]:
+    """Return what to check, what to ignore, and the name of the instance; empty for files."""
     from proxyctl.config.project import load_project
     from proxyctl.instance.read import read_configuration
     from proxyctl.lint.subject import Subject
@@ -152,12 +137,12 @@ def _found(
         subject = Subject(
             project.configuration, backend_versions=backend_versions, plain_passwords=plain
         )
-        return _Found(subject, project.ignores)
+        return subject, project.ignores, ""
     target = place.target(files_are_optional=True)
     with target.connect() as client:
         configuration = read_configuration(client, Layer(layer or LayerName.RUNTIME))
     subject = Subject(configuration, backend_versions=backend_versions)
-    return _Found(subject, target.files.ignores(), target.name)
+    return subject, target.files.ignores(), target.name
 
 
 def _is_plain(instance: Instance) -> bool:
@@ -167,18 +152,6 @@ def _is_plain(instance: Instance) -> bool:
     except ConfigError:
         return False
     return bool(password) and not isinstance(password, Secret)
-
-
-def _list(checks: Sequence[Check], format: LintFormat) -> str:
-    from proxyctl.render.lint import CHECKS, checks_text
-
-    match format:
-        case LintFormat.TEXT:
-            return checks_text(checks, style())
-        case LintFormat.JSON:
-            return CHECKS.document(checks)
-        case _:
-            raise UsageError(f"--list cannot be written as {format}", fix="it has text and json")
 
 
 def _mistakes(wrong: ConfigError, format: LintFormat) -> str:

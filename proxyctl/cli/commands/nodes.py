@@ -23,8 +23,6 @@ from proxyctl.errors import ExitCode, counted
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
-    from proxyctl.nodes.discover import Membership
-    from proxyctl.nodes.model import NodeReport
     from proxyctl.render.nodes import Instance
 
 NodeArgument = Annotated[
@@ -50,30 +48,23 @@ def list_nodes(
     format: FormatOption = TextFormat.TEXT,
 ) -> int:
     """Show each server as configured, at RUNTIME, and as the server itself reports."""
-    from proxyctl.nodes.list import read_nodes
+    from proxyctl.instance.backend import ask_nodes, monitor_account
+    from proxyctl.nodes.list import read_nodes, with_answers
     from proxyctl.render.nodes import NODES, nodes_text
 
     target = place.target(files_are_optional=True)
     with target.connect() as client:
         report = replace(read_nodes(client), hostgroup_names=target.files.hostgroup_names())
         if not no_ask:
-            report = _asked(client, report)
+            nodes = {view.node for group in report.groups for view in group.nodes}
+            answers = ask_nodes(nodes, monitor_account(client))
+            report = replace(report, groups=with_answers(report.groups, answers))
     if format is TextFormat.JSON:
         write(NODES.document(report))
     else:
         width = columns() if is_terminal(sys.stdout) else None
         write(nodes_text(report, style(), width))
     return ExitCode.DONE
-
-
-def _asked(client: AdminClient, report: NodeReport) -> NodeReport:
-    from proxyctl.instance.backend import ask_nodes, monitor_account
-    from proxyctl.nodes.list import with_answers
-
-    nodes = {view.node for group in report.groups for view in group.nodes}
-    return replace(
-        report, groups=with_answers(report.groups, ask_nodes(nodes, monitor_account(client)))
-    )
 
 
 def drain(
@@ -148,7 +139,13 @@ def discover(
     Ends with 2 where the files and the cluster do not name the same nodes.
     """
     from proxyctl.instance.backend import addresses_of_each
-    from proxyctl.nodes.discover import compared, configured_nodes, read_members, seed_node
+    from proxyctl.nodes.discover import (
+        compared,
+        configured_nodes,
+        pxc_section,
+        read_members,
+        seed_node,
+    )
     from proxyctl.render.nodes import MEMBERSHIP, membership_text
 
     first = seed_node(seed)
@@ -160,32 +157,20 @@ def discover(
         configured = configured_nodes(client, target.files)
         instance = _instance_of(client)
     found = compared(cluster, members, configured, addresses_of_each)
+    writes = not configured or out is not None
+    section = pxc_section(cluster, members) if writes else None
     is_text = format is TextFormat.TEXT
-    if not configured or out is not None:
-        _write_section(found, instance, out, is_text=is_text, is_configured=bool(configured))
-    elif is_text:
-        write(style().text(membership_text(found, style())))
-    else:
-        write(MEMBERSHIP.document(found, **vars(instance), section=None))
-    differs = configured and not (found.hostgroups and found.agrees)
-    return ExitCode.DIFFERENCES if differs else ExitCode.DONE
-
-
-def _write_section(
-    found: Membership, instance: Instance, out: str | None, *, is_text: bool, is_configured: bool
-) -> None:
-    """Write the section for the files, and notes about the members to stderr."""
-    from proxyctl.nodes.discover import pxc_section
-    from proxyctl.render.nodes import MEMBERSHIP, membership_text
-
-    section = pxc_section(found.cluster, found.members)
-    if is_text and is_configured:
-        say(*membership_text(found).rstrip().split("\n"))
-    elif is_text:
+    if is_text and not configured:
         say(counted(len(found.members), "member"))
-    if out is not None:
+    elif is_text and writes:
+        say(*membership_text(found).rstrip().split("\n"))
+    if section is not None and out is not None:
         write_file(Path(out), section, is_new=True)
     if not is_text:
         write(MEMBERSHIP.document(found, **vars(instance), section=section))
+    elif section is None:
+        write(style().text(membership_text(found, style())))
     elif out is None:
         write(section)
+    differs = configured and not (found.hostgroups and found.agrees)
+    return ExitCode.DIFFERENCES if differs else ExitCode.DONE
