@@ -301,16 +301,10 @@ class Allowances:
     @classmethod
     def of_names(cls, names: Iterable[str]) -> Allowances | None:
         """Return the options that `names` spells out; None if one of them is unknown."""
-        only: list[str] = []
-        flags: dict[str, bool] = {}
-        for option in names:
-            if option.startswith("--only="):
-                only.append(option.removeprefix("--only="))
-            elif option in _FLAGS:
-                flags[_FLAGS[option]] = True
-            else:
-                return None
-        return cls(only=only or None, **flags)
+        given = list(names)
+        only = [name.removeprefix("--only=") for name in given if name.startswith("--only=")]
+        found = cls(only or None, **{_FLAGS[name]: True for name in given if name in _FLAGS})
+        return found if sorted(found.names()) == sorted(given) else None
 
 
 _FLAGS = {

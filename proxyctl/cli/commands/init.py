@@ -70,9 +70,6 @@ def copy_starter(name: str, target: Path) -> list[Path]:
         near = nearest(name, names, cutoff=0.6)
         fix = f"did you mean {near}?" if near else f"templates: {', '.join(names)}"
         raise UsageError(f"--template {name}: no such template", fix=fix)
-    for path in (target, *target.parents):
-        if path.exists() and not path.is_dir():
-            raise ProxyctlError(f"{path}: a file, not a folder to write into")
     source = templates_folder() / name
     found = sorted(path for path in source.rglob("*") if path.is_file())
     files = {target / path.relative_to(source): path.read_bytes() for path in found}
@@ -87,7 +84,8 @@ def copy_starter(name: str, target: Path) -> list[Path]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         except OSError as error:
-            raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
+            reason = f"{error.filename}: cannot be written: {os_reason(error)}"
+            raise ProxyctlError(reason) from error
     return [*files]
 
 

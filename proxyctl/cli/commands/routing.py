@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -31,6 +30,7 @@ from proxyctl.cli.output import columns, progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, InstanceError, ProxyctlError, UsageError, counted, os_reason
 
 if TYPE_CHECKING:
+    from proxyctl.catalog import Version
     from proxyctl.routing import Request
     from proxyctl.routing.explain import Explainer
     from proxyctl.routing.tests import RoutingTest
@@ -104,8 +104,7 @@ def explain(
 
     Reads the files; with --host, --port, --socket or --instance, the rules of that instance.
     """
-    from proxyctl.routing.explain import TABLES, Explainer
-    from proxyctl.routing.sides import pgsql_as_mysql, pgsql_names
+    from proxyctl.render.explain import QUERIES, explain_json, explain_text
 
     if (query is None) == (queries is None):
         raise UsageError(
@@ -116,38 +115,57 @@ def explain(
             f"{session.given()[0]}: with --queries, each line of the file gives its own"
         )
     chosen = format or (ExplainFormat.TEXT if queries is None else ExplainFormat.JSONL)
-    version = chosen_version(proxysql_version)
-    tables = pgsql_names(TABLES) if pgsql else TABLES
-    if "user" in place.connection.typed and not place.asks_instance(layer):
+    explainer, source = _explainer(
+        place, session, layer, chosen_version(proxysql_version), is_pgsql=pgsql
+    )
+    requests = _requests(query, session, queries)
+    match chosen:
+        case ExplainFormat.JSONL:
+            _write_lines(explainer, requests)
+        case ExplainFormat.JSON:
+            answers = [explainer.answer(one) for one in requests]
+            write(QUERIES.document(answers) if queries is not None else explain_json(answers[0]))
+        case ExplainFormat.TEXT:
+            for number, request in enumerate(requests):
+                answer = explainer.answer(request)
+                text = explain_text(answer, source=source, lists_all=all_rules, style=style())
+                write(f"\n{text}" if number else text)
+    return ExitCode.DONE
+
+
+def _explainer(
+    place: Place,
+    session: SessionOptions,
+    layer: LayerName | None,
+    version: Version | None,
+    *,
+    is_pgsql: bool,
+) -> tuple[Explainer, str]:
+    """Return what explains queries, and where its rules come from. Warns of an unknown user."""
+    from proxyctl.routing.explain import TABLES, Explainer
+    from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_names
+
+    names_admin = "user" in place.connection.typed
+    if names_admin and not place.asks_instance(layer):
         raise UsageError(
             "--user is the admin account of an instance, and explain reads the files",
             fix="name the user of the query with --username",
         )
+    tables = pgsql_names(TABLES) if is_pgsql else TABLES
     try:
         subject = place.subject(version=version, tables=tables, layer=layer)
     except InstanceError as error:
-        if "user" in place.connection.typed and session.username is None:
+        if names_admin and session.username is None:
             error.then.append("--user is the admin account; the user of the query is --username")
         raise
-    is_placed = bool(subject.name) and layer in (None, LayerName.RUNTIME)
-    asked = pgsql_as_mysql(subject.configuration) if pgsql else subject.configuration
-    source = ", ".join(map(os.path.normpath, place.files.paths()))
-    if subject.name:
-        asked = replace(asked, hostgroup_names=place.hostgroup_names())
-        source = f"{(layer or LayerName.RUNTIME).upper()} of {subject.name}"
-    explainer = Explainer(asked, is_placed=is_placed)
-    if session.username is not None and not subject.name:
-        _warn_of_unknown_user(session.username, asked)
-    with _opened(queries) as lines:
-        requests = _requests(query, session, lines, queries)
-        match chosen:
-            case ExplainFormat.JSONL:
-                _write_lines(explainer, requests)
-            case ExplainFormat.JSON:
-                _write_json(explainer, requests, is_batch=queries is not None)
-            case ExplainFormat.TEXT:
-                _write_texts(explainer, requests, source, lists_all=all_rules)
-    return ExitCode.DONE
+    asked = pgsql_as_mysql(subject.configuration) if is_pgsql else subject.configuration
+    if not subject.name:
+        if session.username is not None:
+            _warn_of_unknown_user(session.username, asked)
+        return Explainer(asked), ", ".join(map(os.path.normpath, place.files.paths()))
+    asked = replace(asked, hostgroup_names=place.hostgroup_names())
+    explainer = Explainer(asked, is_placed=layer in (None, LayerName.RUNTIME))
+    return explainer, f"{(layer or LayerName.RUNTIME).upper()} of {subject.name}"
 
 
 def _warn_of_unknown_user(name: str, files: Configuration) -> None:
@@ -163,37 +181,26 @@ def _warn_of_unknown_user(name: str, files: Configuration) -> None:
         say(f"warning: no user {name!r} in the files{f': {near}' if near else ''}")
 
 
-@contextmanager
-def _opened(queries: str | None) -> Iterator[Iterable[bytes]]:
-    if queries is None:
-        yield ()
-    elif queries == "-":
-        yield sys.stdin.buffer
+def _requests(query: str | None, session: SessionOptions, queries: str | None) -> Iterator[Request]:
+    """Yield the query of the command line, or those of a file. Raises: ConfigError."""
+    from proxyctl.config.files import unreadable_file
+    from proxyctl.routing import Request
+    from proxyctl.routing.explain import read_requests
+
+    if query is not None:
+        text = os.fsencode(query)
+        if query == "-":
+            text = sys.stdin.buffer.read().removesuffix(b"\n").removesuffix(b"\r")
+        yield Request(text, **vars(session))
+    elif queries is None or queries == "-":
+        yield from read_requests(sys.stdin.buffer, "-")
     else:
         try:
-            file = Path(queries).open("rb")  # noqa: SIM115 - the context manager below closes it
+            file = Path(queries).open("rb")  # noqa: SIM115 - closed below
         except OSError as error:
-            from proxyctl.config.files import unreadable_file
-
             raise unreadable_file(queries, os_reason(error), option="--queries") from error
         with file:
-            yield file
-
-
-def _requests(
-    query: str | None, session: SessionOptions, lines: Iterable[bytes], path: str | None
-) -> Iterator[Request]:
-    if query is None:
-        from proxyctl.routing.explain import read_requests
-
-        yield from read_requests(lines, path or "-")
-        return
-    from proxyctl.routing import Request
-
-    text = os.fsencode(query)
-    if query == "-":
-        text = sys.stdin.buffer.read().removesuffix(b"\n").removesuffix(b"\r")
-    yield Request(text, **vars(session))
+            yield from read_requests(file, queries)
 
 
 def _write_lines(explainer: Explainer, requests: Iterable[Request]) -> None:
@@ -210,24 +217,6 @@ def _write_lines(explainer: Explainer, requests: Iterable[Request]) -> None:
     finally:
         if waiting:
             write("\n".join(waiting) + "\n")
-
-
-def _write_json(explainer: Explainer, requests: Iterable[Request], *, is_batch: bool) -> None:
-    from proxyctl.render.explain import QUERIES, explain_json
-
-    answers = [explainer.answer(one) for one in requests]
-    write(QUERIES.document(answers) if is_batch else explain_json(answers[0]))
-
-
-def _write_texts(
-    explainer: Explainer, requests: Iterable[Request], source: str, *, lists_all: bool
-) -> None:
-    from proxyctl.render.explain import explain_text
-
-    for number, request in enumerate(requests):
-        answer = explainer.answer(request)
-        text = explain_text(answer, source=source, lists_all=lists_all, style=style())
-        write(f"\n{text}" if number else text)
 
 
 def run_tests(
