@@ -302,11 +302,8 @@ def printed_instances(
     except ValueError as error:
         raise UsageError(f"--instances-from: {error}".lower()) from error
     if not words:
-        raise UsageError(
-            "--instances-from: the command is empty",
-            fix="set the environment variable that it takes its value from, or leave the option"
-            " out to use the instances of the files",
-        )
+        fix = "leave the option out to use the instances of the files"
+        raise UsageError("--instances-from: the command is empty", fix=fix)
     name = f"--instances-from {words[0]}"
     try:
         done = subprocess.run(  # noqa: S603  # the command that the user wrote

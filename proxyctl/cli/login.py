@@ -78,8 +78,8 @@ class Logins:
             return {}
         if found.get("password"):
             _warn_if_exposed(path)
-        wanted = _OF_OPTION_FILE if given else ("user", "password")
-        return {name: found[name] for name in wanted if name in found}
+        names = ("user", "password", "host", "port", "socket") if given else ("user", "password")
+        return {name: found[name] for name in names if name in found}
 
     def _password(self, chosen: Instance | None, user: str, address: str) -> str:
         """Return the password from the first place that has one; --debug names the place."""
@@ -132,21 +132,13 @@ def _place(
             fix=f"did you mean --host {name} --port {number}?",
         )
     host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
-    port = options.port or (chosen and chosen.port) or _port_of(file) or 6032
+    if not file.get("port", "0").isdecimal():
+        raise ProxyctlError(f"--defaults-file: port={file['port']} is not a number")
+    port = options.port or (chosen and chosen.port) or int(file.get("port", 0)) or 6032
     socket = options.socket
     if socket is None and options.host is None and options.port is None:
         socket = chosen.socket if chosen else file.get("socket")
     return host, port, socket
-
-
-def _port_of(file: dict[str, str]) -> int | None:
-    text = file.get("port")
-    if text is not None and not text.isdecimal():
-        raise ProxyctlError(f"--defaults-file: port={text} is not a number")
-    return int(text) if text else None
-
-
-_OF_OPTION_FILE = ("user", "password", "host", "port", "socket")
 
 
 def _warn_if_exposed(path: str) -> None:

@@ -100,7 +100,7 @@ def say(*lines: str) -> None:
     how = style(sys.stderr)
     for line in map(printable, lines):
         parts = how.lines(line, then="  ") if line.startswith(("warning: ", "note: ")) else [line]
-        _to_stderr("".join(f"{part}\n" for part in parts))
+        write_to_stderr("".join(f"{part}\n" for part in parts))
 
 
 def write_to_stderr(text: str) -> None:
@@ -108,7 +108,13 @@ def write_to_stderr(text: str) -> None:
 
     Renderers escape control characters themselves.
     """
-    _to_stderr(text)
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        _discard_output(sys.stderr)
 
 
 def can_ask() -> bool:
@@ -124,7 +130,7 @@ def confirm(verb: str, *questions: str, fix: str, refusal: str) -> None:
     if not can_ask():
         raise UsageError(f"{verb} asks for approval, and there is no terminal to ask on", fix=fix)
     for question in questions:
-        _to_stderr(f"{printable(question)} Only 'yes' is accepted: ")
+        write_to_stderr(f"{printable(question)} Only 'yes' is accepted: ")
         if sys.stdin.readline().strip() != "yes":
             raise RefusedError(f"{refusal}: the answer was not 'yes'")
 
@@ -152,16 +158,6 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
             yield lambda done: bar.update(done - bar.pos)
     finally:
         _to_stderr(_LINE_GONE)
-
-
-def _to_stderr(text: str) -> None:
-    if sys.stderr is None:
-        return
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except OSError:
-        _discard_output(sys.stderr)
 
 
 def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False) -> None:
@@ -217,7 +213,7 @@ def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
     for line in error.lines():
         for part in colour.line(printable(f"{begin}{line}")):
             shown = part.replace("error:", colour("refuse", "error:"), 1) if begin else part
-            _to_stderr(f"{shown}\n")
+            write_to_stderr(f"{shown}\n")
             begin = ""
     if as_json:
         from proxyctl.render.encode import ERROR
