@@ -143,7 +143,7 @@ def _explainer(
 ) -> tuple[Explainer, str]:
     """Return what explains queries, and where its rules come from. Warns of an unknown user."""
     from proxyctl.routing.explain import TABLES, Explainer
-    from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_names
+    from proxyctl.routing.sides import pgsql_as_mysql, pgsql_names
 
     names_admin = "user" in place.connection.typed
     if names_admin and not place.asks_instance(layer):
