@@ -76,8 +76,6 @@ class Logins:
                 raise unreadable_file(path, os_reason(error), option="--defaults-file") from None
             say(f"warning: {path} is skipped: {os_reason(error)}")
             return {}
-        if found.get("password"):
-            _warn_if_exposed(path)
         names = ("user", "password", "host", "port", "socket") if given else ("user", "password")
         return {name: found[name] for name in names if name in found}
 
@@ -141,18 +139,10 @@ def _place(
     return host, port, socket
 
 
-def _warn_if_exposed(path: str) -> None:
-    """Warn about a password file that every user of this machine can read."""
-    from proxyctl.config.files import exposure
-
-    warning = exposure(path)
-    if warning:
-        say(f"warning: {warning}")
 
 
 def password_from(path: str, option: str) -> str:
     """Return the password from the file that an option names. Raises: ProxyctlError."""
-    _warn_if_exposed(path)
     try:
         return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError) as error:

@@ -187,7 +187,6 @@ class FileOptions:
 
         Raises: UsageError for a --var without `=`, or given twice.
         """
-        from proxyctl.cli.output import say
         from proxyctl.config.project import Sources
 
         variables: dict[str, object] = {}
@@ -205,7 +204,6 @@ class FileOptions:
             variables=variables,
             var_files=tuple(self.var_file or ()),
             restrict_paths=self.restrict_paths,
-            warn=functools.cache(lambda text: say(f"warning: {text}")),  # each file once
         )
 
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import codecs
 import os
-import shlex
-import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proxyctl.catalog import TABLES
-from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place, named
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
 from proxyctl.errors import ProxyctlError, os_reason
-from proxyctl.state.passwords import is_clear
 from proxyctl.state.row import Where
 
 MAX_FILE = 64 * 1024 * 1024
@@ -28,16 +23,6 @@ _MOST_LISTED = 5
 
 _IN_FOLDER = (".yaml", ".yml", ".j2")
 
-_PASSWORDS = {
-    "instances": ("password",),
-    **{
-        table.name: names
-        for table in TABLES.values()
-        if (names := tuple(column.name for column in table.columns if column.secret))
-    },
-}
-"""The secret keys of the rows of each section."""
-
 
 @dataclass(frozen=True)
 class Sources:
@@ -45,7 +30,7 @@ class Sources:
 
     `variables`: those of `--var`. `instance_vars`: those of an instance. `restrict_paths` keeps
     `{file:}`, `{csv:}`, `{jsonl:}` and template includes inside the folders of `paths`, also
-    through links. `warn` receives warnings.
+    through links.
     """
 
     paths: tuple[str, ...] = ("./proxyctl.yaml",)
@@ -53,7 +38,6 @@ class Sources:
     var_files: tuple[str, ...] = ()
     instance_vars: Mapping[str, object] = field(default_factory=dict)
     restrict_paths: bool = False
-    warn: Callable[[str], None] = lambda _text: None
 
 
 # One file ----------------------------------------------------------------------------------------
@@ -81,26 +65,16 @@ class UnreadableError(Exception):
 
 @dataclass(frozen=True)
 class Fence:
-    """The folders in which files must be that other files name; None means anywhere.
-
-    `warn` receives warnings about files with a password that every user of the machine can read.
-    """
+    """The folders in which files must be that other files name; None means anywhere."""
 
     folders: tuple[Path, ...] | None = None
-    warn: Callable[[str], None] = lambda _text: None
-    named: str = "folders of the -f paths"
 
     @classmethod
     def around(cls, sources: Sources, *paths: str) -> Fence:
         """Return the fence that the command line asks for: around its paths, or around these."""
         if not sources.restrict_paths:
-            return cls(None, sources.warn)
-        return cls(tuple(map(_folder_of, paths or sources.paths)), sources.warn)
-
-    @classmethod
-    def around_path(cls, path: str, named: str) -> Fence:
-        """Return the fence around the folder of one file, and what that folder is called."""
-        return cls((_folder_of(path),), named=named)
+            return cls()
+        return cls(tuple(map(_folder_of, paths or sources.paths)))
 
     def path(self, name: str, folder: str) -> str:
         """Return the path of `name` as seen from `folder`.
@@ -117,12 +91,7 @@ class Fence:
         if self.folders is not None and "\0" not in path:
             real = Path(path).resolve()
             if not any(real.is_relative_to(folder) for folder in self.folders):
-                raise UnreadableError(f"the path leads out of the {self.named}")
-
-    def warn_of(self, path: str) -> None:
-        """Warn of a file with a password in clear text that every user can read."""
-        if text := exposure(path):
-            self.warn(text)
+                raise UnreadableError("the path leads out of the folders of the -f paths")
 
 
 def _folder_of(path: str) -> Path:
@@ -170,62 +139,15 @@ def read_text(path: str, *, limit: int = MAX_FILE, fence: Fence = ANYWHERE) -> s
         ) from None
 
 
-# Passwords that every user can read ---------------------------------------------------------------
-
-
-def exposure(path: str) -> str | None:
-    """Return a warning about a file with a password that every user can read; None if none can.
-
-    The group is left out: sharing a file with it is a choice. So are pipes, which are read once.
-    """
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError):
-        return None
-    if not stat.S_ISREG(mode) or not mode & stat.S_IROTH:
-        return None
-    return (
-        f"{path} holds a password in clear text, and every user of this machine can read it:"
-        f" chmod 600 {shlex.quote(path)}"
-    )
-
-
-def clear_passwords(root: object) -> Iterator[str]:
-    """Yield the passwords in clear text of a parsed file."""
-    if not isinstance(root, dict):
-        return
-    for section, names in _PASSWORDS.items():
-        rows = root.get(section)
-        for row in rows if isinstance(rows, list) else ():
-            if isinstance(row, dict):
-                yield from (row[name] for name in names if is_clear(row.get(name)))
-    variables = root.get("variables")
-    for name, value in variables.items() if isinstance(variables, dict) else ():
-        if is_secret_variable(name) and is_clear(value):
-            yield value
-
-
 # All files ---------------------------------------------------------------------------------------
-
-
-@dataclass
-class NamesUsed:
-    """The names that all templates together take from outside.
-
-    Not `are_all_known` where a template cannot be read, or includes others.
-    """
-
-    names: set[str] = field(default_factory=set)
-    are_all_known: bool = True
 
 
 @dataclass(frozen=True)
 class Text:
-    """The text of one file; of a template, what it renders to. `source`: as it is on disk."""
+    """The text of one file; of a template, what it renders to."""
 
     path: str
     text: str
-    source: str
 
 
 def is_there(path: str) -> bool:
@@ -271,37 +193,22 @@ def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
     texts = []
     # Also without a template: a var file that is not there is a mistake anyway.
     variables = template_variables(sources, mistakes)
-    used = NamesUsed()
     fence = Fence.around(sources)
     for path in find_files(sources.paths, mistakes):
         try:
             source = read_text(path, fence=fence)
         except UnreadableError as error:
             _add_unreadable(mistakes, path, error)
-            used.are_all_known = False
             continue
         if not path.endswith(".j2"):
-            texts.append(Text(path, source, source))
+            texts.append(Text(path, source))
             continue
         from proxyctl.config.templates import render  # Jinja2 is slow to import
 
-        rendered = render(
-            source, path=path, variables=variables, fence=fence, mistakes=mistakes, used=used
-        )
+        rendered = render(source, path=path, variables=variables, fence=fence, mistakes=mistakes)
         if rendered is not None:
-            texts.append(Text(path, rendered, source))
-    if used.are_all_known:
-        _check_used(sources, used, mistakes)
+            texts.append(Text(path, rendered))
     return texts
-
-
-def _check_used(sources: Sources, used: NamesUsed, mistakes: Mistakes) -> None:
-    """Note a --var that no template uses, most likely a typo. Changes: mistakes."""
-    for name in sources.variables:
-        if name not in used.names:
-            near = did_you_mean(name, used.names - sources.variables.keys())
-            fix = near if used.names else "only *.j2 files are templates"
-            mistakes.add(file_place(f"--var {name}"), "", "no template uses it", fix)
 
 
 def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> None:
@@ -408,7 +315,4 @@ def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
         document = read_yaml(text.text, text.path, mistakes)
         if document is not None:
             documents.append(document)
-            # A password that a variable brought into a template is not in its file.
-            if any(password in text.source for password in clear_passwords(document.root)):
-                Fence.around(sources).warn_of(text.path)
     return documents

@@ -66,7 +66,7 @@ class References:
         if kind == "env":
             text = os.environ[argument]
         elif kind == "file":
-            text = self._file(argument, is_secret=is_secret)
+            text = self._file(argument)
         else:
             text = _bytes(argument)
         if is_secret and not text:
@@ -76,14 +76,12 @@ class References:
             )
         return text if kind == "hex" else Secret(text)
 
-    def _file(self, name: str, *, is_secret: bool) -> str:
+    def _file(self, name: str) -> str:
         try:
             path = self.fence.path(name, self.folder)
             content = read_bytes(path, limit=MAX_SECRET, fence=self.fence)
         except UnreadableError as error:
             raise UnreadableError(f"{named(name)}: {error.message}", error.fix) from None
-        if is_secret:
-            self.fence.warn_of(path)
         if content.endswith(b"\n"):
             content = content[: -2 if content.endswith(b"\r\n") else -1]
         return content.decode("utf-8", "surrogateescape")

@@ -26,7 +26,6 @@ from proxyctl.config.rows import (
 )
 from proxyctl.config.validation import Subject, other_versions, validated
 from proxyctl.config.yaml import YamlList
-from proxyctl.state.passwords import is_clear
 from proxyctl.state.row import Where
 from proxyctl.state.sql import NUL
 
@@ -103,17 +102,8 @@ def _read_file(part: Part, context: Context) -> _Found | None:
         return None
     layout = context.layouts[part.name]
     if kind == "csv":
-        found = read_csv(text, path, layout, context)
-    else:
-        found = read_jsonl(text, path, context)
-    if found is not None and _holds_password(layout, found.rows):
-        context.fence.warn_of(path)
-    return found
-
-
-def _holds_password(layout: Layout, rows: Sequence[Mapping[str, Any]]) -> bool:
-    names = [column.name for column in layout.columns if column.secret]
-    return any(is_clear(row.get(name)) for name in names for row in rows)
+        return read_csv(text, path, layout, context)
+    return read_jsonl(text, path, context)
 
 
 # CSV ---------------------------------------------------------------------------------------------

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, NoReturn
 
-from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError, meta
+from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
 from jinja2.exceptions import TemplateError, TemplateRuntimeError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from proxyctl.config.files import MAX_FILE, Fence, NamesUsed, UnreadableError, read_text
+from proxyctl.config.files import MAX_FILE, Fence, UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, did_you_mean
 from proxyctl.state.row import Where
 
@@ -46,9 +46,8 @@ def render(
     variables: Mapping[str, Any],
     fence: Fence,
     mistakes: Mistakes,
-    used: NamesUsed,
 ) -> str | None:
-    """Return what the template renders to; None after a mistake. Changes: mistakes, used."""
+    """Return what the template renders to; None after a mistake. Changes: mistakes."""
     name = os.path.basename(path)
     includes = _Includes(source, path, fence)
     environment = ImmutableSandboxedEnvironment(
@@ -61,9 +60,7 @@ def render(
     )
     environment.globals["fail"] = _fail
     try:
-        text = _bounded_output(environment, name, variables)
-        _collect(environment, source, used)
-        return text
+        return _bounded_output(environment, name, variables)
     except TemplateSyntaxError as error:
         where = Where(error.filename or path, error.lineno, 1)
         mistakes.add(where, "", f"template: {error.message}")
@@ -73,7 +70,6 @@ def render(
     except _RUNTIME_ERRORS as error:
         where = includes.place(error.__traceback__)
         mistakes.add(where, "", f"template: {_words(error)}", _fix(error, variables))
-    used.are_all_known = False
     return None
 
 
@@ -92,14 +88,6 @@ def _bounded_output(
             raise TemplateRuntimeError(f"renders to more than {MAX_FILE:,} characters")
         pieces.append(piece)
     return "".join(pieces)
-
-
-def _collect(environment: ImmutableSandboxedEnvironment, source: str, used: NamesUsed) -> None:
-    """Add the names that a template uses, also where it did not get there. Changes: used."""
-    tree = environment.parse(source)
-    used.names |= meta.find_undeclared_variables(tree)
-    if any(True for _ in meta.find_referenced_templates(tree)):
-        used.are_all_known = False
 
 
 class _Includes:

@@ -36,7 +36,6 @@ class SecretStory:
         self.project.monkeypatch.setenv("ENV_COMMENT", reference(f"comment-{side}"))
         self.project.write(secret(f"file-password-{side}") + "\n", "one.password")
         self.project.write(reference(f"script-{side}") + "\n", "script.txt")
-        (self.project.folder / "one.password").chmod(0o600)
         pgsql = f"""\
 pgsql_users:
   - {{username: pg, password: {secret(f"pgsql-{side}")}}}

@@ -125,12 +125,3 @@ def test_rule_ids_that_sharding_reserves_are_not_proposed(
     seen.write(cached["yaml"], "proposed.yaml")
     found = proxyctl("validate", "-f", "proxyctl.yaml", "-f", "proposed.yaml")
     assert found.code == 0, found.text
-
-
-def test_a_file_with_a_password_is_warned_about_once(seen: Project) -> None:
-    """Also where the files are compiled once more, with the rules that are proposed."""
-    seen.write(FILES.replace("{env: APP_PASSWORD}", "clear"))
-    (seen.folder / "proxyctl.yaml").chmod(0o644)
-    found = proxyctl("digest", "suggest")
-    assert "Paste into the files:" in found.out
-    assert found.err.count("chmod 600") == 1

@@ -197,7 +197,7 @@ def test_a_mistake_in_a_file_shows_none(offline: Project, text: str) -> None:
 
 def test_a_login_that_fails_shows_none(story: SecretStory) -> None:
     """Wherever the password comes from, and whatever is wrong with that place."""
-    folder, wrong = story.project.folder, story.sentinels.secret("wrong")
+    wrong = story.sentinels.secret("wrong")
     for name, text in {
         "pw": f"{wrong}\n",
         "latin1": f"{wrong}\udcff\n",
@@ -206,7 +206,6 @@ def test_a_login_that_fails_shows_none(story: SecretStory) -> None:
         "port.cnf": f"[client]\npassword={wrong}\nport=x\n",
     }.items():
         story.project.write(text, name)
-        (folder / name).chmod(0o600)
     story.project.monkeypatch.delenv("PROXYCTL_PASSWORD")
     for options in (
         ("--password-file", "pw"),

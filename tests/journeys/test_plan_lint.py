@@ -95,7 +95,6 @@ def test_on_a_terminal_a_refusal_stands_once_within_the_width(
     warm: Warm, sandbox_project: Project
 ) -> None:
     sandbox_project.write(FILES + "guards: {lint: refuse}\n")
-    (sandbox_project.folder / "proxyctl.yaml").chmod(0o600)
     command = [*warm.command, "apply", "--auto-approve", "--no-color"]
     lines = shown(command).splitlines()
     assert [line for line in lines if len(line) > 80] == []

@@ -101,29 +101,6 @@ def test_what_python_does_not_take_is_a_mistake(tmp_path):
     assert found.startswith(f"{tmp_path}/a.yaml.j2: template: nests too deep: too many")
 
 
-def test_a_var_that_no_template_names_is_a_mistake(tmp_path):
-    assert said(tmp_path, "# {{ env }}{% if false %}{{ zone }}{% endif %}", zone=1, evn=2) == [
-        f"{tmp_path}/a.yaml.j2:1:1: template: 'env' is undefined\n  fix: did you mean 'evn'?"
-    ]
-    assert said(tmp_path, "# {{ env|default('x') }}", evn=2) == [
-        "--var evn: no template uses it\n  fix: did you mean 'env'?"
-    ]
-
-
-def test_where_a_template_includes_another_nothing_is_said_of_vars(tmp_path):
-    write(tmp_path, "# {{ zone }}", "eu.inc")
-    assert render(tmp_path, "{% include env ~ '.inc' %}", zone=1, env="eu", other=2) == "# 1"
-
-
-def test_a_var_without_any_template_is_a_mistake(tmp_path):
-    path = write(tmp_path, "version: 1\n")
-    with pytest.raises(ConfigError) as caught:
-        load_project(Sources((path,), {"env": "prod"}))
-    assert [mistake.text() for mistake in caught.value.mistakes] == [
-        "--var env: no template uses it\n  fix: only *.j2 files are templates"
-    ]
-
-
 def test_what_an_instance_brings_along_need_not_be_used(tmp_path):
     path = write(tmp_path, "# {{ zone }}", "a.yaml.j2")
     sources = Sources((path,), {"zone": "eu"}, instance_vars={"zone": "us", "rack": 5})

@@ -137,57 +137,6 @@ def test_an_empty_secret_and_a_default_are_written(project: Project) -> None:
     assert "  # mysql-threads: 4   # takes effect at a restart, or is local" in written
 
 
-@pytest.fixture
-def outside(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("outside") / "other.cnf"
-    path.write_text('mysql_servers = ( { address="elsewhere" ; hostgroup=1 } )\n')
-    return path
-
-
-def test_restricted_paths_keep_includes_in_the_folder(project: Project, outside: Path) -> None:
-    project.write('mysql_users = ( { username="app" } )\n', "beside.cnf")
-    project.write('@include "beside.cnf"\n', "good.cnf")
-    assert "app" in proxyctl("import", "good.cnf", "--restrict-paths").out
-    (project.folder / "link.cnf").symlink_to(outside)
-    project.write('@include "link.cnf"\n', "through.cnf")
-    project.write(f'@include "{outside}"\n', "absolute.cnf")
-    for name in ("through.cnf", "absolute.cnf"):
-        assert "elsewhere" in proxyctl("import", name).out
-        found = proxyctl("import", name, "--restrict-paths")
-        assert found.code == 1
-        assert f"{name}:1:1: " in found.err
-        assert "leads out of the folder of FILE.cnf" in found.err
-    found = proxyctl("import", "link.cnf", "--restrict-paths")
-    assert (found.code, found.out) == (1, "")
-
-
-def test_a_missing_included_file_is_reported_with_its_place(project: Project) -> None:
-    project.write('\n@include "gone.cnf"\n', "p.cnf")
-    found = proxyctl("import", "p.cnf")
-    assert found.code == 1
-    assert "p.cnf:2:1: gone.cnf: no such file" in found.err
-
-
-def test_files_that_include_each_other_again_and_again_are_refused(project: Project) -> None:
-    for number in range(9):
-        project.write(f'@include "{number + 1}.cnf"\n' * 100, f"{number}.cnf")
-    project.write("", "9.cnf")
-    found = proxyctl("import", "0.cnf")
-    assert found.code == 1
-    assert "more than 100 files are included" in found.err
-
-
-def test_a_cnf_with_a_password_that_everybody_can_read(project: Project) -> None:
-    project.write('mysql_users = ( { username="app" ; password="hunter2" } )\n', "open.cnf")
-    (project.folder / "open.cnf").chmod(0o644)
-    assert "open.cnf holds a password in clear text" in proxyctl("import", "open.cnf").err
-    (project.folder / "open.cnf").chmod(0o640)
-    assert "clear text" not in proxyctl("import", "open.cnf").err
-    project.write('mysql_users = ( { username="app" ; max_connections=7 } )\n', "none.cnf")
-    (project.folder / "none.cnf").chmod(0o644)
-    assert "clear text" not in proxyctl("import", "none.cnf").err
-
-
 @pytest.mark.parametrize("given", ["default_charset", "default_collation_connection"])
 def test_a_character_set_comes_with_its_collation_as_at_a_start_of_proxysql(
     project: Project, given: str

@@ -233,11 +233,6 @@ def import_(
     ),
     secrets: SecretsOption = Secrets.HASH,
     proxysql_version: VersionOption = None,
-    restrict_paths: bool = typer.Option(
-        False,
-        "--restrict-paths",
-        help="Refuse files outside the folder of FILE.cnf, also behind links.",
-    ),
     out: OutOption = None,
 ) -> int:
     """Convert a proxysql.cnf, or the accounts of a MySQL server, to files."""
@@ -251,11 +246,9 @@ def import_(
             "import needs FILE.cnf or --users-from HOST",
             fix="proxyctl import --help shows its options",
         )
-    if users_from is not None and restrict_paths:
-        raise UsageError("--restrict-paths applies to FILE.cnf, not to --users-from")
     imported = None
     if cnf is not None:
-        imported = _imported(cnf, version, secrets, restrict_paths=restrict_paths)
+        imported = _imported(cnf, version, secrets)
         exported = imported.exported
     else:
         exported = _users(str(users_from), backends.account(), version, default_hostgroup)
@@ -269,42 +262,16 @@ def import_(
     return ExitCode.DONE
 
 
-def _imported(
-    cnf: str, version: Version | None, secrets: Secrets, *, restrict_paths: bool
-) -> Imported:
+def _imported(cnf: str, version: Version | None, secrets: Secrets) -> Imported:
     """Return what a proxysql.cnf becomes. Raises: ProxyctlError where it cannot be read."""
-    from proxyctl.config.files import (
-        MAX_FILE,
-        Fence,
-        UnreadableError,
-        exposure,
-        near_file,
-        read_bytes,
-    )
+    from proxyctl.config.files import MAX_FILE, UnreadableError, near_file, read_bytes
     from proxyctl.formats.imported import import_cnf
 
-    path = Path(cnf)
-    fence = Fence.around_path(cnf, "folder of FILE.cnf") if restrict_paths else Fence()
-
-    def text_of(path: Path) -> str:
-        # Checked before the file is opened, and again once it is open.
-        fence.check(str(path.absolute()))
-        return read_bytes(str(path), limit=MAX_FILE, fence=fence).decode("utf-8", "surrogateescape")
-
-    def included(name: str) -> str:
-        try:
-            return text_of(path.parent / name)
-        except UnreadableError as error:
-            raise OSError(EINVAL, error.message) from error
-
     try:
-        text = text_of(path)
+        text = read_bytes(cnf, limit=MAX_FILE).decode("utf-8", "surrogateescape")
     except UnreadableError as error:
-        raise ProxyctlError(f"{path}: {error}", fix=error.fix or near_file(str(path))) from error
-    found = import_cnf(text, cnf, version=version, secrets=secrets.value, include=included)
-    if found.has_clear_password and (exposed := exposure(cnf)):
-        say(f"warning: {exposed}")
-    return found
+        raise ProxyctlError(f"{cnf}: {error}", fix=error.fix or near_file(cnf)) from error
+    return import_cnf(text, cnf, version=version, secrets=secrets.value)
 
 
 def _users(

@@ -6,4 +6,3 @@
 -- UPDATE global_variables SET variable_value='10.0.0.1:6032' WHERE variable_name='admin-mysql_ifaces';
 -- LOAD ADMIN VARIABLES TO RUNTIME;
 -- SAVE ADMIN VARIABLES TO DISK;
-warning: proxyctl.yaml holds a password in clear text, and every user of this machine can read it: chmod 600 proxyctl.yaml

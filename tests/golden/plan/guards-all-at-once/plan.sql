@@ -27,4 +27,3 @@ SAVE MYSQL SERVERS TO DISK;
 SAVE MYSQL QUERY RULES TO DISK;
 SAVE MYSQL USERS TO DISK;
 -- SAVE ADMIN VARIABLES TO DISK;
-warning: proxyctl.yaml holds a password in clear text, and every user of this machine can read it: chmod 600 proxyctl.yaml
