@@ -1,8 +1,8 @@
 """The text of a proxysql.cnf -> the rows and variables that ProxySQL makes of it, and notes.
 
 ProxySQL skips what it does not understand silently: unknown keys, values of another type, rows that
-a quote breaks. Whatever is left out or changed here is a note, or a reason in `left_out`. Rows that
-a CHECK of the table refuses are not looked for: `validate` refuses them.
+a quote breaks. Whatever is left out or changed here is a note. Rows that a CHECK of the table
+refuses are not looked for: `validate` refuses them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from proxyctl.formats.cnf_sections import (
     WORDS,
     CnfSection,
 )
-from proxyctl.formats.libconfig import Include, Place, Setting, Type, parse
+from proxyctl.formats.libconfig import Place, Setting, Type, parse
 from proxyctl.state.row import Key, Row
 from proxyctl.text import Nearest
 
@@ -45,16 +45,15 @@ class CnfContent:
     """What a file holds.
 
     Shape: `tables` by catalogue name, only those with a row. `places`: file and line of a row by
-    its table and key, of a variable by "variables" and its name. `left_out`: rows of `tables` that
-    are not to be taken over, with the reason. `stays`: keys that every start reads from the .cnf.
-    `version`: that of the ProxySQL it is for, where one is named.
+    its table and key, of a variable by "variables" and its name. `stays`: keys
+    that every start reads from the .cnf. `version`: that of the ProxySQL it is for, where one is
+    named.
     """
 
     tables: dict[str, tuple[Layout, list[Row]]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     places: dict[tuple[str, Key], str] = field(default_factory=dict)
-    left_out: dict[str, dict[Key, str]] = field(default_factory=dict)
     stays: list[str] = field(default_factory=list)
     version: Version | None = None
 
@@ -64,16 +63,15 @@ def read_cnf(
     path: str,
     *,
     version: Version | None = None,
-    include: Include | None = None,
 ) -> CnfContent:
     """Return what ProxySQL makes of the file. Bytes that are not UTF-8 come as surrogate escapes.
 
     Passwords stand in the result as they stand in the file, and in no note and no error. `version`
     is that of the ProxySQL that reads the file; by default the one that wrote it, if the file says
-    so. `include` gives the text of a file that @include names.
+    so.
     Raises: ConfigError for a file with which ProxySQL does not start.
     """
-    root = parse(text, path, include)
+    root = parse(text, path)
     named = version or _writer(root)
     reader = _Reader(named or REFERENCE)
     reader.found.version = named
@@ -204,7 +202,7 @@ class _Reader:
         holders: dict[tuple[tuple[str, ...], Row], Key] = {}
         for entry in setting.children():
             cells = self._cells(section, layout, entry)
-            if cells is None:
+            if cells is None or self._is_lost(section, entry, cells):
                 continue
             row = tuple(cells.values())
             key = layout.key_of(row)
@@ -219,9 +217,6 @@ class _Reader:
                 holders[claim] = key
             rows[key] = row
             self.found.places[layout.name, key] = _line(entry.place)
-            broken = self._broken_by_quote(section, cells)
-            if broken:
-                self.found.left_out.setdefault(layout.name, {})[key] = broken
         if rows:
             self.found.tables[layout.name] = (layout, list(rows.values()))
 
@@ -282,17 +277,18 @@ class _Reader:
         self._note(setting.place, f"{section.name}: {text}")
         return other
 
-    def _broken_by_quote(self, section: CnfSection, cells: Mapping[str, Value]) -> str | None:
-        """Return why ProxySQL loses this row, or None: it pastes texts between quotes."""
+    def _is_lost(self, section: CnfSection, entry: Setting, cells: Mapping[str, Value]) -> bool:
+        """Return whether ProxySQL loses this row: it pastes texts between quotes. With a note."""
         if self._version.has(CNF_BINDS_VALUES):
-            return None
+            return False
         for name, value in cells.items():
             quote = section.quote_of(name)
             if isinstance(value, str) and quote is not None and quote in value:
                 word = "double" if quote == '"' else "single"
-                before = f"ProxySQL before {CNF_BINDS_VALUES}"
-                return f"{name}: {before} loses a row with a {word} quote in it"
-        return None
+                text = f"{name}: ProxySQL before {CNF_BINDS_VALUES} loses a row with a {word} quote"
+                self._note(entry.place, f"{section.name}: {_words(section, cells)}: {text}")
+                return True
+        return False
 
 
 _INSERTED = (Type.BOOL, Type.INT, Type.TEXT)

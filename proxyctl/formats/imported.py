@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from proxyctl.catalog import REFERENCE, Version
 from proxyctl.catalog.charsets import charset_of, default_collation
 from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION, DIFFS_BY_CHECKSUM
-from proxyctl.catalog.variables import VARIABLES, is_secret_variable
+from proxyctl.catalog.variables import VARIABLES
 from proxyctl.errors import counted
 from proxyctl.formats.cnf_reader import CnfContent, read_cnf
-from proxyctl.formats.libconfig import Include
 from proxyctl.state.fold import Exported, environment_name, export_variables, with_secrets
-from proxyctl.state.passwords import is_clear
 from proxyctl.state.runtime import ignored_rows
 
 
@@ -23,7 +21,6 @@ class Imported:
 
     exported: Exported
     stays: tuple[str, ...]
-    has_clear_password: bool
 
     def remarks(self, written: str, *, source: str, out: str) -> Iterator[str]:
         """Yield what to say at the end: which secrets are comments, what stays, how much was lost.
@@ -48,15 +45,13 @@ class Imported:
             yield f"import left out or changed {counted(count, 'thing')}: see the warnings above"
 
 
-def import_cnf(
-    text: str, path: str, *, version: Version | None, secrets: str, include: Include | None = None
-) -> Imported:
+def import_cnf(text: str, path: str, *, version: Version | None, secrets: str) -> Imported:
     """Return what a file becomes, with a warning for everything that is left out or changed.
 
     `version`: by default the one that the file names. `secrets`: how passwords are written: `hash`,
     `omit` or `clear`. Raises: ConfigError for a file with which ProxySQL does not start.
     """
-    found = read_cnf(text, path, version=version, include=include)
+    found = read_cnf(text, path, version=version)
     exported = Exported(
         found.version or REFERENCE,
         warnings=found.notes,
@@ -66,13 +61,12 @@ def import_cnf(
     for name, (layout, rows) in found.tables.items():
         exported.layouts[name] = layout
         exported.tables[name] = with_secrets(exported, layout, rows, secrets)
-        exported.leave_out(name, found.left_out.get(name, {}))
         exported.leave_out(name, ignored_rows(layout, {layout.key_of(row): row for row in rows}))
     leave_out_administrators(exported, found.variables)
     _write_counts_for_checksums(found)
     variables = _with_charset_pair(found)
     export_variables(exported, variables.items(), secrets, keeps_defaults=True)
-    return Imported(exported, tuple(found.stays), _has_clear_password(found))
+    return Imported(exported, tuple(found.stays))
 
 
 def _with_charset_pair(found: CnfContent) -> dict[str, str]:
@@ -125,17 +119,3 @@ def leave_out_administrators(exported: Exported, variables: Mapping[str, str]) -
     )
     keys = map(layout.key_of, exported.tables["mysql_users"])  # type: ignore[arg-type]  # no KEEP
     exported.leave_out("mysql_users", {key: reason for key in keys if str(key[0]) in logins})
-
-
-def _has_clear_password(found: CnfContent) -> bool:
-    cells = [
-        row[position]
-        for layout, rows in found.tables.values()
-        for position, column in enumerate(layout.columns)
-        if column.secret
-        for row in rows
-    ]
-    variables = found.variables.items()
-    return any(map(is_clear, cells)) or any(
-        is_secret_variable(name) and is_clear(value) for name, value in variables
-    )

@@ -122,9 +122,7 @@ def test_numbers_that_libconfig_1_7_and_1_8_read_differently_are_refused(text: s
         ("x={a=1\na=2}", "p.cnf:2:1: duplicate a (first at line 1)"),
         ("x = " + "(" * 100_000, "p.cnf:1:55: nested more than 50 levels deep"),
         ("x = {{ template }}", "p.cnf:1:6: unexpected {"),
-        ("@include x", "p.cnf:1:1: @include must be alone on its line"),
-        ('x = 1 @include "y"', "p.cnf:1:7: @include must be alone on its line"),
-        ('@include "y"', "p.cnf:1:1: @include is not supported here"),
+        ('@include "y"', "p.cnf:1:1: @include is not read"),
     ],
 )
 def test_mistakes(text: str, message: str) -> None:
@@ -158,27 +156,6 @@ def test_nor_is_a_character_of_it(character: str) -> None:
 
 def test_text_without_quotes_gets_the_fix() -> None:
     assert "fix: write text in double quotes" in mistake("users = ( { password = other } )")
-
-
-def test_includes() -> None:
-    files = {"a": 'y = 2\n  @include "b" z = 4\n', "b": "w = 3\n"}
-    root = parse('x = 1\n\t@include "a"\nv = 5', "p.cnf", files.__getitem__)
-    assert plain(root) == {"x": 1, "y": 2, "w": 3, "z": 4, "v": 5}
-    assert root.members is not None
-    assert root.members["w"].place == ("b", 1, 5)
-    assert root.members["z"].place == ("a", 2, 20)
-
-
-def test_includes_that_cannot_be() -> None:
-    def missing(name: str) -> str:
-        raise FileNotFoundError(2, "No such file or directory", name)
-
-    with pytest.raises(ConfigError) as caught:
-        parse('@include "a"', "p.cnf", missing)
-    assert "p.cnf:1:1: a: no such file or directory" in caught.value.lines()[0]
-    with pytest.raises(ConfigError) as caught:
-        parse('@include "a"', "p.cnf", lambda _: '@include "a"')
-    assert "a:1:1: more than 100 files" in caught.value.lines()[0]
 
 
 PIECES = st.lists(

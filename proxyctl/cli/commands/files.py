@@ -6,7 +6,6 @@ import functools
 import os
 from dataclasses import dataclass
 from enum import StrEnum
-from errno import EINVAL
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
