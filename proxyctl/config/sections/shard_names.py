@@ -10,15 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from os.path import commonprefix
 
 MAX_NAMES = 1_000_000
 """Most names that one pattern or list may stand for."""
-
-ONLY_FOR_TABLES = ("first_rule_id", "rule_ids", "rules", "match", "schema")
-"""Keys that say something about rules, and nothing about fast routing."""
 
 Names = str | Sequence[str] | Mapping[str, int]
 """Names as a section has them: a pattern, a list of patterns, or a mapping of them."""
@@ -28,23 +24,13 @@ Keys = tuple[str | int, ...]
 """What leads to a value in a section."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One reason why a section cannot be generated; `keys` lead to what has to change in it."""
-
-    message: str
-    keys: Keys
-    fix: str | None = None
-
-
 class ShardingError(ValueError):
-    """The section cannot be generated. Shape: `problems` is never empty, one for each place."""
+    """A reason why a section cannot be generated; `keys` lead to what has to change in it."""
 
-    def __init__(
-        self, message: str, *keys: str | int, problems: Sequence[Problem] | None = None
-    ) -> None:
+    def __init__(self, message: str, *keys: str | int, fix: str | None = None) -> None:
         super().__init__(message)
-        self.problems = problems or [Problem(message, keys)]
+        self.keys = keys
+        self.fix = fix
 
 
 _BRACE = re.compile(r"\{([^{}]*)\}")
@@ -60,8 +46,8 @@ def _places(source: Names, key: str) -> list[tuple[Keys, str]]:
     return [((key, position), pattern) for position, pattern in enumerate(source)]
 
 
-def expanded(source: Names, key: str) -> tuple[dict[str, Keys], dict[str, str], list[Problem]]:
-    """Return every name with its place and with the pattern that it comes from, and what is wrong.
+def expanded(source: Names, key: str) -> tuple[dict[str, Keys], list[ShardingError]]:
+    """Return every name with the keys that lead to its pattern, and what is wrong.
 
     `sbtest{1..60}` counts, `t_{0001..5000}` keeps the zeros, `{2..60..2}` has a step, `{a,b}` and
     `{1..3,7}` list, several braces multiply.
@@ -70,33 +56,31 @@ def expanded(source: Names, key: str) -> tuple[dict[str, Keys], dict[str, str], 
     on: no name, or too many.
     """
     names: dict[str, Keys] = {}
-    patterns: dict[str, str] = {}
-    problems: list[Problem] = []
+    problems: list[ShardingError] = []
     total = 0
-    for keys, one in _places(source, key):
+    for keys, pattern in _places(source, key):
         try:
-            pieces, count = _pieces(one, key)
-        except ShardingError as error:
-            problems.append(Problem(str(error), keys))
-            continue
-        total += count
-        if total > MAX_NAMES:
-            raise ShardingError(f"{one!r}: more than {MAX_NAMES:,} names", *keys)
-        for parts in product(*pieces):
-            name = "".join(parts)
-            problem = None if name else f"{one!r} gives an empty name"
-            problem = f"{name!r} is named twice" if name in names else problem
-            if problem:
-                problems.append(Problem(problem, keys))
+            pieces, count = _pieces(pattern, keys)
+            total += count
+            if total > MAX_NAMES:
                 break
-            names[name] = keys
-            patterns[name] = one
+            for parts in product(*pieces):
+                name = "".join(parts)
+                if not name:
+                    raise ShardingError(f"{pattern!r} gives an empty name", *keys)
+                if name in names:
+                    raise ShardingError(f"{name!r} is named twice", *keys)
+                names[name] = keys
+        except ShardingError as problem:
+            problems.append(problem)
+    if total > MAX_NAMES:
+        raise ShardingError(f"{pattern!r}: more than {MAX_NAMES:,} names", *keys)
     if not names and not problems:
         raise ShardingError("no name at all", key)
-    return names, patterns, problems
+    return names, problems
 
 
-def _pieces(pattern: str, key: str) -> tuple[list[list[str]], int]:
+def _pieces(pattern: str, keys: Keys) -> tuple[list[list[str]], int]:
     """Return the parts of a pattern, each with its choices, and how many names they make.
 
     Raises: ShardingError before anything beyond MAX_NAMES is written out.
@@ -106,18 +90,21 @@ def _pieces(pattern: str, key: str) -> tuple[list[list[str]], int]:
     for number, text in enumerate(_BRACE.split(pattern)):
         if number % 2 == 0:
             if "{" in text or "}" in text:
-                raise ShardingError(f"{pattern!r}: a brace is not closed, or inside another", key)
+                message = f"{pattern!r}: a brace is not closed, or inside another"
+                raise ShardingError(message, *keys)
             pieces.append([text])
             continue
         items = [item.strip() for item in text.split(",")]
-        ranges = [_range(item, pattern, key) for item in items]
+        try:
+            ranges = [_range(item) for item in items]
+        except ShardingError as error:
+            raise ShardingError(f"{pattern!r}: {error}", *keys) from None
         if ranges == [None]:
-            raise ShardingError(
-                f"{pattern!r}: {{{text}}} is neither a range {{1..60}} nor a list {{a,b}}", key
-            )
+            message = f"{pattern!r}: {{{text}}} is neither a range {{1..60}} nor a list {{a,b}}"
+            raise ShardingError(message, *keys)
         count *= sum(1 if found is None else len(found[0]) for found in ranges)
         if count > MAX_NAMES:
-            raise ShardingError(f"{pattern!r}: more than {MAX_NAMES:,} names", key)
+            raise ShardingError(f"{pattern!r}: more than {MAX_NAMES:,} names", *keys)
         choices: list[str] = []
         for item, found in zip(items, ranges, strict=True):
             choices += [item] if found is None else (str(n).zfill(found[1]) for n in found[0])
@@ -125,18 +112,18 @@ def _pieces(pattern: str, key: str) -> tuple[list[list[str]], int]:
     return pieces, count
 
 
-def _range(item: str, pattern: str, key: str) -> tuple[range, int] | None:
+def _range(item: str) -> tuple[range, int] | None:
     """Return the numbers of `1..60` and their width in digits, or None for any other text."""
     found = _RANGE.match(item)
     if found is None:
         if ".." in item:
-            raise ShardingError(f"{pattern!r}: {item!r} is not a range of numbers", key)
+            raise ShardingError(f"{item!r} is not a range of numbers")
         return None
     first, last, step = found[1], found[2], int(found[3] or 1)
     if int(first) > int(last):
-        raise ShardingError(f"{pattern!r}: {item!r} runs backwards", key)
+        raise ShardingError(f"{item!r} runs backwards")
     if step == 0:
-        raise ShardingError(f"{pattern!r}: {item!r} has a step of 0", key)
+        raise ShardingError(f"{item!r} has a step of 0")
     is_padded = any(len(text) > 1 and text.startswith("0") for text in (first, last))
     return range(int(first), int(last) + 1, step), max(len(first), len(last)) if is_padded else 0
 

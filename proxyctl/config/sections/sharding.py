@@ -1,16 +1,16 @@
-"""The `sharding` section -> rows, which `shard_rules` generates."""
+"""The `sharding` section: tables become rules that match whole names, schemas fast routing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from proxyctl.catalog import MAX_INT
+from proxyctl.catalog import MAX_INT, Value
 from proxyctl.config.context import Context, Part
 from proxyctl.config.rows import TableRows, YamlRow, compile_rows
-from proxyctl.config.sections.shard_names import ONLY_FOR_TABLES, Keys, ShardingError
-from proxyctl.config.sections.shard_rules import generate, rule_id_range
+from proxyctl.config.sections.shard_names import Keys, Names, ShardingError, expanded, split
 from proxyctl.config.validation import check_items
 from proxyctl.state.row import DesiredTable, Where
 
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 RULES = "mysql_query_rules"
 FAST_ROUTING = "mysql_query_rules_fast_routing"
+
+MATCHES = {"digest": "match_digest", "pattern": "match_pattern"}
+
+BEFORE = "(^|[^0-9A-Za-z_$])"
+AFTER = "($|[^0-9A-Za-z_$])"
+"""What stands around the names: a blank, the dot behind a schema, a backtick, a parenthesis are all
+characters that no unquoted name has, so `db`.`t` needs nothing of its own. A letter beyond ASCII
+right beside a name counts as one too."""
+
+_ONLY_FOR_TABLES = ("first_rule_id", "rule_ids", "rules", "match", "schema")
+"""Keys that say something about rules, and nothing about fast routing."""
 
 _DIGEST_VARIABLES = {
     ("mysql-query_digests", "false"): "rules with match_digest then match every query",
@@ -70,85 +81,252 @@ def compile_shards(parts: list[Part], context: Context) -> Shards:
     for part in parts:
         for position, model in check_items(part, context).items():
             context.claim_name(known, model.name, part, (position, "name"))
-            _Scheme(part, position, context).compile(model, result)
+            _compile(part, position, model, result, context)
     return result
 
 
-@dataclass
-class _Scheme:
-    """One scheme of one file."""
-
-    part: Part
-    position: int
-    context: Context
-
-    def _add(self, keys: Keys, message: str, fix: str | None = None, *, of_key: bool) -> None:
-        self.context.note(self.part, (self.position, *keys), message, fix, of_key=of_key)
-
-    def compile(self, model: ShardingModel, result: Shards) -> None:
-        """Generate the rows of the scheme. Changes: result, context.mistakes."""
-        count = len(self.context.mistakes)
-        self._check_keys(model)
-        scheme, is_broken = self._with_numbers(model)
-        try:
-            rows = generate(scheme)
-        except ShardingError as error:
-            for problem in error.problems:
-                # Another mistake would only follow from a hostgroup without a number.
-                if not is_broken or problem.keys[0] in ("tables", "schemas"):
-                    of_key = len(problem.keys) > 1
-                    self._add(problem.keys, problem.message, problem.fix, of_key=of_key)
-            return
-        if is_broken or len(self.context.mistakes) > count:
-            return
-        is_by_table = scheme.tables is not None
-        if is_by_table and cast(int, rows[-1]["rule_id"]) > MAX_INT:
-            message = f"rule ids would exceed {MAX_INT}"
-            self._add(("first_rule_id",), message, of_key=False)
-            return
-        prefix = (self.part.name, self.position)
-        place = YamlRow(self.part.document, (prefix,), f"sharding {model.name}")
-        if scheme.rule_ids is not None:
-            first, last = rule_id_range(scheme.rule_ids)
-            result.reserved[place.origin] = range(first, last + 1)
-        name = RULES if is_by_table else FAST_ROUTING
-        found = compile_rows(self.context.layouts[name], rows, [place] * len(rows), self.context)
-        result.rows.setdefault(name, []).append(found)
-        if is_by_table and model.match == "digest":
-            result.by_digest.append(place.where())
-
-    def _check_keys(self, model: ShardingModel) -> None:
-        """Note keys that have no effect in a scheme by schema. Changes: context.mistakes."""
-        if model.schemas is None or model.tables is not None:
-            return
-        for key in ONLY_FOR_TABLES:
-            if self.part.value[self.position].get(key) is not None:
+def _compile(
+    part: Part, position: int, model: ShardingModel, result: Shards, context: Context
+) -> None:
+    """Generate the rows of one scheme. Changes: result, context.mistakes."""
+    count = len(context.mistakes)
+    if model.schemas is not None and model.tables is None:
+        for key in _ONLY_FOR_TABLES:
+            if part.value[position].get(key) is not None:
                 message = "no effect: schemas become fast-routing rows, which are not rules"
-                self._add((key,), message, "remove it", of_key=True)
+                context.note(part, (position, key), message, "remove it", of_key=True)
+    scheme, is_broken = _with_numbers(part, position, model, context)
+    rows, problems = generate(scheme)
+    for problem in problems:
+        # Another mistake would only follow from a hostgroup without a number.
+        if not is_broken or problem.keys[0] in ("tables", "schemas"):
+            keys, of_key = (position, *problem.keys), len(problem.keys) > 1
+            context.note(part, keys, str(problem), problem.fix, of_key=of_key)
+    if problems or is_broken or len(context.mistakes) > count:
+        return
+    place = YamlRow(part.document, ((part.name, position),), f"sharding {model.name}")
+    if scheme.rule_ids is not None:
+        first, last = _rule_id_range(scheme.rule_ids)
+        result.reserved[place.origin] = range(first, last + 1)
+    name = FAST_ROUTING if scheme.tables is None else RULES
+    found = compile_rows(context.layouts[name], rows, [place] * len(rows), context)
+    result.rows.setdefault(name, []).append(found)
+    if scheme.tables is not None and model.match == "digest":
+        result.by_digest.append(place.where())
 
-    def _with_numbers(self, model: ShardingModel) -> tuple[ShardingModel, bool]:
-        """Return the scheme with numbers of hostgroups only, and whether one has no number.
 
-        Changes: context.mistakes.
-        """
-        is_broken = False
+def _with_numbers(
+    part: Part, position: int, model: ShardingModel, context: Context
+) -> tuple[ShardingModel, bool]:
+    """Return the scheme with numbers of hostgroups only, and whether one has no number.
 
-        def number(value: int | str, *keys: str | int) -> int:
-            nonlocal is_broken
-            known = value if isinstance(value, int) else self.context.hostgroups.get(value)
-            if known is None:
-                # Places are looked up for mistakes only: a mapping may have many names.
-                where = self.part.where(self.position, *keys)
-                label = f"{self.part.name}[{self.position}].{keys[0]}"
-                self.context.hostgroup(value, where, label)
-                is_broken = True
-            return known or 0
+    Changes: context.mistakes.
+    """
+    is_broken = False
 
-        update: dict[str, Any] = {
-            "hostgroups": [number(one, "hostgroups", n) for n, one in enumerate(model.hostgroups)]
+    def number(value: int | str, *keys: str | int) -> int:
+        nonlocal is_broken
+        known = value if isinstance(value, int) else context.hostgroups.get(value)
+        if known is None:
+            # Places are looked up for mistakes only: a mapping may have many names.
+            where = part.where(position, *keys)
+            context.hostgroup(value, where, f"{part.name}[{position}].{keys[0]}")
+            is_broken = True
+        return known or 0
+
+    update: dict[str, Any] = {
+        "hostgroups": [number(one, "hostgroups", n) for n, one in enumerate(model.hostgroups)]
+    }
+    for key in ("tables", "schemas"):
+        names = getattr(model, key)
+        if isinstance(names, Mapping):
+            update[key] = {name: number(one, key, name) for name, one in names.items()}
+    return model.model_copy(update=update), is_broken
+
+
+# One scheme -------------------------------------------------------------------------------------
+
+
+def generate(scheme: ShardingModel) -> tuple[list[dict[str, Value]], list[ShardingError]]:
+    """Return the rows that one scheme stands for, or what is wrong with it.
+
+    Shape: rules if it is by table, else fast routing. A row holds only columns that differ from the
+    default. Rule ids run on from first_rule_id; per_hostgroup in the order of the hostgroups,
+    per_table in the order of the tables: there a table that moves to another hostgroup changes one
+    field of one rule. The hostgroups of the scheme are numbers.
+    """
+    key, make = ("tables", _rules) if scheme.schemas is None else ("schemas", _fast_routing)
+    try:
+        if (scheme.tables is None) == (scheme.schemas is None):
+            raise ShardingError("give either tables or schemas", "tables")
+        source = cast(Names, getattr(scheme, key))
+        places, problems = expanded(source, key)
+        problems += _name_problems(scheme, places)
+        return ([], problems) if problems else (make(scheme, _placed(scheme, source, places)), [])
+    except ShardingError as problem:
+        return [], [problem]
+
+
+def _placed(scheme: ShardingModel, source: Names, places: Mapping[str, Keys]) -> dict[str, int]:
+    """Return the hostgroup of every name, in the order of the names. Raises: ShardingError."""
+    hostgroups = cast(list[int], scheme.hostgroups)
+    if not isinstance(source, Mapping):
+        return assign(list(places), hostgroups, scheme.assign or "modulo")
+    if scheme.assign not in (None, "explicit"):
+        message = f"a mapping already places each name: remove {scheme.assign}"
+        raise ShardingError(message, "assign")
+    placed = {name: source[str(keys[-1])] for name, keys in places.items()}
+    for name, hostgroup in placed.items():
+        if hostgroups and hostgroup not in hostgroups:
+            message = f"{name!r} is in hostgroup {hostgroup}, which is not listed"
+            raise ShardingError(message, "hostgroups")
+    return placed
+
+
+def assign(names: Sequence[str], hostgroups: Sequence[int], method: str) -> dict[str, int]:
+    """Return the hostgroup number of every name, in the order of the names.
+
+    modulo: the last number in the name modulo the count of hostgroups; without a number, the
+    position from 0. range: equal consecutive blocks.
+
+    Raises: ShardingError.
+    """
+    if method == "explicit":
+        raise ShardingError("explicit needs a mapping of names to hostgroups", "assign")
+    if not hostgroups:
+        raise ShardingError(f"{method} needs a list of hostgroups", "hostgroups")
+    count = len(hostgroups)
+    if method == "range":
+        return {
+            name: hostgroups[position * count // len(names)] for position, name in enumerate(names)
         }
-        for key in ("tables", "schemas"):
-            names = getattr(model, key)
-            if isinstance(names, Mapping):
-                update[key] = {name: number(one, key, name) for name, one in names.items()}
-        return model.model_copy(update=update), is_broken
+    numbers = {name: re.findall(r"[0-9]+", name) for name in names}
+    return {
+        name: hostgroups[int(found[-1] if found else position) % count]
+        for position, (name, found) in enumerate(numbers.items())
+    }
+
+
+_CHANGED_IN_DIGEST = re.compile(
+    r"""[^0-9A-Za-z_$\-\ \x80-\U0010FFFF]|--|\ \ |^\ |\ $|-\ |\ -
+    |(?<![0-9A-Za-z_$])(?:[0-9][0-9eE]*|0[xX][0-9A-Fa-f]*)(?![0-9A-Za-z_$])""",
+    re.VERBOSE,
+)
+"""Names that a digest text does not show as they are: `t-1` reads `t-?` there, `1e5` reads `?`."""
+
+
+MAX_NAME = 64
+"""Longest name of a table or a schema. Units: characters."""
+
+
+def _name_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[ShardingError]:
+    """Return names that no table or schema has, or that a rule could not see or tell apart.
+
+    Shape: the first of each place.
+    """
+    seen: dict[str, str] = {}
+    problems: dict[Keys, ShardingError] = {}
+    for name, keys in places.items():
+        other = seen.setdefault(name.lower(), name)
+        fix = None
+        if len(name) > MAX_NAME:
+            start = f"{name[:20]}..."
+            message = f"{start!r} is longer than a name can be: {MAX_NAME} characters"
+        elif scheme.tables is None:
+            continue
+        elif re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name):
+            message = f"{name!r} is no table name"
+            fix = "the session's schema goes into schema:" if "." in name else None
+        elif scheme.match == "digest" and _CHANGED_IN_DIGEST.search(name):
+            message, fix = f"{name!r} looks different in digests", "use match: pattern"
+        elif other != name:
+            message = f"{other!r} and {name!r}: rules ignore upper and lower case"
+        else:
+            continue
+        problems.setdefault(keys, ShardingError(message, *keys, fix=fix))
+    return list(problems.values())
+
+
+def _rules(scheme: ShardingModel, placed: Mapping[str, int]) -> list[dict[str, Value]]:
+    """Return the query rules. Raises: ShardingError."""
+    groups: list[tuple[int, list[str]]] = []
+    if scheme.rules == "per_table":
+        groups = [(hostgroup, [name]) for name, hostgroup in placed.items()]
+    else:
+        order = cast(list[int], scheme.hostgroups) or list(placed.values())
+        by_hostgroup: dict[int, list[str]] = {number: [] for number in order}
+        for name, hostgroup in placed.items():
+            by_hostgroup[hostgroup].append(name)
+        groups = [(number, names) for number, names in by_hostgroup.items() if names]
+    patterns = [
+        (hostgroup, pattern, part)
+        for hostgroup, names in groups
+        for pattern, part in split(names, BEFORE, AFTER)
+    ]
+    criteria = {"username": scheme.username, "schemaname": scheme.schema_}
+    shared: dict[str, Value] = {
+        name: value for name, value in criteria.items() if value is not None
+    }
+    if scheme.flagIN:
+        shared["flagIN"] = scheme.flagIN
+    first = _first_rule_id(scheme, len(patterns))
+    return [
+        {
+            "rule_id": rule_id,
+            "active": 1,
+            **shared,
+            MATCHES[scheme.match]: pattern,
+            "destination_hostgroup": hostgroup,
+            "apply": 1,
+            "comment": _comment(scheme, names),
+        }
+        for rule_id, (hostgroup, pattern, names) in enumerate(patterns, first)
+    ]
+
+
+def _first_rule_id(scheme: ShardingModel, count: int) -> int:
+    """Return the id of the first rule. Raises: ShardingError when `count` rules do not fit."""
+    low, high = _rule_id_range(scheme.rule_ids) if scheme.rule_ids else (None, MAX_INT)
+    first = low if scheme.first_rule_id is None else scheme.first_rule_id
+    if first is None:
+        raise ShardingError("sharding by table needs first_rule_id", "first_rule_id")
+    if low is None:
+        if first + count - 1 > high:
+            raise ShardingError(f"rule ids would exceed {high}", "first_rule_id")
+        return first
+    if low > high:
+        raise ShardingError(f"{low}-{high} runs backwards", "rule_ids")
+    if not low <= first <= high:
+        raise ShardingError(f"{first} is outside rule_ids {low}-{high}", "first_rule_id")
+    if first + count - 1 > high:
+        message = f"{count} rules starting at {first} do not fit into {low}-{high}"
+        raise ShardingError(message, "rule_ids")
+    return first
+
+
+def _rule_id_range(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    return int(first), int(last)
+
+
+def _comment(scheme: ShardingModel, names: Sequence[str] = ()) -> str:
+    """Return `sharding sbtest: sbtest2, sbtest4 ... sbtest60 (30 tables)`."""
+    shown = ", ".join(names)
+    if len(names) > 3:
+        shown = f"{names[0]}, {names[1]} ... {names[-1]} ({len(names)} tables)"
+    own = f"; {scheme.comment}" if scheme.comment else ""
+    return f"sharding {scheme.name}{f': {shown}' if shown else ''}{own}"
+
+
+def _fast_routing(scheme: ShardingModel, placed: Mapping[str, int]) -> list[dict[str, Value]]:
+    comment = _comment(scheme)
+    return [
+        {
+            "username": scheme.username or "",
+            "schemaname": name,
+            "flagIN": scheme.flagIN,
+            "destination_hostgroup": hostgroup,
+            "comment": comment,
+        }
+        for name, hostgroup in placed.items()
+    ]

@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout
-from proxyctl.config.sections.shard_rules import AFTER, BEFORE
+from proxyctl.config.sections.sharding import AFTER, BEFORE
 from proxyctl.plan.plan import Refusal, ShardMove
 from proxyctl.routing import Source
 from proxyctl.routing.probes import writes_to
