@@ -17,7 +17,12 @@ from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
 from proxyctl.config.rows import field_place, key_words
 from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, ignored_keys, normal_digest
 from proxyctl.state.row import KEEP, DesiredTable, Key, Secret
-from proxyctl.state.runtime import PASTED, client_addr_problem, columns_with_quote
+from proxyctl.state.runtime import (
+    PASTED,
+    clashing_writers,
+    client_addr_problem,
+    columns_with_quote,
+)
 
 _LARGEST = {
     "mysql_servers": ("max_latency_ms", MAX_LATENCY_MS),
@@ -177,58 +182,20 @@ def check_logins(variables: DesiredTable, mistakes: Mistakes) -> None:
         )
 
 
-# Hostgroups of families --------------------------------------------------------------------------
+def check_families(table: DesiredTable, mistakes: Mistakes) -> None:
+    """Note rows that ProxySQL ignores: their writer hostgroup has another role elsewhere.
 
-_Claim = tuple[Key, int]
-"""A row, and the position of the column in which it names a hostgroup."""
-
-
-def check_family_rows(table: DesiredTable, context: Context) -> None:
-    """Note rows that share a hostgroup: where they do not both load, and where they do.
-
-    Changes: context.
+    Changes: mistakes.
     """
     layout = table.layout
-    writer = layout.index["writer_hostgroup"]
-    roles = [position for position, column in enumerate(layout.columns) if column.hostgroup]
-    claims: dict[object, list[_Claim]] = {}
+    taken = clashing_writers(layout, table.rows.values())
     for key, row in table.rows.items():
-        for position in roles:
-            claims.setdefault(row[position], []).append((key, position))
-    for hostgroup, claimed in claims.items():
-        for number, claim in enumerate(claimed):
-            other, fix = _rival(claim, claimed[:number], claimed, writer=writer)
-            if other is None:
-                continue
-            where, label = field_place(table, claim[0], layout.names[claim[1]])
-            message = f"hostgroup {hostgroup} belongs to another row already, at "
-            message += str(table.where[other])
-            if fix is not None:
-                context.mistakes.add(where, label, message, fix)
-            else:
-                message = f"{where}: {label}: {message}; both load, and two monitors use it"
-                context.warnings.append(message)
-
-
-def _rival(
-    claim: _Claim, before: list[_Claim], claimed: list[_Claim], *, writer: int
-) -> tuple[Key | None, str | None]:
-    """Return the other row for which ProxySQL does not take this one, and how it does that.
-
-    No fix: it takes both, and the other row stands before.
-    """
-    key, position = claim
-    others = [(other, role) for other, role in claimed if other != key]
-    for other, role in others:
-        if role == position and (other, role) in before:
-            return other, "ProxySQL refuses a second row with a hostgroup in the same role"
-    for other, role in others:
-        if position == writer != role:
-            return other, "ProxySQL ignores a row whose writer hostgroup has another role elsewhere"
-    for other, role in others:
-        if writer not in (position, role) and (other, role) in before:
-            return other, None
-    return None, None
+        hostgroup = row[layout.index["writer_hostgroup"]]
+        # A row with one hostgroup in two roles fails on its CHECK already.
+        if hostgroup in taken - clashing_writers(layout, [row]):
+            where, label = field_place(table, key, "writer_hostgroup")
+            message = f"hostgroup {hostgroup} has another role in a row of this table"
+            mistakes.add(where, label, message, "ProxySQL ignores a row with such a writer")
 
 
 # Constraints -------------------------------------------------------------------------------------
@@ -243,16 +210,13 @@ _PLAIN_WORDS = {
 """What a CHECK asks for, where its text does not say it well. By the beginning of the text."""
 
 
-def check_constraints(table: DesiredTable, mistakes: Mistakes, *, with_unique: bool = True) -> None:
-    """Note every row that an INSERT would fail on; UNIQUE keys only `with_unique`.
-
-    Changes: mistakes.
-    """
+def check_constraints(table: DesiredTable, mistakes: Mistakes) -> None:
+    """Note every row that an INSERT would fail on. Changes: mistakes."""
     layout = table.layout
     used = table.used.keys()
     uniques = tuple(
         unique
-        for unique in (layout.table.unique if with_unique else ())
+        for unique in layout.table.unique
         # It cannot fail where the columns that the primary key has more are constant.
         if not used.isdisjoint(name for name in layout.table.key if name not in unique)
     )

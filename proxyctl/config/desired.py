@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from proxyctl.catalog import TABLES
 from proxyctl.config.checks import (
     check_constraints,
-    check_family_rows,
+    check_families,
     check_json,
     check_logins,
     check_numbers,
@@ -53,13 +53,6 @@ if TYPE_CHECKING:
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 USER_TABLES = ("mysql_users", "pgsql_users")
-FAMILY_TABLES = (
-    "mysql_replication_hostgroups",
-    "mysql_group_replication_hostgroups",
-    "mysql_galera_hostgroups",
-    "mysql_aws_aurora_hostgroups",
-    "pgsql_replication_hostgroups",
-)
 
 Sections = dict[str, list[Part]]
 """The sections of all files, by name."""
@@ -238,20 +231,19 @@ def _check_tables(
     tables: Mapping[str, DesiredTable], variables: Mapping[str, DesiredTable], context: Context
 ) -> None:
     """Note rows that ProxySQL would refuse, cut, drop or ignore. Changes: context."""
-    for name, table in tables.items():
+    for table in tables.values():
         if not context.takes_dead_rules:
             check_json(table, context)
         check_numbers(table, context.mistakes)
         check_quotes(table, context.mistakes)
-        # A hostgroup that is taken is reported by check_family_rows, in whichever column it is.
-        check_constraints(table, context.mistakes, with_unique=name not in FAMILY_TABLES)
+        check_constraints(table, context.mistakes)
+        if "writer_hostgroup" in table.layout.index:
+            check_families(table, context.mistakes)
     for table in [] if context.takes_dead_rules else _present(tables, RULE_TABLES):
         from proxyctl.config.patterns import check_patterns, chosen_in_files
 
         check_rules(table, context)
         check_patterns(table, chosen_in_files(variables), context)
-    for table in _present(tables, FAMILY_TABLES):
-        check_family_rows(table, context)
     for table in _present(tables, USER_TABLES):
         check_users(table, context.mistakes)
     for table in _present(variables, ("admin_variables",)):

@@ -163,8 +163,8 @@ def test_entries_as_proxysql_takes_them() -> None:
         "p.cnf:4: mysql_servers: use_ssl: expected a number, got true or false: ignored",
         "p.cnf:5: mysql_servers: hostgroup: expected a number, got text: ignored",
         "p.cnf:5: mysql_servers: an entry without hostgroup or hostgroup_id: ProxySQL skips it",
-        'p.cnf:7: mysql_servers: hostgroup_id 1, hostname e"e: hostname: ProxySQL before 3.0.4 loses'
-        " a row with a double quote",
+        'p.cnf:7: mysql_servers: hostgroup_id 1, hostname e"e: hostname: ProxySQL before 3.0.4'
+        " loses a row with a double quote",
         "p.cnf:8: mysql_servers: status: ProxySQL reads 'gone' as ONLINE",
         "p.cnf:12: mysql_replication_hostgroups: check_type: ProxySQL reads"
         " 'read_only|innodb_read_only' as read_only",
