@@ -14,9 +14,8 @@ from pydantic import TypeAdapter
 from proxyctl.catalog import TABLES, Column, Layout, Table, Variable, VariableKind, parse_version
 from proxyctl.catalog.variable_rules import bounds, taken
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES
-from proxyctl.config.columns import Text, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
-from proxyctl.config.models import section_adapter
+from proxyctl.config.models import Text, row_type, section_adapter
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

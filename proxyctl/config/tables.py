@@ -59,7 +59,7 @@ def compile_part(part: Part, context: Context) -> TableRows | None:
         found = _read_file(part, context)
     if found is None:
         return None
-    from proxyctl.config.columns import rows_adapter, rows_type
+    from proxyctl.config.models import rows_adapter, rows_type
 
     layout = context.layouts[part.name]
     subject = Subject(

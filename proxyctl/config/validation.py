@@ -180,7 +180,7 @@ def _add(keys: Keys, errors: list[ErrorDetails], subject: Subject, context: Cont
 
 
 def _expected(column: Column) -> str:
-    from proxyctl.config.columns import expected
+    from proxyctl.config.models import expected
 
     return expected(column)
 

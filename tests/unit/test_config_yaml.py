@@ -6,8 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.scalars import DecimalNumber, DisputedError, plain_value
-from proxyctl.config.yaml import MAX_DEPTH, read_yaml
+from proxyctl.config.yaml import (
+    MAX_DEPTH,
+    DecimalNumber,
+    DisputedError,
+    plain_value,
+    read_yaml,
+)
 from proxyctl.errors import ConfigError
 
 
