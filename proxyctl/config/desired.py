@@ -47,8 +47,6 @@ from proxyctl.state.row import (
 
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards
-    from proxyctl.config.sections.pxc import Clusters
-    from proxyctl.config.sections.sharding import Shards
     from proxyctl.lint.run import Ignore
 
 RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
@@ -166,12 +164,22 @@ def _tables(
         for part in sections.get(name, []):
             if missing := missing_table(TABLES[name], context):
                 context.mistakes.add(part.where(of_key=True), name, missing)
-            elif found := compile_part(part, context):
-                rows.setdefault(name, []).append(found)
             else:
-                rows.setdefault(name, [])
-    clusters = _add_clusters(sections, rows, context)
-    shards = _add_shards(sections, rows, context)
+                found = compile_part(part, context)
+                rows.setdefault(name, []).extend([found] if found else [])
+    clusters = shards = None
+    if "pxc_clusters" in sections:
+        from proxyctl.config.sections.pxc import compile_clusters
+
+        clusters = compile_clusters(sections["pxc_clusters"], context)
+        rows.setdefault("mysql_galera_hostgroups", []).extend(clusters.galera)
+        rows.setdefault("mysql_servers", []).extend(clusters.servers)
+    if "sharding" in sections:
+        from proxyctl.config.sections.sharding import compile_shards
+
+        shards = compile_shards(sections["sharding"], context)
+        for name, generated in shards.rows.items():
+            rows.setdefault(name, []).extend(generated)
     if attributes := attribute_rows(hostgroups, context):
         rows.setdefault("mysql_hostgroup_attributes", []).append(attributes)
     tables = {
@@ -197,34 +205,6 @@ def _tables(
     for table in _present(tables, USER_TABLES):
         tables[table.layout.name] = _folded_users(table)
     return {**tables, **variables}, reserved
-
-
-def _add_clusters(
-    sections: Sections, rows: dict[str, list[TableRows]], context: Context
-) -> Clusters | None:
-    """Add the rows of `pxc_clusters`, and return the clusters. Changes: rows, context."""
-    if "pxc_clusters" not in sections:
-        return None
-    from proxyctl.config.sections.pxc import compile_clusters
-
-    clusters = compile_clusters(sections["pxc_clusters"], context)
-    rows.setdefault("mysql_galera_hostgroups", []).extend(clusters.galera)
-    rows.setdefault("mysql_servers", []).extend(clusters.servers)
-    return clusters
-
-
-def _add_shards(
-    sections: Sections, rows: dict[str, list[TableRows]], context: Context
-) -> Shards | None:
-    """Add the rows of `sharding`, and return the schemes. Changes: rows, context."""
-    if "sharding" not in sections:
-        return None
-    from proxyctl.config.sections.sharding import compile_shards
-
-    shards = compile_shards(sections["sharding"], context)
-    for name, found in shards.rows.items():
-        rows.setdefault(name, []).extend(found)
-    return shards
 
 
 def _check_tables(

@@ -12,7 +12,7 @@ from typing import cast
 
 from proxyctl.catalog import Column, Kind, Layout, Value
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
-from proxyctl.errors import Mistake, counted
+from proxyctl.errors import Mistake
 from proxyctl.formats.yaml import (
     Commented,
     EnvRef,
@@ -62,7 +62,10 @@ def exported_text(
     }
     if form == "yaml":
         if check is not None:
-            tables = _as_proxysql_reads(exported, tables)
+            tables = {
+                name: (layout, _rows_as_read(exported, layout, rows))
+                for name, (layout, rows) in tables.items()
+            }
             _leave_out_refused(exported, tables, check)
         text = _yaml(exported, tables, header, keeps_alive=not dead)
         return text + manage_section(owned or {}, tables)
@@ -72,7 +75,6 @@ def exported_text(
         from proxyctl.formats.sql import write_script
 
         head = [*header, *(_RENDERED if owned is not None else ()), *notes]
-        exported.warnings += _new_users(tables)
         return write_script(tables, exported.variables, owned=owned, header=head)
     from proxyctl.formats.cnf_writer import write_cnf
 
@@ -80,20 +82,6 @@ def exported_text(
     written = write_cnf(tables, exported.variables, header=[*header, *notes])
     exported.warnings += [f"not in the .cnf: {note}" for note in written.notes]
     return written.text
-
-
-def _new_users(tables: Tables) -> list[str]:
-    """Return a warning for users that a script can change but not create."""
-    found = []
-    for name, (layout, rows) in tables.items():
-        secret = [n for n, column in enumerate(layout.columns) if column.secret]
-        count = sum(any(row[n] is KEEP for n in secret) for row in rows)
-        if count:
-            found.append(
-                f"{name}: {counted(count, 'user')} without a password here: the script changes"
-                " those that exist, and creates none"
-            )
-    return found
 
 
 def _dead_fast_routing(exported: Exported) -> list[str]:
@@ -230,19 +218,12 @@ def _reason(mistake: Mistake) -> str:
     return f"{column}: {mistake.message}" if column and column != mistake.key else mistake.message
 
 
-def _as_proxysql_reads(exported: Exported, tables: Tables) -> Tables:
+def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
     """Return the rows with the cells that our files refuse as ProxySQL reads them.
 
     A plan compares cells by what ProxySQL reads, so it finds no difference there. Keys stay as they
     are. Changes: exported.warnings.
     """
-    return {
-        name: (layout, _rows_as_read(exported, layout, rows))
-        for name, (layout, rows) in tables.items()
-    }
-
-
-def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
     left_out = exported.left_out.get(layout.name, {})
     columns = [n for n in range(len(layout.columns)) if _may_be_read_otherwise(layout, n)]
     known: dict[object, tuple[Value, str | None]] = {}

@@ -77,72 +77,58 @@ def _scope(part: Part, table: str, context: Context) -> Scope | None:
     """Return the scope of a table; None after a mistake, or when it names no column."""
     value: Mapping[str, Any] = part.value[table]
     layout = context.layouts[table]
+    key_names = ", ".join(layout.table.key)
+    count = len(context.mistakes)
     if not value:
-        fix = (
-            f"name one of {', '.join(layout.table.key)}, or remove the scope to manage the"
-            " whole table"
-        )
+        fix = f"name one of {key_names}, or remove the scope to manage the whole table"
         context.note(part, (table,), "no key column", fix)
     terms: dict[str, Sequence[Term]] = {}
     texts: list[str] = []
-    count = len(context.mistakes)
     for name, spec in value.items():
         keys = (table, name)
         if name not in layout.table.key:
-            fix = f"its key is {', '.join(layout.table.key)}"
+            fix = f"its key is {key_names}"
             context.note(part, keys, f"no key column of {table}", fix, of_key=True)
             continue
         items = spec if isinstance(spec, list) else [spec]
         if not items:
             context.note(part, keys, "the list is empty, so no row would be managed")
-        reader = _Reader(layout.column(name), part, keys, context)
-        terms[name] = [term for item in items for term in reader.terms(item)]
+        column = layout.column(name)
+        terms[name] = [term for item in items for term in _terms(column, item, part, keys, context)]
         texts.append(f"{name} {', '.join(map(str, items))}")
-    if len(context.mistakes) > count or not terms or any(None in t for t in terms.values()):
+    if len(context.mistakes) > count or any(None in found for found in terms.values()):
         return None
     return Scope.of(layout.table.key, terms, " and ".join(texts))
 
 
-@dataclass
-class _Reader:
-    """Reads what a scope says about one column."""
+def _terms(column: Column, item: int | str, part: Part, keys: Keys, context: Context) -> list[Term]:
+    """Return the terms of one entry, such as `1,5,10-20`, `writer` or `app_*`.
 
-    column: Column
-    part: Part
-    keys: Keys
-    context: Context
-
-    def terms(self, item: int | str) -> list[Term]:
-        """Return the terms of one entry, such as `1,5,10-20`, `writer` or `app_*`."""
+    Changes: context.mistakes.
+    """
+    if column.is_numeric:
         if isinstance(item, int):
-            if self.column.is_numeric:
-                return [item]
-            self._add("expected text or a pattern, got an integer", "quote it")
-            return []
-        if self.column.is_numeric:
-            return [self._number(word.strip()) for word in item.split(",")]
-        return [Glob(item) if _GLOB.search(item) else item]
+            return [item]
+        return [_number(column, word.strip(), part, keys, context) for word in item.split(",")]
+    if isinstance(item, int):
+        context.note(part, keys, "expected text or a pattern, got an integer", "quote it")
+        return []
+    return [Glob(item) if _GLOB.search(item) else item]
 
-    def _number(self, word: str) -> Term:
-        found = _RANGE.match(word)
-        if found:
-            low, high = int(found[1]), int(found[2])
-            if low > high:
-                self._add(f"{word} runs backwards")
-            return Span(low, high)
-        if word.isascii() and word.isdigit():
-            return int(word)
-        if self.column.hostgroup:
-            label = key_text((self.part.name, *self.keys))
-            return self.context.hostgroup(word, self.part.where(*self.keys), label)
-        self._add(
-            f"{shown(word)} is neither a number nor a range",
-            'write numbers and ranges: "1,5,10-20"',
-        )
-        return None
 
-    def _add(self, message: str, fix: str | None = None) -> None:
-        self.context.note(self.part, self.keys, message, fix)
+def _number(column: Column, word: str, part: Part, keys: Keys, context: Context) -> Term:
+    if found := _RANGE.match(word):
+        low, high = int(found[1]), int(found[2])
+        if low > high:
+            context.note(part, keys, f"{word} runs backwards")
+        return Span(low, high)
+    if word.isascii() and word.isdigit():
+        return int(word)
+    if column.hostgroup:
+        return context.hostgroup(word, part.where(*keys), key_text((part.name, *keys)))
+    message = f"{shown(word)} is neither a number nor a range"
+    context.note(part, keys, message, 'write numbers and ranges: "1,5,10-20"')
+    return None
 
 
 def apply_manage(
