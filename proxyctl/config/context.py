@@ -92,26 +92,22 @@ class Context:
             return None
 
     def hostgroup(self, value: int | str, where: Where, label: str) -> int | None:
-        """Return the number of a hostgroup; None after a mistake."""
+        """Return the number of a hostgroup; None after a mistake. Changes: self.mistakes.
+
+        One whose number is wrong is a mistake already.
+        """
         if isinstance(value, int):
             return value
         number = self.hostgroups.get(value)
-        if number is None and not isinstance(value, Unusable):
-            self.add_unknown_hostgroup(value, where, label)
+        if (
+            number is None
+            and not isinstance(value, Unusable)
+            and value not in self.broken_hostgroups
+        ):
+            near = self.mistakes.did_you_mean(value, self.hostgroups, self.broken_hostgroups)
+            fix = "remove the quotes" if value.isdecimal() else near or "name it under `hostgroups`"
+            self.mistakes.add(where, label, f"no hostgroup is called {shown(value)}", fix)
         return number
-
-    def add_unknown_hostgroup(self, name: str, where: Where, label: str) -> None:
-        """Note that no hostgroup has this name; a broken one is a mistake already.
-
-        Changes: self.mistakes.
-        """
-        if name in self.broken_hostgroups:
-            return
-        near = self.mistakes.did_you_mean(name, self.hostgroups, self.broken_hostgroups)
-        fix = near or "name it under `hostgroups`"
-        if name.isdecimal():
-            fix = "remove the quotes"
-        self.mistakes.add(where, label, f"no hostgroup is called {shown(name)}", fix)
 
 
 # Sections ----------------------------------------------------------------------------------------

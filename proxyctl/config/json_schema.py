@@ -50,8 +50,6 @@ def json_schema() -> dict[str, Any]:
             section = _variables(definitions)
         else:
             section = _hoisted(section_adapter(name, layouts), definitions)
-        if name == "manage":
-            _narrow_scopes(section)
         properties[name] = {"description": _DESCRIPTIONS[name], **section}
     for name in TABLE_SECTIONS:
         properties[name] = _table(layouts[name], definitions)
@@ -116,27 +114,6 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
     ]
     rows = {"type": "array", "items": {"$ref": f"#/$defs/{layout.name}"}}
     return {"description": f"Rows of {layout.name}.", "anyOf": [rows, *files]}
-
-
-def _narrow_scopes(section: dict[str, Any]) -> None:
-    """Let the scope of a table name its key columns only. Changes: section."""
-    ignored: dict[str, Any] = {}
-    anything = section["properties"]["mysql_servers"]["additionalProperties"]
-    for name, table in TABLES.items():
-        if table.prefix is not None:
-            continue
-        section["properties"][name] = {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": dict.fromkeys(table.key, anything),
-        }
-        others = sorted({column.name for column in table.columns} - set(table.key))
-        ignored[name] = {"type": "array", "items": {"enum": others}}
-    section["properties"]["ignore"] = {
-        "type": "object",
-        "additionalProperties": False,
-        "properties": ignored,
-    }
 
 
 def _variables(definitions: dict[str, Any]) -> dict[str, Any]:

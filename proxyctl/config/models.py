@@ -384,9 +384,16 @@ def _cluster_type(layouts: dict[str, Layout]) -> Any:  # noqa: ANN401 - a type f
 
 @lru_cache(maxsize=1)
 def _manage_type() -> Any:  # noqa: ANN401 - a type form
-    tables = [table.name for table in TABLES.values() if table.prefix is None]
-    scopes: dict[str, Any] = dict.fromkeys(tables, NotRequired[dict[str, KeySpec]])
-    return row_type("manage", (), more={**scopes, "ignore": NotRequired[dict[str, list[str]]]})
+    scopes: dict[str, Any] = {}
+    ignored: dict[str, Any] = {}
+    for name, table in TABLES.items():
+        if table.prefix is None:
+            keys = dict.fromkeys(table.key, NotRequired[KeySpec])
+            scopes[name] = NotRequired[row_type(f"{name}_scope", (), more=keys)]
+            others = sorted({column.name for column in table.columns} - {*table.key})
+            ignored[name] = NotRequired[list_of(cast(Any, Literal)[*others])]
+    ignore = row_type("manage_ignore", (), more=ignored)
+    return row_type("manage", (), more={**scopes, "ignore": NotRequired[ignore]})
 
 
 def section_adapter(name: str, layouts: dict[str, Layout]) -> TypeAdapter[Any]:

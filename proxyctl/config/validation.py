@@ -171,9 +171,10 @@ def _add(keys: Keys, errors: list[ErrorDetails], subject: Subject, context: Cont
             is_secret = column.secret if column else last in ("password", "vars")
             words = _expected(column) if column else _wanted(errors)
             got = described(value, is_secret=is_secret)
-            fix = _fix(value, column, words)
+            near = None
             if isinstance(value, str) and not is_secret:
-                fix = fix or mistakes.did_you_mean(value, _choices(errors, column))
+                near = mistakes.did_you_mean(value, _choices(errors, column))
+            fix = near or _fix(value, column, words)
             if words == "a mapping":
                 fix = _example(_needed_keys(subject.kind, keys)) or fix
             mistakes.add(subject.place(keys, False), label, f"expected {words}, got {got}", fix)

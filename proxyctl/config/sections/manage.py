@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -32,71 +32,44 @@ def compile_manage(parts: list[Part], context: Context) -> Management:
     result = Management()
     for part in parts:
         _, wrong = check(part, context)
-        bad = {keys[0] for keys in wrong}
-        for name in part.value:
-            if name in bad:
-                continue
+        bad = {keys[0] for keys in wrong if len(keys) == 1 or keys[0] == "ignore"}
+        for name in [name for name in part.value if name not in bad]:
+            where = part.where(name, of_key=True)
             if name == "ignore":
-                _add_ignored(result, part, context)
-            elif name in result.scopes:
+                for table, columns in part.value[name].items():
+                    result.ignored[table] = result.ignored.get(table, frozenset()) | set(columns)
+            elif name in result.places:
                 message = f"duplicate scope of this table (first defined at {result.places[name]})"
                 context.note(part, (name,), message, of_key=True)
             elif name not in context.layouts:
-                where = part.where(name, of_key=True)
                 context.warnings.append(f"{where}: this ProxySQL has no {name}")
             else:
-                result.places[name] = part.where(name, of_key=True)
-                scope = _scope(part, name, context)
+                result.places[name] = where
+                scope = _scope(part, name, {keys[1] for keys in wrong if keys[0] == name}, context)
                 if scope is not None:
                     result.scopes[name] = scope
     return result
 
 
-def _add_ignored(result: Management, part: Part, context: Context) -> None:
-    """Read `ignore: {table: [columns]}`. Changes: result, context.mistakes."""
-    layouts = context.layouts
-    value: Mapping[str, list[str]] = part.value["ignore"]
-    for table, columns in value.items():
-        keys = ("ignore", table)
-        if table not in layouts:
-            fix = context.mistakes.did_you_mean(table, layouts)
-            context.note(part, keys, "no such table", fix, of_key=True)
-            continue
-        layout = layouts[table]
-        for position, column in enumerate(columns):
-            at = (*keys, position)
-            if column not in layout.index:
-                fix = context.mistakes.did_you_mean(column, layout.names)
-                context.note(part, at, f"{table} has no column {shown(column)}", fix)
-            elif column in layout.table.key:
-                context.note(part, at, "a key column identifies the row and cannot be ignored")
-        result.ignored[table] = result.ignored.get(table, frozenset()) | set(columns)
-
-
-def _scope(part: Part, table: str, context: Context) -> Scope | None:
-    """Return the scope of a table; None after a mistake, or when it names no column."""
+def _scope(part: Part, table: str, bad: Collection[object], context: Context) -> Scope | None:
+    """Return the scope of a table; None after a mistake, as in the key columns `bad`."""
     value: Mapping[str, Any] = part.value[table]
     layout = context.layouts[table]
-    key_names = ", ".join(layout.table.key)
     count = len(context.mistakes)
     if not value:
-        fix = f"name one of {key_names}, or remove the scope to manage the whole table"
+        fix = f"name one of {', '.join(layout.table.key)}, or remove the scope to manage all of it"
         context.note(part, (table,), "no key column", fix)
     terms: dict[str, Sequence[Term]] = {}
     texts: list[str] = []
-    for name, spec in value.items():
+    for name in [name for name in value if name not in bad]:
         keys = (table, name)
-        if name not in layout.table.key:
-            fix = f"its key is {key_names}"
-            context.note(part, keys, f"no key column of {table}", fix, of_key=True)
-            continue
-        items = spec if isinstance(spec, list) else [spec]
+        items = value[name] if isinstance(value[name], list) else [value[name]]
         if not items:
             context.note(part, keys, "the list is empty, so no row would be managed")
         column = layout.column(name)
         terms[name] = [term for item in items for term in _terms(column, item, part, keys, context)]
         texts.append(f"{name} {', '.join(map(str, items))}")
-    if len(context.mistakes) > count or any(None in found for found in terms.values()):
+    if bad or len(context.mistakes) > count or any(None in found for found in terms.values()):
         return None
     return Scope.of(layout.table.key, terms, " and ".join(texts))
 
