@@ -29,7 +29,6 @@ class CnfSection:
     """
 
     name: str
-    table: str
     mandatory: tuple[str, ...]
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unread: frozenset[str] = frozenset()
@@ -38,6 +37,11 @@ class CnfSection:
     quote: str = "'"
     single: frozenset[str] = frozenset()
     since: Version = OLDEST
+
+    @property
+    def table(self) -> str:
+        """The name of the table."""
+        return "restapi_routes" if self.name == "restapi" else self.name
 
     def keys_of(self, column: str) -> tuple[str, ...]:
         """Return the keys under which the file may hold a column."""
@@ -54,41 +58,25 @@ class CnfSection:
         return "'" if column in self.single else self.quote
 
 
+_FAMILY = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "offline_hostgroup")
+
+_ADDRESS = ("address", "hostname")
+
 _SECTIONS = (
     CnfSection(
         "mysql_servers",
-        "mysql_servers",
         ("hostgroup_id", "hostname"),
-        keys={
-            "hostgroup_id": ("hostgroup", "hostgroup_id"),
-            "hostname": ("address", "hostname"),
-        },
+        keys={"hostgroup_id": ("hostgroup", "hostgroup_id"), "hostname": _ADDRESS},
         quote='"',
     ),
-    CnfSection("mysql_servers_ssl_params", "mysql_servers_ssl_params", ("hostname",)),
-    CnfSection("pgsql_servers_ssl_params", "pgsql_servers_ssl_params", ("hostname",)),
-    CnfSection(
-        "mysql_replication_hostgroups",
-        "mysql_replication_hostgroups",
-        ("writer_hostgroup", "reader_hostgroup"),
-    ),
+    CnfSection("mysql_servers_ssl_params", ("hostname",)),
+    CnfSection("pgsql_servers_ssl_params", ("hostname",)),
+    CnfSection("mysql_replication_hostgroups", ("writer_hostgroup", "reader_hostgroup")),
     *(
-        CnfSection(
-            name,
-            name,
-            (
-                "writer_hostgroup",
-                "backup_writer_hostgroup",
-                "reader_hostgroup",
-                "offline_hostgroup",
-            ),
-            unread=frozenset({"active"}),
-            defaults={"comment": ""},
-        )
+        CnfSection(name, _FAMILY, unread=frozenset({"active"}), defaults={"comment": ""})
         for name in ("mysql_group_replication_hostgroups", "mysql_galera_hostgroups")
     ),
     CnfSection(
-        "mysql_aws_aurora_hostgroups",
         "mysql_aws_aurora_hostgroups",
         ("writer_hostgroup", "reader_hostgroup"),
         unread=frozenset({"active"}),
@@ -97,21 +85,16 @@ _SECTIONS = (
     ),
     CnfSection(
         "mysql_hostgroup_attributes",
-        "mysql_hostgroup_attributes",
         ("hostgroup_id",),
         doubled=frozenset(
-            {
-                "init_connect",
-                "ignore_session_variables",
-                "hostgroup_settings",
-                "servers_defaults",
-                "comment",
-            }
+            (
+                *("init_connect", "ignore_session_variables", "hostgroup_settings"),
+                *("servers_defaults", "comment"),
+            )
         ),
         since=CNF_HAS_HOSTGROUP_ATTRIBUTES,
     ),
     CnfSection(
-        "mysql_users",
         "mysql_users",
         ("username",),
         unread=frozenset({"backend", "frontend"}),
@@ -119,47 +102,35 @@ _SECTIONS = (
     ),
     CnfSection(
         "mysql_query_rules",
-        "mysql_query_rules",
         ("rule_id",),
         defaults={"active": 1},
         doubled=frozenset(),
         quote='"',
         single=frozenset({"attributes", "comment"}),
     ),
-    CnfSection(
-        "scheduler",
-        "scheduler",
-        ("id", "filename"),
-        defaults={"interval_ms": 0},
-        doubled=frozenset(),
-    ),
+    CnfSection("scheduler", ("id", "filename"), defaults={"interval_ms": 0}, doubled=frozenset()),
     CnfSection(
         "restapi",
-        "restapi_routes",
         ("id", "method", "uri", "script"),
         keys={"timeout_ms": ("interval_ms", "timeout_ms")},
         defaults={"timeout_ms": 0},
         doubled=frozenset(),
     ),
-    CnfSection(
-        "proxysql_servers",
-        "proxysql_servers",
-        ("hostname", "port"),
-        keys={"hostname": ("address", "hostname")},
-        quote='"',
-    ),
+    CnfSection("proxysql_servers", ("hostname", "port"), keys={"hostname": _ADDRESS}, quote='"'),
 )
 
 _OF_PGSQL = ("mysql_servers", "mysql_replication_hostgroups", "mysql_users", "mysql_query_rules")
 
 
-def _pgsql(section: CnfSection) -> CnfSection:
-    """Return the section of 3.0 that ProxySQL reads as its twin of the MySQL side."""
-    name = section.name.replace("mysql_", "pgsql_")
-    return replace(section, name=name, table=name)
-
-
-_ALL = (*_SECTIONS, *(_pgsql(section) for section in _SECTIONS if section.name in _OF_PGSQL))
+_ALL = (
+    *_SECTIONS,
+    # Of 3.0; ProxySQL reads each as its twin of the MySQL side.
+    *(
+        replace(section, name=section.name.replace("mysql_", "pgsql_"))
+        for section in _SECTIONS
+        if section.name in _OF_PGSQL
+    ),
+)
 
 SECTIONS: dict[str, CnfSection] = {section.name: section for section in _ALL}
 """By the section's name, in the order in which we write them."""

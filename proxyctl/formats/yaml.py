@@ -176,7 +176,6 @@ _UNPRINTABLE = re.compile(
     r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
     rf"|[{CONTROL}]"
 )
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
 def quoted(text: str) -> str:
@@ -190,18 +189,8 @@ def quoted(text: str) -> str:
         return "'" + text.replace("'", "''") + "'"
     if any("\ud800" <= character <= "\udfff" for character in text):
         return f"{{hex: '{text.encode('utf-8', 'surrogateescape').hex()}'}}"
-    return '"' + "".join(map(_escaped, text)) + '"'
-
-
-def _escaped(character: str) -> str:
-    if character in _ESCAPES:
-        return _ESCAPES[character]
-    if _UNPRINTABLE.match(character) is None:
-        return character
-    code = ord(character)
-    if code > 0xFFFF:
-        return f"\\U{code:08x}"
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    # Python's escapes are YAML's, too.
+    return '"' + text.encode("unicode_escape").decode().replace('"', '\\"') + '"'
 
 
 # JSON -------------------------------------------------------------------------------------------
