@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from proxyctl.config.project import ParsedFiles
-from proxyctl.doctor import (
-    cluster,
-    hostgroups,
-    known_defects,
-    layers,
-    memory,
-    monitor,
-    release,
-    tls,
-    versions,
-)
+from proxyctl.doctor import layers, release, servers, settings
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Examination, ExaminedFleet
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
 from proxyctl.lint.check import Severity
 
-SUBJECTS = (monitor, hostgroups, tls, layers, cluster, versions, memory, release, known_defects)
+SUBJECTS = (
+    servers.monitor,
+    servers.hostgroups,
+    settings.encryption,
+    layers.layers,
+    layers.cluster,
+    settings.server_version,
+    settings.memory,
+    release.release,
+    release.known_defects,
+)
 """The order of findings within a severity: first those that stop traffic."""
 
 
 def examine(facts: Facts, ignored: Collection[str] = ()) -> Examination:
     """Return the findings; those with an ignored code are only counted."""
-    found = [finding for subject in SUBJECTS for finding in subject.find(facts)]
+    found = [finding for subject in SUBJECTS for finding in subject(facts)]
     kept = [finding for finding in found if finding.code not in ignored]
     kept.sort(key=lambda finding: list(Severity).index(finding.severity))
     return Examination(

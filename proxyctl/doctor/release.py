@@ -1,17 +1,26 @@
-"""The release of ProxySQL itself: holes that a newer one closes, and one that is not known yet."""
+"""The release of ProxySQL: security fixes that it lacks, and defects that this configuration meets.
+
+Each defect was seen on a running ProxySQL or read in its source, and a configuration can avoid it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.catalog.releases import SECURITY_FIXES, beyond_catalogue
+from proxyctl.catalog import Version
+from proxyctl.catalog.destinations import is_hidden_by_last_rule
+from proxyctl.catalog.releases import (
+    SECURITY_FIXES,
+    beyond_catalogue,
+    is_mariadb,
+    version_numbers,
+)
 from proxyctl.doctor.facts import Facts
-from proxyctl.doctor.finding import Finding
+from proxyctl.doctor.finding import Finding, listed
+from proxyctl.state.families import node_text
 
-_WHERE = "ProxySQL"
 
-
-def find(facts: Facts) -> Iterator[Finding]:
+def release(facts: Facts) -> Iterator[Finding]:
     """Yield the security fixes that this release lacks, or that it has more than we know."""
     version = facts.version
     missing = [
@@ -23,14 +32,95 @@ def find(facts: Facts) -> Iterator[Finding]:
         holes = "; ".join(f"{text}, fixed in {release}" for release, text in missing)
         yield Finding(
             "security-fixes-missing",
-            _WHERE,
+            "ProxySQL",
             f"{version} has known security holes: {holes}",
             f"upgrade to {missing[-1][0]} or newer",
         )
     if reason := beyond_catalogue(version):
         yield Finding(
             "release-unknown",
-            _WHERE,
+            "ProxySQL",
             f"{reason}: columns and variables that proxyctl does not know are left alone",
             "upgrade proxyctl",
+        )
+
+
+_STALLS_UNTIL = Version(2, 5, 1)
+
+
+def known_defects(facts: Facts) -> Iterator[Finding]:
+    """Yield the defects that this version has and this configuration meets."""
+    for defect in (
+        _fast_routing_skipped,
+        _re2_replaces_by_case,
+        _digests_stall_queries,
+        _maintenance_not_seen,
+        _restapi_saves_scheduler,
+    ):
+        yield from defect(facts)
+
+
+def _fast_routing_skipped(facts: Facts) -> Iterator[Finding]:
+    has_rows = any(use.kind == "fast-routing row" for use in facts.mysql.uses)
+    last = facts.rules[-1] if facts.rules else None
+    is_skipped = is_hidden_by_last_rule(facts.version)
+    if has_rows and last is not None and last.apply and is_skipped:
+        yield Finding(
+            "fast-routing-skipped",
+            "mysql_query_rules_fast_routing",
+            f"fast routing is never used: the last rule ({last.rule_id}) has apply 1",
+            "add a last rule with flagIN: 2147483647 and apply: false; proxyctl adds it when the"
+            " files have fast routing",
+        )
+
+
+def _re2_replaces_by_case(facts: Facts) -> Iterator[Finding]:
+    ids = [rule.rule_id for rule in facts.rules if rule.replaces and rule.is_caseless]
+    if ids and facts.variables.get("mysql-query_processor_regex") == "2":
+        yield Finding(
+            "re2-replaces-by-case",
+            "mysql_query_rules",
+            f"with RE2 the replace_pattern of rule {listed(ids)} is case-sensitive although"
+            " matching is not: a query in another case matches, but is not rewritten",
+            "write (?i) at the beginning of match_pattern",
+        )
+
+
+def _digests_stall_queries(facts: Facts) -> Iterator[Finding]:
+    if facts.version <= _STALLS_UNTIL and facts.is_on("mysql-query_digests"):
+        yield Finding(
+            "digests-stall-queries",
+            "stats_mysql_query_digest",
+            f"in ProxySQL {facts.version} every query waits while somebody reads the digests",
+            "read digests rarely, or upgrade to 2.5.2 or newer",
+        )
+
+
+def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
+    galera = {h for family in facts.families if family.is_galera for h in family.hostgroups}
+    nodes = {server.node for server in facts.mysql.servers if server.hostgroup in galera}
+    found = [
+        node_text(node)
+        for node, text in facts.versions.items()
+        if node in nodes and version_numbers(text) and not is_mariadb(text)
+        if not text.startswith(("5.7", "8"))
+    ]
+    if found:
+        yield Finding(
+            "maintenance-not-seen",
+            "mysql_galera_hostgroups",
+            f"the monitor reads pxc_maint_mode of servers of 5.7 and 8 only, so not of"
+            f" {listed(found)}",
+            "take such a node out of service with `proxyctl nodes drain`",
+        )
+
+
+def _restapi_saves_scheduler(facts: Facts) -> Iterator[Finding]:
+    diff = facts.diffs.get("restapi_routes")
+    if diff is not None and diff.memory:
+        yield Finding(
+            "restapi-saves-scheduler",
+            "restapi_routes",
+            "SAVE RESTAPI TO MEMORY saves the scheduler instead",
+            "do not send it; `proxyctl export` reads RUNTIME without it",
         )

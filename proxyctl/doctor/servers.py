@@ -1,0 +1,319 @@
+"""Servers that the monitor cannot check or that take no queries, and hostgroups left without any.
+
+A rule or a default hostgroup counts as a use of a hostgroup even if no query reaches it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Server, Use
+from proxyctl.doctor.finding import Finding, duration, listed
+from proxyctl.errors import counted
+from proxyctl.state.families import Node, node_text
+
+
+def monitor(facts: Facts) -> Iterator[Finding]:
+    """Yield the failures of the monitor, and the servers that take no queries."""
+    if not facts.is_on("mysql-monitor_enabled"):
+        if facts.mysql.servers:
+            yield Finding(
+                "monitor-off",
+                "mysql-monitor_enabled",
+                "the monitor is off: ProxySQL notices a failed server only when queries fail, and"
+                " moves no node of a cluster",
+                "variables: {mysql-monitor_enabled: true}",
+            )
+        yield from _out_of_service(facts, set())
+        return
+    connecting = _failing(facts, _CONNECTING)
+    yield from _cannot_connect(facts, connecting)
+    lost = {log.node for log in connecting}
+    checks = [log for log in _failing(facts, _INTERVALS) if log.node not in lost]
+    yield from _failed_checks(facts, checks)
+    yield from _out_of_service(facts, lost | {log.node for log in checks})
+
+
+def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding]:
+    user = facts.variables.get("mysql-monitor_username", "monitor")
+    for error, found in _by_error(logs).items():
+        since, nodes = _how_long(facts, found), [log.node for log in found]
+        harm = "".join(f"; {text}" for text in _without_others(facts, nodes))
+        if _is_denied(error):
+            yield Finding.of_servers(
+                "monitor-denied",
+                nodes,
+                f"the monitor's account {user!r} has been refused for {since}: {error}{harm}",
+                "set mysql-monitor_password (`{env: NAME}`) to the password of the account, or"
+                f" create the account: CREATE USER '{user}'@'%' IDENTIFIED BY '...';"
+                f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%'",
+            )
+        else:
+            yield Finding.of_servers(
+                "backend-unreachable",
+                nodes,
+                f"the monitor has not been able to connect for {since}: {error}{harm}",
+                "start the server, check its host name and the network, or delete it from"
+                " mysql_servers",
+            )
+
+
+def _failed_checks(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding]:
+    user = facts.variables.get("mysql-monitor_username", "monitor")
+    for error, found in _by_error(logs).items():
+        yield Finding.of_servers(
+            "monitor-check-failed",
+            [log.node for log in found],
+            f"the monitor's {found[0].log} check has failed for {_how_long(facts, found)}: {error}",
+            f"grant the account {user!r} the privileges that the check needs (REPLICATION CLIENT,"
+            " and SELECT on performance_schema), or remove the server from the family",
+        )
+
+
+def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Finding]:
+    """Yield the servers that take no queries although the monitor reaches them."""
+    drained: dict[str, list[Node]] = {}
+    shunned: dict[str, list[Node]] = {}
+    for node, rows in facts.rows_by_node.items():
+        hostgroups = ", ".join(str(row.hostgroup) for row in rows)
+        statuses = {row.status for row in rows}
+        if all(row.is_out_of_service for row in rows):
+            how = "OFFLINE_SOFT" if "OFFLINE_SOFT" in statuses else "max_connections 0"
+            drained.setdefault(f"{how} in hostgroup {hostgroups}", []).append(node)
+        elif "SHUNNED" in statuses and "ONLINE" not in statuses and node not in failed:
+            shunned.setdefault(f"SHUNNED in hostgroup {hostgroups}", []).append(node)
+    for how, nodes in drained.items():
+        name = node_text(nodes[0]) if len(nodes) == 1 else "NODE"
+        yield Finding.of_servers(
+            "node-drained",
+            nodes,
+            f"takes no new connections: {how}",
+            f"run `proxyctl nodes restore {name}` if `proxyctl nodes drain` did it",
+        )
+    for how, nodes in shunned.items():
+        yield Finding.of_servers(
+            "server-shunned",
+            nodes,
+            f"takes no queries: {how}",
+            "check its errors in stats_mysql_errors and its lag. ProxySQL tries it again with"
+            " the next query, unless SHUNNED was loaded from mysql_servers",
+        )
+
+
+def _how_long(facts: Facts, logs: Iterable[MonitorLog]) -> str:
+    return duration(max(facts.now - min(log.failing_since for log in logs), 0))
+
+
+# What the logs of the monitor show --------------------------------------------------------------
+
+_CONNECTING = ("connect", "ping")
+_INTERVALS = {
+    "read_only": "mysql-monitor_read_only_interval",
+    "replication_lag": "mysql-monitor_replication_lag_interval",
+    "galera": "mysql-monitor_galera_healthcheck_interval",
+    "group_replication": "mysql-monitor_groupreplication_healthcheck_interval",
+}
+"""Checks of some servers only, and the variables with their intervals."""
+_OUTDATED_S = 30
+_DENIED = (
+    "access denied",
+    "using password",
+    "authentication",
+    "is not allowed to connect",
+    "insecure transport",
+    "password has expired",
+)
+"""Words in the answer of a server that refuses the account."""
+_NO_CONNECTION = ("creating new connection", "can't connect", "system error")
+"""Words in the error of a check that got no connection. A check may find it before connect does."""
+
+
+def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
+    """Return the newest errors of these logs, one for each server in service.
+
+    A failed connection is outdated after a later successful ping, unless the account was refused: a
+    ping uses an older connection. A failed check is outdated if the next line is overdue: the
+    server has left the family, and its line stays for two hours.
+    """
+    wanted = [log for log in facts.monitor_logs if _failed_at(log) in names]
+    in_service = {one.node for one in facts.mysql.servers if not one.is_out_of_service}
+    succeeded: dict[Node, float] = {}
+    for log in wanted:
+        if log.error is None:
+            succeeded[log.node] = max(succeeded.get(log.node, 0), log.at)
+    found: dict[Node, MonitorLog] = {}
+    for log in wanted:
+        if log.error is None or log.node not in in_service or _is_outdated(facts, log):
+            continue
+        if _is_denied(log.error):
+            found[log.node] = log
+        elif succeeded.get(log.node, 0) <= log.at:
+            found.setdefault(log.node, log)
+    return list(found.values())
+
+
+def _failed_at(log: MonitorLog) -> str:
+    """Return the log, or `connect` for a check that got no connection."""
+    is_lost = any(words in (log.error or "").lower() for words in _NO_CONNECTION)
+    return "connect" if is_lost else log.log
+
+
+def _is_denied(error: str) -> bool:
+    """Return whether the server refused the monitor's account."""
+    return any(words in error.lower() for words in _DENIED)
+
+
+def _is_outdated(facts: Facts, log: MonitorLog) -> bool:
+    interval = _INTERVALS.get(log.log)
+    if interval is None:
+        return False
+    return facts.now - log.at > max(_OUTDATED_S, 5 * facts.number(interval) / 1000)
+
+
+def _by_error(logs: Iterable[MonitorLog]) -> dict[str, list[MonitorLog]]:
+    """Return the failures by their error: one cause, with the servers that it hits."""
+    found: dict[str, list[MonitorLog]] = {}
+    for log in logs:
+        # Errors about a name hold it; the cause is the same for all of them.
+        error = (log.error or "").replace(f"'{log.node[0]}'", "'...'")
+        found.setdefault(error, []).append(log)
+    return found
+
+
+# Hostgroups in use ------------------------------------------------------------------------------
+
+
+def hostgroups(facts: Facts) -> Iterator[Finding]:
+    """Yield the hostgroups in use without a usable server, of MySQL and of PostgreSQL."""
+    for side in (facts.mysql, facts.pgsql):
+        empty = _empty(side)
+        waiting = _not_checked(facts) if side is facts.mysql else frozenset()
+        if not_yet := sorted(empty & waiting):
+            yield _unplaced(facts, [*not_yet])
+        failures = _by_error(_failing(facts, _CONNECTING)).values() if side is facts.mysql else ()
+        lost = [{log.node for log in logs} for logs in failures]
+        for hostgroup in sorted(empty - waiting):
+            if not any(_is_lost(side, hostgroup, nodes) for nodes in lost):
+                yield _without_servers(facts, side, hostgroup)
+
+
+def _without_others(facts: Facts, nodes: Collection[Node]) -> Iterator[str]:
+    """Yield what it does to hostgroups in use that these nodes are lost: they have no others.
+
+    It is said with the cause, not as a finding of each hostgroup.
+    """
+    for hostgroup in sorted(_empty(facts.mysql)):
+        if _is_lost(facts.mysql, hostgroup, nodes):
+            name = _hostgroup_text(facts, facts.mysql, hostgroup)
+            yield f"{name} has no other server: {_failing_text(facts, facts.mysql, hostgroup)}"
+
+
+def _empty(side: Protocol) -> set[int]:
+    """Return the hostgroups in use without a usable server."""
+    usable = {server.hostgroup for server in side.servers if server.is_usable}
+    return {use.hostgroup for use in side.uses} - usable
+
+
+def _is_lost(side: Protocol, hostgroup: int, nodes: Collection[Node]) -> bool:
+    there = [server.node for server in side.servers if server.hostgroup == hostgroup]
+    return bool(there) and all(node in nodes for node in there)
+
+
+def _failing_text(facts: Facts, side: Protocol, hostgroup: int) -> str:
+    """Return which queries fail: `queries from rule 5 fail after 10 s`."""
+    senders = " and ".join(_use_text(use) for use in side.uses if use.hostgroup == hostgroup)
+    wait_ms = facts.number(f"{side.name}-connect_timeout_server_max")
+    return f"queries from {senders} fail" + (f" after {wait_ms / 1000:g} s" if wait_ms > 0 else "")
+
+
+_FAMILY_LOGS = {
+    "replication": "read_only",
+    "galera": "galera",
+    "group_replication": "group_replication",
+}
+"""The log of the monitor that holds the checks of each kind of family."""
+
+
+def _not_checked(facts: Facts) -> frozenset[object]:
+    """Return the hostgroups of families that have servers, none of which was checked yet."""
+    checked = {(log.log, log.node) for log in facts.monitor_logs}
+    found: set[object] = set()
+    for family in facts.families:
+        log = _FAMILY_LOGS.get(family.kind)
+        nodes = {one.node for one in facts.mysql.servers if one.hostgroup in family.hostgroups}
+        if log and nodes and not any((log, node) in checked for node in nodes):
+            found |= family.hostgroups
+    return frozenset(found)
+
+
+def _unplaced(facts: Facts, hostgroups: list[int]) -> Finding:
+    where = listed(_hostgroup_text(facts, facts.mysql, one) for one in hostgroups)
+    if facts.is_sandbox:
+        message = "no server: a sandbox has no monitor to place servers here"
+        return Finding("family-not-checked", where, message, "nothing to do on a sandbox")
+    return Finding(
+        "family-not-checked",
+        where,
+        "no server yet: the monitor places servers with its first check, which has not run",
+        "run doctor again in a few seconds",
+    )
+
+
+def _without_servers(facts: Facts, side: Protocol, hostgroup: int) -> Finding:
+    uses = [use for use in side.uses if use.hostgroup == hostgroup]
+    changes = ["the rules"] if any(use.kind != "user" for use in uses) else []
+    code = "hostgroup-without-servers" if changes else "users-without-servers"
+    if any(use.kind == "user" for use in uses):
+        changes.append("default_hostgroup")
+    change = " and ".join(changes)
+    there = [server for server in side.servers if server.hostgroup == hostgroup]
+    servers = listed(sorted(f"{node_text(one.node)} {_why(one)}" for one in there))
+    fix = f"add a server ({side.name}_servers: hostgroup_id {hostgroup}), or change {change}"
+    if there:
+        fix = (
+            "make one of its servers usable (ONLINE, weight and max_connections above 0; see"
+            f" `proxyctl nodes list`), or change {change}"
+        )
+    why = servers or "the hostgroup has no server at RUNTIME"
+    elsewhere = _elsewhere(facts, hostgroup) if side is facts.mysql and not there else ""
+    if elsewhere:
+        why = f"the hostgroup has no server, since the monitor has placed {elsewhere}"
+        fix = f"check what the monitor sees of them (`proxyctl nodes list`), or change {change}"
+    return Finding(
+        code,
+        _hostgroup_text(facts, side, hostgroup),
+        f"{_failing_text(facts, side, hostgroup)}: {why}",
+        fix,
+    )
+
+
+def _elsewhere(facts: Facts, hostgroup: int) -> str:
+    """Return where the monitor has the nodes of a hostgroup's family: no server has to be added."""
+    others = set[object]()
+    for family in facts.families:
+        if hostgroup in family.hostgroups:
+            others |= {*family.hostgroups} - {hostgroup}
+    nodes = [server for server in facts.mysql.servers if server.hostgroup in others]
+    return listed(sorted(f"{node_text(one.node)} in hostgroup {one.hostgroup}" for one in nodes))
+
+
+def _hostgroup_text(facts: Facts, side: Protocol, hostgroup: int) -> str:
+    name = facts.hostgroup_names.get(hostgroup)
+    protocol = "" if side is facts.mysql else f"{side.name} "
+    return f"{protocol}hostgroup {hostgroup}{f' ({name})' if name else ''}"
+
+
+def _use_text(use: Use) -> str:
+    """Return `rule 5`, `2 rules (5, ...)` or `the default_hostgroup of user app`."""
+    if not use.first:
+        return counted(use.count, use.kind)
+    text = f"{use.kind} {use.first}"
+    if use.count > 1:
+        text = f"{counted(use.count, use.kind)} ({use.first}, ...)"
+    return f"the default_hostgroup of {text}" if use.kind == "user" else text
+
+
+def _why(server: Server) -> str:
+    if server.status != "ONLINE":
+        return f"is {server.status}"
+    return "has weight 0" if server.weight <= 0 else "has max_connections 0"

@@ -1,0 +1,162 @@
+"""Settings that do harm: encryption, the version that clients are told, digests and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.catalog.releases import is_mariadb, version_numbers
+from proxyctl.doctor.facts import Facts
+from proxyctl.doctor.finding import Finding, listed
+from proxyctl.errors import counted
+from proxyctl.state.families import Node, node_text
+from proxyctl.stats.units import size_text
+
+
+def encryption(facts: Facts) -> Iterator[Finding]:
+    """Yield the servers and users whose connections cannot be encrypted as requested.
+
+    Source: ProxySQL 2.7.1 with MariaDB 10.11, run: to a server without TLS, Ssl_cipher is empty
+    whatever use_ssl says, and nothing is logged.
+    """
+    wanting = dict.fromkeys(server.node for server in facts.mysql.servers if server.use_ssl)
+    without = [
+        node
+        for node in wanting
+        if node in facts.answers and facts.answers[node].offers_tls is False
+    ]
+    if without:
+        yield Finding.of_servers(
+            "backend-without-tls",
+            without,
+            "use_ssl is 1, but the server offers no TLS: ProxySQL connects in clear text without"
+            " an error",
+            "switch TLS on at the server (ssl_cert, ssl_key, ssl_ca), or set `use_ssl: false`",
+        )
+    if facts.users_with_tls and not facts.is_on("mysql-have_ssl"):
+        yield Finding(
+            "users-cannot-use-tls",
+            "mysql-have_ssl",
+            f"{counted(len(facts.users_with_tls), 'user')} must use TLS (use_ssl 1), but ProxySQL"
+            f" offers none: {listed(facts.users_with_tls)} cannot log in",
+            "variables: {mysql-have_ssl: true}",
+        )
+
+
+_SERVER_VERSION = "mysql-server_version"
+
+
+def server_version(facts: Facts) -> Iterator[Finding]:
+    """Yield a version for clients that does not fit the servers."""
+    announced = facts.variables.get(_SERVER_VERSION, "")
+    numbers = version_numbers(announced)
+    if announced and numbers is None:
+        yield Finding(
+            "server-version-unreadable",
+            _SERVER_VERSION,
+            f"clients are told {announced}, which is not a version number: some cannot log in",
+            _fix(facts),
+        )
+    elif numbers is not None and (reason := _difference(facts, announced, numbers)):
+        servers = "; ".join(
+            f"{text} ({listed(map(node_text, nodes))})" for text, nodes in _by_version(facts)
+        )
+        yield Finding(
+            "server-version-differs",
+            _SERVER_VERSION,
+            f"clients are told {announced}, {reason}; the servers are {servers}",
+            _fix(facts),
+        )
+    if not facts.is_sandbox:  # whose servers are made up
+        yield from _unknown(facts)
+
+
+def _difference(facts: Facts, announced: str, numbers: tuple[int, int, int]) -> str:
+    """Return how the version differs from the servers; empty if it fits.
+
+    A lower patch level of the lowest server's series fits.
+    """
+    found = [one for text in facts.versions.values() if (one := version_numbers(text))]
+    if not found:
+        return ""
+    if any(is_mariadb(text) is not is_mariadb(announced) for text in facts.versions.values()):
+        return "but a server is another product, and drivers choose their SQL by the version"
+    if numbers > min(found):
+        return "which is newer than a server: they may use features that it lacks"
+    if numbers[:2] < min(found)[:2]:
+        return "an older series than any server: drivers may not use newer features"
+    return ""
+
+
+def _by_version(facts: Facts) -> list[tuple[str, list[Node]]]:
+    found: dict[str, list[Node]] = {}
+    for node, text in facts.versions.items():
+        found.setdefault(text, []).append(node)
+    return sorted(found.items())
+
+
+def _fix(facts: Facts) -> str:
+    """Return the YAML that sets the lowest version of the servers."""
+    found = [
+        (one, text)
+        for text in facts.versions.values()
+        if (one := version_numbers(text)) is not None
+    ]
+    numbers, text = min(found, default=((8, 0, 36), ""))
+    suffix = "-MariaDB" if is_mariadb(text) else ""
+    return f'variables: {{{_SERVER_VERSION}: "{".".join(map(str, numbers))}{suffix}"}}'
+
+
+def _unknown(facts: Facts) -> Iterator[Finding]:
+    """Yield the servers that did not answer, except those that the monitor does not reach."""
+    down = {log.node for log in facts.monitor_logs if log.error}
+    reasons: dict[str, list[Node]] = {}
+    for node, answer in facts.answers.items():
+        if node not in facts.versions and node not in down:
+            reasons.setdefault(answer.unreachable or "no answer", []).append(node)
+    for reason, nodes in reasons.items():
+        yield Finding.of_servers(
+            "server-version-unknown",
+            nodes,
+            f"proxyctl could not ask from this machine for version and TLS: {reason}",
+            "run doctor on a machine from which the monitor's account can log in, or with --no-ask",
+        )
+
+
+_RESIDENT = 1_000_000_000
+_DIGESTS = 250_000_000
+"""Units: bytes. As many digests hold the admin interface for five seconds when they are read."""
+_DIGESTS_ON = "mysql-query_digests"
+
+
+def memory(facts: Facts) -> Iterator[Finding]:
+    """Yield what is wrong with digests, and large memory."""
+    if not facts.is_on(_DIGESTS_ON):
+        yield _digests_off(facts)
+    if facts.digest_bytes is not None and facts.digest_bytes >= _DIGESTS:
+        yield Finding(
+            "digests-large",
+            "stats_mysql_query_digest",
+            f"the digests take {size_text(facts.digest_bytes)}: reading them blocks the admin"
+            " interface for seconds",
+            "`proxyctl digest reset` empties the table",
+        )
+    if facts.resident_bytes is not None and facts.resident_bytes >= _RESIDENT:
+        yield Finding(
+            "memory-large",
+            "memory",
+            f"ProxySQL holds {size_text(facts.resident_bytes)}",
+            "`proxyctl doctor --memory` measures the digests, stats_memory_metrics lists all parts."
+            " Queries wait while either is read",
+        )
+
+
+def _digests_off(facts: Facts) -> Finding:
+    """Return that there are no digests. Source: ProxySQL 2.7.1, run."""
+    fix = f"variables: {{{_DIGESTS_ON}: true}}"
+    ids = [rule.rule_id for rule in facts.rules if rule.matches_digest]
+    if not ids:
+        message = "digests are off: `proxyctl digest` has nothing to show"
+        return Finding("digests-off", _DIGESTS_ON, message, fix)
+    rules = f"{'rules' if len(ids) > 1 else 'rule'} {listed(ids)}"
+    message = f"digests are off, so match_digest of {rules} matches every query"
+    return Finding("digests-off-with-rules", _DIGESTS_ON, message, fix)
