@@ -26,8 +26,8 @@ from proxyctl.plan.current import Current
 from proxyctl.plan.files import plan_files_under_lock
 from proxyctl.plan.make import PlanOptions
 from proxyctl.plan.plan import Plan, raise_refusals
+from proxyctl.snapshots.folder import keep
 from proxyctl.snapshots.snapshot import APPLY, header_of
-from proxyctl.snapshots.taking import keep
 from proxyctl.state.sql import Statement
 
 PEER_TIMEOUT_S = 30.0

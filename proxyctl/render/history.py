@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.render.encode import Shape
 from proxyctl.render.style import PLAIN, Style
+from proxyctl.snapshots.folder import Taken
 from proxyctl.snapshots.snapshot import BY_HAND, Header, Kept
-from proxyctl.snapshots.taking import Taken
 from proxyctl.stats.units import size_text
 from proxyctl.text import printable
 

@@ -1,5 +1,5 @@
 """Snapshots: the state of an instance before an apply, in a file, and the rollback to it.
 
-`snapshot` has the data, `file` its text, `folder` the place of the files, `taking` writes one, and
-`rollback` plans the way back.
+`snapshot` has the data and the text of its file, `folder` the files, and `rollback` plans the way
+back.
 """

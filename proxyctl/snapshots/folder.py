@@ -1,4 +1,4 @@
-"""The folder of snapshots.
+"""The folder of snapshots: writes new ones, lists and finds those that are kept.
 
     STATE/snapshots/HOST_PORT/20260105T101500.000000Z.jsonl.gz
 
@@ -7,16 +7,33 @@ Folders are 0700 and files 0600. The newest 20 of an instance are kept.
 
 from __future__ import annotations
 
+import getpass
+import gzip
 import os
 import re
+import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
-from proxyctl.errors import ProxyctlError, os_reason
-from proxyctl.snapshots.file import SUFFIX, SnapshotFileError, read_header, read_snapshot
-from proxyctl.snapshots.snapshot import Kept, Snapshot
+from proxyctl.errors import ProxyctlError, RefusedError, os_reason
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.lock import read_holder
+from proxyctl.instance.read import TableRows, read_layouts, read_tables
+from proxyctl.snapshots.snapshot import (
+    BY_HAND,
+    SUFFIX,
+    Header,
+    Kept,
+    Snapshot,
+    SnapshotFileError,
+    lines_of,
+    read_header,
+    read_snapshot,
+)
+from proxyctl.state.row import Layer
 
 KEPT = 20
 
@@ -35,13 +52,19 @@ def folder_of(address: str) -> Path:
     return state_folder() / "snapshots" / re.sub(r"[^0-9A-Za-z.-]+", "_", address)
 
 
-def store(address: str, name: str, write: Callable[[BinaryIO], None]) -> Path:
-    """Write a snapshot, remove the oldest ones, and return its path.
+# -- writing --------------------------------------------------------------------------------------
 
-    The file gets its name once it is complete. Raises: ProxyctlError when it cannot be written.
+
+def keep(header: Header, tables: Mapping[str, TableRows]) -> Path:
+    """Write tables into a new snapshot, remove the oldest ones, and return its path.
+
+    `header`: without time and user. The file gets its name once it is complete. Raises:
+    ProxyctlError when it cannot be written.
     """
-    folder = folder_of(address)
-    path = folder / f"{name}{SUFFIX}"
+    now = datetime.now(UTC)
+    header = replace(header, taken_at=now.isoformat(timespec="seconds"), by=_whoami())
+    folder = folder_of(header.address)
+    path = folder / f"{now.strftime('%Y%m%dT%H%M%S.%fZ')}{SUFFIX}"
     try:
         for part in (state_folder(), folder.parent, folder):
             part.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -49,7 +72,8 @@ def store(address: str, name: str, write: Callable[[BinaryIO], None]) -> Path:
         handle, unfinished = tempfile.mkstemp(prefix=".", dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
-                write(file)
+                with gzip.open(file, "wb", compresslevel=1) as packed:
+                    packed.writelines(lines_of(header, tables))
                 file.flush()
                 os.fsync(file.fileno())
             os.rename(unfinished, path)
@@ -65,6 +89,45 @@ def store(address: str, name: str, write: Callable[[BinaryIO], None]) -> Path:
             fix="choose another folder with PROXYCTL_STATE_DIR",
         ) from error
     return path
+
+
+def _whoami() -> str:
+    """Return `user@host`."""
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A snapshot that was taken by hand. `rows`: of MEMORY."""
+
+    path: Path
+    tables: int
+    rows: int
+
+
+def take_by_hand(client: AdminClient) -> Taken:
+    """Take a snapshot of the whole instance. Sends SELECTs only.
+
+    Raises: RefusedError during an apply; InstanceError; ProxyctlError when the file
+    cannot be written.
+    """
+    holder = read_holder(client)
+    if holder is not None and not holder.is_dead():
+        raise RefusedError(
+            f"{client.address} is locked: {holder.text()}",
+            fix="try again when that apply has finished",
+        )
+    tables = read_tables(client, read_layouts(client).values())
+    rows = sum(len(table.rows[Layer.MEMORY]) for table in tables.values())
+    path = keep(Header(client.address, client.version_text, BY_HAND), tables)
+    return Taken(path, len(tables), rows)
+
+
+# -- listing and reading --------------------------------------------------------------------------
 
 
 def _paths(folder: Path) -> list[Path]:

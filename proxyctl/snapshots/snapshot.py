@@ -1,15 +1,35 @@
-"""A snapshot: the rows of MEMORY, RUNTIME and DISK, and the command that it preceded. Pure."""
+"""A snapshot: the rows of MEMORY, RUNTIME and DISK before a command, and the text of its file.
+
+The file holds JSON lines, compressed by gzip, whose checksum shows damage:
+
+    {"format": 1, "address": ..., "version": ..., "taken_at": ..., "before": "apply", ...}
+    {"table": ..., "layer": "memory", "columns": [...], "rows": [[...], ...]}
+    {"table": ..., "layer": "disk", "columns": [...], "same_as": "memory"}
+
+Bytes that are not UTF-8 are kept.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from proxyctl.catalog import TABLES, Value, parse_version
+from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.instance.read import TableRows
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import reference_name
-from proxyctl.state.row import DesiredTable, Layer, Row, Scope, Secret
+from proxyctl.state.row import DesiredTable, Glob, Layer, Row, Scope, Secret, Span, Term
+
+FORMAT = 1
+SUFFIX = ".jsonl.gz"
 
 APPLY, ROLLBACK, BY_HAND = "apply", "rollback", "snapshot"
 """What a snapshot is taken before; the last one by a person, before nothing."""
@@ -96,7 +116,7 @@ def header_of(plan: Plan, before: str, sources: tuple[str, ...]) -> Header:
         plan.version,
         before,
         sources,
-        scope={table.layout.name: _scope(table) for table in tables},
+        scope={table.layout.name: _scope_of(table) for table in tables},
         changes={
             module.name: Counter(change.action for change in module.changes)
             for module in plan.modules
@@ -107,7 +127,7 @@ def header_of(plan: Plan, before: str, sources: tuple[str, ...]) -> Header:
     )
 
 
-def _scope(table: DesiredTable) -> TableScope:
+def _scope_of(table: DesiredTable) -> TableScope:
     if table.layout.table.prefix is None:
         return TableScope(table.scope, table.keep_on_update)
     terms = {"variable_name": [key[0] for key in table.rows]}
@@ -128,3 +148,188 @@ def references_in(tables: Iterable[DesiredTable]) -> References:
                 if type(cell) is Secret
             }
     return {table: frozenset(names) for table, names in found.items()}
+
+
+# -- writing --------------------------------------------------------------------------------------
+
+
+def lines_of(header: Header, tables: Mapping[str, TableRows]) -> Iterator[bytes]:
+    """Yield the lines of a snapshot file.
+
+    The rows are the JSON texts that ProxySQL gave; a layer equal to another one refers to it.
+    """
+    scope = header.scope
+    document = {
+        "format": FORMAT,
+        "address": header.address,
+        "version": header.version,
+        "taken_at": header.taken_at,
+        "before": header.before,
+        "sources": list(header.sources),
+        "by": header.by,
+        "changes": {module: dict(counts) for module, counts in header.changes.items()},
+        "scope": None if scope is None else {name: _scope(one) for name, one in scope.items()},
+        "references": {table: sorted(names) for table, names in header.references.items()},
+        "hostgroup_names": {str(number): name for number, name in header.hostgroup_names.items()},
+    }
+    yield json.dumps(document).encode() + b"\n"
+    for name, table in tables.items():
+        written: dict[int, Layer] = {}
+        for layer, chunks in table.texts.items():
+            head = {"table": name, "layer": layer.value, "columns": list(table.layout.names)}
+            other = written.setdefault(id(chunks), layer)
+            if other is layer:
+                text = json.dumps(head).encode()[:-1]
+                yield text + b', "rows": [' + b",".join(chunks) + b"]}\n"
+            else:
+                yield json.dumps({**head, "same_as": other.value}).encode() + b"\n"
+
+
+def _scope(scope: TableScope) -> dict[str, object]:
+    rows = scope.rows and {
+        "text": scope.rows.text,
+        "terms": {name: list(map(_term, terms)) for name, terms in scope.rows.terms.items()},
+    }
+    return {"rows": rows, "ignored": sorted(scope.ignored)}
+
+
+def _term(term: Term) -> object:
+    match term:
+        case Span(low, high):
+            return {"from": low, "to": high}
+        case Glob(pattern):
+            return {"like": pattern}
+        case _:
+            return term
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+_WRONG_SHAPE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
+
+
+class SnapshotFileError(ProxyctlError):
+    """The file is no snapshot, was truncated or changed, or comes from another version."""
+
+
+def read_header(path: Path) -> Header:
+    """Return the header of a snapshot without reading its tables.
+
+    Raises: SnapshotFileError.
+    """
+    with _reading(), gzip.open(path) as file:
+        return _header(_document(file.readline()))
+
+
+def read_snapshot(path: Path, name: str) -> Snapshot:
+    """Return a snapshot that is complete and unchanged.
+
+    Raises: SnapshotFileError.
+    """
+    with _reading():
+        with gzip.open(path) as file:
+            first, *lines = file.read().rstrip(b"\n").split(b"\n")
+        return Snapshot(name, _header(_document(first)), _tables(map(_document, lines)))
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Turn every error of reading a file into one kind."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise SnapshotFileError("damaged, or not a snapshot") from error
+    except OSError as error:
+        raise SnapshotFileError(os_reason(error)) from error
+    except _WRONG_SHAPE:
+        raise SnapshotFileError("not a snapshot") from None
+
+
+def _document(line: bytes) -> dict[str, Any]:
+    found = json.loads(line.decode("utf-8", "surrogateescape"))
+    if not isinstance(found, dict):
+        raise TypeError
+    return found
+
+
+def _header(given: Mapping[str, Any]) -> Header:
+    if given["format"] != FORMAT:
+        raise SnapshotFileError(
+            f"a snapshot of format {given['format']!r}; this proxyctl reads format {FORMAT}"
+        )
+    scope = given["scope"]
+    parse_version(_text(given["version"]))
+    return Header(
+        address=_text(given["address"]),
+        version=_text(given["version"]),
+        before=_text(given["before"]),
+        sources=_texts(given["sources"]),
+        scope=None if scope is None else {n: _table_scope(n, one) for n, one in scope.items()},
+        changes={
+            module: {action: int(count) for action, count in counts.items()}
+            for module, counts in given["changes"].items()
+        },
+        references={table: frozenset(_texts(n)) for table, n in given["references"].items()},
+        hostgroup_names={int(n): _text(name) for n, name in given["hostgroup_names"].items()},
+        taken_at=_text(given["taken_at"]),
+        by=_text(given["by"]),
+    )
+
+
+def _table_scope(table: str, given: Mapping[str, Any]) -> TableScope:
+    ignored = frozenset(_texts(given["ignored"]))
+    rows = given["rows"]
+    if rows is None:
+        return TableScope(None, ignored)
+    terms = {name: [_read_term(term) for term in found] for name, found in rows["terms"].items()}
+    return TableScope(Scope.of(TABLES[table].key, terms, _text(rows["text"])), ignored)
+
+
+def _read_term(given: object) -> Term:
+    match given:
+        case {"from": int(low), "to": int(high)}:
+            return Span(low, high)
+        case {"like": str(pattern)}:
+            return Glob(pattern)
+        case _:
+            return _value(given)
+
+
+def _tables(lines: Iterable[dict[str, Any]]) -> dict[str, HeldTable]:
+    """Return the tables that are there in all layers; the apply changed no others."""
+    columns: dict[str, tuple[str, ...]] = {}
+    layers: dict[str, dict[Layer, list[Row]]] = {}
+    for line in lines:
+        name, layer = _text(line["table"]), Layer(line["layer"])
+        names = columns.setdefault(name, _texts(line["columns"]))
+        held = layers.setdefault(name, {})
+        if "same_as" in line:
+            held[layer] = held[Layer(line["same_as"])]
+        else:
+            held[layer] = [_row(row, len(names)) for row in line["rows"]]
+    whole = (name for name, held in layers.items() if held.keys() == set(Layer))
+    return {name: HeldTable(columns[name], layers[name]) for name in whole}
+
+
+def _row(given: list[Any], count: int) -> Row:
+    if type(given) is not list or len(given) != count:
+        raise TypeError
+    return tuple(map(_value, given))
+
+
+def _value(given: object) -> Value:
+    if given is None or type(given) in (str, int, float):
+        return given  # type: ignore[return-value]
+    raise TypeError
+
+
+def _text(given: object) -> str:
+    if not isinstance(given, str):
+        raise TypeError
+    return given
+
+
+def _texts(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise TypeError
+    return tuple(map(_text, given))

@@ -15,9 +15,16 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
-from proxyctl.snapshots.file import header_line, read_snapshot, same_line, table_line
+from proxyctl.instance.read import TableRows
 from proxyctl.snapshots.rollback import desired_of
-from proxyctl.snapshots.snapshot import Header, HeldTable, Snapshot, TableScope
+from proxyctl.snapshots.snapshot import (
+    Header,
+    HeldTable,
+    Snapshot,
+    TableScope,
+    lines_of,
+    read_snapshot,
+)
 from proxyctl.state.row import Desired, Glob, Layer, Row, Scope, Span
 from tests.support.build import layout, row, rows
 
@@ -120,12 +127,9 @@ HEADER = Header(
     by="ann@ops",
 )
 RULE = json.dumps(row("mysql_query_rules", rule_id=10, comment="a")).encode()
-LINES = [
-    header_line(HEADER),
-    table_line("mysql_query_rules", Layer.MEMORY, RULES.names, [RULE.replace(b'"a"', b'"\xe9"')]),
-    same_line("mysql_query_rules", Layer.DISK, RULES.names, Layer.MEMORY),
-    table_line("mysql_query_rules", Layer.RUNTIME, RULES.names, [RULE]),
-]
+_LATIN1 = [RULE.replace(b'"a"', b'"\xe9"')]
+TEXTS = {Layer.MEMORY: _LATIN1, Layer.DISK: _LATIN1, Layer.RUNTIME: [RULE]}
+LINES = [*lines_of(HEADER, {"mysql_query_rules": TableRows(RULES, {}, TEXTS)})]
 
 
 def read(folder: Path, lines: list[bytes]) -> Snapshot:

@@ -105,7 +105,7 @@ def history(place: Place, format: FormatOption = TextFormat.TEXT) -> int:
 def snapshot(place: Place, format: FormatOption = TextFormat.TEXT) -> int:
     """Save what the instance holds now, in all three layers."""
     from proxyctl.render.history import TAKEN
-    from proxyctl.snapshots.taking import take_by_hand
+    from proxyctl.snapshots.folder import take_by_hand
 
     with place.connect() as client:
         taken = take_by_hand(client)
