@@ -18,10 +18,10 @@ from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.config.desired import Project
 from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError
-from proxyctl.plan import mistakes, notes, pending_edits
+from proxyctl.plan import guards, mistakes, notes, pending_edits
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
-from proxyctl.plan.guards import danger, judge, shard_moves
+from proxyctl.plan.guards import judge, shard_moves
 from proxyctl.plan.pending_edits import Pending
 from proxyctl.plan.plan import ModulePlan, Plan, ShardMove, plan_module
 from proxyctl.plan.steps import with_images
@@ -89,8 +89,7 @@ def make(
     in_use = judge.hostgroups_in_use(diffs, current)
     used = {table: found.at_any_time for table, found in in_use.items()}
     modules = with_images(modules, around, used)
-    situation = judge.situation_of(modules, diffs, current, in_use, around, desired.hostgroup_names)
-    dangers = [*judge.dangers(modules, situation, limits)]
+    dangers = [*judge.dangers(modules, diffs, current, desired, in_use=in_use, around=around)]
     linted = _Linted()
     if project is not None and options.lints and limits.action(LINT) is not GuardAction.OFF:
         linted = _lint(project, diffs, modules, limits)
@@ -105,7 +104,7 @@ def make(
             *pending_edits.refusals(
                 pending, discard=options.discard_pending, source=desired.source
             ),
-            *danger.refusals([*dangers, *linted.dangers], limits, force=options.force),
+            *guards.refusals([*dangers, *linted.dangers], limits, force=options.force),
             *shard_moves.refusals(moves, desired, allowed=options.allow_shard_moves),
         ],
         discarded=[
@@ -119,7 +118,7 @@ def make(
         warnings=[
             *desired.warnings,
             *notes.left_by_dead_apply(modules, look.staged),
-            *danger.warnings(dangers, limits, force=options.force),
+            *guards.warnings(dangers, limits, force=options.force),
             *linted.warnings,
             *shard_moves.warnings(moves, desired, allowed=options.allow_shard_moves),
             *notes.warnings(modules, families, current),
@@ -141,7 +140,7 @@ class _Linted(NamedTuple):
 
     findings: tuple[Placed, ...] = ()
     warnings: tuple[str, ...] = ()
-    dangers: tuple[danger.Danger, ...] = ()
+    dangers: tuple[guards.Danger, ...] = ()
 
 
 def _lint(
@@ -163,7 +162,7 @@ def _lint(
     found = lint.errors(report)
     if is_in_sync:
         return _Linted(found, (*lint.summary(report),)) if found else _Linted()
-    dangers: tuple[danger.Danger, ...] = ()
+    dangers: tuple[guards.Danger, ...] = ()
     if found and limits.action(LINT) is GuardAction.REFUSE:
         dangers = (*lint.dangers(found, lint.brought_by(diffs, project)),)
     return _Linted(found, (*lint.summary(report),), dangers)

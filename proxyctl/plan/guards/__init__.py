@@ -1,1 +1,48 @@
-"""Guards."""
+"""Guards: transitions that are refused unless they are allowed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from proxyctl.plan.plan import Refusal
+from proxyctl.state.row import GuardAction, GuardLimits
+
+FORCE = "--force"
+
+
+@dataclass(frozen=True, slots=True)
+class Danger:
+    """A transition that a guard refuses unless it is allowed.
+
+    `guard`: the key in the section `guards`. `fix`: what to do instead. `is_certain`: nothing
+    allows it, because the apply could not finish.
+    """
+
+    guard: str
+    message: str
+    fix: str | None = None
+    is_certain: bool = False
+
+
+def refusals(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[Refusal]:
+    """Yield all dangers that stop an apply."""
+    for danger in dangers:
+        if danger.is_certain:
+            yield Refusal(danger.guard, danger.message, fix=danger.fix)
+        elif limits.action(danger.guard) is GuardAction.REFUSE and not force:
+            message = f"{danger.message} (guards.{danger.guard})"
+            yield Refusal(danger.guard, message, FORCE, fix=danger.fix)
+
+
+def warnings(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[str]:
+    """Yield the dangers that the files or the command line allow."""
+    for danger in dangers:
+        action = limits.action(danger.guard)
+        if danger.is_certain or action is GuardAction.OFF:
+            continue
+        text = f"{danger.message}; {danger.fix}" if danger.fix else danger.message
+        if action is GuardAction.WARN:
+            yield f"{text} (guards.{danger.guard}: warn)"
+        elif force:
+            yield f"{text} ({FORCE})"

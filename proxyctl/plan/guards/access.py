@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 
-from proxyctl.plan.current import Access
-from proxyctl.plan.guards.danger import Danger
+from proxyctl.instance.facts import CREDENTIALS
+from proxyctl.plan.current import Access, Current
+from proxyctl.plan.diff import TableDiff
+from proxyctl.plan.guards import Danger
 from proxyctl.state.compare import Difference
+from proxyctl.state.row import Layer, Rows
 
 ADMIN_ACCESS, MONITOR_CREDENTIALS = "admin_access", "monitor_credentials"
 
 
 _MONITOR_ACCOUNT = ("mysql-monitor_username", "mysql-monitor_password")
-
-
 _MONITOR_SWITCH = "mysql-monitor_enabled"
-
-
 _ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - what others listen to
 
 
@@ -107,6 +106,38 @@ def _is_reached(address: str, host: str) -> bool:
         return ip_address(address.strip("[]")) == ip_address(host.strip("[]"))
     except ValueError:
         return not address.startswith("127.")
+
+
+def shared_names(diffs: Mapping[str, TableDiff], current: Current) -> Iterator[Danger]:
+    """Yield the users that would share their name with a login of the admin interface.
+
+    ADMIN VARIABLES is loaded after MYSQL USERS, so the logins of today count as well.
+    """
+    known = admins = current.look.facts.admin_names
+    if "admin_variables" in diffs:
+        target = diffs["admin_variables"].target
+        texts = [str(target[name,][1]) for name in CREDENTIALS if (name,) in target]
+        admins = frozenset(name for text in texts for name, _ in logins(text))
+    users = diffs.get("mysql_users")
+    if "mysql_users" not in current.tables or (users is None and admins == known):
+        return
+    rows = current.rows("mysql_users")
+    target = rows[Layer.MEMORY] if users is None else users.target
+    before = _can_log_in(current, rows[Layer.RUNTIME], known)
+    after = _can_log_in(current, target, admins | known)
+    yield from replaced_logins(after, admins, before=before)
+    yield from dropped_users(after - before, known - admins)
+
+
+def _can_log_in(current: Current, users: Rows, among: Collection[str]) -> frozenset[str]:
+    """Return the users with these names that can log in."""
+    index = current.look.layouts["mysql_users"].index
+    active, frontend = index["active"], index["frontend"]
+    return frozenset(
+        str(key[0])
+        for key, row in users.items()
+        if key[0] in among and row[active] == row[frontend] == 1
+    )
 
 
 def replaced_logins(

@@ -8,7 +8,7 @@ from proxyctl.catalog import Layout, Role
 from proxyctl.errors import counted
 from proxyctl.plan.change import ADD, DELETE
 from proxyctl.plan.diff import TableDiff
-from proxyctl.plan.guards.danger import Danger
+from proxyctl.plan.guards import Danger
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.row import GuardLimits, Key, Rows
 
@@ -25,26 +25,37 @@ NEVER_EMPTIED = frozenset(
 def deletions(modules: Iterable[ModulePlan], limits: GuardLimits) -> Iterator[Danger]:
     """Yield the tables that lose too many rows, or all active rows."""
     for module in modules:
-        for diff in module.diffs.values():
+        for name, diff in module.diffs.items():
             if diff.layout.table.prefix:
                 continue
-            found = _emptied(module, diff) or _too_many(module, diff, limits)
-            if found is not None:
-                yield found
+            gone, present = _gone(module, diff), max(diff.memory_count, diff.runtime_count)
+            if name in NEVER_EMPTIED and (reason := _emptied(module, diff, gone, present)):
+                yield Danger(TABLE_EMPTIED, reason)
+            elif limit := _passed_limit(gone, present, limits):
+                text = f"{name}: {gone:,} of {present:,} rows would be deleted; the limit is"
+                yield Danger(MAX_DELETES, f"{text} {limit}")
 
 
-def _emptied(module: ModulePlan, diff: TableDiff) -> Danger | None:
+def _emptied(module: ModulePlan, diff: TableDiff, gone: int, present: int) -> str | None:
+    """Return that a table would have no row, or no active one, if it would not."""
     table = diff.layout.name
-    if table not in NEVER_EMPTIED:
-        return None
-    if not diff.target and _gone(module, diff):
-        rows = counted(_present(diff), "row")
-        return Danger(TABLE_EMPTIED, f"{table}: nothing would be left; {rows} would be deleted")
+    if not diff.target and gone:
+        return f"{table}: nothing would be left; {counted(present, 'row')} would be deleted"
     if not module.at_runtime(table) or diff.layout.table.role is Role.SERVERS:
         return None
     before = _at_work(diff.layout, diff.runtime)
     if before and not _at_work(diff.layout, diff.target):
-        return Danger(TABLE_EMPTIED, _nothing_at_work(diff.layout, before))
+        return _nothing_at_work(diff.layout, before)
+    return None
+
+
+def _passed_limit(gone: int, present: int, limits: GuardLimits) -> str | None:
+    """Return the limit that so many deletions pass."""
+    is_large = present > limits.max_deletes_above_rows
+    if is_large and gone * 100 > present * limits.max_deletes_percent:
+        return f"{limits.max_deletes_percent} percent"
+    if gone > limits.max_deletes_rows:
+        return counted(limits.max_deletes_rows, "row")
     return None
 
 
@@ -61,26 +72,6 @@ def _at_work(layout: Layout, rows: Rows) -> int:
     return sum(1 for row in rows.values() if all(row[position] == 1 for position in needed))
 
 
-def _too_many(module: ModulePlan, diff: TableDiff, limits: GuardLimits) -> Danger | None:
-    gone, present = _gone(module, diff), _present(diff)
-    if gone * 100 > present * limits.max_deletes_percent and (
-        present > limits.max_deletes_above_rows
-    ):
-        limit = f"{limits.max_deletes_percent} percent"
-    elif gone > limits.max_deletes_rows:
-        limit = counted(limits.max_deletes_rows, "row")
-    else:
-        return None
-    return Danger(
-        MAX_DELETES,
-        f"{diff.layout.name}: {gone:,} of {present:,} rows would be deleted; the limit is {limit}",
-    )
-
-
-def _present(diff: TableDiff) -> int:
-    return max(diff.memory_count, diff.runtime_count)
-
-
 def _gone(module: ModulePlan, diff: TableDiff) -> int:
     """Return the number of lost rows, without moved servers and deactivated rows."""
     table, layout = diff.layout.name, diff.layout
@@ -88,7 +79,7 @@ def _gone(module: ModulePlan, diff: TableDiff) -> int:
     if not any(change.shown.desired is None for change in changes):
         return 0  # such as a first apply, with many rows
     changes = [one for one in changes if one.table == table]
-    place = diff.place or _itself
+    place = diff.place or (lambda key: key)
     added = {_node(layout, change.key) for change in changes if change.action == ADD}
     # A deactivated row leaves RUNTIME, but is not lost.
     wanted = diff.desired.rows if diff.desired else ()
@@ -99,10 +90,6 @@ def _gone(module: ModulePlan, diff: TableDiff) -> int:
         if change.action == DELETE and _node(layout, change.key) not in added
     }
     return len(gone - remaining)
-
-
-def _itself(key: Key) -> Key:
-    return key
 
 
 def _node(layout: Layout, key: Key) -> Key:

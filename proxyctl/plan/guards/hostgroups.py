@@ -12,7 +12,7 @@ from typing import NamedTuple
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.errors import counted
-from proxyctl.plan.guards.danger import Danger
+from proxyctl.plan.guards import Danger
 from proxyctl.state.compare import Difference
 from proxyctl.state.families import Family, ServerColumns
 from proxyctl.state.row import Row, Rows

@@ -2,86 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import SERVERS, destinations_of
-from proxyctl.instance.facts import CREDENTIALS
 from proxyctl.plan.current import Current, hostgroups_in
 from proxyctl.plan.diff import Surroundings, TableDiff
-from proxyctl.plan.guards import members
-from proxyctl.plan.guards.access import (
-    blind_monitor,
-    dropped_users,
-    lockouts,
-    logins,
-    replaced_logins,
-)
-from proxyctl.plan.guards.danger import Danger
+from proxyctl.plan.guards import Danger, members
+from proxyctl.plan.guards.access import blind_monitor, lockouts, shared_names
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.families import (
     FAMILY_TABLES,
     PGSQL_FAMILY_TABLES,
+    Family,
     families_in,
     families_of,
 )
-from proxyctl.state.row import GuardLimits, Layer, Rows
+from proxyctl.state.row import Desired, Layer
 from proxyctl.state.runtime import runtime_image
 
+Used = Mapping[str, frozenset[Value]]
+"""The hostgroups that rules, fast routing and users send traffic to, by table."""
 
-@dataclass(frozen=True)
-class HostgroupsInUse:
-    """The hostgroups that rules, fast routing and users send traffic to, now and afterwards.
 
-    Shape: by table.
-    """
+class HostgroupsInUse(NamedTuple):
+    """The hostgroups in use, now and once everything is applied."""
 
-    before: Mapping[str, frozenset[Value]] = field(default_factory=dict)
-    after: Mapping[str, frozenset[Value]] = field(default_factory=dict)
+    before: Used
+    after: Used
 
     @property
     def at_any_time(self) -> frozenset[Value]:
         """The hostgroups of both sides, over all tables."""
         return frozenset().union(*self.before.values(), *self.after.values())
-
-
-@dataclass(frozen=True)
-class Logins:
-    """Users with the name of a login of the admin interface.
-
-    `users` and `admins`: once everything is applied; `before`: names that are both already;
-    `admins_now`: the logins until ADMIN VARIABLES is loaded, which comes after MYSQL USERS.
-    """
-
-    users: frozenset[str]
-    admins: frozenset[str]
-    before: frozenset[str]
-    admins_now: frozenset[str]
-
-
-class Traffic(NamedTuple):
-    """The servers of one protocol, and what needs them. `servers`: the name of their table."""
-
-    table: str
-    servers: Servers
-    needs: Needs
-
-
-@dataclass(frozen=True)
-class Situation:
-    """The facts that guards need besides the changes.
-
-    `traffic`: of each protocol of which a change affects servers or destinations. `logins` None: no
-    user has the name of an administrator.
-    """
-
-    current: Current
-    traffic: tuple[Traffic, ...]
-    logins: Logins | None
 
 
 def hostgroups_in_use(
@@ -105,109 +61,38 @@ def hostgroups_in_use(
     return found
 
 
-def situation_of(
+def dangers(
     modules: Sequence[ModulePlan],
     diffs: Mapping[str, TableDiff],
     current: Current,
+    desired: Desired,
+    *,
     in_use: Mapping[str, HostgroupsInUse],
     around: Surroundings,
-    hostgroup_names: Mapping[int, str],
-) -> Situation:
-    """Return the facts that guards need."""
-    layouts = current.look.layouts
-    rows = {
-        name: (diffs[name].target if name in diffs else current.rows(name)[Layer.MEMORY]).values()
-        for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES)
-        if name in current.tables
-    }
-    families = families_in(layouts, rows, rds_discovery=False)
-    traffic: list[Traffic] = []
-    for table in SERVERS:
-        servers = _servers_in(table, modules, current, around)
-        if servers is not None:
-            writers = frozenset(one.writer for one in families_of(layouts[table], families))
-            used = in_use.get(table, HostgroupsInUse()).after
-            noun = "hostgroup" if table == "mysql_servers" else "pgsql hostgroup"
-            needs = Needs(writers, used, hostgroup_names, noun)
-            traffic.append(Traffic(table, servers, needs))
-    return Situation(current, tuple(traffic), _logins_in(diffs, current))
-
-
-def _servers_in(
-    table: str, modules: Iterable[ModulePlan], current: Current, around: Surroundings
-) -> Servers | None:
-    """Return the servers now and afterwards, if the apply changes them or destinations."""
-    look, plans = current.look, {name: one for one in modules for name in one.diffs}
-    servers = plans.get(table)
-    if servers is not None:
-        layout, now = look.layouts[table], servers.diffs[table].runtime
-        loaded = servers.images[-1][table] if servers.images else now
-        return Servers(layout, now, loaded, tuple(families_of(layout, around.families)))
-    if not any(name in plans and plans[name].at_runtime(name) for name in destinations_of(table)):
-        return None
-    layout, now = look.layouts[table], current.at_runtime(table)
-    rows = {
-        name: current.at_runtime(name).values()
-        for name in look.facts.family_tables
-        if name in current.tables
-    }
-    families = families_in(look.layouts, rows, rds_discovery=look.facts.rds_discovery)
-    return Servers(layout, now, now, tuple(families_of(layout, families)))
-
-
-def _logins_in(diffs: Mapping[str, TableDiff], current: Current) -> Logins | None:
-    """Return the names that are both a user and a login of the admin interface, now or later."""
-    admins = known = current.look.facts.admin_names
-    variables = diffs.get("admin_variables")
-    if variables is not None:
-        texts = (variables.target.get((name,)) for name in CREDENTIALS)
-        admins = frozenset(name for row in texts if row for name, _ in logins(str(row[1])))
-    users = diffs.get("mysql_users")
-    if "mysql_users" not in current.tables or (users is None and admins == known):
-        return None
-    rows = current.rows("mysql_users")
-    target = rows[Layer.MEMORY] if users is None else users.target
-    afterwards = _names(current, target, admins | known)
-    if not afterwards:
-        return None
-    return Logins(afterwards, admins, _names(current, rows[Layer.RUNTIME], known), known)
-
-
-def _names(current: Current, users: Rows, among: Collection[str]) -> frozenset[str]:
-    """Return the users with these names that can log in."""
-    index = current.look.layouts["mysql_users"].index
-    needed = [index[name] for name in ("active", "frontend")]
-    return frozenset(
-        str(key[0])
-        for key, row in users.items()
-        if key[0] in among and all(row[position] == 1 for position in needed)
-    )
-
-
-def dangers(
-    modules: Sequence[ModulePlan], situation: Situation, limits: GuardLimits
 ) -> Iterator[Danger]:
     """Yield the findings of all guards."""
     changes = {
         name: found for one in modules for name in one.diffs if (found := one.at_runtime(name))
     }
-    current = situation.current
-    yield from deletions(modules, limits)
-    for table, servers, needs in situation.traffic:
-        if table in changes:
-            yield from emptied_hostgroups(servers, needs)
-        for name in destinations_of(table):
-            if name in changes:
-                yield from strays(current.look.layouts[name], changes[name], servers, needs)
+    yield from deletions(modules, desired.guards)
+    for table in SERVERS:
+        if changes.keys() & {table, *destinations_of(table)}:
+            servers = _servers(table, modules, current, around)
+            used = in_use[table].after if table in in_use else {}
+            noun = "hostgroup" if table == "mysql_servers" else "pgsql hostgroup"
+            writers = frozenset(one.writer for one in _configured_families(table, diffs, current))
+            needs = Needs(writers, used, desired.hostgroup_names, noun)
+            if table in changes:
+                yield from emptied_hostgroups(servers, needs)
+            for name in destinations_of(table):
+                if name in changes:
+                    layout = current.look.layouts[name]
+                    yield from strays(layout, changes[name], servers, needs)
     if "admin_variables" in changes:
         yield from lockouts(changes["admin_variables"], current.look.access)
-    for module in modules:
-        if "admin_variables" in module.diffs:
-            yield from members.checksums_off(module.diffs["admin_variables"])
-    if situation.logins is not None:
-        names = situation.logins
-        yield from replaced_logins(names.users, names.admins, before=names.before)
-        yield from dropped_users(names.users - names.before, names.admins_now - names.admins)
+    if "admin_variables" in diffs:
+        yield from members.checksums_off(diffs["admin_variables"])
+    yield from shared_names(diffs, current)
     if "mysql_variables" in changes:
         is_on = current.look.facts.monitor_enabled
         yield from blind_monitor(changes["mysql_variables"], is_on=is_on)
@@ -215,3 +100,38 @@ def dangers(
         loaded = [one.name for one in modules if one.images]
         yield from members.dangers(loaded, current.membership)
         yield from members.drained_elsewhere(modules)
+
+
+def _servers(
+    table: str, modules: Sequence[ModulePlan], current: Current, around: Surroundings
+) -> Servers:
+    """Return the servers of a table now, and after the last LOAD of the plan."""
+    look = current.look
+    for module in modules:
+        if table in module.diffs:
+            now = module.diffs[table].runtime
+            loaded = module.images[-1][table] if module.images else now
+            families = families_of(look.layouts[table], around.families)
+            return Servers(look.layouts[table], now, loaded, tuple(families))
+    now = current.at_runtime(table)
+    rows = {
+        name: current.at_runtime(name).values()
+        for name in look.facts.family_tables
+        if name in current.tables
+    }
+    found = families_in(look.layouts, rows, rds_discovery=look.facts.rds_discovery)
+    families = families_of(look.layouts[table], found)
+    return Servers(look.layouts[table], now, now, tuple(families))
+
+
+def _configured_families(
+    table: str, diffs: Mapping[str, TableDiff], current: Current
+) -> list[Family]:
+    """Return the families of the servers in a table as MEMORY will configure them."""
+    layouts = current.look.layouts
+    rows = {
+        name: (diffs[name].target if name in diffs else current.rows(name)[Layer.MEMORY]).values()
+        for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES)
+        if name in current.tables
+    }
+    return families_of(layouts[table], families_in(layouts, rows, rds_discovery=False))

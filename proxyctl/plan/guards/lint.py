@@ -18,7 +18,7 @@ from proxyctl.lint.run import Ignore, Placed, Report
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import Subject
 from proxyctl.plan.diff import TableDiff
-from proxyctl.plan.guards.danger import Danger
+from proxyctl.plan.guards import Danger
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import LINT, Key, Layer, Row
 

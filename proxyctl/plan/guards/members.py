@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from proxyctl.catalog.variable_rules import DIFFS_BY_CHECKSUM, canonical
 from proxyctl.instance.members import MOST_AHEAD_S, Membership
 from proxyctl.plan.diff import TableDiff
-from proxyctl.plan.guards.danger import Danger
+from proxyctl.plan.guards import Danger
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.families import ServerColumns, by_hostgroup, is_drained_by_limit, node_text
 from proxyctl.state.row import Layer
