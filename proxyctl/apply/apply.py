@@ -19,11 +19,11 @@ from proxyctl.errors import (
     error_texts,
 )
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.cluster_sync import wait_for_a_later_second, wait_for_members
 from proxyctl.instance.interrupts import uninterrupted
 from proxyctl.instance.lock import Lock
+from proxyctl.instance.members import wait_for_a_later_second, wait_for_members
 from proxyctl.plan.current import Current
-from proxyctl.plan.files import plan_files_under_lock
+from proxyctl.plan.files import plan_and_current
 from proxyctl.plan.make import PlanOptions
 from proxyctl.plan.plan import Plan, raise_refusals
 from proxyctl.snapshots.folder import keep
@@ -66,13 +66,9 @@ def apply_files(
     client: AdminClient, files: ParsedFiles, request: ApplyRequest
 ) -> tuple[Plan, ApplyResult | None]:
     """Apply what the files say. Returns and raises like `apply_planned`; also ConfigError."""
-
-    def planner(
-        at: AdminClient, options: PlanOptions, taken_over: Mapping[str, bool]
-    ) -> tuple[Plan, Current]:
-        return plan_files_under_lock(at, files, options, taken_over)
-
-    return apply_planned(client, planner, request)
+    return apply_planned(
+        client, lambda at, options, staged: plan_and_current(at, files, options, staged), request
+    )
 
 
 def apply_planned(

@@ -6,7 +6,7 @@ Nothing is believed before it is read back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.apply.readback import ReadBack, in_key_order
@@ -155,7 +155,10 @@ class ApplyRun:
         Returns the rows that were loaded.
         """
         self.options.before_load(module.module)
-        families, diff = self._families_placed_now(module), module.servers
+        families, diff = module.monitored, module.servers
+        if diff is not None and module.name in self._loaded:
+            # Once the first LOAD is done, the families of the files are those that it places.
+            families = tuple(families_of(diff.layout, self.plan.families))
         if families and diff is not None:
             name = diff.layout.name
             loaded, runtime = image[name], self.read(module, name, Layer.RUNTIME)
@@ -167,15 +170,6 @@ class ApplyRun:
         self.command(module.module.load)
         self._loaded.add(module.name)
         return image
-
-    def _families_placed_now(self, module: ModulePlan) -> Collection[Family]:
-        """Return the families of a module whose nodes the monitor may have moved before its LOAD.
-
-        Once the first LOAD is done, the families of the files are those that it places.
-        """
-        if module.name in self._loaded and module.servers is not None:
-            return families_of(module.servers.layout, self.plan.families)
-        return module.monitored
 
     def command(self, sql: str) -> None:
         """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.

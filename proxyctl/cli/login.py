@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from proxyctl.cli.options import ConnectionOptions
 from proxyctl.cli.output import ask_password, can_ask, say
 from proxyctl.errors import ProxyctlError, UsageError, os_reason
-from proxyctl.instance.connect import Authority, Login
+from proxyctl.instance.connect import Authority, Login, client_options
 
 if TYPE_CHECKING:
     from proxyctl.config.project import Instance
@@ -59,7 +59,6 @@ class Logins:
         The host of ~/.my.cnf is that of a MySQL server, not of a ProxySQL admin interface.
         """
         from proxyctl.config.files import unreadable_file
-        from proxyctl.instance.option_file import client_options
 
         given = self.options.defaults_file
         path = given or os.path.expanduser("~/.my.cnf")

@@ -15,9 +15,9 @@ from proxyctl.fleet.cluster import is_covered, units
 from proxyctl.fleet.outcome import Failed, Fleet, Planned, Rolled, Rollout, State
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.cluster_sync import PeerResult
 from proxyctl.instance.facts import read_pool
 from proxyctl.instance.interrupts import interruptible, uninterrupted
+from proxyctl.instance.members import PeerResult
 from proxyctl.plan.plan import Plan
 
 SETTLE_S = 2.0

@@ -1,4 +1,4 @@
-"""The instances that a command works on, and running the same work on each of them."""
+"""The instances that a command works on: the same work on each of them, and their plans."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from typing import TypeVar
 
 from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
-from proxyctl.fleet.outcome import Failed
+from proxyctl.fleet.cluster import is_behind
+from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
+from proxyctl.plan.files import plan_files
+from proxyctl.plan.make import PlanOptions
+from proxyctl.plan.plan import Plan
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -107,3 +111,25 @@ def _at_once(
             yield finished.get()
     finally:
         is_over.set()
+
+
+def plan_fleet(
+    targets: Sequence[Target],
+    options: PlanOptions,
+    *,
+    workers: int,
+    done: Callable[[int], None] = lambda _count: None,
+) -> Fleet:
+    """Return the plan of every instance, or the error that prevented it. Sends SELECTs only.
+
+    Plans that are alike are kept once: a hundred instances mostly share one. See `at_all`.
+    """
+    distinct: dict[str, Plan] = {}
+
+    def work(target: Target) -> Planned:
+        with target.connect() as client:
+            plan = plan_files(client, target.files, options)
+        kept = distinct.setdefault(plan.likeness, plan) if len(targets) > 1 else plan
+        return Planned(plan.name, plan.address, kept, is_behind(plan))
+
+    return Fleet(*at_all(targets, work, workers=workers, done=done))

@@ -188,12 +188,13 @@ class AdminClient:
         """
         from pymysql.constants import COMMAND
 
-        self._take_in()
+        if self._sent is not None:
+            self.receive()  # an outstanding answer must not be taken for this one's
         # Any: the types of PyMySQL leave out the two halves of a query.
         connection: Any = self._connection
         if connection is None:
             raise self._closed()
-        self._tell_statement(statement)
+        self.tell(statement)
         self._sent = statement, time.monotonic()
         # Encoded here: not every PyMySQL lets surrogate escapes through.
         sql = statement.sql.encode("utf-8", "surrogateescape")
@@ -219,11 +220,6 @@ class AdminClient:
         self.tell(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")
         return rows, count
 
-    def _take_in(self) -> None:
-        """Receive an outstanding answer, so that it is not taken for the next one."""
-        if self._sent is not None:
-            self.receive()
-
     def _closed(self) -> ConnectionLostError:
         """Return the error for a connection that is closed, with why it was where that is known."""
         return ConnectionLostError(self._why_closed or f"{self.address}: the connection is closed")
@@ -233,15 +229,10 @@ class AdminClient:
         """Whether `tell` has a listener."""
         return self._trace is not None
 
-    def tell(self, text: str) -> None:
-        """Write a line for --debug. The text must hold no secret."""
+    def tell(self, what: str | Statement) -> None:
+        """Write a line for --debug: a text without secrets, or a statement, masked if it is."""
         if self._trace:
-            self._trace(text)
-
-    def _tell_statement(self, statement: Statement) -> None:
-        """Trace a statement; the masked text is made only if there is a listener."""
-        if self._trace:
-            self._trace(_short(statement.masked, _TRACED))
+            self._trace(what if isinstance(what, str) else _short(what.masked, _TRACED))
 
     @contextmanager
     def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
@@ -253,12 +244,13 @@ class AdminClient:
         from pymysql.cursors import SSCursor
 
         # Any: the types of PyMySQL leave out what is needed to give an answer up.
-        self._take_in()
+        if self._sent is not None:
+            self.receive()
         connection: Any = self._connection
         if connection is None:
             raise self._closed()
         statement = Statement(sql, lambda: mask_literals(sql))
-        self._tell_statement(statement)
+        self.tell(statement)
         cursor: Any = connection.cursor(SSCursor)
         is_done = False
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.errors import InstanceError, os_reason
+from proxyctl.errors import InstanceError, ProxyctlError, os_reason
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -348,3 +348,24 @@ def code_and_text(error: Exception) -> tuple[int, str]:
     if len(arguments) >= 2 and isinstance(arguments[0], int):
         return arguments[0], decoded(arguments[1]) if arguments[1] else ""
     return 0, str(error)
+
+
+def client_options(path: str) -> dict[str, str]:
+    """Return the options of the group `client` of an option file of the mysql client.
+
+    Raises: OSError where the file cannot be read; ProxyctlError where it is no option file.
+    """
+    from pymysql.optionfile import Parser
+
+    parser = Parser()
+    try:
+        with open(path, encoding="utf-8") as file:
+            parser.read_file(file)
+        if not parser.has_section("client"):
+            return {}
+        return {name: parser.get("client", name) for name in parser.options("client")}
+    except OSError:
+        raise
+    except Exception as error:
+        # The parser's own message repeats the line, which may hold the password.
+        raise ProxyctlError(f"{path}: not an option file: {type(error).__name__}") from None

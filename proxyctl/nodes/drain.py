@@ -25,10 +25,10 @@ from proxyctl.errors import (
     counted,
 )
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.cluster_sync import read_membership, wait_for_a_later_second
 from proxyctl.instance.facts import read_facts, used_connections
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock, Reconnect
+from proxyctl.instance.members import read_membership, wait_for_a_later_second
 from proxyctl.instance.read import read_layouts, read_rows, read_tables
 from proxyctl.nodes.image import (
     Standing,
@@ -203,12 +203,13 @@ class _Servers:
         layouts = read_layouts(self.client)
         names = [table.name for table in _SERVERS.tables if table.name in layouts]
         tables = read_tables(self.client, [layouts[name] for name in names])
-
-        def rows(name: str) -> tuple[Rows, Rows, Rows]:
-            memory, runtime = (tables[name].rows[one] for one in (Layer.MEMORY, Layer.RUNTIME))
-            return memory, memory, runtime
-
-        _, families, _ = placed_families(layouts, FAMILY_TABLES, rows, rds_discovery=rds_discovery)
+        sides = {
+            name: (rows[Layer.MEMORY], rows[Layer.MEMORY], rows[Layer.RUNTIME])
+            for name, rows in (
+                (name, tables[name].rows) for name in FAMILY_TABLES if name in tables
+            )
+        }
+        _, families, _ = placed_families(layouts, sides, rds_discovery=rds_discovery)
         nothing = DesiredTable(layouts[_TABLE], {}, scope=Scope(lambda _key: False, ""))
         around = Surroundings(families, families)
         return {

@@ -96,24 +96,21 @@ class Surroundings:
 
 def placed_families(
     layouts: Mapping[str, Layout],
-    tables: Iterable[str],
-    rows: Callable[[str], tuple[Rows, Rows, Rows]],
+    tables: Mapping[str, tuple[Rows, Rows, Rows]],
     *,
     rds_discovery: bool,
 ) -> tuple[tuple[Family, ...], tuple[Family, ...], tuple[Family, ...]]:
     """Return the desired families, those of them that the monitor places now, and those of MEMORY.
 
-    `tables`: those of families; `rows` returns the desired, MEMORY and RUNTIME rows of one.
+    `tables`: the desired, MEMORY and RUNTIME rows of each table of families.
     """
-    names = [name for name in tables if name in layouts]
-    sides = zip(*map(rows, names), strict=True) if names else iter([()] * 3)
     wanted, memory, running = (
         families_in(
             layouts,
-            {name: found.values() for name, found in zip(names, side, strict=True)},
+            {name: sides[side].values() for name, sides in tables.items()},
             rds_discovery=rds_discovery,
         )
-        for side in sides
+        for side in range(3)
     )
     return tuple(wanted), tuple(monitored(wanted, running)), tuple(monitored(memory, running))
 

@@ -20,7 +20,7 @@ from proxyctl.state.fold import (
     sorted_rows,
     with_secrets,
 )
-from proxyctl.state.row import Layer, Rows
+from proxyctl.state.row import Layer
 from proxyctl.state.sql import quoted_name
 
 
@@ -92,10 +92,9 @@ def _families_placed(
     layouts: Mapping[str, Layout], tables: Mapping[str, TableRows], facts: RuntimeFacts
 ) -> tuple[Family, ...]:
     """Return the families that the monitor places, as MEMORY configures them."""
-
-    def rows(name: str) -> tuple[Rows, Rows, Rows]:
-        memory = tables[name].rows[Layer.MEMORY]
-        return memory, memory, tables[name].rows[Layer.RUNTIME]
-
-    names, rds_discovery = facts.family_tables, facts.rds_discovery
-    return placed_families(layouts, names, rows, rds_discovery=rds_discovery)[2]
+    found = {name: tables[name].rows for name in facts.family_tables if name in tables}
+    sides = {
+        name: (rows[Layer.MEMORY], rows[Layer.MEMORY], rows[Layer.RUNTIME])
+        for name, rows in found.items()
+    }
+    return placed_families(layouts, sides, rds_discovery=facts.rds_discovery)[2]

@@ -24,15 +24,14 @@ def plan_files(
     Raises: ConfigError when the files do not fit this instance, InstanceError when it cannot be
     read, UsageError for an `only` that names nothing.
     """
-    desired, current, project = _inspected(client, files, options)
-    return planned(client, desired, current, options, project)
+    return plan_and_current(client, files, options)[0]
 
 
-def plan_files_under_lock(
+def plan_and_current(
     client: AdminClient,
     files: ParsedFiles,
     options: PlanOptions,
-    taken_over: Mapping[str, bool],
+    taken_over: Mapping[str, bool] | None = None,
 ) -> tuple[Plan, Current]:
     """Return the plan, and what it was made from.
 
@@ -93,7 +92,7 @@ def planned(
     plan = make(desired, current, options, project)
     if client.is_traced:
         for module in plan.modules:
-            steps = [f"{module.loads} LOAD"] * bool(module.images) + ["SAVE"] * module.save
+            steps = [f"{len(module.images)} LOAD"] * bool(module.images) + ["SAVE"] * module.save
             steps_text = ", ".join(steps) or "no LOAD, no SAVE"
             client.tell(
                 f"decided: {module.name}: {counted(len(module.changes), 'change')}; {steps_text}"

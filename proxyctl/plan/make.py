@@ -34,7 +34,6 @@ from proxyctl.state.row import (
     DesiredTable,
     GuardAction,
     GuardLimits,
-    Rows,
 )
 from proxyctl.text import nearest
 
@@ -245,15 +244,12 @@ def _surroundings(
     """Return the families that the monitor places now, and the desired families."""
     facts = current.look.facts
     managed = {TABLES[name].admin_module for name in tables}
-    names = [name for name in facts.family_tables if TABLES[name].admin_module in managed]
-
-    def rows(name: str) -> tuple[Rows, Rows, Rows]:
-        found = diff_table(current.look.layouts[name], tables.get(name), current.rows(name))
-        return found.target, found.memory, found.runtime
-
-    coming, placed, memory = placed_families(
-        current.look.layouts, names, rows, rds_discovery=facts.rds_discovery
-    )
+    layouts, sides = current.look.layouts, {}
+    for name in facts.family_tables:
+        if name in layouts and TABLES[name].admin_module in managed:
+            found = diff_table(layouts[name], tables.get(name), current.rows(name))
+            sides[name] = found.target, found.memory, found.runtime
+    coming, placed, memory = placed_families(layouts, sides, rds_discovery=facts.rds_discovery)
     return Surroundings(placed, memory, facts.is_cluster_member), coming
 
 
@@ -270,7 +266,7 @@ def _modules(
     for module in ADMIN_MODULES.values():
         names = [table.name for table in module.tables if table.name in layouts]
         managed = {name: diffs[name] for name in names if name in tables}
-        reload = module.name == "MYSQL QUERY RULES" and bool(names) and _changes_engine(modules)
+        reload = module.name == "MYSQL QUERY RULES" and any(m.changes_regex_engine for m in modules)
         if not managed and not reload:
             continue
         if reload or not all(found.is_in_sync for found in managed.values()):
@@ -281,10 +277,6 @@ def _modules(
             managed = {name: diffs[name] for name in names}
         modules.append(plan_module(module, managed, reload=reload))
     return modules, diffs
-
-
-def _changes_engine(modules: Iterable[ModulePlan]) -> bool:
-    return any(module.changes_regex_engine for module in modules)
 
 
 def _pending(

@@ -113,11 +113,6 @@ class ModulePlan:
     final: dict[str, Rows] = field(default_factory=dict)
 
     @property
-    def loads(self) -> int:
-        """How many LOADs an apply sends."""
-        return len(self.images)
-
-    @property
     def name(self) -> str:
         """The admin module's name, such as MYSQL SERVERS."""
         return self.module.name
@@ -267,7 +262,7 @@ class Plan:
         """
         written = [
             *(self.left_alone, self.taken_out, self.warnings, self.restart_required),
-            [module.loads for module in self.modules],
+            [len(module.images) for module in self.modules],
             self.members,
             self.discarded,
             [(one.finding, one.where) for one in self.findings],

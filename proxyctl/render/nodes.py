@@ -9,8 +9,16 @@ from dataclasses import dataclass
 from proxyctl.catalog import Value
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.nodes.discover import Membership
-from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
-from proxyctl.nodes.wsrep import reasons, state
+from proxyctl.nodes.model import (
+    Check,
+    Connections,
+    NodeGroup,
+    NodeReport,
+    NodeView,
+    Place,
+    wsrep_reasons,
+    wsrep_state,
+)
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, wrapped
 from proxyctl.render.table import Column, aligned
@@ -144,8 +152,8 @@ def _answer_texts(answer: NodeAnswer) -> Iterator[str]:
 
 def _seen_by_monitor(wsrep: Mapping[str, str]) -> Iterator[str]:
     """Yield what the last check of the Galera monitor read."""
-    yield f"monitor: {printable(state(wsrep))}"
-    yield from reasons(wsrep)
+    yield f"monitor: {printable(wsrep_state(wsrep))}"
+    yield from wsrep_reasons(wsrep)
     if wsrep.get("read_only") == "YES":
         yield "read_only"
 

@@ -132,7 +132,7 @@ def _verdict(plan: Plan, style: Style, *, is_open: bool) -> list[str]:
 def counts_text(plan: Plan) -> str:
     """Return the one-line count of what would happen."""
     counts = plan.counts()
-    loads = sum(module.loads for module in plan.modules)
+    loads = sum(len(module.images) for module in plan.modules)
     saves = sum(1 for module in plan.modules if module.save and plan.saves)
     changed = (
         f"{counts[ADD]} to add, {counts[CHANGE]} to change, {counts[DELETE]} to delete"
