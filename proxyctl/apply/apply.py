@@ -83,7 +83,12 @@ def apply_planned(
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
         _put_memory_back(client, lock, request.progress)
-        found, current = _planned(client, planner, request.options, lock.leftovers)
+        try:
+            found, current = planner(client, request.options, lock.leftovers)
+        except ConnectionLostError as error:
+            raise ConnectionLostError(
+                error.message, then=[*error.then, "nothing was changed"], fix=error.fix
+            ) from error
         if not request.is_approved(found):
             raise RefusedError(
                 f"{found.name}: the plan is stale: the instance, the files or a secret changed"
@@ -144,14 +149,3 @@ def applied(result: ApplyResult | None) -> Iterator[None]:
         failure = kind(f"applied and read back, but then: {reason}", then=then, layers=layers)
         failure.snapshot = result.snapshot
         raise failure from error
-
-
-def _planned(
-    client: AdminClient, planner: Planner, options: PlanOptions, taken_over: Mapping[str, bool]
-) -> tuple[Plan, Current]:
-    try:
-        return planner(client, options, taken_over)
-    except ConnectionLostError as error:
-        raise ConnectionLostError(
-            error.message, then=[*error.then, "nothing was changed"], fix=error.fix
-        ) from error

@@ -209,10 +209,6 @@ SET_SESSION_AUTOCOMMIT = Version(3, 0, 11)
 """From here on `SET @@session.autocommit=1` is taken, and does nothing. Source: a design of
 2026-08-08."""
 
-IDLE_PROCESSLIST_TAKES_TRUE = Version(3, 0, 11)
-"""Before, `true` for `session_idle_show_processlist` acts as 0 in the process list; 1 works.
-Source: a design of 2026-08-10; the release is a guess."""
-
 PCRE2 = Version(3, 0, 12)
 """From here on `mysql-query_processor_regex` 1 is PCRE2 10.47 instead of PCRE 8.45: an invalid
 pattern never matches, also negated and with RE2. Source: pull request 6120."""

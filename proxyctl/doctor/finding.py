@@ -70,11 +70,9 @@ CODES = {
         _E, "Defect: fast routing is ignored where the last rule has apply 1."
     ),
     "re2-replaces-by-case": Code(_W, "Defect: with RE2, replace_pattern is case-sensitive."),
-    "digests-stall-queries": Code(_W, "Defect: queries wait while digests are read."),
     "maintenance-not-seen": Code(
         _W, "Defect: the monitor reads pxc_maint_mode of servers of 5.7 and 8 only."
     ),
-    "restapi-saves-scheduler": Code(_N, "Defect: SAVE RESTAPI TO MEMORY saves the scheduler."),
 }
 """Every finding that there is. Codes are stable: scripts ignore findings by them."""
 

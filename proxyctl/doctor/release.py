@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.catalog import Version
 from proxyctl.catalog.destinations import is_hidden_by_last_rule
 from proxyctl.catalog.releases import (
     SECURITY_FIXES,
@@ -45,19 +44,11 @@ def release(facts: Facts) -> Iterator[Finding]:
         )
 
 
-_STALLS_UNTIL = Version(2, 5, 1)
-
-
 def known_defects(facts: Facts) -> Iterator[Finding]:
     """Yield the defects that this version has and this configuration meets."""
-    for defect in (
-        _fast_routing_skipped,
-        _re2_replaces_by_case,
-        _digests_stall_queries,
-        _maintenance_not_seen,
-        _restapi_saves_scheduler,
-    ):
-        yield from defect(facts)
+    yield from _fast_routing_skipped(facts)
+    yield from _re2_replaces_by_case(facts)
+    yield from _maintenance_not_seen(facts)
 
 
 def _fast_routing_skipped(facts: Facts) -> Iterator[Finding]:
@@ -86,16 +77,6 @@ def _re2_replaces_by_case(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _digests_stall_queries(facts: Facts) -> Iterator[Finding]:
-    if facts.version <= _STALLS_UNTIL and facts.is_on("mysql-query_digests"):
-        yield Finding(
-            "digests-stall-queries",
-            "stats_mysql_query_digest",
-            f"in ProxySQL {facts.version} every query waits while somebody reads the digests",
-            "read digests rarely, or upgrade to 2.5.2 or newer",
-        )
-
-
 def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
     galera = {h for family in facts.families if family.is_galera for h in family.hostgroups}
     nodes = {server.node for server in facts.mysql.servers if server.hostgroup in galera}
@@ -112,15 +93,4 @@ def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
             f"the monitor reads pxc_maint_mode of servers of 5.7 and 8 only, so not of"
             f" {listed(found)}",
             "take such a node out of service with `proxyctl nodes drain`",
-        )
-
-
-def _restapi_saves_scheduler(facts: Facts) -> Iterator[Finding]:
-    diff = facts.diffs.get("restapi_routes")
-    if diff is not None and diff.memory:
-        yield Finding(
-            "restapi-saves-scheduler",
-            "restapi_routes",
-            "SAVE RESTAPI TO MEMORY saves the scheduler instead",
-            "do not send it; `proxyctl export` reads RUNTIME without it",
         )

@@ -73,13 +73,23 @@ Finder = Callable[["Subject"], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class Check:
-    """One check. `documentation` is the finder's docstring: what it finds, why, the fix."""
+    """One check. `documentation` is the finder's docstring: what it finds, why, the fix.
+
+    `of`: tables without any row of which there is nothing to find; none where that depends.
+    """
 
     code: str
     name: str
     severity: Severity
     documentation: str
     find: Finder
+    of: Sequence[str] = ()
+
+    def findings(self, subject: Subject) -> Iterable[Finding]:
+        """Return what it finds in a configuration."""
+        tables = subject.configuration.tables
+        has_rows = any(name in tables and tables[name].rows for name in self.of)
+        return self.find(subject) if has_rows or not self.of else ()
 
     @property
     def summary(self) -> str:
@@ -95,16 +105,18 @@ class Check:
 _CHECKS: dict[str, Check] = {}
 
 
-def check(code: str, name: str, severity: Severity) -> Callable[[Finder], Finder]:
+def check(
+    code: str, name: str, severity: Severity, *, of: Sequence[str] = ()
+) -> Callable[[Finder], Finder]:
     """Return a decorator that makes a check of a function from a subject to findings.
 
-    Raises: ValueError for a code or a name that is taken.
+    `of`: see Check. Raises: ValueError for a code or a name that is taken.
     """
 
     def register(find: Finder) -> Finder:
         if code in _CHECKS or any(name == known.name for known in _CHECKS.values()):
             raise ValueError(f"{code} {name}: taken")
-        _CHECKS[code] = Check(code, name, severity, cleandoc(find.__doc__ or ""), find)
+        _CHECKS[code] = Check(code, name, severity, cleandoc(find.__doc__ or ""), find, of)
         return find
 
     return register

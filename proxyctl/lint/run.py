@@ -86,7 +86,7 @@ def lint(
     kept: list[Placed] = []
     ignored = 0
     place = subject.configuration.place
-    of_mysql = ((one, found) for one in checks for found in one.find(subject))
+    of_mysql = ((one, found) for one in checks for found in one.findings(subject))
     for one, found in chain(of_mysql, pgsql_findings(subject, checks)):
         finding = _without_ignored(replace(found, code=one.code), ignores, used)
         if found.is_said:
@@ -178,7 +178,7 @@ def pgsql_findings(subject: Subject, checks: Iterable[Check]) -> Iterator[tuple[
     side = Subject(pgsql_as_mysql(held))
     on_pgsql = ON_PGSQL - ({_DIGEST_TEXTS} if held.version >= PGSQL_DIGESTS else set())
     for one in checks:
-        for found in one.find(side) if one.code in on_pgsql else ():
+        for found in one.findings(side) if one.code in on_pgsql else ():
             yield one, _named(found)
 
 

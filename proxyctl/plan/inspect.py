@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from proxyctl.catalog import ADMIN_MODULES, TABLES
+from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout
 from proxyctl.catalog.destinations import DESTINATIONS, SERVERS, servers_of
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
@@ -43,15 +43,12 @@ def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -
 
 def begin_reading(client: AdminClient, look: Look, likely: Iterable[str]) -> Reading:
     """Request the large tables early: ProxySQL reads them while the files are compiled."""
-    reading, names = Reading(client), {*likely}
-    modules = [name for name in _LARGE if names & _of_module(name)]
-    reading.add(
-        layout
-        for module in modules
-        for table in ADMIN_MODULES[module].tables
-        for layout in [look.layouts.get(table.name)]
-        if layout is not None
-    )
+    reading, names, wanted = Reading(client), {*likely}, list[Layout]()
+    for module in _LARGE:
+        tables = [table.name for table in ADMIN_MODULES[module].tables]
+        if names.intersection(tables):
+            wanted += [look.layouts[name] for name in tables if name in look.layouts]
+    reading.add(wanted)
     return reading
 
 
@@ -145,7 +142,3 @@ def _variables_set(desired: Desired) -> set[object]:
         if TABLES[name].prefix is not None
         for key in table.rows
     }
-
-
-def _of_module(module: str) -> set[str]:
-    return {table.name for table in ADMIN_MODULES[module].tables}

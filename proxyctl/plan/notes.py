@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from proxyctl.catalog import Role, Value, Version
 from proxyctl.catalog.releases import (
     FAST_ROUTING_BEHIND_LAST_RULE,
-    IDLE_PROCESSLIST_TAKES_TRUE,
     beyond_catalogue,
 )
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
@@ -161,7 +160,6 @@ def warnings(
 
 
 _NEEDLESS = f"which ProxySQL needs no longer from {FAST_ROUTING_BEHIND_LAST_RULE} on"
-_IDLE_PROCESSLIST = "session_idle_show_processlist"
 
 
 def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[str]:
@@ -173,16 +171,6 @@ def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[
         held = change.shown.current
         if change.action == DELETE and held is not None and COMMENT in held:
             yield f"{change.table}: rule {change.key[0]} kept fast routing alive, {_NEEDLESS}"
-    for change in () if version.has(IDLE_PROCESSLIST_TAKES_TRUE) else changes:
-        name, desired = str(change.key[0]), change.shown.desired
-        if name.endswith(f"-{_IDLE_PROCESSLIST}") and desired is not None and desired[1] == "true":
-            module = f"{name.split('-', 1)[0].upper()} VARIABLES"
-            release = version.numbered(IDLE_PROCESSLIST_TAKES_TRUE)
-            yield (
-                f"{name}: ProxySQL before {release} shows true but acts as if it were false: only 1"
-                " works. After the apply, send UPDATE global_variables SET variable_value='1'"
-                f" WHERE variable_name='{name}', LOAD {module} TO RUNTIME and SAVE {module} TO DISK"
-            )
 
 
 def shared_families(families: Iterable[Family]) -> Iterator[str]:

@@ -66,7 +66,7 @@ def runtime_image(
 
     Shape: keyed like `rows`; users are folded (one row for both halves).
     """
-    if is_copied(layout):
+    if is_copied(layout) or not rows:
         return dict(rows)
     return dict(_image(layout, dict(rows)))
 

@@ -322,9 +322,12 @@ def transition(
         new += [after[key] for key in clashing]
         moved = set(clashing)
         changed = [key for key in changed if key not in moved]
-    yield from deletes(layout, gone)
-    yield from updates(layout, changed, before, after)
-    yield from inserts(layout, new)
+    if gone:
+        yield from deletes(layout, gone)
+    if changed:
+        yield from updates(layout, changed, before, after)
+    if new:
+        yield from inserts(layout, new)
 
 
 def _clashing(

@@ -19,8 +19,7 @@ def test_every_version_can_be_examined(offline: Project, version: str) -> None:
         found = proxyctl("doctor", "--no-ask", "--memory", "--format", "json")
         assert found.code == 0, found.text
         codes = {one["code"] for one in found.json["findings"]}
-        old = {"digests-stall-queries"} if version < "2.5.2" else set()
-        assert codes == {"not-saved"} | old
+        assert codes == {"not-saved"}
 
 
 def test_json_has_each_instance_under_its_own_name(offline: Project, ports: list[int]) -> None:

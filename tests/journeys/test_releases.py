@@ -59,23 +59,3 @@ def test_a_plan_for_a_release_that_is_newer_than_what_is_known_says_so(
     assert (words in plan().out) == is_said
     applied()
     assert "newer" not in plan().out
-
-
-@pytest.mark.parametrize("name", ["mysql", "pgsql"])
-@pytest.mark.parametrize(("version", "is_said"), [("3.0.10", True), ("3.0.11", False)])
-def test_a_true_that_acts_as_false_is_named_with_what_helps(
-    offline: Project, release: Release, name: str, version: str, is_said: bool
-) -> None:
-    sandbox = release(version)
-    variable, module = f"{name}-session_idle_show_processlist", f"{name.upper()} VARIABLES"
-    sandbox.run(f"SET {variable}='false'")
-    for move in (f"LOAD {module} TO RUNTIME", f"SAVE {module} TO DISK"):
-        sandbox.run(move)
-    offline.write(f"version: 1\nvariables:\n  {variable}: true\n")
-    assert (f"{variable}: ProxySQL before 3.0.11 shows true" in plan().out) == is_said
-    applied()
-    # What the note offers leaves the files in step.
-    sandbox.run(f"UPDATE global_variables SET variable_value='1' WHERE variable_name='{variable}'")
-    for move in (f"LOAD {module} TO RUNTIME", f"SAVE {module} TO DISK"):
-        sandbox.run(move)
-    assert plan().code == 0

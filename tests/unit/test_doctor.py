@@ -315,12 +315,6 @@ CASES: dict[str, tuple[Facts, str, str, str]] = {
         "",
         "",
     ),
-    "digests stall queries": (
-        replace(HEALTHY, version=Version(2, 5, 1)),
-        "digests-stall-queries",
-        "",
-        "",
-    ),
     "maintenance is not seen": (
         replace(with_versions("9.1.0", db1="9.1.0", db2="9.1.0"), families=(GALERA,)),
         "maintenance-not-seen",

@@ -25,7 +25,7 @@ def test_the_examples_of_a_check(code, tmp_path):
         project = load_project(Sources((path,)), takes_dead_rules=True, needs_secrets=False)
         versions = re.findall(r"--backend-version (\S+)", text)
         subject = Subject(project.configuration, backend_versions=versions)
-        found = list(CHECKS[code].find(subject))
+        found = list(CHECKS[code].findings(subject))
         assert bool(found) is (kind == "Bad"), text
 
 

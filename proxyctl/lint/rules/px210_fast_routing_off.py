@@ -9,7 +9,7 @@ from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 
 
-@check("PX210", "fast-routing-off", Severity.ERROR)
+@check("PX210", "fast-routing-off", Severity.ERROR, of=(FAST_ROUTING,))
 def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     """Fast routing that ProxySQL never uses, since the last active rule has apply.
 

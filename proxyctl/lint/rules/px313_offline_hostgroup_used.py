@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import Subject
+from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX313", "offline-hostgroup-used", Severity.WARNING)
+@check("PX313", "offline-hostgroup-used", Severity.WARNING, of=FAMILY_TABLES)
 def offline_hostgroup_used(subject: Subject) -> Iterator[Finding]:
     """A rule, a row of fast routing or a user that sends to a family's offline hostgroup.
 

@@ -15,7 +15,7 @@ _SINCE = Version(2, 6, 3)
 """The first ProxySQL that obeys max_num_online_servers."""
 
 
-@check("PX315", "max-num-online-servers-exceeded", Severity.ERROR)
+@check("PX315", "max-num-online-servers-exceeded", Severity.ERROR, of=(_ATTRIBUTES,))
 def max_num_online_servers_exceeded(subject: Subject) -> Iterator[Finding]:
     """A hostgroup with more ONLINE servers than its max_num_online_servers.
 

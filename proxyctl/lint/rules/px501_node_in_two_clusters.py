@@ -10,7 +10,7 @@ from proxyctl.routing.servers import Node
 from proxyctl.state.families import node_text
 
 
-@check("PX501", "node-in-two-clusters", Severity.ERROR)
+@check("PX501", "node-in-two-clusters", Severity.ERROR, of=("mysql_galera_hostgroups",))
 def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
     """A node that is in two Galera families.
 

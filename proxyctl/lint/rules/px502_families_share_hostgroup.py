@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import FamilyRow, Subject
+from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX502", "families-share-hostgroup", Severity.ERROR)
+@check("PX502", "families-share-hostgroup", Severity.ERROR, of=FAMILY_TABLES)
 def families_share_hostgroup(subject: Subject) -> Iterator[Finding]:
     """Two families with the same hostgroup.
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import SERVERS, Subject
+from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX503", "family-without-nodes", Severity.WARNING)
+@check("PX503", "family-without-nodes", Severity.WARNING, of=FAMILY_TABLES)
 def family_without_nodes(subject: Subject) -> Iterator[Finding]:
     """A family without a node in mysql_servers.
 

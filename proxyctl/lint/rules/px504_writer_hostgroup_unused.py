@@ -8,9 +8,10 @@ from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, Subject
 from proxyctl.state.cells import number
+from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX504", "writer-hostgroup-unused", Severity.WARNING)
+@check("PX504", "writer-hostgroup-unused", Severity.WARNING, of=FAMILY_TABLES)
 def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
     """A family whose writer hostgroup gets no queries.
 

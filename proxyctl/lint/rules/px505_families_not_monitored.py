@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
+from proxyctl.state.families import FAMILY_TABLES
 
 _NAME = "mysql-monitor_enabled"
 
 
-@check("PX505", "families-not-monitored", Severity.WARNING)
+@check("PX505", "families-not-monitored", Severity.WARNING, of=FAMILY_TABLES)
 def families_not_monitored(subject: Subject) -> Iterator[Finding]:
     """A family while mysql-monitor_enabled is false.
 

@@ -16,7 +16,7 @@ _SCRIPT = re.compile(
 _OPTION = re.compile(r"-{1,2}(?:[\w-]*(?:hg|hostgroups?)|H)[= ]\s*\"?'?([\d:,WR-]+)", re.IGNORECASE)
 
 
-@check("PX521", "scheduler-and-native-galera", Severity.ERROR)
+@check("PX521", "scheduler-and-native-galera", Severity.ERROR, of=("mysql_galera_hostgroups",))
 def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
     """A scheduler entry that moves the nodes of a row of mysql_galera_hostgroups.
 

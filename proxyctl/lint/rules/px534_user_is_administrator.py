@@ -8,7 +8,7 @@ from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 
 
-@check("PX534", "user-is-administrator", Severity.ERROR)
+@check("PX534", "user-is-administrator", Severity.ERROR, of=("mysql_users", "pgsql_users"))
 def user_is_administrator(subject: Subject) -> Iterator[Finding]:
     """A user with the name of a login of the admin interface.
 
