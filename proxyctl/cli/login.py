@@ -138,8 +138,6 @@ def _place(
     return host, port, socket
 
 
-
-
 def password_from(path: str, option: str) -> str:
     """Return the password from the file that an option names. Raises: ProxyctlError."""
     try:

@@ -157,7 +157,7 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
         with typer.progressbar(length=total, label=label, show_pos=True, file=sys.stderr) as bar:
             yield lambda done: bar.update(done - bar.pos)
     finally:
-        _to_stderr(_LINE_GONE)
+        write_to_stderr(_LINE_GONE)
 
 
 def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False) -> None:

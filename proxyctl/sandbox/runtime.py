@@ -17,17 +17,17 @@ from typing import cast
 from proxyctl.catalog import Layout, Role, Value, Version
 from proxyctl.catalog.charsets import fits
 from proxyctl.catalog.variable_rules import (
-    CAPABILITY_BITS,
-    DIFFS_BY_CHECKSUM,
-    pasted,
     CAPABILITIES,
+    CAPABILITY_BITS,
     CHARSET,
     COLLATION,
+    DIFFS_BY_CHECKSUM,
     KEYLOG,
     NETWORKS,
     NO_VALUE,
     atoi,
     is_out_of_reach,
+    pasted,
     taken,
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, VARIABLES

@@ -86,7 +86,9 @@ def lint(
     if list_:
         if format not in (LintFormat.TEXT, LintFormat.JSON):
             raise UsageError(f"--list cannot be written as {format}", fix="it has text and json")
-        write(checks_text(checks, style()) if format is LintFormat.TEXT else CHECKS.document(checks))
+        write(
+            checks_text(checks, style()) if format is LintFormat.TEXT else CHECKS.document(checks)
+        )
         return ExitCode.DONE
     version = chosen_version(proxysql_version)
     for backend in backend_version or ():

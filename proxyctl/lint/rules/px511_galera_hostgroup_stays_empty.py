@@ -10,9 +10,7 @@ from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FamilyRow, Subject
 
 
-@check(
-    "PX511", "galera-hostgroup-stays-empty", Severity.WARNING, of=("mysql_galera_hostgroups",)
-)
+@check("PX511", "galera-hostgroup-stays-empty", Severity.WARNING, of=("mysql_galera_hostgroups",))
 def galera_hostgroup_stays_empty(subject: Subject) -> Iterator[Finding]:
     """A hostgroup of a Galera family that gets queries, but no node.
 
