@@ -235,12 +235,10 @@ def test_names_of_files(offline: Project) -> None:
             assert not re.search("^error: forged", found.err, re.MULTILINE), found.err
     check(proxyctl("render", "-f", name), "render")
     (offline.folder / name).write_text("mysql_users: [{username: a, password: secret}]\n")
-    (offline.folder / name).chmod(0o644)
     for form in ("text", "json", "github", "sarif"):
         found = proxyctl("lint", "--format", form, "-f", name)
         check(found, "lint", "--format", form)
-        assert found.err.startswith("warning: ")
-        assert "\nerror: forged" not in found.err
+        assert "\nerror: forged" not in found.out + found.err
 
 
 def test_a_name_that_is_a_command(offline: Project) -> None:

@@ -66,7 +66,7 @@ class TestPendingEdits:
         return complete(module_plan(diff(wanted, memory, **layers)))
 
     def codes(self, module):
-        return [refusal.code for refusal in refusals(module, pending_edits(module))]
+        return [refusal.code for refusal in refusals([(module, pending_edits(module))])]
 
     def test_memory_that_already_holds_what_the_files_say_is_no_edit(self):
         wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2, "destination_hostgroup": 7})
