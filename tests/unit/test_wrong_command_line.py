@@ -113,6 +113,7 @@ def test_a_wrong_value_is_named_with_its_option(line: str, reason: str, fix: str
         ),
         ("import --users-from db1 --backend-user=", "--backend-user: the name is empty"),
         ("import proxysql.cnf --users-from db1", "import needs FILE.cnf or --users-from HOST"),
+        ("import script.sql", "script.sql: import reads a proxysql.cnf, not SQL"),
     ],
 )
 def test_an_option_that_would_do_nothing_is_refused_before_any_connection(

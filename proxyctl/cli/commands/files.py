@@ -245,6 +245,11 @@ def import_(
             "import needs FILE.cnf or --users-from HOST",
             fix="proxyctl import --help shows its options",
         )
+    if cnf is not None and cnf.endswith(".sql"):
+        raise UsageError(
+            f"{cnf}: import reads a proxysql.cnf, not SQL",
+            fix="run the script at a ProxySQL, or at `proxyctl sandbox`, and then export that",
+        )
     imported = None
     if cnf is not None:
         imported = _imported(cnf, version, secrets)
