@@ -74,9 +74,6 @@ def lint(
     format: Annotated[LintFormat, FORMAT] = LintFormat.TEXT,
 ) -> int:
     """Find rules that never match or misroute queries, and other mistakes. Exit 1 for an error."""
-    from proxyctl.catalog.releases import version_numbers
-    from proxyctl.lint.check import UNUSED_IGNORE
-    from proxyctl.lint.run import lint as run
     from proxyctl.render.lint import CHECKS, check_text, checks_text
 
     checks = _chosen([explain] if explain is not None else select or (), ignore or ())
@@ -91,25 +88,32 @@ def lint(
         )
         return ExitCode.DONE
     version = chosen_version(proxysql_version)
-    for backend in backend_version or ():
-        if version_numbers(backend) is None:
-            raise UsageError(f"--backend-version {backend!r} is no version", fix="such as 8.0.36")
     try:
         subject, ignores, name = _subject(place, layer, version, backend_version or ())
     except ConfigError as wrong:
         write(_mistakes(wrong, format))
         raise
+    report = _report(subject, checks, ignores, name)
+    write(_output(report, format, "" if name else place.files.paths()[0]))
+    fails = bool(report.findings) if strict else report.has_errors
+    return ExitCode.ERROR if fails else ExitCode.DONE
+
+
+def _report(
+    subject: Subject, checks: Sequence[Check], ignores: Sequence[Ignore], name: str
+) -> Report:
+    """Run the checks. Raises: ProxyctlError where nothing can be said of digests."""
+    from proxyctl.lint.check import UNUSED_IGNORE
+    from proxyctl.lint.run import lint as run
+
     if name:
         # What the files ignore may be about rows that this instance does not have.
         checks = [one for one in checks if one.code != UNUSED_IGNORE]
     try:
-        report = run(subject, checks, ignores, name=name)
+        return run(subject, checks, ignores, name=name)
     except ValueError as error:
-        # Digest variables under which ProxySQL itself ends: nothing can be said of digests then.
+        # Digest variables under which ProxySQL itself ends.
         raise ProxyctlError(str(error)) from error
-    write(_output(report, format, "" if name else place.files.paths()[0]))
-    fails = bool(report.findings) if strict else report.has_errors
-    return ExitCode.ERROR if fails else ExitCode.DONE
 
 
 def _chosen(select: Sequence[str], ignore: Sequence[str]) -> Sequence[Check]:
@@ -127,10 +131,14 @@ def _subject(
     place: Place, layer: LayerName | None, version: Version | None, backend_versions: Sequence[str]
 ) -> tuple[Subject, Sequence[Ignore], str]:
     """Return what to check, what to ignore, and the name of the instance; empty for files."""
+    from proxyctl.catalog.releases import version_numbers
     from proxyctl.config.project import load_project
     from proxyctl.instance.read import read_configuration
     from proxyctl.lint.subject import Subject
 
+    for backend in backend_versions:
+        if version_numbers(backend) is None:
+            raise UsageError(f"--backend-version {backend!r} is no version", fix="such as 8.0.36")
     if not place.asks_instance(layer):
         project = load_project(
             place.files.sources(), version=version, takes_dead_rules=True, needs_secrets=False

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.plan.make import PlanOptions
+    from proxyctl.plan.plan import Plan
     from proxyctl.render.style import Style
     from proxyctl.stats.replay.result import Replay
 
@@ -72,9 +73,7 @@ def plan(
 ) -> int:
     """Show what apply would change. Sends nothing but SELECTs."""
     from proxyctl.fleet.cluster import as_applied
-    from proxyctl.plan.saved import check_target, save
-    from proxyctl.render.plan import PLAN, plan_text
-    from proxyctl.render.style import Style
+    from proxyctl.plan.saved import check_target
 
     if with_replay and format is PlanFormat.SQL:
         raise UsageError("--replay cannot be used with --format sql")
@@ -95,21 +94,24 @@ def plan(
     how = style(is_verbose=verbose)
     write(_plan_output(found, format, report, how, is_all=fleet.all_instances))
     if out:
-        one = found.only_plan()
-        write_file(
-            Path(out),
-            save(
-                one,
-                PLAN.encode(one),
-                plan_text(one, Style(is_verbose=verbose)),
-                paths=place.files.paths(),
-                variables=place.files.variable_names(),
-                options=allowances.names(),
-            ),
-            mode=0o600,
-        )
-        say(f"saved to {out}; apply it with: proxyctl apply {out}")
+        _save(Path(out), found.only_plan(), place, allowances, how)
     return found.exit_code(differences=detailed_exitcode, refusals=detailed_exitcode)
+
+
+def _save(out: Path, found: Plan, place: Place, allowances: Allowances, how: Style) -> None:
+    from proxyctl.plan.saved import save
+    from proxyctl.render.plan import PLAN, plan_text
+
+    text = save(
+        found,
+        PLAN.encode(found),
+        plan_text(found, replace(how, is_coloured=False, width=None)),
+        paths=place.files.paths(),
+        variables=place.files.variable_names(),
+        options=allowances.names(),
+    )
+    write_file(out, text, mode=0o600)
+    say(f"saved to {out}; apply it with: proxyctl apply {out}")
 
 
 def show(
