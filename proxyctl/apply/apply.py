@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from proxyctl.apply.execute import apply_plan
 from proxyctl.apply.result import ApplyResult
 from proxyctl.apply.run import ApplyOptions
-from proxyctl.catalog import ADMIN_MODULES, AdminModule
+from proxyctl.catalog import ADMIN_MODULES
 from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import (
     ApplyError,
@@ -21,7 +21,7 @@ from proxyctl.errors import (
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.interrupts import uninterrupted
 from proxyctl.instance.lock import Lock
-from proxyctl.instance.members import wait_for_a_later_second, wait_for_members
+from proxyctl.instance.members import wait_for_members
 from proxyctl.plan.current import Current
 from proxyctl.plan.files import plan_and_current
 from proxyctl.plan.make import PlanOptions
@@ -101,7 +101,7 @@ def apply_planned(
             lock.finished({module.name for module in found.modules})
             return found, None
         kept = keep(header_of(found, request.purpose, request.sources), current.tables)
-        how = ApplyOptions(request.options.saves, request.progress, _pause(client, found, request))
+        how = ApplyOptions(request.options.saves, request.progress)
         result = apply_plan(client, found, lock, how)
         with applied(result):
             result.snapshot = str(kept)
@@ -115,13 +115,6 @@ def apply_planned(
     finally:
         with uninterrupted():
             lock.give_back(request.progress)
-
-
-def _pause(client: AdminClient, plan: Plan, request: ApplyRequest) -> Callable[[AdminModule], None]:
-    """Return the wait before each LOAD that makes it the newest of the cluster."""
-    if not plan.members:
-        return lambda _module: None
-    return lambda module: wait_for_a_later_second(client, module.name, request.progress)
 
 
 def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]) -> None:

@@ -163,7 +163,7 @@ class Restore:
 
         They are made right before the LOAD, since the monitor goes on moving nodes.
         """
-        self.run.options.before_load(module.module)
+        self.run.wait_for_peers(module)
         image: dict[str, Rows] = {}
         for name, diff in module.diffs.items():
             rows = diff.runtime if diff.unpublished else diff.memory

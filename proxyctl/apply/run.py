@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from proxyctl.apply.readback import ReadBack, in_key_order
 from proxyctl.apply.result import UNKNOWN, ApplyResult, ModuleResult
-from proxyctl.catalog import AdminModule
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lock import RESTARTED, Lock, Reconnect
+from proxyctl.instance.members import wait_for_a_later_second
 from proxyctl.instance.read import read_rows
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan
@@ -29,14 +29,10 @@ SETTLE_S = 2.0
 
 @dataclass(frozen=True)
 class ApplyOptions:
-    """`save` False leaves DISK as it is: a restart takes the change back.
-
-    `before_load` is called with an admin module before each of its LOADs.
-    """
+    """`save` False leaves DISK as it is: a restart takes the change back."""
 
     save: bool = True
     progress: Callable[[str], None] = lambda _text: None
-    before_load: Callable[[AdminModule], None] = lambda _module: None
 
 
 class ApplyRun:
@@ -149,12 +145,17 @@ class ApplyRun:
         for name, diff in module.diffs.items():
             self.read_back.stored(diff.layout, Layer.DISK, wanted[name])
 
+    def wait_for_peers(self, module: ModulePlan) -> None:
+        """Wait until a LOAD of the module would be the newest of its ProxySQL Cluster."""
+        if self.plan.members:
+            wait_for_a_later_second(self.client, module.name, self.say)
+
     def load_placed(self, module: ModulePlan, image: Mapping[str, Rows]) -> Mapping[str, Rows]:
         """LOAD a module whose rows are in MEMORY; nodes that have moved since keep their new place.
 
         Returns the rows that were loaded.
         """
-        self.options.before_load(module.module)
+        self.wait_for_peers(module)
         families, diff = module.monitored, module.servers
         if diff is not None and module.name in self._loaded:
             # Once the first LOAD is done, the families of the files are those that it places.
