@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES
+from proxyctl.catalog.destinations import SERVERS
 from proxyctl.config.desired import Project
 from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError
@@ -34,6 +35,7 @@ from proxyctl.state.row import (
     DesiredTable,
     GuardAction,
     GuardLimits,
+    Layer,
 )
 from proxyctl.text import nearest
 
@@ -80,8 +82,8 @@ def make(
     """
     look, limits = current.look, desired.guards
     tables = _fitted(desired, current)
-    around, families = _surroundings(tables, current)
-    modules, diffs = _modules(tables, current, around)
+    diffs, around, families = _diffs(tables, current)
+    modules = _modules(tables, diffs, current, around)
     found = [*mistakes.when_read(diffs, look.version_text)]
     if found:
         raise ConfigError(found)
@@ -239,34 +241,60 @@ def _fitted(
 
 
 def _surroundings(
-    tables: Mapping[str, DesiredTable], current: Current
+    tables: Mapping[str, DesiredTable], diffs: Mapping[str, TableDiff], current: Current
 ) -> tuple[Surroundings, tuple[Family, ...]]:
-    """Return the families that the monitor places now, and the desired families."""
+    """Return the families that the monitor places now, and the desired families.
+
+    `diffs`: of the managed tables of families, among others.
+    """
     facts = current.look.facts
     managed = {TABLES[name].admin_module for name in tables}
-    layouts, sides = current.look.layouts, {}
+    sides = {}
     for name in facts.family_tables:
-        if name in layouts and TABLES[name].admin_module in managed:
-            found = diff_table(layouts[name], tables.get(name), current.rows(name))
-            sides[name] = found.target, found.memory, found.runtime
+        if name in diffs:
+            sides[name] = diffs[name].target, diffs[name].memory, diffs[name].runtime
+        elif name in current.tables and TABLES[name].admin_module in managed:
+            rows = current.rows(name)
+            sides[name] = rows[Layer.MEMORY], rows[Layer.MEMORY], rows[Layer.RUNTIME]
+    layouts = current.look.layouts
     coming, placed, memory = placed_families(layouts, sides, rds_discovery=facts.rds_discovery)
     return Surroundings(placed, memory, facts.is_cluster_member), coming
 
 
-def _modules(
-    tables: Mapping[str, DesiredTable], current: Current, around: Surroundings
-) -> tuple[list[ModulePlan], dict[str, TableDiff]]:
-    """Return the plans of the admin modules with managed tables, and the diffs by table."""
+def _diffs(
+    tables: Mapping[str, DesiredTable], current: Current
+) -> tuple[dict[str, TableDiff], Surroundings, tuple[Family, ...]]:
+    """Return the diffs of the managed tables, what decides about servers, and desired families."""
     layouts = current.look.layouts
-    diffs = {
-        name: diff_table(layouts[name], table, current.rows(name), around)
+    found = {
+        name: diff_table(layouts[name], table, current.rows(name))
         for name, table in tables.items()
+        if name not in SERVERS
     }
+    around, families = _surroundings(tables, found, current)
+    for name in SERVERS:
+        if name in tables:
+            found[name] = diff_table(layouts[name], tables[name], current.rows(name), around)
+    return {name: found[name] for name in tables}, around, families
+
+
+def _modules(
+    tables: Mapping[str, DesiredTable],
+    diffs: dict[str, TableDiff],
+    current: Current,
+    around: Surroundings,
+) -> list[ModulePlan]:
+    """Return the plans of the admin modules with managed tables.
+
+    Changes: `diffs` gets the other tables of the modules that differ.
+    """
+    layouts = current.look.layouts
     modules: list[ModulePlan] = []
     for module in ADMIN_MODULES.values():
         names = [table.name for table in module.tables if table.name in layouts]
         managed = {name: diffs[name] for name in names if name in tables}
-        reload = module.name == "MYSQL QUERY RULES" and any(m.changes_regex_engine for m in modules)
+        is_of_rules = module.name == "MYSQL QUERY RULES" and bool(names)
+        reload = is_of_rules and any(one.changes_regex_engine for one in modules)
         if not managed and not reload:
             continue
         if reload or not all(found.is_in_sync for found in managed.values()):
@@ -276,7 +304,7 @@ def _modules(
                     diffs[name] = diff_table(layouts[name], None, current.rows(name), around)
             managed = {name: diffs[name] for name in names}
         modules.append(plan_module(module, managed, reload=reload))
-    return modules, diffs
+    return modules
 
 
 def _pending(
