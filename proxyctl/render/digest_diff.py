@@ -36,12 +36,12 @@ from proxyctl.text import printable
 _INDENT = 11
 _LEAST_A_SECOND = 0.1
 _RULE = (
-    f"slower, faster: at least {LEAST_CALLS} calls on both sides, and averages {LEAST_CHANGE:.0%}"
+    f"slower, faster: at least {LEAST_CALLS} queries on both sides, and averages {LEAST_CHANGE:.0%}"
     " apart,",
-    f"even without the slowest call; new, vanished: at least {LEAST_EXPECTED} calls expected",
-    "at the rate of the other side; few calls: too few to tell",
+    f"even without the slowest query; new, vanished: at least {LEAST_EXPECTED} queries expected",
+    "at the rate of the other side; few queries: too few to tell",
 )
-_WORDS = {verdict: verdict.replace("_", " ") for verdict in Verdict}
+_WORDS = {verdict: verdict.replace("_calls", " queries") for verdict in Verdict}
 _COLOURS = {
     Verdict.SLOWER: "delete",
     Verdict.FASTER: "add",
@@ -56,7 +56,7 @@ _COLOURS = {
 
 
 def rate_text(rate: float) -> str:
-    """Return calls a second: `12.3/s`; few of them by the hour: `4.00/h`."""
+    """Return queries a second: `12.3/s`; few of them by the hour: `4.00/h`."""
     if 0 < rate < _LEAST_A_SECOND:
         return f"{number_text(rate * 3600)}/h"
     return f"{number_text(rate)}/s"
@@ -151,7 +151,7 @@ def digest_diff_text(
     if diff.remarks:
         lines.append("")
     if not diff.count:
-        return "\n".join([*lines, "No digest has any calls."]) + "\n"
+        return "\n".join([*lines, "No digest has any queries."]) + "\n"
     lines += [style("bold", _counts(diff)), *(style("dim", text) for text in _RULE), ""]
     for entry in diff.entries:
         lines += _entry_lines(diff, entry, style, width, has_whole_texts=has_whole_texts)

@@ -37,15 +37,15 @@ _UNKNOWN = {
         " changed the rows.",
         "How many different values each `?` stands for: the cache keeps one answer per query text."
         " The estimate assumes a single value, so it is an upper limit.",
-        "Whether the calls are prepared statements: ProxySQL does not cache those.",
+        "Whether the queries are prepared statements: ProxySQL does not cache those.",
         "Whether answers are empty: mysql-query_cache_stores_empty_result says whether those are"
         " cached.",
     ),
     Kind.SLOW: (
         "Why it is slow: ask EXPLAIN on the server. Time spent waiting for locks counts as query"
         " time, too.",
-        "Whether all calls are slow or only a few: ProxySQL keeps an average and a maximum, no"
-        " percentiles.",
+        "Whether all its queries are slow or only a few: ProxySQL keeps an average and a maximum,"
+        " no percentiles.",
     ),
 }
 """What digests do not tell."""

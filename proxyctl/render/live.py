@@ -306,7 +306,7 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
     columns=(
         _rate("time/s", "time_per_s", duration_text, 8),
         Column("share", lambda x: part_text(x.share), lambda x: x.share, width=6),
-        _rate("calls/s", "calls_per_s", short_text, 7),
+        _rate("queries/s", "calls_per_s", short_text, 9),
         Column("avg", lambda x: duration_text(x.average), lambda x: x.average, width=8),
         Column("total", lambda x: duration_text(x.sum_time), lambda x: x.sum_time, width=8),
         Column(
@@ -330,7 +330,7 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
     kind=lambda x: "" if x.calls_per_s or x.calls_per_s is None else "dim",
     more=lambda x: [
         _hostgroup(x.hostgroup, x.hostgroup_name),
-        ("calls", f"{x.count_star:,}"),
+        ("queries", f"{x.count_star:,}"),
     ],
 )
 

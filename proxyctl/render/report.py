@@ -83,7 +83,7 @@ def _listed(report: Report) -> str:
         return f"All {counted(report.count, 'digest')}." if report.count else ""
     return (
         f"{len(report.digests):,} of {report.count:,} digests: those among the first"
-        f" {report.limit:,} by total time, calls, average or maximum. Totals, shares and the load"
+        f" {report.limit:,} by total time, queries, average or maximum. Totals, shares and the load"
         " over time are of all."
     )
 
@@ -102,10 +102,10 @@ def _columns(report: Report, names: Mapping[int, str]) -> tuple[Column[Ranked], 
         Column("#", lambda one: str(one[0]), lambda one: one[0]),
         Column("Share", lambda one: percent(one[1].time, report.time), lambda one: one[1].time),
         Column("Total time", lambda one: time_text(one[1].time), lambda one: one[1].time),
-        Column("Calls", lambda one: f"{one[1].calls:,}", lambda one: one[1].calls),
+        Column("Queries", lambda one: f"{one[1].calls:,}", lambda one: one[1].calls),
         Column("Average", lambda one: time_text(one[1].average), lambda one: one[1].average),
         Column("Maximum", lambda one: time_text(one[1].max_time), lambda one: one[1].max_time),
-        Column("Rows a call", lambda one: f"{_rows(one):,.1f}", _rows),
+        Column("Rows a query", lambda one: f"{_rows(one):,.1f}", _rows),
         Column("Hostgroups", hostgroups, is_number=False),
         Column("Schema", lambda one: _names(one[1].schemas), is_number=False),
         Column("User", lambda one: _names(one[1].users), is_number=False),

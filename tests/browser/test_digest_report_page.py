@@ -124,7 +124,7 @@ def test_clicks_on_a_head_sort_and_turn_round(open_report: Any) -> None:
     opened = open_report()
     page = opened.page
     assert column(page, 0) == sorted(column(page, 0))
-    for number, name in ((3, "Calls"), (4, "Average"), (5, "Maximum"), (2, "Total time")):
+    for number, name in ((3, "Queries"), (4, "Average"), (5, "Maximum"), (2, "Total time")):
         before = column(page, number)
         page.get_by_role("button", name=name, exact=True).click()
         assert column(page, number) == sorted(before, reverse=True)

@@ -121,7 +121,7 @@ def test_order_goes_from_column_to_column(shop: Instance) -> None:
         await until(pilot, app, ITEMS)  # the title is drawn before the rows
         assert place(app, ITEMS) > place(app, SETTINGS)
         await press(pilot, "less_than_sign")
-        await until(pilot, app, "by calls/s")
+        await until(pilot, app, "by queries/s")
 
     watch(shop, story)
 

@@ -51,7 +51,7 @@ def test_the_largest_comes_first_and_what_is_not_known_last() -> None:
 
 def test_a_rate_that_may_be_higher_says_so() -> None:
     found = cells(DIGESTS, line("0x1", calls_per_s=3.0, time_per_s=2_000.0, is_least=True))
-    assert (found["calls/s"], found["time/s"]) == (">3", ">2.00 ms")
+    assert (found["queries/s"], found["time/s"]) == (">3", ">2.00 ms")
 
 
 def test_texts_of_the_server_cannot_move_the_cursor() -> None:
@@ -80,4 +80,4 @@ def test_numbers_take_five_characters_at_most(number: float | None, text: str) -
 def test_what_is_not_known_is_a_dash() -> None:
     assert [duration_text(None), part_text(None), bytes_text(None)] == ["-"] * 3
     found = cells(DIGESTS, line("0x1", is_least=True))
-    assert (found["calls/s"], found["time/s"]) == ("-", "-")
+    assert (found["queries/s"], found["time/s"]) == ("-", "-")

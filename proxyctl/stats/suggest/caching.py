@@ -88,12 +88,12 @@ def _suggestion(
     tables = ", ".join(tables_in(query.text))
     writes_seen = f"{counted(written, 'write')} to" if written else "no write to"
     says = (
-        f"{number_text(rate)} calls a second over {time_text(query.seconds * 1e6)},"
+        f"{number_text(rate)} queries a second over {time_text(query.seconds * 1e6)},"
         f" {rows_text(query.rows_per_call)} each; {writes_seen} {tables}.",
         f"Cached for {CACHE_TTL_MS} ms, {'at most ' if has_values else ''}{round(saved):,} of"
-        f" {counted(query.calls, 'call')} would not reach a server: {time_text(saved_us)} of"
+        f" {counted(query.calls, 'query')} would not reach a server: {time_text(saved_us)} of"
         " query time.",
-        "The estimate assumes that calls come evenly, and that each pair of user and schema asks"
+        "The estimate assumes that queries come evenly, and that each pair of user and schema asks"
         f" the server once in {CACHE_TTL_MS} ms.",
     )
     return Suggestion(

@@ -134,7 +134,7 @@ def _suggestion(
     users = sorted({seen.username for seen in reads.rows})
     transactions = sum(context.statistics.begun.get(user, 0) for user in users)
     says = [
-        f"{counted(reads.calls, 'call')} went to {context.called(reads.writer)}.",
+        f"{counted(reads.calls, 'query')} went to {context.called(reads.writer)}.",
         f"{context.called(reader).capitalize()} is the reader of {context.called(reads.writer)}"
         f"{readers.known_by[reads.writer]}.",
         f"The same users began {counted(transactions, 'transaction')} in these statistics."

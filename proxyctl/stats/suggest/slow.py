@@ -57,13 +57,13 @@ def _suggestion(
     factor = query.average / max(median_us, 1)
     says = [
         f"{time_text(query.average)} on average, {factor:,.0f} times the median of {number:,}"
-        f" {name}, {time_text(median_us)}; the longest call took {time_text(query.max_time)}."
+        f" {name}, {time_text(median_us)}; the longest query took {time_text(query.max_time)}."
     ]
     if query.rows_sent:
         may_help = "if EXPLAIN shows many more rows read, an index is missing."
         if query.rows_per_call > MOST_ROWS_A_CALL:
             may_help = "a LIMIT, or fewer columns, may help more than an index."
-        says.append(f"It returns {rows_text(query.rows_per_call)} a call: {may_help}")
+        says.append(f"It returns {rows_text(query.rows_per_call)} a query: {may_help}")
     return Suggestion(
         Kind.SLOW,
         f"{factor:,.0f} times as slow as its peers",
