@@ -89,7 +89,7 @@ def usage_error(error: Click, built: Click, arguments: Sequence[str]) -> UsageEr
             return UsageError(f"no such option: {given}", fix=fix or see)
         case "MissingParameter":
             example = str(command.epilog or "").removeprefix("Example: ")
-            return UsageError(f"{_name(error.param)} is missing", fix=f"as in: {example}")
+            return UsageError(f"{_name(error.param)} is missing", fix=f"for example: {example}")
         case "BadParameter":
             return _wrong_value(error, see)
     return UsageError(_lowered(error.message), fix=see)

@@ -156,7 +156,7 @@ def digest_diff_text(
     for entry in diff.entries:
         lines += _entry_lines(diff, entry, style, width, has_whole_texts=has_whole_texts)
     left = diff.count - len(diff.entries)
-    lines.append(f"Listed by {order}." + (f" {left:,} more: --limit." if left else ""))
+    lines.append(f"Listed by {order}." + (f" {left:,} more (--limit lists more)." if left else ""))
     return "\n".join(lines) + "\n"
 
 

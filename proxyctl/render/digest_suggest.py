@@ -103,7 +103,7 @@ def suggest_text(
             for one in alike:
                 lines += _text_lines(one, common, width)
         if kind in found.left_out:
-            lines += [f"  ... {found.left_out[kind]:,} more: --limit", ""]
+            lines += [f"  ... {found.left_out[kind]:,} more (--limit lists more)", ""]
         if rules := _rules(some):
             lines.append("  Paste into the files:")
             lines += (style("add", f"    {line}") for line in rules_text(rules).splitlines())

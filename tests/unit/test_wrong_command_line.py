@@ -31,7 +31,7 @@ from tests.support.cli import Project, proxyctl
         ("-version", "no such option: -version", "did you mean --version?"),
         ("plan --detailed-exit", "no such option: --detailed-exit", "mean --detailed-exitcode?"),
         ("unlock --force", "no such option: --force", "see proxyctl unlock --help"),
-        ("init", "DIR is missing", "as in: proxyctl init --template pxc shop"),
+        ("init", "DIR is missing", "for example: proxyctl init --template pxc shop"),
         ("import", "import needs FILE.cnf or --users-from HOST", "proxyctl import --help shows"),
         ("demo now", "unexpected argument: now", "see proxyctl demo --help"),
         (
