@@ -160,13 +160,15 @@ class FileOptions:
         help="File or folder (*.yaml, *.yml, *.j2); repeatable. Default: ./proxyctl.yaml.",
     )
     var: list[str] | None = _file_option(
-        None, metavar="K=V", help="A variable for templates; repeatable."
+        None, metavar="NAME=VALUE", help="A variable for templates; repeatable."
     )
     var_file: list[str] | None = _file_option(
         None, metavar="PATH", help="YAML or JSON file with variables for templates; repeatable."
     )
     restrict_paths: bool = _file_option(
-        False, "--restrict-paths", help="Refuse files outside the folders of -f, also behind links."
+        False,
+        "--restrict-paths",
+        help="Refuse files outside the folders of -f, also through symbolic links.",
     )
 
     def paths(self) -> list[str]:
@@ -340,7 +342,7 @@ class FleetOptions(FromCommandLine):
         None,
         metavar="COMMAND",
         help="With --all: use the instances that this command prints as JSON, in the form of"
-        " the section `instances`. It has 60 seconds.",
+        " the section `instances`. It must end within 60 seconds.",
     )
     parallel: int = _fleet_option(
         10,
