@@ -119,7 +119,9 @@ def diff(
         None, metavar="AFTER", help="A later snapshot. Default: the instance."
     ),
     sort: DiffSort = typer.Option(
-        DiffSort.CHANGE, help="Sort key; `change` is the change of the load."
+        DiffSort.CHANGE,
+        metavar="KEY",
+        help="Sort key: change (of the load), time, avg, max, count, rows-sent, rows-affected.",
     ),
     group: GroupOption = None,
     limit: int = typer.Option(20, min=0, max=MOST_LISTED, metavar="N", help="List at most N."),
