@@ -21,8 +21,7 @@ from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.project import Sources, load_project
 from proxyctl.state.sql import inserts
 from tests.bench import data, digests, fleet, replay, routing
-from tests.bench.line import Line
-from tests.bench.measure import Fastest, Run, best, run
+from tests.bench.measure import Fastest, Line, Run, best, run
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 ROUNDS = 3

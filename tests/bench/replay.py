@@ -16,7 +16,7 @@ from proxyctl.routing.sides import Sides
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.result import Replay, replay
-from tests.bench.line import Line
+from tests.bench.measure import Line
 from tests.support.build import layout, rows
 
 DIGESTS = 50_000
