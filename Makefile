@@ -70,7 +70,6 @@ check: $(READY)
 
 INPUTS ?= 100000
 fuzz: $(READY)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,fuzz]' || true
 	nice $(BIN)/python -m tests.fuzz --inputs $(INPUTS)
 
 bench: $(READY)

@@ -8,10 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 from tests.fuzz.attempt import LIMIT_MB, LIMIT_S, TOO_LARGE, Defect, Slate, defect_in
@@ -20,17 +18,14 @@ from tests.fuzz.targets import TARGETS
 
 _MOST_ENDS = 20
 """How often the process of a target may be ended before it is given up."""
-_COVERAGE = re.compile(r"cov: (\d+) .*?corp: (\d+)")
 
 
 @dataclass
 class Tally:
-    """What came of one target. `edges` are branches of proxyctl that were seen, if they were."""
+    """What came of one target."""
 
     target: Target
     inputs: int = 0
-    edges: int | None = None
-    kept: int | None = None
     slowest_s: float = 0.0
     peak_mb: float = 0.0
     defects: list[Path] = field(default_factory=list)
@@ -41,24 +36,13 @@ class Tally:
             self.target.name,
             self.target.group,
             f"{self.inputs:,}",
-            "-" if self.edges is None else f"{self.edges:,}",
-            "-" if self.kept is None else f"{self.kept:,}",
             f"{self.slowest_s:.3f}",
             f"{self.peak_mb:.0f}",
             str(len(self.defects)),
         )
 
 
-@dataclass(frozen=True)
-class Effort:
-    """How long to fuzz a target, and how: `is_guided` by coverage, or at random."""
-
-    inputs: int
-    seed: int
-    is_guided: bool
-
-
-_HEAD = ("target", "group", "inputs", "edges", "corpus", "slowest (s)", "peak (MB)", "defects")
+_HEAD = ("target", "group", "inputs", "slowest (s)", "peak (MB)", "defects")
 
 
 def main() -> int:
@@ -68,20 +52,14 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each target")
     parser.add_argument("--seed", type=int, default=0, help="another seed tries other inputs")
     parser.add_argument("--jobs", type=int, default=1, help="targets at the same time")
-    parser.add_argument("--unguided", action="store_true", help="faster, and finds less")
     parser.add_argument("--found", type=Path, default=ROOT / ".fuzz", help="where inputs are saved")
     parser.add_argument("--again", type=Path, help="try one saved input; needs --target")
     options = parser.parse_args()
     targets = [TARGETS[name] for name in options.target or TARGETS]
     if options.again:
         return _again(targets[0], options.again.read_bytes())
-    is_guided = find_spec("atheris") is not None and not options.unguided
-    if not is_guided and not options.unguided:
-        _say("NOT GUIDED BY COVERAGE: atheris is not installed (pip install '.[fuzz]');")
-        _say("inputs are changed at random instead, which finds less.")
-    effort = Effort(options.inputs, options.seed, is_guided)
     with ThreadPoolExecutor(options.jobs) as pool:
-        tallies = list(pool.map(lambda one: _fuzz(one, effort, options.found), targets))
+        tallies = list(pool.map(lambda one: _fuzz(one, options), targets))
     _say_table([_HEAD, *(tally.cells() for tally in tallies)])
     _say(f"limits: {LIMIT_S:g} s of processor time an input, {LIMIT_MB} MB")
     for tally in tallies:
@@ -100,33 +78,29 @@ def _again(target: Target, data: bytes) -> int:
     return int(defect is not None)
 
 
-def _fuzz(target: Target, effort: Effort, found: Path) -> Tally:
+def _fuzz(target: Target, options: argparse.Namespace) -> Tally:
     """Fuzz one target, in one process after the other where inputs end it."""
     tally = Tally(target)
     for end in range(_MOST_ENDS):
         with tempfile.TemporaryDirectory(prefix="fuzz.") as name:
-            left = Effort(effort.inputs - tally.inputs, effort.seed * 1000 + end, effort.is_guided)
-            _run_worker(tally, left, Path(name), found)
-        if tally.inputs >= effort.inputs:
+            left, seed = options.inputs - tally.inputs, options.seed * 1000 + end
+            _run_worker(tally, left, seed, Path(name), options.found)
+        if tally.inputs >= options.inputs:
             break
     sys.stderr.write(f"{target.name}: {tally.inputs:,} inputs\n")
-    tally.defects = sorted(_saved(found / target.name))
+    saved = (options.found / target.name).glob("*.txt")
+    tally.defects = sorted(path.with_suffix("") for path in saved)
     return tally
 
 
-def _saved(folder: Path) -> Iterator[Path]:
-    return (path.with_suffix("") for path in folder.glob("*.txt"))
-
-
-def _run_worker(tally: Tally, effort: Effort, folder: Path, found: Path) -> None:
+def _run_worker(tally: Tally, inputs: int, seed: int, folder: Path, found: Path) -> None:
     name = tally.target.name
     log = folder / "log"
     with log.open("wb") as output:
         process = subprocess.run(
             [
                 *(sys.executable, "-m", "tests.fuzz.worker", "--target", name),
-                *("--inputs", str(effort.inputs), "--seed", str(effort.seed)),
-                *(["--guided"] if effort.is_guided else []),
+                *("--inputs", str(inputs), "--seed", str(seed)),
                 *("--folder", str(folder), "--found", str(found / name)),
             ],
             stdout=output,
@@ -139,9 +113,6 @@ def _run_worker(tally: Tally, effort: Effort, folder: Path, found: Path) -> None
     tally.inputs += slate.inputs
     tally.slowest_s = max(tally.slowest_s, slate.slowest_s)
     tally.peak_mb = max(tally.peak_mb, slate.peak_mb)
-    for seen in _COVERAGE.finditer(said):
-        tally.edges = max(tally.edges or 0, int(seen[1]))
-        tally.kept = max(tally.kept or 0, int(seen[2]))
     if process.returncode == 0:
         return
     if slate.inputs == 0:
