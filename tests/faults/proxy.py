@@ -5,11 +5,11 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from tests.faults.wire import QUERY, Stream, pass_login
+from tests.support.tcp_server import TcpServer
 
 
 class Place(NamedTuple):
@@ -21,10 +21,6 @@ class Place(NamedTuple):
 
     connection: int
     statement: int
-
-
-class HungUpError(Exception):
-    """This connection is over."""
 
 
 @dataclass
@@ -49,13 +45,13 @@ class Exchange:
         self.client.left()
 
     def hang_up(self) -> None:
-        raise HungUpError
+        raise EOFError
 
 
 Fault = Callable[[Exchange], None]
 
 
-class FaultyProxy:
+class FaultyProxy(TcpServer):
     """Passes statements on to an admin port, and carries out the faults it is armed with.
 
     `log`: every statement since it was armed, in the order of their arrival. `kill`: ends the
@@ -64,71 +60,50 @@ class FaultyProxy:
     """
 
     def __init__(self, host: str, port: int) -> None:
+        super().__init__(self._pass_on)
         self._target = (host, port)
-        self._server = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port: int = self._server.getsockname()[1]
         self.kill: Callable[[], None] = lambda: None
         self.watch: Callable[[int, str, bytes], None] = lambda _connection, _sql, _answer: None
         self.log: list[tuple[Place, str]] = []
         self.happened: list[Place] = []
         self._faults: Mapping[Place, Fault] = {}
-        self._connections = 0
-        self._threads: list[threading.Thread] = []
+        self._count = 0
         self._changing = threading.Lock()
-        self._listener = threading.Thread(target=self._listen, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._listener.start()
-        return self
 
     def __exit__(self, *exc: object) -> None:
-        self._server.shutdown(socket.SHUT_RDWR)
-        self._listener.join()
-        self._server.close()
+        super().__exit__(*exc)
         self.settle()
 
     def arm(self, faults: Mapping[Place, Fault]) -> None:
         """Begin to count anew, with these faults."""
         self.settle()
         self._faults = faults
-        self._connections = 0
+        self._count = 0
         self.log = []
         self.happened = []
 
     def settle(self) -> None:
         """Wait until every connection has ended, also what came late there."""
-        while self._threads:
-            self._threads.pop().join()
+        while self.connections:
+            self.connections.pop().join()
 
-    def _listen(self) -> None:
-        while True:
-            try:
-                accepted, _ = self._server.accept()
-            except OSError:
-                return
-            self._connections += 1
-            thread = threading.Thread(
-                target=self._serve, args=(accepted, self._connections), daemon=True
-            )
-            # Started first: `settle` waits for what it finds here.
-            thread.start()
-            self._threads.append(thread)
-
-    def _serve(self, accepted: socket.socket, connection: int) -> None:
-        with accepted, suppress(EOFError, OSError, HungUpError):
-            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            with socket.create_connection(self._target) as opened:
-                opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                client, server = Stream(accepted), Stream(opened)
-                pass_login(client, server)
-                count = 0
-                while True:
-                    packet = client.packet()
-                    if packet[4] != QUERY:
-                        server.send(packet)
-                        continue
-                    count += 1
-                    self._pass(client, server, packet, Place(connection, count))
+    def _pass_on(self, accepted: socket.socket) -> None:
+        with self._changing:
+            self._count += 1
+            connection = self._count
+        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with socket.create_connection(self._target) as opened:
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            client, server = Stream(accepted), Stream(opened)
+            pass_login(client, server)
+            count = 0
+            while True:
+                packet = client.packet()
+                if packet[4] != QUERY:
+                    server.send(packet)
+                    continue
+                count += 1
+                self._pass(client, server, packet, Place(connection, count))
 
     def _pass(self, client: Stream, server: Stream, packet: bytes, place: Place) -> None:
         sql = packet[5:].decode("utf-8", "surrogateescape")

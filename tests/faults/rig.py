@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.change import AFTER, BEFORE
-from tests.faults.courses import Course
 from tests.faults.forked import Forked
-from tests.faults.kinds import FREEZES, KINDS
+from tests.faults.kinds import FREEZES, KINDS, error
 from tests.faults.promises import Case
 from tests.faults.proxy import Fault, FaultyProxy, Place
 from tests.faults.state import Look, put_back
@@ -24,6 +23,35 @@ AGAIN = ("--lock-timeout", "0")
 
 PATIENCE_S = (1.0, 5.0, 30.0)
 """How long proxyctl waits for an answer where a fault freezes the connection."""
+
+
+_REFUSED = "  mysql-eventslog_filename: /no/such/folder/events\n"
+"""A variable that RUNTIME does not take, without a word."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """One way of an apply.
+
+    `files`: what it applies. `behind`: faults are tried behind this statement only, at which
+    `goes_wrong` happens each time.
+    """
+
+    name: str
+    files: str = AFTER
+    behind: str | None = None
+    goes_wrong: Fault | None = None
+
+
+COURSES = (
+    Course("apply"),
+    Course("put back: a SAVE fails", behind="SAVE ADMIN VARIABLES TO DISK", goes_wrong=error),
+    Course(
+        "put back: RUNTIME refuses",
+        files=AFTER.replace("variables:\n", f"variables:\n{_REFUSED}"),
+        behind="LOAD MYSQL VARIABLES TO RUNTIME",
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.faults.columns import in_columns
 from tests.faults.promises import KILLED, Case, broken, what_became_of_it
 from tests.faults.rig import Boundary
 
@@ -56,3 +55,15 @@ def table(tallies: Sequence[Tally]) -> str:
         ["all", "", *map(str, sums)],
     ]
     return in_columns(rows, left=2)
+
+
+def in_columns(rows: Sequence[Sequence[str]], *, left: int) -> str:
+    """Return lines with aligned columns; the first `left` of them begin at the left."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if at < left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    )

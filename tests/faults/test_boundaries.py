@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.faults.courses import COURSES
 from tests.faults.kinds import KINDS, can_happen
 from tests.faults.promises import broken
-from tests.faults.rig import Boundary, Rig
+from tests.faults.rig import COURSES, Boundary, Rig
 from tests.faults.trying import REAL, SANDBOX, rig_for
 from tests.support.servers import NO_BINARY, proxysql_binary
 

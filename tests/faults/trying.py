@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
-from tests.faults.courses import COURSES
 from tests.faults.kinds import KINDS, can_happen
-from tests.faults.rig import Rig, rig_on
+from tests.faults.rig import COURSES, Rig, rig_on
 from tests.faults.tally import Tally
 from tests.support.servers import Instance, ProxySQL, proxysql_binary
 

@@ -14,7 +14,7 @@ class TcpServer:
 
     def __init__(self, serve: Callable[[socket.socket], None], host: str = "127.0.0.1") -> None:
         self._serve = serve
-        self._listener = socket.create_server((host, 0))
+        self._listener = socket.create_server((host, 0), backlog=64)
         self._thread = threading.Thread(target=self._accept, daemon=True)
         self.host = host
         self.port: int = self._listener.getsockname()[1]
