@@ -21,7 +21,7 @@ from tests.support.answering_server import AnsweringServer, packets, result
 from tests.support.cli import Project, proxyctl
 from tests.support.galera_nodes import GaleraCluster, GaleraNode
 from tests.support.packets import OK
-from tests.support.servers import free_port
+from tests.support.servers import Instance, free_port
 from tests.support.tcp_server import TcpServer
 
 
@@ -173,3 +173,19 @@ def test_a_mysql_server_is_no_proxysql(offline: Project) -> None:
         refused = plan("--host", "127.0.1.9", "--port", str(mysql.port), "-u", "admin")
     said(found, 1, "does not answer as ProxySQL does", "8.0.36", "6032")
     said(refused, 1, "access denied", "no ProxySQL answered, but a MySQL server")
+
+
+def test_the_port_of_an_option_beats_the_socket_of_a_file(
+    project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PROXYCTL_HOST")
+    monkeypatch.delenv("PROXYCTL_PORT")
+    project.write("[client]\nsocket=/nowhere.sock\n", "my.cnf")
+    where = ["--defaults-file", "my.cnf", "--port", str(instance.port)]
+    assert proxyctl("export", *where).code == 0
+    said(proxyctl("export", "--defaults-file", "my.cnf"), 1, "/nowhere.sock")
+
+
+def test_export_needs_no_files(project: Project, instance: Instance) -> None:
+    project.write("this is: [no yaml")
+    assert proxyctl("export").code == 0

@@ -1,13 +1,21 @@
-"""Many instances at once: each plan is said once, and one that fails does not hold the others."""
+"""Many instances at once: which are meant, each plan said once, and one that fails or is away."""
 
 from __future__ import annotations
 
+import json
 import socket
+from contextlib import ExitStack
+from pathlib import Path
 
-from tests.journeys.fleet import SERVERS, hold_lock_of, listed
-from tests.journeys.story import applied
-from tests.support.cli import Project, proxyctl
-from tests.support.servers import Instance
+import pytest
+
+from proxyctl.cli.connect import printed_instances
+from proxyctl.errors import ProxyctlError
+from proxyctl.sandbox import AdminError, Sandbox
+from tests.journeys.fleet import RULE, SERVERS, hold_lock_of, listed
+from tests.journeys.story import applied, said
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import Instance, free_port
 
 
 def test_json_has_each_instance_under_its_own_name(offline: Project, ports: list[int]) -> None:
@@ -108,3 +116,156 @@ def test_members_of_a_cluster_do_not_change_at_the_same_time(
     assert lines.index("px1: SAVE MYSQL SERVERS TO DISK") < lines.index(
         "px2: MYSQL SERVERS: write MEMORY"
     )
+
+
+@pytest.mark.parametrize("command", ["plan", "apply", "drift", "doctor"])
+def test_one_address_under_two_names_is_a_slip(offline: Project, command: str) -> None:
+    """px3 was copied from px2, and its port forgotten: nobody would ever change the real one."""
+    offline.write(SERVERS + listed([6141, 6142, 6142]))
+    found = proxyctl(command, "--all")
+    said(found, 1, "proxyctl.yaml:6:5: instances.px3: the address of px2, at proxyctl.yaml:5:5")
+    assert found.out == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"host": "localhost", "port": 6042}, {"host": "127.0.0.1", "port": 6042}),
+        ({"host": "::1", "port": 6042}, {"host": "LocalHost", "port": 6042}),
+        ({"host": "Proxy1.example.com"}, {"host": "proxy1.example.com."}),
+        ({"host": "fd00::0:7"}, {"host": "FD00::7"}),
+        ({"socket": "/run/proxysql.sock"}, {"socket": "/run/../run//proxysql.sock"}),
+    ],
+)
+def test_also_in_another_spelling(
+    offline: Project, one: dict[str, object], other: dict[str, object]
+) -> None:
+    offline.write(SERVERS)
+    offline.write(json.dumps([{"name": "a", **one}, {"name": "b", **other}]), "found.json")
+    found = proxyctl("plan", "--all", "--instances-from", "cat found.json")
+    said(found, 1, "<cat>:1:", "instances.b: the address of a, at <cat>:1:")
+
+
+def test_for_one_of_them_it_may_be(offline: Project) -> None:
+    """A tunnel has one address, and leads to another instance tomorrow."""
+    offline.write(SERVERS + listed([1, 1]))
+    said(proxyctl("plan", "--instance", "px2"), 1, "cannot connect to 127.0.0.1:1")
+
+
+# -- instances that a command prints ---------------------------------------------------------------
+
+
+def test_a_command_that_does_not_end_is_ended() -> None:
+    with pytest.raises(ProxyctlError) as found:
+        printed_instances("sleep 600", timeout_s=0.1)
+    assert found.value.message == "--instances-from sleep: the command did not finish within 0.1 s"
+
+
+@pytest.mark.parametrize("restricted", [False, True])
+def test_files_that_it_names_stay_in_the_fence(
+    offline: Project, tmp_path: Path, restricted: bool
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("admin\n")
+    secret.chmod(0o600)
+    inside = offline.folder / "inside"
+    inside.mkdir()
+    (inside / "proxyctl.yaml").write_text(SERVERS)
+    with Sandbox() as sandbox:
+        named = {"file": str(secret)}
+        instance = {"name": "px1", "host": "127.0.0.1", "port": sandbox.port, "password": named}
+        offline.write(json.dumps([instance]), "found.json")
+        options = ("--restrict-paths",) if restricted else ()
+        command = ("--instances-from", "cat found.json", *options)
+        found = proxyctl("plan", "--all", "-f", "inside", *command)
+        instance["tls_ca"] = str(secret)
+        offline.write(json.dumps([instance]), "found.json")
+        of_ca = proxyctl("plan", "--all", "-f", "inside", *command)
+    if restricted:
+        said(
+            found, 1, "instances.px1.password", "the path leads out of the folders of the -f paths"
+        )
+        said(of_ca, 1, "instances[0].tls_ca", "the path leads out of the folders of the -f paths")
+    else:
+        assert found.code == 0, found.text
+
+
+SKIP = "--skip-unreachable"
+
+
+def apply_all(*arguments: str) -> Outcome:
+    return proxyctl("apply", "--all", "--auto-approve", "--max-unavailable", "4", *arguments)
+
+
+def loaded(ports: list[int]) -> list[str | None]:
+    """Return how many servers each instance has at RUNTIME."""
+    count = "SELECT count(*) FROM runtime_mysql_servers"
+    return [Instance("127.0.0.1", port).query(count)[0][0] for port in ports]
+
+
+@pytest.fixture
+def gone(offline: Project, ports: list[int]) -> str:
+    """Three instances of which nobody has the files, and a fourth one that is not there."""
+    text = listed(ports, f"{{name: gone, host: 127.0.0.1, port: {free_port()}}}")
+    offline.write(SERVERS + text)
+    return text
+
+
+def test_one_that_cannot_be_reached_stops_all(gone: str, ports: list[int]) -> None:
+    found = apply_all()
+    said(found, 1, "no instance was changed: gone could not be read", SKIP)
+    assert "error: cannot connect to 127.0.0.1" in found.out
+    assert "batch" not in found.err
+    assert loaded(ports) == ["0", "0", "0"]
+
+
+def test_the_others_are_changed_where_it_may_be_skipped(gone: str, ports: list[int]) -> None:
+    found = apply_all(SKIP)
+    assert found.code == 4, found.text
+    assert found.out.endswith("Fleet of 4 instances: 3 applied: px1, px2, px3; 1 not read: gone.\n")
+    assert loaded(ports) == ["1", "1", "1"]
+    again = apply_all(SKIP)
+    assert again.code == 1, again.text
+    assert again.out.endswith("Fleet of 4 instances: 3 in sync, 1 not read: gone.\n")
+
+
+def test_so_is_one_that_is_gone_after_its_plan(offline: Project) -> None:
+    with ExitStack() as stack:
+        made = [stack.enter_context(Sandbox()) for _ in range(3)]
+        made[1].options.before_statement = refuse_locks
+        ports = [one.port for one in made]
+        offline.write(SERVERS + listed(ports))
+        found = apply_all(SKIP)
+        said(found, 4)
+        last = "Fleet of 3 instances: 2 applied: px1, px3; 1 not read: px2.\n"
+        assert found.out.endswith(last)
+        assert loaded(ports) == ["1", "0", "1"]
+
+
+def refuse_locks(sql: str) -> None:
+    if "proxyctl_lock" in sql:
+        raise AdminError("disk I/O error")
+
+
+def test_with_one_skipped_and_the_first_one_failing_nothing_was_changed(
+    gone: str, ports: list[int]
+) -> None:
+    hold_lock_of(ports[0])
+    command = ("apply", "--all", "--auto-approve", SKIP, "--lock-timeout", "0")
+    found = proxyctl(*command)
+    assert found.code == 3, found.text
+    assert loaded(ports) == ["0", "0", "0"]
+
+
+def test_files_that_are_wrong_for_one_are_not_skipped(offline: Project, ports: list[int]) -> None:
+    vars_of = (
+        "  - {{name: px{0}, host: 127.0.0.1, port: {1}, password: admin, vars: {{id: {2}}}}}\n"
+    )
+    lines = [vars_of.format(n, port, n if n < 3 else "x") for n, port in enumerate(ports, 1)]
+    offline.write("version: 1\ninstances:\n" + "".join(lines))
+    offline.write(RULE.replace("rule_id: 1", "rule_id: {{ id }}"), "rules.yaml.j2")
+    found = apply_all(SKIP, "-f", "proxyctl.yaml", "-f", "rules.yaml.j2")
+    said(found, 1, "no instance was changed: there is no plan for px3")
+    for port in ports:
+        rules = Instance("127.0.0.1", port).query("SELECT count(*) FROM runtime_mysql_query_rules")
+        assert rules == [("0",)]

@@ -9,6 +9,7 @@ import pytest
 
 from proxyctl.catalog import NO_DEVIATIONS, Deviations, parse_version
 from proxyctl.catalog.releases import NEWEST_KNOWN
+from proxyctl.config.sections.fast_routing import COMMENT
 from proxyctl.sandbox import Sandbox
 from tests.journeys.story import applied, plan
 from tests.support.cli import Project
@@ -59,3 +60,16 @@ def test_a_plan_for_a_release_that_is_newer_than_what_is_known_says_so(
     assert (words in plan().out) == is_said
     applied()
     assert "newer" not in plan().out
+
+
+def test_a_plan_says_why_the_rule_that_kept_fast_routing_alive_goes(
+    offline: Project, release: Release
+) -> None:
+    sandbox = release("3.0.12")
+    sandbox.run(
+        f"INSERT INTO mysql_query_rules (rule_id, active, comment) VALUES (2, 1, '{COMMENT}')"
+    )
+    sandbox.run("LOAD MYSQL QUERY RULES TO RUNTIME")
+    offline.write("version: 1\nmysql_query_rules: []\n")
+    why = "rule 2 kept fast routing alive, which ProxySQL needs no longer from 3.0.9 on"
+    assert why in plan().text

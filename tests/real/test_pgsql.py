@@ -79,34 +79,6 @@ def rows(server: ProxySQL, what: str) -> list[tuple[str | None, ...]]:
     return server.instance.query(f"SELECT {what}")
 
 
-# -- every table ----------------------------------------------------------------------------------
-
-
-def test_every_table_is_applied_read_back_and_survives_a_restart(
-    proxysql: ProxySQL, project: Project
-) -> None:
-    done = applied()
-    for module in MODULES:
-        assert f"LOAD PGSQL {module} TO RUNTIME" in done.err
-        assert f"SAVE PGSQL {module} TO DISK" in done.err
-    assert plan().code == 0
-    assert proxyctl("drift").code == 0
-    proxysql.restart()
-    assert plan().code == 0
-
-
-@pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
-def test_an_export_of_each_layer_plans_to_nothing(
-    proxysql: ProxySQL, project: Project, layer: str
-) -> None:
-    applied()
-    exported = proxyctl("export", "--layer", layer)
-    assert exported.code == 0, exported.text
-    assert "secret1" not in exported.text
-    project.write(exported.out)
-    assert plan().code == 0
-
-
 def test_an_edit_by_hand_is_drift_then_pending_and_given_up_or_published(
     proxysql: ProxySQL, project: Project
 ) -> None:

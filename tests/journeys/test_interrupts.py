@@ -1,18 +1,52 @@
-"""Who interrupts an apply of many instances is told what became of each."""
+"""Who interrupts is told what became of each instance; before that there is no traceback."""
 
 from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from proxyctl.errors import ExitCode
 from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
 from tests.support.cli import Project, proxyctl
 
-FILES = """\
+ROOT = Path(__file__).parents[2]
+INTERRUPTED = """\
+import os, signal, sys, time
+
+class Finder:
+    def find_spec(self, name, *_):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(60)
+
+sys.meta_path.insert(0, Finder())
+"""
+
+
+@pytest.mark.parametrize("name", ["proxyctl.cli.app", "typer", "proxyctl.cli.commands.nodes"])
+def test_an_interrupt_while_modules_are_imported(tmp_path: Path, name: str) -> None:
+    (tmp_path / "sitecustomize.py").write_text(INTERRUPTED.format(name=name))
+    done = subprocess.run(
+        [sys.executable, "-m", "proxyctl", "nodes", "list", "--port", "1"],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert done.returncode == ExitCode.INTERRUPTED, done.stderr
+    assert done.stdout == ""
+    assert done.stderr == "interrupted; nothing was changed\n"
+
+
+FLEET = """\
 version: 1
 instances:
   - {{name: px1, host: 127.0.0.1, port: {0}, password: admin}}
@@ -25,7 +59,7 @@ mysql_servers: [{{hostgroup_id: 10, hostname: db1}}]
 def proxy(offline: Project) -> Iterator[FaultyProxy]:
     """The first of two instances is behind a proxy."""
     with Sandbox() as px1, Sandbox() as px2, FaultyProxy(px1.host, px1.port) as running:
-        offline.write(FILES.format(running.port, px2.port))
+        offline.write(FLEET.format(running.port, px2.port))
         yield running
 
 
