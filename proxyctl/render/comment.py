@@ -6,7 +6,6 @@ the limit are counted, and no text can end its block, mention a person or become
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -25,6 +24,7 @@ from proxyctl.render.plan import (
 from proxyctl.render.replay import TITLE, body_lines, verdict
 from proxyctl.render.rows import field_text, headline, layers_only, listed_fields, note
 from proxyctl.render.style import PLAIN
+from proxyctl.render.table import inline
 from proxyctl.stats.replay.result import Replay
 from proxyctl.text import printable
 
@@ -40,14 +40,6 @@ _LONGEST_REMARK = 400
 _MOST_FAILED = 20
 _LONGEST_REPLAY = 12_000
 _MARKS = {ADD: "+", DELETE: "-", CHANGE: "!"}
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!~$])")
-
-
-def inline(text: str) -> str:
-    """Return text that is no markup, no HTML and no mention of anybody."""
-    escaped = _MARKUP.sub(r"\\\1", printable(text).replace("&", "&amp;"))
-    # A zero-width space: a mention would be made of `@name` however it is escaped.
-    return escaped.replace("@", "@&#8203;")
 
 
 def fenced(text: str) -> str:

@@ -21,7 +21,7 @@ from proxyctl.render.style import (
     shown,
     wrapped,
 )
-from proxyctl.render.table import Column, aligned, csv_text
+from proxyctl.render.table import Column, aligned, csv_text, inline, markdown_table
 from proxyctl.stats.model import CACHE, Group, Load
 from proxyctl.stats.top.listing import Caught, Top, TopRow
 from proxyctl.stats.units import number_text, share_text, time_text
@@ -29,6 +29,7 @@ from proxyctl.text import printable
 
 _INDENT = 4
 _MOST_PARTS = 3
+_LONGEST_IN_TICKET = 300
 LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
 EMPTY = "No digests: ProxySQL has counted no queries since it started or was reset."
 NOTHING_LEFT = "No digest passes the filters."
@@ -134,7 +135,33 @@ def _texts(row: TopRow, longest: int | None) -> Iterator[str]:
             yield "(cut by mysql-query_digests_max_digest_length)"
 
 
-# -- CSV and JSON.
+# -- Markdown, CSV and JSON.
+
+
+def digest_top_markdown(top: Top) -> str:
+    """Return the list, to be pasted into a ticket."""
+    lines = [f"**Digests** of {inline(instance_text(top))}", ""]
+    lines += [f"Note: {inline(note)}\n" for note in top.notes()]
+    if not top.rows:
+        return "\n".join([*lines, NOTHING_LEFT if top.total.entries else EMPTY]) + "\n"
+
+    def of_what(one: Ranked) -> str:
+        return ", ".join(group_texts(one[1].group, top.hostgroup_names))
+
+    columns = [*_COLUMNS, Column("of", of_what, is_number=False)]
+    if Group.DIGEST in top.options.groups:
+        columns.append(Column("text", _ticket_text, is_number=False))
+    if top.options.with_rules:
+        caught = Column[Ranked](
+            "rules", lambda one: _caught_text(one[1].caught, top.hostgroup_names), is_number=False
+        )
+        columns.append(caught)
+    table = markdown_table(columns, enumerate(top.rows, 1))
+    return "\n".join([*lines, f"{inline(_summary(top))}.", "", *table]) + "\n"
+
+
+def _ticket_text(one: Ranked) -> str:
+    return shown(one[1].digest_text or "", limit=_LONGEST_IN_TICKET)
 
 
 _FIGURES = (

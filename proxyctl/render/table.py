@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -18,6 +19,7 @@ Line = TypeVar("Line")
 Cell = float | str | None
 GAP = 2
 """Blanks between columns on a terminal."""
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!~$])")
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,21 @@ def _padded(columns: Sequence[Column[Line]], cells: Sequence[str], widths: Seque
         for column, cell, width in zip(columns, cells, widths, strict=True)
     ]
     return (" " * GAP).join(parts).rstrip()
+
+
+def markdown_table(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> list[str]:
+    """Return the lines of a table in markdown, in which no text is markup."""
+    sides = ["---:" if one.is_number else "---" for one in columns]
+    rows = [[one.title for one in columns], sides]
+    rows += [[inline(one.text(line)) for one in columns] for line in lines]
+    return [f"| {' | '.join(cells)} |" for cells in rows]
+
+
+def inline(text: str) -> str:
+    """Return text for markdown that is no markup, no HTML and no mention of anybody."""
+    escaped = _MARKUP.sub(r"\\\1", printable(text).replace("&", "&amp;"))
+    # A zero-width space: a mention would be made of `@name` however it is escaped.
+    return escaped.replace("@", "@&#8203;")
 
 
 def csv_text(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> str:

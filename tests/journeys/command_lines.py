@@ -28,7 +28,7 @@ ARGUMENTS = {
 
 MORE = {"apply": ("--auto-approve",), "digest snapshot": ("-o", "new.gz")}
 
-FORMATS = {"digest top": "text|json|csv|prometheus"}
+FORMATS = {"digest top": "text|json|csv|markdown|prometheus"}
 """Where help does not list them."""
 
 

@@ -78,10 +78,11 @@ def test_without_after_it_is_the_instance_now(shop: Project, sandbox_instance: I
         count_star=200, sum_time=READ.sum_time + 100_000, last_seen=int(time.time())
     )
     fill(sandbox_instance, [now])
-    found = proxyctl("digest", "diff", "before.gz", "--format", "json")
-    [one] = found.json["digests"]
-    assert one["verdict"] == "faster", found.text
-    assert (one["before"]["average"], one["after"]["average"]) == (10_000, 1_000)
+    for arguments in (("before.gz",), ("--before", "before.gz")):
+        found = proxyctl("digest", "diff", *arguments, "--format", "json")
+        [one] = found.json["digests"]
+        assert one["verdict"] == "faster", found.text
+        assert (one["before"]["average"], one["after"]["average"]) == (10_000, 1_000)
 
 
 def report(*arguments: str) -> Outcome:

@@ -115,7 +115,7 @@ def test_order_goes_from_column_to_column(shop: Instance) -> None:
         assert place(app, ITEMS) < place(app, SETTINGS)
         await press(pilot, "greater_than_sign", "greater_than_sign", "greater_than_sign")
         await until(pilot, app, "by avg")
-        assert "SELECT customer_id,SUM(total)" in screen(app)[5]
+        assert "SELECT customer_id,SUM(total" in screen(app)[5]
         await press(pilot, "r")
         await until(pilot, app, "by avg, reversed")
         await until(pilot, app, ITEMS)  # the title is drawn before the rows

@@ -114,10 +114,11 @@ def _snapshot_path(out: str | None, name: str) -> Path:
 
 def diff(
     place: Place,
-    before: str = typer.Argument(..., metavar="BEFORE", help="A snapshot."),
-    after: str | None = typer.Argument(
-        None, metavar="AFTER", help="A later snapshot. Default: the instance."
+    snapshots: list[str] | None = typer.Argument(
+        None, metavar="BEFORE AFTER", help="Two snapshots. Default for AFTER: the instance."
     ),
+    before: str | None = typer.Option(None, metavar="FILE", help="The snapshot BEFORE."),
+    after: str | None = typer.Option(None, metavar="FILE", help="The snapshot AFTER."),
     sort: DiffSort = typer.Option(
         DiffSort.CHANGE,
         metavar="KEY",
@@ -134,6 +135,14 @@ def diff(
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.read import streamed_digests
 
+    given = iter(snapshots or ())
+    before = before or next(given, None)
+    after = after or next(given, None)
+    if before is None:
+        fix = "for example: proxyctl digest diff monday.gz tuesday.gz"
+        raise UsageError("BEFORE is missing", fix=fix)
+    if (extra := next(given, None)) is not None:
+        raise UsageError(f"unexpected argument: {extra}", fix="see proxyctl digest diff --help")
     by = columns_of(group)
     first = tally(read_digest_file(Path(before)), by)
     if after is not None:

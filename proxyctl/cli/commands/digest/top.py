@@ -51,6 +51,7 @@ class TopFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
     CSV = "csv"
+    MARKDOWN = "markdown"
     PROMETHEUS = "prometheus"
 
 
@@ -109,7 +110,7 @@ def top(
     format: TopFormat = typer.Option(
         TopFormat.TEXT,
         metavar="FORMAT",
-        help="Output format: text, json, csv, prometheus.",
+        help="Output format: text, json, csv, markdown, prometheus.",
     ),
 ) -> int:
     """List the digests that cost most. Sends only SELECTs."""
@@ -125,7 +126,7 @@ def top(
         if rule:
             found = with_rules(client, found, members)
     found = replace(found, hostgroup_names=place.hostgroup_names())
-    if format is not TopFormat.TEXT:
+    if format not in (TopFormat.TEXT, TopFormat.MARKDOWN):
         for note in found.notes():
             say(f"note: {note}")
     write(_output(found, format, has_whole_texts=full_text))
@@ -234,6 +235,7 @@ def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
     from proxyctl.render.digest_top import (
         TOP,
         digest_top_csv,
+        digest_top_markdown,
         digest_top_text,
     )
 
@@ -244,6 +246,8 @@ def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
             return TOP.document(top)
         case TopFormat.CSV:
             return digest_top_csv(top)
+        case TopFormat.MARKDOWN:
+            return digest_top_markdown(top)
         case TopFormat.PROMETHEUS:
             from proxyctl.render.prometheus import digest_top_prometheus
 
