@@ -39,9 +39,9 @@ _RULE = (
     f"slower, faster: at least {LEAST_CALLS} queries on both sides, and averages {LEAST_CHANGE:.0%}"
     " apart,",
     f"even without the slowest query; new, vanished: at least {LEAST_EXPECTED} queries expected",
-    "at the rate of the other side; few queries: too few to tell",
+    "at the rate of the other side; too few: not enough queries to tell",
 )
-_WORDS = {verdict: verdict.replace("_calls", " queries") for verdict in Verdict}
+_WORDS = {verdict: verdict.replace("few_calls", "too few") for verdict in Verdict}
 _COLOURS = {
     Verdict.SLOWER: "delete",
     Verdict.FASTER: "add",

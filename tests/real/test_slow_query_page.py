@@ -48,14 +48,14 @@ ENOUGH, ENOUGH_FOR_THE_PAGE = 60, 600
 _NUMBER = re.compile(
     r"[+-]?\b\d[\d,.]*(?: ?(?:%|µs|ms|s|min|h|d)\b| ?%)?(?:/(?:s|min|h))?(?<![,.])", re.ASCII
 )
-_VERDICT = re.compile(r"^(same|slower|faster|few queries)\b", re.MULTILINE)
+_VERDICT = re.compile(r"^(same|slower|faster|too few)\b", re.MULTILINE)
 
 
 def skeleton(text: str) -> list[str]:
     """Return the lines without what another run says otherwise; the order of digests is one."""
     text = re.sub(r"0x[0-9A-F]{16}", "<digest>", text)
     text = re.sub(r"ProxySQL [23]\.\S+", "<ProxySQL>", text)
-    text = re.sub(r"(, )?\d+ (new|vanished|same|slower|faster|few queries)\b", "<verdicts>", text)
+    text = re.sub(r"(, )?\d+ (new|vanished|same|slower|faster|too few)\b", "<verdicts>", text)
     text = re.sub(r"(<verdicts>)+", "<verdicts>", text)
     # A hostgroup stands on the line before where there is room.
     text = re.sub(r"\s+(hostgroup \d+(?: \(\w+\))?)$", r" \1", text, flags=re.MULTILINE)
