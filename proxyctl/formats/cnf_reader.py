@@ -202,10 +202,13 @@ class _Reader:
         holders: dict[tuple[tuple[str, ...], Row], Key] = {}
         for entry in setting.children():
             cells = self._cells(section, layout, entry)
-            if cells is None or self._is_lost(section, entry, cells):
+            if cells is None:
                 continue
             row = tuple(cells.values())
             key = layout.key_of(row)
+            if self._is_lost(section, entry, cells):
+                self.found.places[layout.name, key] = _line(entry.place)
+                continue
             for unique in (layout.table.key, *layout.table.unique):
                 claim = (unique, tuple(cells[name] for name in unique))
                 other = holders.get(claim)
@@ -285,7 +288,10 @@ class _Reader:
             quote = section.quote_of(name)
             if isinstance(value, str) and quote is not None and quote in value:
                 word = "double" if quote == '"' else "single"
-                text = f"{name}: ProxySQL before {CNF_BINDS_VALUES} loses a row with a {word} quote"
+                text = (
+                    f"ProxySQL before {CNF_BINDS_VALUES} loses or changes a row with a {word} quote"
+                )
+                text = f"{name}: {text}"
                 self._note(entry.place, f"{section.name}: {_words(section, cells)}: {text}")
                 return True
         return False

@@ -52,8 +52,10 @@ def shop(sandbox_project: Project, sandbox_instance: Instance) -> Instance:
     return sandbox_instance
 
 
-def test_in_markdown_no_text_is_markup(sandbox_project: Project, instance: Instance) -> None:
-    fill(instance, [digest(1, digest_text="SELECT `a`|b FROM t -- @ops")])
+def test_in_markdown_no_text_is_markup(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    fill(sandbox_instance, [digest(1, digest_text="SELECT `a`|b FROM t -- @ops")])
     lines = top("--format", "markdown").out.splitlines()
     assert lines[0].startswith("**Digests** of 127.0.0.1:")
     title, line, row = lines[-3:]

@@ -164,7 +164,7 @@ def test_entries_as_proxysql_takes_them() -> None:
         "p.cnf:5: mysql_servers: hostgroup: expected a number, got text: ignored",
         "p.cnf:5: mysql_servers: an entry without hostgroup or hostgroup_id: ProxySQL skips it",
         'p.cnf:7: mysql_servers: hostgroup_id 1, hostname e"e: hostname: ProxySQL before 3.0.4'
-        " loses a row with a double quote",
+        " loses or changes a row with a double quote",
         "p.cnf:8: mysql_servers: status: ProxySQL reads 'gone' as ONLINE",
         "p.cnf:12: mysql_replication_hostgroups: check_type: ProxySQL reads"
         " 'read_only|innodb_read_only' as read_only",
@@ -173,13 +173,13 @@ def test_entries_as_proxysql_takes_them() -> None:
         "p.cnf:16: mysql_users: active: expected a number, got true or false: ignored",
         "p.cnf:16: mysql_users: backend: ProxySQL does not read it from a .cnf: it is 1",
         "p.cnf:16: mysql_users: username app: replaces the entry at p.cnf:15",
-        "p.cnf:17: mysql_users: username bad: password: ProxySQL before 3.0.4 loses a"
+        "p.cnf:17: mysql_users: username bad: password: ProxySQL before 3.0.4 loses or changes a"
         " row with a single quote",
         "p.cnf:20: mysql_query_rules: destination_hostgroup: expected a number, got text: ignored",
         "p.cnf:20: mysql_query_rules: flagin: ProxySQL has no such key; did you mean flagIN?",
         "p.cnf:22: mysql_query_rules: an entry without rule_id: ProxySQL skips it",
-        "p.cnf:23: mysql_query_rules: rule_id 3: error_msg: ProxySQL before 3.0.4 loses a row"
-        " with a double quote",
+        "p.cnf:23: mysql_query_rules: rule_id 3: error_msg: ProxySQL before 3.0.4 loses or changes"
+        " a row with a double quote",
         "p.cnf:24: mysql_query_rules: expected an entry { }, got a number: skipped",
         "p.cnf:26: mysql_query_rules_fast_routing: many versions of ProxySQL do not read this table"
         " from a .cnf: left out",
@@ -226,8 +226,8 @@ def test_sections_of_postgresql() -> None:
     pasted = read_cnf(PGSQL, "p.cnf", version=Version(3, 0, 3))
     assert "pgsql_users" not in pasted.tables
     assert [note.partition(":")[2] for note in pasted.notes] == [
-        "5: pgsql_users: username app: password: ProxySQL before 3.0.4 loses a row with a single"
-        " quote"
+        "5: pgsql_users: username app: password: ProxySQL before 3.0.4 loses or changes a row"
+        " with a single quote"
     ]
 
 
