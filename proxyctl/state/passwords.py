@@ -60,11 +60,6 @@ def is_hash(text: str) -> bool:
     return bool(_NATIVE.match(text) or _SHA2.match(text))
 
 
-def is_clear(value: object) -> bool:
-    """Return whether the value of a secret is a password in clear text."""
-    return isinstance(value, str) and value != "" and not is_hash(value)
-
-
 def native_hash(clear: str) -> str:
     """Return the mysql_native_password hash: `*` and the hex digits of SHA1(SHA1(password))."""
     inner = hashlib.sha1(_bytes(clear), usedforsecurity=False).digest()
