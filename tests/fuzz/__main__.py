@@ -1,48 +1,37 @@
-"""`python -m tests.fuzz`: fuzz for long, and print what was tried and what was found."""
+"""`python -m tests.fuzz`: fuzz for long, and print what was tried and what was found.
+
+Each target has a process of its own: an input that takes too long or too much memory ends it.
+"""
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
+import hashlib
+import os
 import re
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
-from tests.fuzz.attempt import LIMIT_MB, LIMIT_S, TOO_LARGE, Defect, Slate, defect_in
-from tests.fuzz.target import ROOT, Target
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+
+from tests.fuzz.mutation import mutated
+from tests.fuzz.target import ROOT, Target, defect_in
 from tests.fuzz.targets import TARGETS
 
-_MOST_ENDS = 20
-"""How often the process of a target may be ended before it is given up."""
-
-
-@dataclass
-class Tally:
-    """What came of one target."""
-
-    target: Target
-    inputs: int = 0
-    slowest_s: float = 0.0
-    peak_mb: float = 0.0
-    defects: list[Path] = field(default_factory=list)
-
-    def cells(self) -> tuple[str, ...]:
-        """Return a row of the table."""
-        return (
-            self.target.name,
-            self.target.group,
-            f"{self.inputs:,}",
-            f"{self.slowest_s:.3f}",
-            f"{self.peak_mb:.0f}",
-            str(len(self.defects)),
-        )
-
-
-_HEAD = ("target", "group", "inputs", "slowest (s)", "peak (MB)", "defects")
+LIMIT_S = 2
+"""Longest time for one input. Units: seconds of processor time, since machines are shared."""
+LIMIT_MB = 500
+MOST_STRUCTURED = 1_000
+"""Inputs that the strategy of a target makes: it is slow, and many more find little more."""
 
 
 def main() -> int:
@@ -51,100 +40,97 @@ def main() -> int:
     parser.add_argument("--target", action="append", choices=TARGETS, help="only this; repeatable")
     parser.add_argument("--inputs", type=int, default=100_000, help="inputs for each target")
     parser.add_argument("--seed", type=int, default=0, help="another seed tries other inputs")
-    parser.add_argument("--jobs", type=int, default=1, help="targets at the same time")
     parser.add_argument("--found", type=Path, default=ROOT / ".fuzz", help="where inputs are saved")
     parser.add_argument("--again", type=Path, help="try one saved input; needs --target")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    targets = [TARGETS[name] for name in options.target or TARGETS]
+    names = options.target or [*TARGETS]
     if options.again:
-        return _again(targets[0], options.again.read_bytes())
-    with ThreadPoolExecutor(options.jobs) as pool:
-        tallies = list(pool.map(lambda one: _fuzz(one, options), targets))
-    _say_table([_HEAD, *(tally.cells() for tally in tallies)])
-    _say(f"limits: {LIMIT_S:g} s of processor time an input, {LIMIT_MB} MB")
-    for tally in tallies:
-        for path in tally.defects:
-            sign = path.with_suffix(".txt").read_text(errors="replace").partition("\n")[0]
-            _say(f"{tally.target.name}: {sign}")
-            _say(f"  python -m tests.fuzz --target {tally.target.name} --again {path}")
-    return int(any(tally.defects for tally in tallies))
+        return _again(TARGETS[names[0]], options.again.read_bytes())
+    if options.here:
+        _fuzz(TARGETS[names[0]], options)
+        return 0
+    ended = False
+    for name in names:
+        command = [sys.executable, "-m", "tests.fuzz", "--here", "--target", name]
+        command += ["--inputs", str(options.inputs), "--seed", str(options.seed)]
+        code = subprocess.run([*command, "--found", options.found], check=False).returncode
+        if code:
+            ended = True
+            _say(f"{name}: ended with {code} on {options.found / name / 'last'}; the rest is left")
+    found = [path for name in names for path in sorted((options.found / name).glob("*.txt"))]
+    for path in found:
+        _say(path.read_text(errors="replace").strip().rpartition("\n")[2])
+        _say(f"  python -m tests.fuzz --target {path.parent.name} --again {path.with_suffix('')}")
+    return int(ended or bool(found))
 
 
 def _again(target: Target, data: bytes) -> int:
     """Try one input in this process, and print what happens."""
     with tempfile.TemporaryDirectory() as folder, target.opened(Path(folder)) as run:
         defect = defect_in(run, data)
-    _say(defect.text if defect else "no defect")
+    _say(defect or "no defect")
     return int(defect is not None)
 
 
-def _fuzz(target: Target, options: argparse.Namespace) -> Tally:
-    """Fuzz one target, in one process after the other where inputs end it."""
-    tally = Tally(target)
-    for end in range(_MOST_ENDS):
-        with tempfile.TemporaryDirectory(prefix="fuzz.") as name:
-            left, seed = options.inputs - tally.inputs, options.seed * 1000 + end
-            _run_worker(tally, left, seed, Path(name), options.found)
-        if tally.inputs >= options.inputs:
-            break
-    sys.stderr.write(f"{target.name}: {tally.inputs:,} inputs\n")
-    saved = (options.found / target.name).glob("*.txt")
-    tally.defects = sorted(path.with_suffix("") for path in saved)
-    return tally
+def _fuzz(target: Target, options: argparse.Namespace) -> None:
+    """Fuzz one target in this process, and print its line of the table."""
+    found = options.found / target.name
+    found.mkdir(parents=True, exist_ok=True)
+    last, inputs, slowest_s = found / "last", 0, 0.0
+    faulthandler.register(signal.SIGPROF, chain=True)
+    with tempfile.TemporaryDirectory(prefix="fuzz.") as folder, target.opened(Path(folder)) as run:
+        for data in _inputs(target, options):
+            last.write_bytes(data)
+            # A signal that no code can keep off, compiled code included.
+            signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
+            start = time.process_time()
+            defect = defect_in(run, data)
+            slowest_s = max(slowest_s, time.process_time() - start)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            inputs += 1
+            if defect is not None:
+                places = re.findall(r'File "(.*?/proxyctl/.*?)", line (\d+)', defect)
+                sign = repr((places[-1:], defect.strip().splitlines()[-1].partition(":")[0]))
+                path = found / hashlib.sha256(sign.encode()).hexdigest()[:12]
+                path.write_bytes(data)
+                path.with_suffix(".txt").write_text(defect, errors="replace")
+            peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            if peak_mb > LIMIT_MB:
+                # Not by an exception: what called us might catch it.
+                sys.stderr.write(f"more than {LIMIT_MB} MB\n")
+                os._exit(77)
+    last.unlink()
+    _say(f"{target.name:14}{inputs:10,} inputs, slowest {slowest_s:.3f} s, peak {peak_mb:.0f} MB")
 
 
-def _run_worker(tally: Tally, inputs: int, seed: int, folder: Path, found: Path) -> None:
-    name = tally.target.name
-    log = folder / "log"
-    with log.open("wb") as output:
-        process = subprocess.run(
-            [
-                *(sys.executable, "-m", "tests.fuzz.worker", "--target", name),
-                *("--inputs", str(inputs), "--seed", str(seed)),
-                *("--folder", str(folder), "--found", str(found / name)),
-            ],
-            stdout=output,
-            stderr=output,
-            stdin=subprocess.DEVNULL,
-            check=False,
+def _inputs(target: Target, options: argparse.Namespace) -> Iterator[bytes]:
+    """Yield the seeds, what the strategy of the target makes, and seeds that were changed."""
+    seeds, words = list(target.seeds()), list(target.words())
+    made = [*seeds, *_structured(target, min(options.inputs // 20, MOST_STRUCTURED), options.seed)]
+    yield from made[: options.inputs]
+    source = Random(options.seed)
+    for _ in range(options.inputs - len(made)):
+        yield mutated(source, source.choice(seeds), seeds, words)
+
+
+def _structured(target: Target, count: int, seed: int) -> list[bytes]:
+    made: list[bytes] = []
+    if target.structured is not None and count:
+        quiet = settings(
+            max_examples=count,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
         )
-    said = log.read_text(errors="replace")
-    slate = Slate(folder / "slate")
-    tally.inputs += slate.inputs
-    tally.slowest_s = max(tally.slowest_s, slate.slowest_s)
-    tally.peak_mb = max(tally.peak_mb, slate.peak_mb)
-    if process.returncode == 0:
-        return
-    if slate.inputs == 0:
-        raise SystemExit(f"{name}: the process did not come up:\n{said[-3000:]}")
-    _ended(process.returncode, slate.data, folder / "trace", said).save(found / name)
-
-
-def _ended(code: int, data: bytes, trace: Path, said: str) -> Defect:
-    """Return the defect that ended a process."""
-    where = trace.read_text(errors="replace") if trace.exists() else ""
-    if code == -signal.SIGPROF:
-        places = re.findall(r'File ".*?/proxyctl/(.*?)", line (\d+)', where)
-        place = ":".join(places[0]) if places else "?"
-        return Defect(f"more than {LIMIT_S:g} s at {place}", where, data)
-    if code == TOO_LARGE:
-        return Defect(f"more than {LIMIT_MB} MB", where, data)
-    return Defect(f"the process ended with {code}", where + said[-5000:], data)
+        seeded(seed)(quiet(given(target.structured())(lambda data: made.append(data))))()
+    return made
 
 
 def _say(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
-
-
-def _say_table(rows: list[tuple[str, ...]]) -> None:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (
-            cell.ljust(width) if place < 2 else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        _say("  ".join(cells).rstrip())
 
 
 if __name__ == "__main__":

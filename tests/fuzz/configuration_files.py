@@ -173,9 +173,9 @@ def _as_yaml() -> st.SearchStrategy[bytes]:
 
 
 FILE_TARGETS = (
-    Target("yaml", "files", _yaml, _yaml_seeds, _yaml_words, _as_yaml),
-    Target("template", "files", _template, _template_seeds, _template_words),
-    Target("csv", "files", lambda folder: _beside(folder, "csv"), _csv_seeds, _row_words),
-    Target("jsonl", "files", lambda folder: _beside(folder, "jsonl"), _jsonl_seeds, _row_words),
-    Target("lint", "lint", _lint, _yaml_seeds, _yaml_words, _as_yaml),
+    Target("yaml", _yaml, _yaml_seeds, _yaml_words, _as_yaml),
+    Target("template", _template, _template_seeds, _template_words),
+    Target("csv", lambda folder: _beside(folder, "csv"), _csv_seeds, _row_words),
+    Target("jsonl", lambda folder: _beside(folder, "jsonl"), _jsonl_seeds, _row_words),
+    Target("lint", _lint, _yaml_seeds, _yaml_words, _as_yaml),
 )

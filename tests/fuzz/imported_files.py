@@ -119,6 +119,6 @@ def _structured() -> st.SearchStrategy[bytes]:
 
 
 IMPORT_TARGETS = (
-    Target("cnf", "import", _read, _seeds, _words, _structured),
-    Target("import", "import", _imported, _seeds, _words, _structured),
+    Target("cnf", _read, _seeds, _words, _structured),
+    Target("import", _imported, _seeds, _words, _structured),
 )

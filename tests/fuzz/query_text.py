@@ -141,10 +141,9 @@ def _queries() -> st.SearchStrategy[bytes]:
 
 
 QUERY_TARGETS = (
-    Target("digest", "queries", _digest, _digest_seeds, _digest_words, _queries),
+    Target("digest", _digest, _digest_seeds, _digest_words, _queries),
     Target(
         "pattern-pcre",
-        "queries",
         lambda _folder: _pattern(Engine.PCRE),
         lambda: _pattern_seeds("patterns_pcre.jsonl"),
         _pattern_words,
@@ -152,7 +151,6 @@ QUERY_TARGETS = (
     ),
     Target(
         "pattern-re2",
-        "queries",
         lambda _folder: _pattern(Engine.RE2),
         lambda: _pattern_seeds("patterns_re2.jsonl"),
         _pattern_words,

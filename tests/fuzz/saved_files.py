@@ -188,7 +188,7 @@ def _query_lines() -> st.SearchStrategy[bytes]:
 
 
 SAVED_TARGETS = (
-    Target("saved-plan", "saved files", _saved_plan, _plan_seeds, _plan_words, _plans),
-    Target("digest-file", "saved files", _digest_file, _digest_seeds, _digest_words, _digest_files),
-    Target("queries", "saved files", _queries, _query_seeds, _query_words, _query_lines),
+    Target("saved-plan", _saved_plan, _plan_seeds, _plan_words, _plans),
+    Target("digest-file", _digest_file, _digest_seeds, _digest_words, _digest_files),
+    Target("queries", _queries, _query_seeds, _query_words, _query_lines),
 )

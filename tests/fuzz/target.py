@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -9,6 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from hypothesis.strategies import SearchStrategy
+
+from proxyctl.errors import InternalError, ProxyctlError
 
 ROOT = Path(__file__).parents[2]
 
@@ -23,11 +26,10 @@ class Target:
     `opened` takes an empty folder and gives what reads an input, for as long as it is needed.
     `seeds` are inputs of the kind that the reader is made for, to be changed at random; `words`
     are put in on the way, and `structured`, if there is one, makes inputs that are right or nearly
-    right. A target of a `group` shares a reader, or most of one, with the others.
+    right.
     """
 
     name: str
-    group: str
     opened: Callable[[Path], AbstractContextManager[Run]]
     seeds: Callable[[], Sequence[bytes]]
     words: Callable[[], Sequence[bytes]] = tuple
@@ -42,3 +44,17 @@ def files_like(*patterns: str) -> tuple[bytes, ...]:
     if not texts:
         raise FileNotFoundError(f"no file fits {patterns}")
     return tuple(texts)
+
+
+def defect_in(run: Run, data: bytes) -> str | None:
+    """Return the defect that an input shows: the traceback. A refusal with a reason is none."""
+    try:
+        run(data)
+    except InternalError:
+        return traceback.format_exc()
+    except ProxyctlError as error:
+        if not all(line.strip() for line in error.lines()):
+            return f"an empty message: {error.lines()}"
+    except Exception:
+        return traceback.format_exc()
+    return None

@@ -63,6 +63,8 @@ SHAPES = {
         "- {name: s@, tables: [t@], hostgroups: [1], assign: modulo, first_rule_id: 1@}\n",
         COUNT // 10,
     ),
+    "schemas of shards": "hostgroups: {a: {id: 1}}\nsharding:\n  - name: t\n    schemas:\n"
+    + many("      s@: a\n"),
     "columns that are ignored": "mysql_servers: []\nmanage:\n  ignore:\n    mysql_servers:\n"
     + many("    - weigh@\n"),
     "instances": "instances:\n" + many("- {name: i@, host: h, prt: 1}\n"),

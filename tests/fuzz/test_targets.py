@@ -9,8 +9,8 @@ from random import Random
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.fuzz.attempt import defect_in
 from tests.fuzz.mutation import LONGEST, mutated
+from tests.fuzz.target import defect_in
 from tests.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.sweep
@@ -27,7 +27,7 @@ def test_whatever_is_read_is_taken_or_refused(name: str) -> None:
 
         def meets_no_defect(data: bytes) -> None:
             defect = defect_in(run, data)
-            assert defect is None, f"{data!r}\n{defect.text}"
+            assert defect is None, f"{data!r}\n{defect}"
 
         source, seeds, words = Random(name), list(target.seeds()), list(target.words())
         for data in source.sample(seeds, min(INPUTS, len(seeds))):
