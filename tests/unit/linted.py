@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from proxyctl.catalog import REFERENCE, parse_version
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
@@ -23,20 +21,6 @@ mysql_users:
   - {username: app, password: {env: APP}, default_hostgroup: writer}
 """
 """A writer, a reader, and a user who writes: the start of a file about read/write splits."""
-READS = "  - {rule_id: 9, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}\n"
-"""A line of mysql_query_rules: the reads of SPLIT go to its reader."""
-
-
-@pytest.fixture
-def lint(tmp_path, monkeypatch):
-    """Findings of one check over a file in which APP may be a secret, as `key: text`."""
-    monkeypatch.setenv("APP", "sesame")
-
-    def run(code, text):
-        found = all_checks()[code].find(in_file(tmp_path, text))
-        return [f"{'/'.join(map(str, one.key))}: {one.text}" for one in found]
-
-    return run
 
 
 def in_file(folder, text):

@@ -8,7 +8,7 @@ import pytest
 
 from proxyctl.errors import ExitCode
 from tests.support.cli import Project, proxyctl
-from tests.unit.linted import READS, SPLIT
+from tests.unit.linted import SPLIT
 
 TEXT = """version: 1
 mysql_query_rules:
@@ -93,7 +93,8 @@ def test_an_ignore_that_ignores_nothing_is_noted(project):
 
 
 def test_an_ignore_of_what_a_graver_finding_says_is_used(project):
-    project.write(f"version: 1\n{SPLIT}mysql_query_rules:\n{READS}lint: {{ignore: [PX302]}}\n")
+    rule = "{rule_id: 9, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}"
+    project.write(f"{SPLIT}mysql_query_rules: [{rule}]\nlint: {{ignore: [PX302]}}\n")
     out = proxyctl("lint", "--select", "PX3", "--select", "PX001").out
     assert "PX301" in out
     assert "PX302" not in out

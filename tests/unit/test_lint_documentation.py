@@ -1,17 +1,27 @@
-"""What the documentation of a check shows as bad is found, and what it shows as good is not."""
+"""What the documentation of a check shows as bad is found; examples have nothing of it."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
+from proxyctl.catalog import Version
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
+from proxyctl.lint.run import ON_PGSQL
 from proxyctl.lint.subject import Subject
+from proxyctl.state.configuration import Configuration, Held
+from tests.support.build import layout, rows
 from tests.unit.config_files import write
 
+ROOT = Path(__file__).parents[2]
 CHECKS = {code: one for code, one in all_checks().items() if code != "PX001"}
+FOLDERS = sorted(
+    {p.parent for d in ("examples", "templates") for p in ROOT.glob(f"{d}/**/*.y*ml*")}
+    - {*ROOT.glob("examples/*/.github/workflows")}
+)
 _EXAMPLE = re.compile(r"```yaml\n(# (Bad|Good).*?)```", re.DOTALL)
 
 
@@ -35,3 +45,50 @@ def test_the_documentation_of_a_check(code):
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", check.name)
     assert check.summary.endswith(".")
     assert len(check.documentation.split("\n\n")) > 2
+    assert all_checks().keys() >= ON_PGSQL
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
+def test_examples_and_templates_have_no_error_and_no_warning(folder, monkeypatch):
+    for file in folder.glob("*.y*ml*"):
+        for name in re.findall(r"\{env: (\w+)\}", file.read_text(encoding="utf-8")):
+            monkeypatch.setenv(name, "sesame")
+    project = load_project(Sources((str(folder),)), takes_dead_rules=True)
+    subject = Subject(project.configuration)
+    bad = [one for one in CHECKS.values() if one.code >= "PX3" and one.severity != "note"]
+    assert [(check.code, found) for check in bad for found in check.find(subject)] == []
+
+
+def test_an_instance_is_no_file():
+    held = Held(layout("mysql_users"), rows("mysql_users", {"username": "a", "password": "b"}))
+    configuration = Configuration(
+        Version(2, 7, 1), {"mysql_users": held}, {"mysql-monitor_password": "x"}
+    )
+    assert list(all_checks()["PX531"].find(Subject(configuration))) == []
+
+
+@pytest.mark.parametrize(
+    ("told", "backends", "message"),
+    [
+        # An instance that was 2.5 once may still run with the default of then.
+        ("8.0.11", [], "8.0.11 is ProxySQL's default"),
+        ("5.5.30", [], "5.5.30 is an older ProxySQL's default"),
+        ("5.5.30", ["5.5.30-log"], None),
+        ("8.0.36", ["8.0.36"], None),
+        ("8.0.36", [], None),
+        ("8.0.30 (ProxySQL)", ["8.0.36-28.1", "8.4.0"], None),
+        (
+            "8.0.36",
+            ["8.4.0", "8.0.30"],
+            "ProxySQL tells clients `8.0.36`, and the lowest backend is 8.0.30",
+        ),
+        ("10.6", ["5.5.5-10.6.12-MariaDB"], "ProxySQL tells clients `10.6`, and a backend is"),
+        ("10.6.12-MariaDB", ["5.5.5-10.6.12-MariaDB-log"], None),
+        ("8.0.36", ["what"], None),
+    ],
+)
+def test_versions_of_backends(told, backends, message):
+    running = Configuration(Version(2, 7, 1), {}, {"mysql-server_version": told})
+    subject = Subject(running, backend_versions=backends)
+    found = [one.message for one in all_checks()["PX541"].find(subject)]
+    assert [one.startswith(message or "") for one in found] == ([] if message is None else [True])

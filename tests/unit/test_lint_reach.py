@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.lint.check import Severity, all_checks
-from tests.unit.linted import digest, findings, pattern, said_of, subject
+from proxyctl.routing.probes import PROBES
+from tests.unit.linted import digest, findings, in_file, pattern, said_of, subject
 
 READS = digest("^SELECT", destination_hostgroup=2)
 LOCKS = digest("^SELECT .*FOR UPDATE")
@@ -206,3 +207,30 @@ def test_the_effect_of_a_misread_digest_is_reported_at_the_digest():
     rules = [{"digest": "nonsense", "apply": 1, "destination_hostgroup": 1}, READS]
     assert said_of("PX123", *rules) == [1]
     assert said_of("PX201", *rules) == []
+
+
+def test_twins_go_where_they_would_go_by_themselves(tmp_path, monkeypatch):
+    monkeypatch.setenv("APP", "sesame")
+    text = "mysql_users:\n"
+    rules, fast = [], ""
+    for n in range(12):
+        text += f"  - {{username: u{n}, password: {{env: APP}}, default_hostgroup: {n % 3}}}\n"
+        who = f"username: u{n}" if n % 4 else f"schemaname: s{n}"
+        lock = f"match_digest: 'FOR UPDATE{'$' * (n % 2)}', destination_hostgroup: {50 + n}"
+        rules += [f"{who}, {lock}, apply: true"] * (n % 5 > 0)
+        rules += [f"{who}, match_digest: '^SELECT', destination_hostgroup: {70 + n}, flagOUT: 1"]
+        rules += ["match_digest: '^INSERT', destination_hostgroup: 90"] * (n == 6)
+        fast += f"  - {{username: u{n}, schemaname: s{n}, flagIN: 1, destination_hostgroup: {n}}}\n"
+    text += "mysql_query_rules_fast_routing:\n" + fast + "mysql_query_rules:\n"
+    text += "".join(f"  - {{rule_id: {n}, {rule}}}\n" for n, rule in enumerate(rules, 1))
+    subject = in_file(tmp_path, text)
+    asked = 0
+    for session in subject.reach.sessions:
+        for probe in PROBES:
+            found = subject.reach.route(session, probe.query)
+            direct = subject.router.evaluate(session.request(probe.query))
+            assert (found.rule_id, found.matched_rules) == (direct.rule_id, direct.matched_rules)
+            assert found.destination_hostgroup == direct.destination_hostgroup
+            assert found.source is direct.source
+            asked += 1
+    assert asked > len(PROBES) * 12

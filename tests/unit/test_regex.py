@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
 from proxyctl.routing.regex.pcre import is_verified
+from proxyctl.routing.regex.samples import samples
 
 DATA = Path(__file__).with_name("data")
 VERIFIED = 223
@@ -176,3 +177,33 @@ def test_a_class_of_many_ranges_is_refused_at_once():
     """`a-z` was read in two ways, and so a long class that ends wrong in 2 ** 300 of them."""
     with pytest.raises(BadPattern):
         compile_pattern(b"[" + b"a-z" * 300 + b"z-a]", Engine.PCRE, caseless=False)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "texts"),
+    [
+        (r"^SELECT .* FROM t WHERE id=\?$", ["SELECT  FROM t WHERE id=?"]),
+        (r"sbtest(1[02]|7)", ["sbtest10", "sbtest12", "sbtest7"]),
+        (r"^(INSERT|UPDATE)\s+t", ["INSERT t", "INSERT  t", "UPDATE t", "UPDATE  t"]),
+        (r"a{2}b?", ["aa", "aab"]),
+        (r"[^a-z ]+;", [";;", ";;;"]),
+        (r"(?i)\borders\b(?!_v2)", ["orders"]),
+        ("x" * 8000, ["x" * 8000]),
+        (r"(a)\1", []),
+        (r"(((", []),
+        ("((x{1000}){1000}){1000}", []),
+        ("(((((x?){50}){50}){50}){50}){50}", []),
+    ],
+    ids=lambda given: str(given)[:40],
+)
+def test_samples_of_a_pattern(pattern, texts):
+    assert samples(pattern, limit=10) == texts
+
+
+def test_a_sample_fills_what_may_be_anything():
+    assert samples("^SELECT.*FROM t", fill=" c ") == ["SELECT c FROM t"]
+
+
+def test_of_a_pattern_of_many_names_the_first_ones_are_samples():
+    names = [f"orders_{n}" for n in range(5000)]
+    assert samples("|".join(names), limit=3) == names[:3]

@@ -1,0 +1,56 @@
+"""What lint says of files: a page a subject in `lint/`, to be read from top to bottom.
+
+The first YAML of a page stands in front of each case. A case is a heading with the codes of the
+checks that are asked, the rest of its file, and what a user reads: `make golden` writes it again.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from proxyctl.config.project import Sources, load_project
+from proxyctl.lint.check import chosen
+from proxyctl.lint.run import lint
+from proxyctl.lint.subject import Subject
+from proxyctl.render.lint import lint_text
+from proxyctl.render.style import Style
+
+PAGES = sorted((Path(__file__).parent / "lint").glob("*.md"))
+_FIRST = re.compile(r"```yaml\n(.*?)```\n", re.DOTALL)
+_CASE = re.compile(
+    r"(?P<head>## (?P<codes>PX[0-9, PX]*): [^\n]+\n\n```yaml\n(?P<rest>.*?)```\n\n```text\n)"
+    r"(?P<said>.*?)```\n",
+    re.DOTALL,
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_page(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("APP", "sesame")
+    text = page.read_text(encoding="utf-8")
+    first = _FIRST.search(text)
+    assert first is not None
+
+    def with_findings(case: re.Match[str]) -> str:
+        Path("proxyctl.yaml").write_text(first[1] + case["rest"], encoding="utf-8")
+        return f"{case['head']}{said(case['codes'].split(', '))}```\n"
+
+    written, count = _CASE.subn(with_findings, text)
+    if pytestconfig.getoption("--update-golden"):
+        page.write_text(written, encoding="utf-8")
+    assert count == text.count("\n## ")
+    assert written == page.read_text(encoding="utf-8")
+
+
+def said(codes: list[str]) -> str:
+    """Return the findings of some checks over the file."""
+    project = load_project(Sources(("proxyctl.yaml",)), takes_dead_rules=True)
+    found = lint_text(lint(Subject(project.configuration), chosen(codes, ())), Style())
+    assert not re.search("sesame|hunter2", found)
+    return found
