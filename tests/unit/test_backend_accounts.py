@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from proxyctl.catalog import known_version
+from proxyctl.catalog import REFERENCE, known_version
+from proxyctl.formats.imported import leave_out_administrators
 from proxyctl.instance.backend_accounts import BackendAccount, chosen_accounts, user_rows
-from tests.support.build import layout
+from proxyctl.state.fold import Exported
+from tests.support.build import layout, row
 
 SHA2 = "$A$005$" + "\x01\x02abcdefghijklmnopqr" + "A" * 43
 NATIVE = "*" + "A" * 40
@@ -50,5 +52,9 @@ def test_a_row_has_the_defaults_of_proxysql() -> None:
     assert users.index.keys() == set(cells)
 
 
-def test_no_password_stands_in_a_repr() -> None:
-    assert NATIVE not in repr(account("app"))
+def test_an_account_with_the_name_of_an_administrator_is_left_out() -> None:
+    users = layout("mysql_users")
+    exported = Exported(REFERENCE, {users.name: users})
+    exported.tables[users.name] = [row(users.name, username=name) for name in ("admin", "app")]
+    leave_out_administrators(exported, {})
+    assert list(exported.left_out[users.name]) == [("admin", 1)]
