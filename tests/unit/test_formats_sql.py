@@ -20,60 +20,6 @@ RULES = "mysql_query_rules"
 FAST = "mysql_query_rules_fast_routing"
 
 
-def test_every_statement_is_one_line_that_the_mysql_client_takes_as_proxysql_does() -> None:
-    rules = [row(RULES, rule_id=1, match_digest="a\\", comment="a\nb")]
-    script = write_script({RULES: (layout(RULES), rules)}, {})
-    assert "'a'||char(92)||''" in script
-    assert "'a'||char(10)||'b'" in script
-
-
-def test_a_whole_script() -> None:
-    script = write_script(
-        {
-            "mysql_users": (
-                layout("mysql_users"),
-                [row("mysql_users", username="app", password="it's")],
-            ),
-            FAST: (
-                layout(FAST),
-                [row(FAST, username="u", schemaname="s", destination_hostgroup=1)],
-            ),
-            RULES: (layout(RULES), []),
-        },
-        {
-            "admin-version": "2.7.1",
-            "mysql-threads": "8",
-            "mysql-monitor_password": "pw",
-            "mysql-max_connections": "100",
-        },
-        header=["two\nlines"],
-    )
-    assert script == (
-        "-- two lines\n"
-        "UPDATE global_variables SET variable_value='pw'"
-        " WHERE variable_name='mysql-monitor_password';\n"
-        "UPDATE global_variables SET variable_value='100'"
-        " WHERE variable_name='mysql-max_connections';\n"
-        "DELETE FROM mysql_query_rules;\n"
-        "DELETE FROM mysql_query_rules_fast_routing;\n"
-        "INSERT INTO mysql_query_rules_fast_routing"
-        " (username, schemaname, flagIN, destination_hostgroup, comment)"
-        " VALUES ('u','s',0,1,'');\n"
-        "DELETE FROM mysql_users;\n"
-        "INSERT INTO mysql_users (username, password, active, use_ssl, default_hostgroup,"
-        " default_schema, schema_locked, transaction_persistent, fast_forward, backend, frontend,"
-        " max_connections, attributes, comment)"
-        " VALUES ('app','it''s',1,0,0,NULL,0,1,0,1,1,10000,'','');\n"
-        "LOAD MYSQL VARIABLES TO RUNTIME;\n"
-        "LOAD MYSQL QUERY RULES TO RUNTIME;\n"
-        "LOAD MYSQL USERS TO RUNTIME;\n"
-        "UPDATE global_variables SET variable_value='8' WHERE variable_name='mysql-threads';\n"
-        "SAVE MYSQL VARIABLES TO DISK;\n"
-        "SAVE MYSQL QUERY RULES TO DISK;\n"
-        "SAVE MYSQL USERS TO DISK;\n"
-    )
-
-
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 
 

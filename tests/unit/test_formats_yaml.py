@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -14,12 +13,9 @@ from hypothesis import strategies as st
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.yaml import read_yaml
 from proxyctl.formats.yaml import (
-    Commented,
-    EnvRef,
     quoted,
     write_document,
 )
-from proxyctl.state.row import KEEP
 from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"
@@ -77,103 +73,6 @@ def test_any_text(text: str) -> None:
 @pytest.mark.parametrize("text", ["app", "10.0.0.1", "db-1.example.org", "/etc/x", "a_b"])
 def test_plain_where_it_is_safe(text: str) -> None:
     assert quoted(text) == text
-
-
-def test_a_document() -> None:
-    users, servers = layout("mysql_users"), layout("mysql_servers")
-    user = list(row("mysql_users", username="app", password="x", default_hostgroup=10))
-    user[users.index["password"]] = EnvRef("APP_PASSWORD")  # type: ignore[call-overload]
-    server = list(row("mysql_servers", hostname="db1"))
-    server[servers.index["status"]] = KEEP  # type: ignore[call-overload]
-    text = write_document(
-        {
-            "mysql_servers": (servers, [server]),
-            "mysql_users": (users, [user]),
-            "mysql_query_rules": (
-                layout(RULES),
-                [row(RULES, rule_id=1, active=0, apply=1, match_digest="^SELECT", OK_msg="")],
-            ),
-            "scheduler": (layout("scheduler"), []),
-        },
-        {
-            "mysql-server_version": "8.0.36",
-            "mysql-max_connections": "4096",
-            "mysql-multiplexing": "1",
-            "mysql-monitor_password": EnvRef("MONITOR_PASSWORD"),
-            "mysql-threads": Commented("4", "works after a restart"),
-        },
-        header=["exported", "", "by hand\nversion: 2"],
-        remarks={"mysql_users": ["hashes"]},
-    )
-    assert text == (
-        "# exported\n"
-        "#\n"
-        "# by hand?version: 2\n"
-        "version: 1\n"
-        "\n"
-        "variables:\n"
-        "  mysql-server_version: '8.0.36'\n"
-        "  mysql-max_connections: 4096\n"
-        "  mysql-multiplexing: true\n"
-        "  mysql-monitor_password: {env: MONITOR_PASSWORD}\n"
-        "  # mysql-threads: 4   # works after a restart\n"
-        "\n"
-        "mysql_servers:\n"
-        "  - {hostgroup_id: 0, hostname: db1}\n"
-        "\n"
-        "# hashes\n"
-        "mysql_users:\n"
-        "  - {username: app, password: {env: APP_PASSWORD}, default_hostgroup: 10}\n"
-        "\n"
-        "mysql_query_rules:\n"
-        "  - {rule_id: 1, active: false, match_digest: '^SELECT', OK_msg: '', apply: true}\n"
-        "\n"
-        "scheduler: []\n"
-    )
-    both_readers(text)
-
-
-def test_null_is_not_empty() -> None:
-    rows = [
-        row("mysql_users", username="a", password=None, default_schema=None),
-        row("mysql_users", username="b", password="", default_schema=""),
-        row(RULES, rule_id=1, re_modifiers=None),
-    ]
-    users, rules = layout("mysql_users"), layout(RULES)
-    text = write_document({"mysql_users": (users, rows[:2]), RULES: (rules, rows[2:])}, {})
-    found = both_readers(text)
-    assert found["mysql_users"] == [
-        {"username": "a", "password": None},
-        {"username": "b", "password": "", "default_schema": ""},
-    ]
-    assert found[RULES] == [{"rule_id": 1, "re_modifiers": None}]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ('{"flagOUTs":[{"id":1,"weight":50}]}', '{"flagOUTs": [{"id": 1, "weight": 50}]}'),
-        ('{"on": true, "a b": null, "1": "x"}', '{"on": true, "a b": null, "1": "x"}'),
-        ("{}", "{}"),
-        ("[]", "[]"),
-        ('{"a": 1.50}', "'{\"a\": 1.50}'"),
-        ('{"a": 1, "a": 2}', '\'{"a": 1, "a": 2}\''),
-        ('{"a": 99999999999999999999}', "'{\"a\": 99999999999999999999}'"),
-        ('"text"', "'\"text\"'"),
-        ("not json", "'not json'"),
-        ('{"hex":"7b7d"}', """'{"hex":"7b7d"}'"""),
-        ('{"a": "\\ud800"}', '\'{"a": "\\ud800"}\''),
-        (json.dumps({"k" * 2000: 1}), "'" + json.dumps({"k" * 2000: 1}) + "'"),
-    ],
-)
-def test_json_columns(text: str, shown: str) -> None:
-    users = layout("mysql_users")
-    found = write_document(
-        {"mysql_users": (users, [row("mysql_users", username="u", attributes=text)])}, {}
-    )
-    assert f"attributes: {shown}}}" in found
-    read = both_readers(found)["mysql_users"][0]["attributes"]
-    assert read == text or read == json.loads(text)
 
 
 # Rows through the whole reader ----------------------------------------------------------------
