@@ -36,6 +36,31 @@ def rows(table: str, *given: Mapping[str, Value]) -> Rows:
     return {layout(table).key_of(one): one for one in made}
 
 
+def servers(text: str) -> Rows:
+    """Servers that are written as `HOSTGROUP HOST [STATUS] [column=number]`, with commas."""
+    made: list[dict[str, Value]] = []
+    for hostgroup, host, *rest in map(str.split, filter(None, text.split(","))):
+        cells: dict[str, Value] = {"hostgroup_id": int(hostgroup), "hostname": host}
+        for word in rest:
+            name, is_cell, number = word.partition("=")
+            cells |= {name: int(number)} if is_cell else {"status": word}
+        made.append(cells)
+    return rows("mysql_servers", *made)
+
+
+def servers_text(found: Rows) -> str:
+    """Where servers stand, sorted and as `servers` reads it; defaults go without saying."""
+    usual = {"status": "ONLINE", "weight": 1, "max_connections": 1000}
+    made = []
+    for one in sorted(found.values(), key=repr):
+        cells = dict(zip(layout("mysql_servers").names, one, strict=True))
+        unusual = {name: cells[name] for name in usual if cells[name] != usual[name]}
+        words = [str(cells["hostgroup_id"]), str(cells["hostname"])]
+        words += [str(unusual.pop("status"))] if "status" in unusual else []
+        made.append(" ".join([*words, *(f"{name}={value}" for name, value in unusual.items())]))
+    return ", ".join(made)
+
+
 def desired(
     table: str,
     *given: Mapping[str, Value],
