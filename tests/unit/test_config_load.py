@@ -1,14 +1,10 @@
 """What a file means: defaults, names, sections that stand for several tables."""
 
-import subprocess
-import sys
-import time
-
 import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.state.row import KEEP, GuardAction, GuardLimits
-from tests.unit.config_files import load, mistakes, row, write
+from tests.unit.config_files import load, mistakes, row
 
 
 def tables_of(folder, text, **options):
@@ -83,45 +79,6 @@ mysql_hostgroup_attributes:
     assert attributes["servers_defaults"] == '{ "weight": 100 }'
 
 
-CLUSTER = """
-hostgroups: {w: {id: 10}, b: {id: 20}, r: {id: 30}, o: {id: 40}}
-pxc_clusters:
-  - name: main
-    writer_hostgroup: w
-    backup_writer_hostgroup: b
-    reader_hostgroup: r
-    offline_hostgroup: o
-    writer_is_also_reader: 2
-    node_defaults: {port: 3307, max_connections: 500}
-    nodes:
-      - {hostname: pxc1, weight: 1000}
-      - {hostname: pxc2, port: 3306, hostgroup: b}
-"""
-
-
-def test_a_cluster_is_a_galera_row_and_its_nodes(tmp_path):
-    tables = tables_of(tmp_path, CLUSTER)
-    galera = tables["mysql_galera_hostgroups"]
-    assert galera.rows == {(10,): (10, 20, 30, 40, 1, 1, 2, 0, None)}
-    servers = tables["mysql_servers"]
-    assert list(servers.rows) == [(10, "pxc1", 3307), (20, "pxc2", 3306)]
-    assert row(servers, 10, "pxc1", 3307)["weight"] == 1000
-    assert row(servers, 20, "pxc2", 3306)["max_connections"] == 500
-    where = servers.where[(20, "pxc2", 3306)]
-    assert (where.line, where.origin) == (13, "pxc_clusters main")
-
-
-def test_a_mapping_of_many_names_is_no_reason_to_wait(tmp_path):
-    names = "".join(f"      s{number}: a\n" for number in range(20_000))
-    started = time.process_time()
-    project = load(
-        tmp_path,
-        f"version: 1\nhostgroups: {{a: {{id: 1}}}}\nsharding:\n  - name: t\n    schemas:\n{names}",
-    )
-    assert time.process_time() - started < 2.5
-    assert len(project.desired.tables["mysql_query_rules_fast_routing"].rows) == 20_000
-
-
 def test_rows_follow_the_layout_of_the_version(tmp_path):
     text = "mysql_hostgroup_attributes: [{hostgroup_id: 1}]"
     old = tables_of(tmp_path, text, version=parse_version("2.5.5"))["mysql_hostgroup_attributes"]
@@ -156,14 +113,3 @@ def test_sections_of_the_wrong_shape(tmp_path, text, said):
     (found,) = mistakes(tmp_path, text)
     assert said in found
     assert "sesame" not in found
-
-
-def test_heavy_imports_only_where_they_are_needed(tmp_path):
-    path = write(tmp_path, "mysql_servers: [{hostgroup_id: 1, hostname: a}]")
-    code = (
-        "import sys; from proxyctl.config.project import Sources, load_project;"
-        f"load_project(Sources(({path!r},)));"
-        "print([m for m in ('jinja2', 're2', 'pcre2', 'sqlite3') if m in sys.modules])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "[]"

@@ -1,6 +1,5 @@
 import pytest
 
-from proxyctl.config.files import UnreadableError
 from proxyctl.config.project import Sources, load_project
 from proxyctl.config.references import References
 from proxyctl.errors import ConfigError
@@ -36,13 +35,6 @@ variables: {mysql-monitor_password: {file: password}}
     assert row(tables["mysql_servers"], 1, "db1", 3306)["comment"] == "\udce9"
     assert row(tables["mysql_users"], "app", 1)["password"] == "hunter2"
     assert tables["mysql_variables"].rows[("mysql-monitor_password",)][1] == "hunter2"
-
-
-def test_a_nul_from_a_reference_is_a_mistake(tmp_path):
-    text = "mysql_users: [{username: app, password: {hex: '6100'}}]"
-    assert mistakes(tmp_path, text) == [
-        "1: mysql_users[0].password: a NUL character cannot be stored in ProxySQL"
-    ]
 
 
 def test_the_password_of_an_instance_is_resolved_when_it_is_needed(tmp_path, monkeypatch):
@@ -87,10 +79,3 @@ def test_a_secret_that_somebody_forgot_to_fill_is_a_mistake(tmp_path, monkeypatc
         tmp_path, "mysql_users: [{username: app, password: '', comment: {env: EMPTY}}]"
     ).desired.tables["mysql_users"]
     assert row(rows, "app", 1)["password"] == ""
-
-
-def test_a_reference_that_leads_nowhere(tmp_path):
-    references = References(str(tmp_path))
-    for reference in ({"env": "NOT_SET"}, {"file": "nothing"}, {"hex": "abc"}, {"file": "a\0b"}):
-        with pytest.raises(UnreadableError):
-            references.resolve(reference)

@@ -62,7 +62,6 @@ def test_line_separators_inside_text_do_not_count_as_lines(tmp_path):
         ("username;password\na;b\n", "1: : one column only: 'username;password'"),
         ("username\nab\0c\n", "2: : a NUL character cannot be stored in ProxySQL"),
         ("password\nx\n", "1: username: the header lacks the column username"),
-        ("username,max_connections\na,1.5\n", "2: max_connections: expected an integer"),
         ("username,max_connections\na,99999999999\n", "2: max_connections: expected an integer"),
         ("username,attributes\na,{\n", "2: attributes: not JSON"),
         ('username\n"a\n', "not CSV"),
@@ -71,11 +70,6 @@ def test_line_separators_inside_text_do_not_count_as_lines(tmp_path):
 def test_what_is_wrong_in_a_csv_file(tmp_path, content, said):
     (found,) = mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content)
     assert said in found
-
-
-def test_a_csv_file_with_only_a_header_is_a_table_without_rows(tmp_path):
-    tables = load(tmp_path, "mysql_users: {csv: u.csv}", u__csv="username\n").desired.tables
-    assert tables["mysql_users"].rows == {}
 
 
 def test_a_table_from_jsonl(tmp_path, monkeypatch):

@@ -2,7 +2,7 @@ import pytest
 
 from proxyctl.config.files import read_texts
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.project import ParsedFiles, Sources, load_project
+from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, write
 
@@ -29,12 +29,6 @@ def said(folder, text, **variables):
     with pytest.raises(ConfigError) as caught:
         render(folder, text, **variables)
     return [mistake.text() for mistake in caught.value.mistakes]
-
-
-def test_a_template_is_rendered_with_the_variables(tmp_path):
-    project = load(tmp_path, SERVERS, name="a.yaml.j2", variables={"count": 3, "hostgroup": "10"})
-    keys = list(project.desired.tables["mysql_servers"].rows)
-    assert keys == [(10, "db0", 3306), (10, "db1", 3306), (10, "db2", 3306)]
 
 
 def test_only_templates_are_rendered(tmp_path):
@@ -101,12 +95,6 @@ def test_what_python_does_not_take_is_a_mistake(tmp_path):
     assert found.startswith(f"{tmp_path}/a.yaml.j2: template: nests too deep: too many")
 
 
-def test_what_an_instance_brings_along_need_not_be_used(tmp_path):
-    path = write(tmp_path, "# {{ zone }}", "a.yaml.j2")
-    sources = Sources((path,), {"zone": "eu"}, instance_vars={"zone": "us", "rack": 5})
-    assert rendered(sources) == "# eu"
-
-
 def test_a_var_file_is_read_even_without_a_template(tmp_path):
     path = write(tmp_path, "version: 1\n")
     for name, text in (("missing.yaml", None), ("list.yaml", "- a\n")):
@@ -153,14 +141,3 @@ def test_templates_see_neither_environment_nor_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("APP_PASSWORD", "hunter2")
     for text in ("{{ env }}", "{{ os.environ }}", "{{ environ('APP_PASSWORD') }}"):
         assert "hunter2" not in said(tmp_path, text)[0]
-
-
-def test_instances_are_found_before_their_variables_are_known(tmp_path):
-    write(tmp_path, "instances: [{name: px1, host: h, vars: {zone: eu}}]\n", "instances.yaml")
-    write(tmp_path, "variables: {mysql-default_schema: '{{ zone }}'}\n", "variables.yaml.j2")
-    sources = Sources((str(tmp_path),))
-    (instance,) = ParsedFiles(sources).instances()
-    assert instance.vars == {"zone": "eu"}
-    project = load_project(Sources((str(tmp_path),), instance.vars))
-    variables = project.desired.tables["mysql_variables"]
-    assert list(variables.rows.values()) == [("mysql-default_schema", "eu")]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.catalog import REFERENCE
 from tests.support.cli import Project, proxyctl
 
 NEW_TABLE = "pgsql_servers_ssl_params: [{hostname: db1}]\n"
@@ -90,18 +89,6 @@ def test_the_option_takes_what_the_catalogue_describes(project: Project, given: 
     assert fix == "fix: see proxyctl validate --help"
 
 
-@pytest.mark.parametrize("patch", range(1, 13))
-def test_the_option_takes_every_release_of_the_3_0_line(project: Project, patch: int) -> None:
-    project.write("mysql_servers: []\n")
-    assert proxyctl("validate", "--proxysql-version", f"3.0.{patch}").code == 0
-
-
-@pytest.mark.parametrize(("version", "code"), [("3.0.8", 1), ("3.0.9", 0)])
-def test_a_limit_is_that_of_the_version(project: Project, version: str, code: int) -> None:
-    project.write("version: 1\nvariables: {mysql-set_parser_algorithm: 3}\n")
-    assert proxyctl("validate", "--proxysql-version", version).code == code
-
-
 def test_render_names_the_version_that_somebody_named(project: Project) -> None:
     project.write(NEW_RULE)
     assert "proxysql_version" not in proxyctl("render").text
@@ -109,26 +96,3 @@ def test_render_names_the_version_that_somebody_named(project: Project) -> None:
     assert "version: 1\nproxysql_version: 2.7.1\n" in named
     project.write(named)
     assert proxyctl("render").text == named
-
-
-@pytest.mark.parametrize(
-    ("cnf", "options", "named"),
-    [
-        ("", (), None),
-        ("", ("--proxysql-version", "2.7.1"), "2.7.1"),
-        ('admin_variables = { version = "3.0.3-0-gb0f85dd" }', (), "3.0.3"),
-        ('admin_variables = { version = "3.0.3" }', ("--proxysql-version", "2.7.1"), "2.7.1"),
-    ],
-)
-def test_an_import_names_the_version_that_was_given(
-    project: Project, cnf: str, options: tuple[str, ...], named: str | None
-) -> None:
-    project.write(cnf + '\nmysql_servers = ( { address = "h"; hostgroup = 1 } )', "p.cnf")
-    assert proxyctl("import", "p.cnf", *options, "-o", "proxyctl.yaml").code == 0
-    text = (project.folder / "proxyctl.yaml").read_text()
-    assert (f"\nproxysql_version: {named}\n" in text) is (named is not None)
-    assert proxyctl("validate").code == 0
-
-
-def test_the_help_names_the_version_that_is_assumed() -> None:
-    assert f"or else {REFERENCE}" in " ".join(proxyctl("validate", "--help").out.split())
