@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pytest
 
 from proxyctl.errors import UsageError
-from proxyctl.render.digest_diff import change_text, rate_text
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.diff import DiffSort, Remark, Verdict, check_order, compare, is_moved, verdict
 from proxyctl.stats.model import DigestTable, Group, Load, SeenDigest
@@ -122,12 +121,6 @@ def test_a_clock_that_was_set_is_no_restart() -> None:
     assert (found.remarks, found.after.total.count_star) == ({}, 40)
 
 
-def test_a_longer_run_than_the_one_before_is_a_restart_where_the_counters_are_new() -> None:
-    before = at(1100, row(2000, 10**6), uptime=5)
-    found = compare(before, at(9000, row(2040, 400, first_seen=8990), uptime=20))
-    assert (list(found.remarks), found.after.seconds) == ([Remark.CLEARED], 10)
-
-
 OTHER = row(5, 5, digest="0xBB")
 
 
@@ -151,12 +144,6 @@ def test_counters_that_somebody_cleared(after: list[SeenDigest], was_cleared: bo
     assert list(found.remarks) == [Remark.CLEARED] * was_cleared
     counted = sum(one.count_star for one in after)
     assert found.after.total.count_star == counted - (0 if was_cleared else 10)
-
-
-def test_after_a_clearing_the_time_begins_with_the_oldest_digest() -> None:
-    found = compare(at(1100, row(2000, 10**6)), at(1200, row(40, 400, first_seen=1160)))
-    assert list(found.remarks) == [Remark.CLEARED]
-    assert (found.after.seconds, found.after.total.count_star) == (40, 40)
 
 
 @pytest.mark.parametrize(
@@ -214,26 +201,9 @@ def test_variables_that_changed(
     assert says in text
 
 
-def test_variables_that_leave_digests_as_they_are() -> None:
-    assert (
-        compare(at(1100, variables=COUNTS), at(1200, row(9, 9), variables=BY_CLIENT)).remarks == {}
-    )
-
-
 def test_of_counters_that_were_just_cleared_nothing_has_vanished() -> None:
     found = compare(at(1100, row(100_000, 10**6)), at(1200))
     assert [one.verdict for one in found.entries] == [Verdict.FEW_CALLS]
-
-
-def test_figures() -> None:
-    assert [rate_text(rate) for rate in (0, 0.01, 0.5, 12.345, 1234.5)] == [
-        "0/s",
-        "36/h",
-        "0.50/s",
-        "12.3/s",
-        "1,234/s",
-    ]
-    assert [change_text(*pair) for pair in ((0, 5), (2, 1), (1, 1.5))] == ["", "-50.0%", "+50.0%"]
 
 
 def test_the_order() -> None:

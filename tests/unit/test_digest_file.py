@@ -48,11 +48,6 @@ def test_the_same_digests_give_the_same_bytes(tmp_path: Path) -> None:
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
-def test_a_file_without_an_uptime(tmp_path: Path) -> None:
-    write_digest_file(DigestTable("px1", "px1:6032", "2.0.1", 5, ROWS[:1]), tmp_path / "file")
-    assert read_digest_file(tmp_path / "file").uptime is None
-
-
 def test_nothing_is_left_of_a_file_that_could_not_be_written_whole(tmp_path: Path) -> None:
     def broken() -> Iterator[SeenDigest]:
         yield from ROWS
@@ -97,24 +92,17 @@ def test_a_compressed_file_that_is_damaged(
     [
         (b'"uptime": 500', b'"uptime": "x"', "the first line is damaged"),
         (b'"count": 6', b'"count": 7', "should hold 7 digests and has 6 lines"),
-        (b'"count": 6', b'"count": 5', "should hold 5 digests and has 6 lines"),
         (b'"columns": ["hostgroup"', b'"columns": [["x"]', "the first line is damaged"),
-        (b'"columns": ["hostgroup", ', b'"columns": ["other", ', "the first line is damaged"),
         (b'"taken_at": 1000', b'"taken_at": -1', "the first line is damaged"),
         (b'"uptime": 500', b'"uptime": 9223372036854775808', "the first line is damaged"),
-        (b'"count": 6', b'"count": -1', "the first line is damaged"),
         (b'"SELECT ?"', b'"\\ud800"', ":2: not a digest"),
         (b'"shop"', b"5", ":2: not a digest"),
-        (b'"shop",', b"", ":2: not a digest"),
         (b"9223372036854775807", b"1e400", ":2: not a digest"),
-        (b"9223372036854775807", b"true", ":2: not a digest"),
-        (b"[10,", b"[", ":2: not a digest"),
         (b"[10,", b"{", ":2: not a digest"),
         (b"[10,", b"\xff", ":2: not a digest"),
         (b"[10,", b"[4294967296,", ":2: not a digest"),
         (b"9223372036854775807", b"-1", ":2: not a digest"),
         (b",3,4,5,6,7]", b",9223372036854775808,4,5,6,7]", "2: not a digest"),
-        (b",3,4,5,6,7]", b",3,4,5,-6,7]", ":2: not a digest"),
         (b",3,4,5,6,7]", b",3,6,5,6,7]", ":2: not a digest"),
         (b",1,2,3,", b",3,2,3,", ":2: not a digest"),
     ],
@@ -127,13 +115,6 @@ def test_a_plain_file_that_is_damaged(tmp_path: Path, old: bytes, new: bytes, re
     path.write_bytes(data.replace(old, new, 1))
     with pytest.raises(ProxyctlError, match=reason):
         list(read_digest_file(path).rows)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ProxyctlError, match="no such file"):
-        read_digest_file(tmp_path / "file")
-    with pytest.raises(ProxyctlError, match="directory"):
-        read_digest_file(tmp_path)
 
 
 def test_a_small_file_with_a_line_that_fills_the_memory_is_not_read_whole(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def found(seen, given, kind, **options):
 
 
 READ = "SELECT a FROM t WHERE id = 1"
+SMALL = "SELECT code FROM countries"
 
 
 def test_a_read_of_the_default_hostgroup_gets_a_rule_behind_all():
@@ -85,45 +86,6 @@ def test_a_rule_that_may_block_keeps_its_say():
     assert 10 < one.rules[0]["rule_id"] < 20
 
 
-def test_a_rule_that_may_send_it_elsewhere_makes_it_no_candidate():
-    elsewhere = {"rule_id": 10, "match_pattern": "x", "destination_hostgroup": 7, "apply": 1}
-    assert found([digest(READ)], configuration(elsewhere, rule(20, "^SELECT")), Kind.READS)[0] == ()
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT a FROM t FOR UPDATE", "SELECT a FROM t LOCK IN SHARE MODE",
-        "SELECT GET_LOCK('a', 1) FROM t", "SELECT @a FROM t", "SELECT next_number('a') FROM t",
-        "SELECT a FROM t INTO OUTFILE '/x'", "SELECT NEXT VALUE FOR s", "SELECT s.nextval",
-        "SELECT user FROM mysql.user", "SELECT id FROM `information_schema`.`processlist`",
-        "SELECT SQL_CALC_FOUND_ROWS a FROM t", "UPDATE t SET a = 1", "SHOW TABLES",
-    ],
-)  # fmt: skip
-def test_what_is_no_plain_read_stays_on_the_writer(query):
-    assert (
-        found([digest(query)], configuration(rule(20, "^(SELECT|UPDATE|SHOW)")), Kind.READS)[0]
-        == ()
-    )
-
-
-def test_reads_that_the_rules_send_elsewhere_were_in_a_transaction():
-    given = configuration(rule(20, "^SELECT", 20))
-    assert found([digest(READ)], given, Kind.READS)[0] == ()
-
-
-def test_a_user_whose_transactions_rules_tear_apart():
-    given = configuration(rule(20, "^SELECT"), users=({**APP, "transaction_persistent": 0},))
-    assert found([digest(READ)], given, Kind.READS)[0] == ()
-
-
-def test_a_table_of_the_connection_alone():
-    made = digest("CREATE TEMPORARY TABLE IF NOT EXISTS t (a INT)", calls=1)
-    given = configuration(rule(20, "^SELECT"))
-    assert found([digest(READ), made], given, Kind.READS)[0] == ()
-    assert found([digest(READ, calls=10_000), made], given, Kind.CACHE)[0] == ()
-
-
 def test_without_a_known_reader_only_the_reason_is_shown():
     some, notes = found([digest(READ)], configuration(family=()), Kind.READS)
     assert some == ()
@@ -143,9 +105,6 @@ def test_a_reader_without_servers():
     assert "has no server that is up" in notes[0]
 
 
-SMALL = "SELECT code FROM countries"
-
-
 def test_a_cache_rule_has_no_apply_and_stands_before_the_one_that_decides():
     seen = [digest(SMALL, calls=10_000)]
     (one,), _ = found(seen, configuration(rule(20, "^SELECT")), Kind.CACHE)
@@ -153,33 +112,6 @@ def test_a_cache_rule_has_no_apply_and_stands_before_the_one_that_decides():
     assert proposed["rule_id"] < 20
     assert "apply" not in proposed
     assert one.evidence["saved_calls"] == 10_000 - 100
-
-
-@pytest.mark.parametrize(
-    ("query", "more"),
-    [
-        ("SELECT NOW() FROM t", {}),
-        ("SELECT CURRENT_DATE FROM t", {}),
-        ("SELECT a FROM t ORDER BY RAND()", {}),
-        (SMALL, {"rows_sent": 5_000}),
-        (SMALL, {"rows_sent": 0.0}),
-        (SMALL, {"last_seen": 1_000_000}),
-    ],
-)
-def test_what_is_not_worth_caching(query, more):
-    seen = [digest(query, calls=10_000, **more), digest("SELECT b FROM u", calls=10)]
-    assert found(seen, configuration(rule(20, "^SELECT")), Kind.CACHE)[0] == ()
-
-
-def test_a_table_that_is_written_much_is_not_cached():
-    writes = digest("UPDATE countries SET code = 1", calls=2_000, rows_sent=0)
-    seen = [digest(SMALL, calls=10_000), writes]
-    assert found(seen, configuration(rule(20, "^SELECT")), Kind.CACHE)[0] == ()
-
-
-def test_what_a_rule_caches_already():
-    given = configuration(rule(20, "^SELECT", cache_ttl=500))
-    assert found([digest(SMALL, calls=10_000)], given, Kind.CACHE)[0] == ()
 
 
 def test_values_in_the_text_make_the_estimate_an_upper_bound():
@@ -202,18 +134,6 @@ def test_an_average_far_above_the_peers_of_its_table():
     assert one.digest == slow.digest
     assert one.evidence["peers_are"] == "digests on t"
     assert one.evidence["median_of_peers_us"] == pytest.approx(904, abs=1)
-
-
-def test_too_few_peers_or_calls_are_no_measure():
-    slow = digest("SELECT a FROM t WHERE note = 'x'", average=80_000)
-    assert found([*peers(3), slow], configuration(), Kind.SLOW)[0] == ()
-    once = digest("SELECT a FROM t WHERE note = 'x'", average=80_000, calls=2)
-    assert found([*peers(), once], configuration(), Kind.SLOW)[0] == ()
-
-
-def test_a_digest_that_was_cut_gets_no_rule():
-    made = digest(READ, digest_text="SELECT a FROM t WHERE " + "x" * 3_000)
-    assert found([made], configuration(rule(20, "^SELECT")), Kind.READS)[0] == ()
 
 
 def test_undecided_digests_do_not_prevent_a_rule():
@@ -251,3 +171,87 @@ def test_of_very_many_digests_those_with_most_time_are_followed_through_the_rule
         "of 41 entries, 2 are followed through the rules: those with most time, 69.8% of all"
         " queries. The others count in the sums and may include more reads on a writer",
     )
+
+
+ALL = rule(20, "^SELECT")
+ELSEWHERE = {"rule_id": 10, "match_pattern": "x", "destination_hostgroup": 7, "apply": 1}
+TEMPORARY = digest("CREATE TEMPORARY TABLE IF NOT EXISTS t (a INT)", calls=1)
+CUT = digest(READ, digest_text="SELECT a FROM t WHERE " + "x" * 3_000)
+WRITES = digest("UPDATE countries SET code = 1", calls=2_000, rows_sent=0)
+SLOW = digest("SELECT a FROM t WHERE note = 'x'", average=80_000)
+NO_PLAIN_READS = (
+    "SELECT a FROM t FOR UPDATE", "SELECT a FROM t LOCK IN SHARE MODE",
+    "SELECT GET_LOCK('a', 1) FROM t", "SELECT @a FROM t", "SELECT next_number('a') FROM t",
+    "SELECT a FROM t INTO OUTFILE '/x'", "SELECT NEXT VALUE FOR s", "SELECT s.nextval",
+    "SELECT user FROM mysql.user", "SELECT id FROM `information_schema`.`processlist`",
+    "SELECT SQL_CALC_FOUND_ROWS a FROM t", "UPDATE t SET a = 1", "SHOW TABLES",
+)  # fmt: skip
+NOTHING = {
+    **{
+        f"{query} is no plain read": (
+            Kind.READS,
+            [digest(query)],
+            configuration(rule(20, "^(SELECT|UPDATE|SHOW)")),
+        )
+        for query in NO_PLAIN_READS
+    },
+    "a rule may send it elsewhere": (Kind.READS, [digest(READ)], configuration(ELSEWHERE, ALL)),
+    "what rules send elsewhere was in a transaction": (
+        Kind.READS,
+        [digest(READ)],
+        configuration(rule(20, "^SELECT", 20)),
+    ),
+    "rules tear the transactions of the user apart": (
+        Kind.READS,
+        [digest(READ)],
+        configuration(ALL, users=({**APP, "transaction_persistent": 0},)),
+    ),
+    "a read of a table of the connection alone": (
+        Kind.READS,
+        [digest(READ), TEMPORARY],
+        configuration(ALL),
+    ),
+    "a cached read of such a table": (
+        Kind.CACHE,
+        [digest(READ, calls=10_000), TEMPORARY],
+        configuration(ALL),
+    ),
+    "a digest that was cut": (Kind.READS, [CUT], configuration(ALL)),
+    **{
+        f"not worth caching: {query} {more}": (
+            Kind.CACHE,
+            [digest(query, calls=10_000, **more), digest("SELECT b FROM u", calls=10)],
+            configuration(ALL),
+        )
+        for query, more in (
+            ("SELECT NOW() FROM t", {}),
+            ("SELECT CURRENT_DATE FROM t", {}),
+            ("SELECT a FROM t ORDER BY RAND()", {}),
+            (SMALL, {"rows_sent": 5_000}),
+            (SMALL, {"rows_sent": 0.0}),
+            (SMALL, {"last_seen": 1_000_000}),
+        )
+    },
+    "a table that is written much": (
+        Kind.CACHE,
+        [digest(SMALL, calls=10_000), WRITES],
+        configuration(ALL),
+    ),
+    "what a rule caches already": (
+        Kind.CACHE,
+        [digest(SMALL, calls=10_000)],
+        configuration(rule(20, "^SELECT", cache_ttl=500)),
+    ),
+    "too few peers to be slow": (Kind.SLOW, [*peers(3), SLOW], configuration()),
+    "too few calls to be slow": (
+        Kind.SLOW,
+        [*peers(), SLOW._replace(count_star=2, sum_time=160_000)],
+        configuration(),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NOTHING)
+def test_what_gets_no_suggestion(case):
+    kind, seen, given = NOTHING[case]
+    assert found(seen, given, kind)[0] == ()
