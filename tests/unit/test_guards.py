@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
 from proxyctl.state.families import Family
@@ -70,18 +68,6 @@ class TestDeletions:
         wanted = desired(RULES, *self.rules(3, active=0))
         assert self.said(wanted, memory, runtime={}) == []
 
-    @pytest.mark.parametrize("switched_off", [{"active": 0}, {"frontend": 0}])
-    def test_users_are_never_all_locked_out(self, switched_off):
-        app, batch = ({"username": name, "password": "x"} for name in ("app", "batch"))
-        halves = ({"backend": 0, "frontend": 1}, {"backend": 1, "frontend": 0})
-        live = rows(USERS, *({**user, **half} for user in (app, batch) for half in halves))
-        memory = rows(USERS, app, batch)
-        wanted = desired(USERS, {**app, **switched_off}, {**batch, **switched_off})
-        assert self.said(wanted, memory, runtime=live) == [
-            "table_emptied: mysql_users: nobody could log in (2 users can now)"
-        ]
-        assert self.said(desired(USERS, {**app, **switched_off}, batch), memory, runtime=live) == []
-
     def test_servers_that_move_are_not_deleted(self):
         memory = rows(SERVERS, *({"hostgroup_id": 1, "hostname": f"h{n}"} for n in range(20)))
         wanted = desired(SERVERS, *({"hostgroup_id": 2, "hostname": f"h{n}"} for n in range(20)))
@@ -102,12 +88,6 @@ class TestHostgroups:
         )
         found = emptied_hostgroups(servers, needs)
         return [f"{danger.guard}: {danger.message}" for danger in found]
-
-    def test_a_writer_hostgroup_keeps_its_last_server_also_if_nothing_is_seen_to_use_it(self):
-        assert self.said([self.B], writers=[10]) == [
-            "empty_hostgroup: hostgroup 10 (writer) would have no ONLINE server, but is a writer"
-            " hostgroup"
-        ]
 
     def test_a_replica_is_no_writer_until_it_says_so(self):
         where = {"writers": [10], "families": [self.REPLICATION]}

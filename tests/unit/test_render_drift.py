@@ -86,16 +86,6 @@ def test_what_a_load_makes_of_a_row_is_nothing_else():
     assert "RUNTIME:" not in drift(diff(online, low, runtime=high, disk=low))
 
 
-def test_a_secret_that_two_layers_hold_differently_is_not_shown():
-    def app(password):
-        return rows(USERS, {"username": "app", "password": password})
-
-    wanted = desired(USERS, {"username": "app", "password": "right"})
-    text = drift(diff(wanted, app("first"), runtime=app("second"), disk=app("right")))
-    assert "             RUNTIME: password differs from the files (sensitive)" in text
-    assert "             MEMORY: password differs from the files (sensitive)" in text
-
-
 def test_every_pattern_of_layers_has_a_sentence():
     layers = [frozenset(one for bit, one in enumerate(Layer) if n & 1 << bit) for n in range(1, 8)]
     for one in layers:

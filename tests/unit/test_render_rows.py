@@ -74,9 +74,3 @@ def test_a_generated_rule_is_told_by_its_comment_and_the_head_of_its_pattern():
     (field,) = listed_fields(change)
     assert field_text(change, field, NAMES) == "x" * (LONGEST_MATCHER - 3) + "..."
     assert field_text(change, field, NAMES, is_whole=True) == pattern
-
-
-def test_a_schema_that_nobody_named_is_not_listed():
-    assert columns(added(USERS, username="app", password="x")) == ["password"]
-    schema = added(USERS, username="app", password="x", default_schema="shop")
-    assert columns(schema) == ["password", "default_schema"]

@@ -10,16 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxyctl.routing import (
-    FastRoutingUse,
     Frontend,
     Reason,
     Request,
     RoutingVariables,
     Source,
-    Stage,
     frontends,
 )
-from proxyctl.routing.regex import Engine
 from tests.support.build import layout, row
 from tests.support.routing_cases import random_case
 from tests.support.routing_predicted import router_of
@@ -129,24 +126,6 @@ def test_a_fast_forward_user_never_meets_rules():
     assert not route.is_answered
 
 
-def test_rules_are_not_asked_about_a_statement_of_its_own():
-    of = router({"destination_hostgroup": 4})
-    explained = of.explain(Request(b"commit", "app"))
-    assert explained.fast_routing is FastRoutingUse.NOT_ASKED
-    assert explained.route == of.evaluate(Request(b"commit", "app"))
-    assert explained.route.is_answered
-    assert explained.route.special is not None
-    assert explained.route.special.stage is Stage.BEFORE_RULES
-
-
-def test_the_next_flag_is_lost_behind_an_answer():
-    of = router({"next_query_flagIN": 2}, {"match_digest": "stop", "OK_msg": ""})
-    assert of.evaluate(Request(b"x")).next_flag == 2
-    assert of.evaluate(Request(b"stop")).is_answered
-    assert of.evaluate(Request(b"stop")).next_flag is None
-    assert router({}).evaluate(Request(b"x")).next_flag is None
-
-
 def test_a_prepared_statement_is_evaluated_again_without_rewriting():
     of = router(
         {"match_pattern": "abc", "replace_pattern": "xyz"},
@@ -169,18 +148,6 @@ def test_the_digest_of_the_statistics_is_that_of_the_rewritten_query():
     assert kept.rewritten_query is None
 
 
-def test_rules_may_come_in_any_order_and_from_any_layer():
-    of = router(
-        {"rule_id": 9, "match_digest": "x", "re_modifiers": " CASELESS", "retries": 1},
-        {"rule_id": 3, "digest": "no number", "retries": -4},
-        {"rule_id": 2, "active": 0},
-        {"rule_id": 1, "client_addr": "%1"},
-    )
-    assert [rule.rule_id for rule in of.rules] == [3, 9]
-    assert of.evaluate(Request(b"X")).matched_rules == (3,)
-    assert of.evaluate(Request(b"x")).settings == {"retries": 1}
-
-
 def test_users_come_from_rows():
     names = ("username", "default_hostgroup", "default_schema", "active", "frontend", "backend")
     values = [
@@ -195,17 +162,6 @@ def test_users_come_from_rows():
     ]
     found = frontends(layout("mysql_users"), rows)
     assert found == {"a": Frontend(1, "", True), "b": Frontend(2, "s")}
-
-
-def test_variables_come_from_values():
-    assert RoutingVariables.from_values({}) == RoutingVariables()
-    values = {
-        "mysql-query_processor_regex": "2",
-        "mysql-query_digests": "false",
-        "mysql-query_processor_iterations": "3",
-        "mysql-default_schema": "x",
-    }
-    assert RoutingVariables.from_values(values) == RoutingVariables(Engine.RE2, False, 3, "x")
 
 
 # Both speeds -------------------------------------------------------------------------------------
