@@ -10,18 +10,6 @@ from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
 
-SPLIT = """
-hostgroups: {writer: {id: 10}, reader: {id: 20}}
-mysql_replication_hostgroups:
-  - {writer_hostgroup: writer, reader_hostgroup: reader}
-mysql_servers:
-  - {hostgroup_id: writer, hostname: db1}
-  - {hostgroup_id: reader, hostname: db2}
-mysql_users:
-  - {username: app, password: {env: APP}, default_hostgroup: writer}
-"""
-"""A writer, a reader, and a user who writes: the start of a file about read/write splits."""
-
 
 def in_file(folder, text):
     """What a file says, under lint."""
