@@ -72,28 +72,6 @@ def test_text_that_is_not_utf8_is_not_known() -> None:
     assert rows_text([row(USERS.name, username="\udcc3")]) is None
 
 
-@pytest.mark.parametrize("names", ["abc", "cba", "bac"])
-@pytest.mark.parametrize("layer", [Layer.MEMORY, Layer.DISK])
-def test_stored_rows_may_stand_in_any_order(
-    instance: Instance, client: AdminClient, names: str, layer: Layer
-) -> None:
-    write(client, ROUTES, routes(*names))
-    instance.run("SAVE MYSQL QUERY RULES TO DISK")
-    ReadBack(client).stored(ROUTES, layer, routes("c", "a", "b"))
-
-
-@pytest.mark.parametrize("layer", [Layer.MEMORY, Layer.DISK])
-def test_a_row_that_a_layer_lacks_is_reported(
-    instance: Instance, client: AdminClient, layer: Layer
-) -> None:
-    write(client, ROUTES, routes("a", "b"))
-    instance.run("SAVE MYSQL QUERY RULES TO DISK")
-    with pytest.raises(
-        ReadBackError, match=f"{layer.name} does not hold .*\n.* c:s:0: missing row"
-    ):
-        ReadBack(client).stored(ROUTES, layer, routes("a", "b", "c"))
-
-
 def test_rows_that_change_after_the_first_read_are_reported(
     instance: Instance, client: AdminClient
 ) -> None:
@@ -152,17 +130,6 @@ def test_routes_at_runtime_need_no_parsing_in_whatever_order_they_came(
     instance.run("LOAD MYSQL QUERY RULES TO RUNTIME")
     parsed = ReadBack(client).runtime([RULES, ROUTES], {RULES.name: {}, ROUTES.name: wanted}, ())
     assert instance.kind == "sandbox" or not parsed
-
-
-@pytest.mark.parametrize("module", list(FIRST_LOAD))
-def test_a_row_that_runtime_lacks_is_reported(
-    instance: Instance, client: AdminClient, module: str
-) -> None:
-    of, wanted = FIRST_LOAD[module]
-    write(client, of, dict(list(wanted.items())[1:]))
-    instance.run(f"LOAD {module} TO RUNTIME")
-    with pytest.raises(ReadBackError, match=r"RUNTIME does not hold .*\n.*: missing row$"):
-        ReadBack(client).runtime([of], {of.name: wanted}, ())
 
 
 def test_servers_are_always_compared_row_by_row(instance: Instance, client: AdminClient) -> None:

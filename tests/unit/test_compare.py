@@ -6,7 +6,6 @@ from proxyctl.catalog import TABLES, Version, layout_of
 from proxyctl.state.compare import (
     canonical_variable,
     differences,
-    fold_users,
     same,
     same_cell,
     same_variable,
@@ -92,25 +91,6 @@ def test_a_difference_names_the_columns():
     current = rows("mysql_servers", {"hostgroup_id": 1, "hostname": "a"})
     (found,) = differences(layout("mysql_servers"), current, wanted.rows.items())
     assert [layout("mysql_servers").names[p] for p in found.columns] == ["weight"]
-
-
-SAME, OTHER = {"username": "u", "password": "x"}, {"username": "u", "password": "y"}
-BACKEND, FRONTEND = {"backend": 1, "frontend": 0}, {"backend": 0, "frontend": 1}
-
-
-@pytest.mark.parametrize(
-    ("held", "folded"),
-    [
-        ([{**SAME, **BACKEND}, {**SAME, **FRONTEND}], [SAME]),
-        ([{**SAME, **BACKEND}, {**OTHER, **FRONTEND}], None),
-        ([{**SAME, **FRONTEND}], None),
-    ],
-    ids=["two halves that agree are one user", "halves that disagree stay", "a half stays one"],
-)
-def test_halves_of_a_user(held, folded):
-    made = rows("mysql_users", *held)
-    wanted = made if folded is None else rows("mysql_users", *folded)
-    assert fold_users(layout("mysql_users"), made) == wanted
 
 
 def test_the_canonical_form_of_an_unknown_variable_is_its_text():

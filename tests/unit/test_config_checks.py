@@ -107,20 +107,6 @@ def test_a_schema_of_mysql_is_a_database_of_postgresql(tmp_path, table, key, mea
     assert [one.fix for one in caught.value.mistakes] == [f"did you mean '{meant}'?"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "place"),
-    [([(1, 4), (3, 1)], "2"), ([(3, 1), (1, 4)], "3"), ([(1, 2), (5, 6), (2, 4)], "4")],
-)
-def test_the_row_that_proxysql_ignores_is_named_whichever_comes_first(tmp_path, rows, place):
-    text = "mysql_replication_hostgroups:\n" + "".join(
-        f"  - {{writer_hostgroup: {writer}, reader_hostgroup: {reader}}}\n"
-        for writer, reader in rows
-    )
-    (found,) = mistakes(tmp_path, text)
-    assert found[0] == place
-    assert "has another role in a row of this table" in found
-
-
 def test_what_is_only_a_warning(tmp_path):
     text = """
 mysql_query_rules:

@@ -5,7 +5,6 @@ import pytest
 from proxyctl.catalog import REFERENCE, VariableKind, Version, parse_version
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION
 from proxyctl.catalog.variables import CHOICES, NEVER_EMPTY, STEPS, VARIABLES
-from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes
 
 
@@ -30,16 +29,6 @@ def texts(folder, text, **options):
 )
 def test_values_are_written_as_proxysql_writes_them(tmp_path, name, given, written):
     assert texts(tmp_path, f"variables: {{{name}: {given}}}") == {name: written}
-
-
-def test_only_the_named_variables_are_managed(tmp_path):
-    text = "variables: {mysql-threads: 8, admin-web_enabled: true}"
-    tables = load(tmp_path, text).desired.tables
-    assert list(tables) == ["mysql_variables", "admin_variables"]
-    mysql = tables["mysql_variables"]
-    assert mysql.owns(("mysql-threads",))
-    assert not mysql.owns(("mysql-max_connections",))
-    assert mysql.where[("mysql-threads",)].line == 1
 
 
 def test_every_default_is_accepted(tmp_path):
@@ -134,22 +123,6 @@ def test_a_newer_proxysql_may_know_more_collations(tmp_path):
     rows = project.desired.tables["mysql_variables"].rows
     assert [row[1] for row in rows.values()] == ["utf8mb4", "utf8mb4_new_ci"]
     assert "may be newer" in project.desired.warnings[0]
-
-
-@pytest.mark.parametrize(
-    ("name", "fix"),
-    [
-        ("mysql-max_connection", "did you mean 'mysql-max_connections'?"),
-        ("mysql-connect_timeout_max", "did you mean 'mysql-connect_timeout_server_max'?"),
-        # They differ in the one word that matters: no suggestion beats a poor one.
-        ("mysql-default_connect_timeout", None),
-        ("mysql-monitor_ssl", None),
-    ],
-)
-def test_a_suggestion_is_what_may_have_been_meant(tmp_path, name, fix):
-    with pytest.raises(ConfigError) as caught:
-        load(tmp_path, f"variables: {{{name}: 1}}")
-    assert caught.value.mistakes[0].fix == fix
 
 
 def test_a_login_is_an_administrator_or_reads_statistics(tmp_path):

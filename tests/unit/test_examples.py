@@ -37,21 +37,6 @@ def test_sysbench_over_any_number_of_shards(shards: int) -> None:
     assert len(project.routing_tests) == 60
 
 
-@pytest.mark.parametrize("folder", [*TEMPLATES, *EXAMPLES], ids=lambda path: path.name)
-def test_nobody_is_sent_to_a_backup_or_offline_hostgroup(folder: Path) -> None:
-    desired = loaded(folder).desired
-    numbers = {name: number for number, name in desired.hostgroup_names.items()}
-    forbidden = {numbers.get("backup_writer", -1), numbers.get("offline", -1)}
-    for table, column in (
-        ("mysql_query_rules", "destination_hostgroup"),
-        ("mysql_users", "default_hostgroup"),
-    ):
-        if table in desired.tables:
-            position = desired.tables[table].layout.index[column]
-            used = {row[position] for row in desired.tables[table].rows.values()}
-            assert not used & forbidden
-
-
 def test_the_take_over_is_what_import_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = ROOT / "examples" / "take-over"
     imported = read_cnf((folder / "proxysql.cnf").read_text(), "proxysql.cnf")

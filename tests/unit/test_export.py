@@ -3,7 +3,6 @@
 import pytest
 
 from proxyctl.catalog import TABLES, Version, layout_of
-from proxyctl.formats.exported import exported_text
 from proxyctl.state.fold import Exported, from_runtime, with_secrets
 from proxyctl.state.passwords import native_hash
 from proxyctl.state.row import KEEP
@@ -46,21 +45,6 @@ def test_clear_text_of_postgresql_is_left_out_and_said(password):
     assert found is KEEP
     assert warning.startswith("pgsql user u: password is left out")
     assert password not in warning
-
-
-@pytest.mark.parametrize("secrets", ["hash", "omit"])
-@pytest.mark.parametrize("form", ["yaml", "sql", "cnf"])
-def test_a_second_password_in_the_attributes_is_left_out(secrets, form):
-    layout = layout_of(TABLES["mysql_users"], VERSION)
-    exported = Exported(VERSION, {"mysql_users": layout})
-    attributes = '{"additional_password": "736573616d65"}'
-    rows = build.rows(
-        "mysql_users", {"username": "u", "password": NATIVE, "attributes": attributes}
-    )
-    exported.tables["mysql_users"] = with_secrets(exported, layout, rows.values(), secrets)
-    assert "736573616d65" not in exported_text(exported, form, secrets)
-    if secrets == "hash":
-        assert exported.warnings[0].startswith("user u: attributes is left out")
 
 
 def test_a_server_that_memory_switched_off_and_nobody_loaded_is_what_runs():

@@ -5,14 +5,12 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxyctl.catalog import TABLES, Value, Version, layout_of
 from proxyctl.formats.cnf_reader import CnfContent, read_cnf
 from proxyctl.formats.cnf_writer import write_cnf
 from proxyctl.state.row import Row
 from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"
-FAST = "mysql_query_rules_fast_routing"
 
 
 def read(text: str) -> CnfContent:
@@ -64,25 +62,3 @@ def test_rows_come_back(some: list[Row], accounts: list[tuple[str, str]]) -> Non
     back = read(made.text)
     assert back.tables[RULES][1] == some
     assert back.tables.get("mysql_users", (None, []))[1] == users
-
-
-def test_sections_of_postgresql_come_back() -> None:
-    version = Version(3, 0, 3)
-    given: dict[str, dict[str, Value]] = {
-        "pgsql_servers": {"hostgroup_id": 1, "hostname": "p", "port": 5433, "comment": "it's"},
-        "pgsql_replication_hostgroups": {"writer_hostgroup": 1, "reader_hostgroup": 2},
-        "pgsql_users": {"username": "app", "password": 'a"b', "default_hostgroup": 1},
-        "pgsql_query_rules": {"rule_id": 1, "active": 0, "database": "shop", "apply": 1},
-    }
-    tables = {}
-    for name, cells in given.items():
-        of = layout_of(TABLES[name], version)
-        known = dict(zip(of.names, of.defaults, strict=True))
-        tables[name] = (of, [tuple((known | cells).values())])
-    made = write_cnf(tables, {"pgsql-max_connections": "77"})
-    back = read_cnf(made.text, "p.cnf", version=version)
-    assert (made.notes, back.notes) == ((), [])
-    assert {name: rows for name, (_, rows) in back.tables.items()} == {
-        name: rows for name, (_, rows) in tables.items()
-    }
-    assert back.variables == {"pgsql-max_connections": "77"}

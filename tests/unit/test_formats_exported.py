@@ -29,49 +29,6 @@ def exported_rows(table, *given, of=None):
     return exported
 
 
-def test_a_cell_is_written_as_it_is_read_and_said():
-    given = (
-        {"rule_id": 1, "re_modifiers": "CASELESS;GLOBAL"},
-        {"rule_id": 2, "digest": "x" * 1000},
-    )
-    exported = exported_rows(RULES, *given)
-    assert "  - {rule_id: 1}\n" in written(exported)
-    assert exported.warnings[0] == (
-        "rule 1: re_modifiers 'CASELESS;GLOBAL' is written as 'CASELESS', which is"
-        " what ProxySQL makes of it"
-    )
-    assert len(exported.warnings[1]) < 200
-
-
-def test_a_refused_row_stands_in_the_file_as_a_comment_above_its_section():
-    exported = exported_rows(
-        RULES,
-        {"rule_id": 1, "match_digest": "(("},
-        {"rule_id": 2, "match_digest": "ok"},
-        {"rule_id": 3, "match_digest": "(("},
-    )
-    lines = written(exported).splitlines()
-    assert lines[-5:] == [
-        lines[-5],
-        "#   - {rule_id: 1, match_digest: '(('}",
-        "#   - {rule_id: 3, match_digest: '(('}",
-        "mysql_query_rules:",
-        "  - {rule_id: 2, match_digest: ok}",
-    ]
-    assert lines[-5].startswith("# left out: match_digest: not a regular expression for PCRE")
-    (warning,) = exported.warnings
-    assert warning.startswith("rule 1, rule 3: left out")
-    assert warning.endswith("a plan of this file deletes it")
-
-
-def test_a_section_of_which_nothing_is_left_is_only_a_comment():
-    exported = exported_rows(RULES, {"rule_id": 1, "match_digest": "(("})
-    text = written(exported)
-    assert "mysql_query_rules" not in text
-    assert text.endswith("#   - {rule_id: 1, match_digest: '(('}\n")
-    assert "deletes" not in exported.warnings[0]
-
-
 def test_only_one_of_two_rows_that_cannot_stand_together_is_left_out():
     table = "mysql_galera_hostgroups"
     hostgroups = ("writer", "backup_writer", "reader", "offline")
@@ -81,30 +38,6 @@ def test_only_one_of_two_rows_that_cannot_stand_together_is_left_out():
     exported = exported_rows(table, *given)
     assert "  - {writer_hostgroup: 1," in written(exported)
     assert list(exported.left_out[table]) == [(4,)]
-
-
-def test_a_refused_variable_is_a_comment():
-    exported = Exported(REFERENCE, variables={"mysql-eventslog_filename": "x/"})
-    text = written(exported)
-    assert "  # mysql-eventslog_filename: x/   # left out: expected the name of a file" in text
-    assert exported.warnings[0].startswith("mysql-eventslog_filename: left out")
-
-
-def test_each_row_of_an_imported_file_is_reported_at_its_place():
-    exported = exported_rows(
-        RULES,
-        {"rule_id": 1, "match_digest": "(("},
-        {"rule_id": 2, "match_digest": "(("},
-        {"rule_id": 3, "digest": "abc"},
-        {"rule_id": 4},
-    )
-    exported.places = {(RULES, (n,)): f"p.cnf:{n}" for n in range(1, 5)}
-    written(exported)
-    assert [warning.split(": ")[:2] for warning in exported.warnings] == [
-        ["p.cnf:3", "rule 3"],
-        ["p.cnf:1", "rule 1"],
-        ["p.cnf:2", "rule 2"],
-    ]
 
 
 def test_a_column_that_only_the_instance_knows_is_written():

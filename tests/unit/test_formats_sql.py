@@ -17,7 +17,6 @@ from proxyctl.state.row import DesiredTable, Glob, Row, Scope, Span
 from tests.support.build import desired, layout, row
 
 RULES = "mysql_query_rules"
-FAST = "mysql_query_rules_fast_routing"
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -14,11 +13,7 @@ from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.yaml import read_yaml
 from proxyctl.formats.yaml import (
     quoted,
-    write_document,
 )
-from tests.support.build import layout, row
-
-RULES = "mysql_query_rules"
 
 AWKWARD = (
     *("", " ", " lead", "trail ", "it's", 'say "x"', "back\\slash", "x" * 5000),
@@ -73,17 +68,3 @@ def test_any_text(text: str) -> None:
 @pytest.mark.parametrize("text", ["app", "10.0.0.1", "db-1.example.org", "/etc/x", "a_b"])
 def test_plain_where_it_is_safe(text: str) -> None:
     assert quoted(text) == text
-
-
-# Rows through the whole reader ----------------------------------------------------------------
-
-
-def test_ten_thousand_rules_are_written_fast() -> None:
-    rows = [
-        row(RULES, rule_id=n, match_digest=f"^SELECT .* t{n}", destination_hostgroup=n % 9, apply=1)
-        for n in range(10_000)
-    ]
-    begin = time.process_time()
-    text = write_document({RULES: (layout(RULES), rows)}, {})
-    assert time.process_time() - begin < 1
-    assert text.count("\n") > 10_000

@@ -5,11 +5,10 @@ from __future__ import annotations
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
 from proxyctl.state.families import Family
-from proxyctl.state.row import GuardAction, GuardLimits, Layer
+from proxyctl.state.row import GuardLimits, Layer
 from tests.support.build import desired, diff, layout, module_plan, rows
 
 RULES, SERVERS, USERS = "mysql_query_rules", "mysql_servers", "mysql_users"
-OFF = GuardAction.OFF
 
 
 class TestDeletions:
@@ -38,24 +37,6 @@ class TestDeletions:
         memory = rows(RULES, *self.rules(20))
         wanted = desired(RULES, {"rule_id": 1}, *self.rules(20, active=0)[1:])
         assert self.said(wanted, memory) == []
-
-    def test_a_user_in_halves_counts_once(self):
-        def halves(count):
-            return rows(
-                USERS,
-                *(
-                    {"username": f"u{n}", "password": "x", "backend": b, "frontend": 1 - b}
-                    for n in range(count)
-                    for b in (0, 1)
-                ),
-            )
-
-        def users(count):
-            return desired(USERS, *({"username": f"u{n}"} for n in range(count)))
-
-        assert self.guards(users(10), halves(20)) == ["max_deletes"]
-        assert self.guards(users(14), halves(20)) == []
-        assert self.guards(users(1), halves(10)) == []
 
     def test_the_last_active_rule_may_not_go_although_inactive_ones_stay(self):
         memory = rows(RULES, {"rule_id": 1}, {"rule_id": 2, "active": 0})

@@ -5,35 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.nodes.list import node_groups, with_answers
 from proxyctl.nodes.model import Check, Connections, NodeReport
 from proxyctl.render.nodes import NODES, nodes_text
 from proxyctl.state.families import Family
-from proxyctl.state.row import Row, Rows
+from tests.support.build import layout, servers
 
-SERVERS = layout_of(TABLES["mysql_servers"], REFERENCE)
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
 
 
-def rows(*given: dict[str, str | int]) -> Rows:
-    result: Rows = {}
-    for cells in given:
-        row: Row = tuple(cells.get(column.name, column.default) for column in SERVERS.columns)
-        result[SERVERS.key_of(row)] = row
-    return result
-
-
-def server(hostgroup: int, host: str, **cells: str | int) -> dict[str, str | int]:
-    return {"hostgroup_id": hostgroup, "hostname": host, "port": 3306, **cells}
-
-
-def report(memory: Rows, runtime: Rows, **said: NodeAnswer) -> NodeReport:
+def report(memory: str, runtime: str, **said: NodeAnswer) -> NodeReport:
     groups = node_groups(
-        SERVERS,
-        memory,
-        runtime,
+        layout("mysql_servers"),
+        servers(memory),
+        servers(runtime),
         [GALERA],
         {(30, "n2", 3306): Connections(used=3, free=4), (20, "n2", 3306): Connections(used=1)},
         {("n1", 3306): Check(datetime(2026, 1, 1, tzinfo=UTC), wsrep={"wsrep_local_state": "4"})},
@@ -43,10 +29,7 @@ def report(memory: Rows, runtime: Rows, **said: NodeAnswer) -> NodeReport:
 
 
 def test_rows_of_one_node_stand_together_inside_a_family() -> None:
-    found = report(
-        rows(server(10, "n1"), server(10, "n2"), server(100, "n1")),
-        rows(server(20, "n2"), server(10, "n1"), server(30, "n2"), server(100, "n1")),
-    )
+    found = report("10 n1, 10 n2, 100 n1", "20 n2, 10 n1, 30 n2, 100 n1")
     family, other = found.groups
     assert family.hostgroups == (10, 20, 30, 40)
     assert other.hostgroups == (100,)
@@ -57,28 +40,22 @@ def test_rows_of_one_node_stand_together_inside_a_family() -> None:
 
 
 def test_a_removed_server_is_gone_once_nothing_uses_it() -> None:
-    found = report({}, rows(server(10, "n1", status="OFFLINE_HARD")))
+    found = report("", "10 n1 OFFLINE_HARD")
     assert found.groups == ()
 
 
 def test_a_node_that_rejects_queries_says_so() -> None:
     """The monitor keeps such a node out of service, though it is Synced."""
-    here = rows(server(10, "n1"))
     told = NodeAnswer(variables={"wsrep_reject_queries": "ALL"})
-    assert "  rejects queries\n" in nodes_text(report(here, here, n1=told))
+    assert "  rejects queries\n" in nodes_text(report("10 n1", "10 n1", n1=told))
     told = NodeAnswer(variables={"wsrep_reject_queries": "NONE"})
-    assert "rejects queries" not in nodes_text(report(here, here, n1=told))
+    assert "rejects queries" not in nodes_text(report("10 n1", "10 n1", n1=told))
 
 
 def test_unusual_states_are_shown() -> None:
     found = report(
-        rows(server(10, "n1"), server(10, "n2"), server(10, "n3")),
-        rows(
-            server(10, "n1"),
-            server(10, "n2", status="SHUNNED", weight=0, max_connections=0),
-            server(20, "n2", weight=0, max_connections=0),
-            server(30, "n4"),
-        ),
+        "10 n1, 10 n2, 10 n3",
+        "10 n1, 10 n2 SHUNNED weight=0 max_connections=0, 20 n2 weight=0 max_connections=0, 30 n4",
         n2=NodeAnswer(
             version="8.0.36",
             status={"wsrep_local_state_comment": "Synced", "wsrep_cluster_status": "non-Primary"},
@@ -101,15 +78,15 @@ def test_unusual_states_are_shown() -> None:
 
 
 def test_hostgroups_have_the_names_of_the_files() -> None:
-    found = replace(report(rows(server(100, "n1")), {}), hostgroup_names={100: "shard0"})
+    found = replace(report("100 n1", ""), hostgroup_names={100: "shard0"})
     assert "hostgroup 100 (shard0)\n" in nodes_text(found)
     assert '"name": "shard0"' in NODES.document(found)
 
 
 def test_what_a_node_says_stands_below_where_the_terminal_is_narrow() -> None:
     found = report(
-        rows(server(10, "n1"), server(10, "/run/mysqld.sock", port=0)),
-        rows(server(10, "n1"), server(10, "/run/mysqld.sock", port=0)),
+        "10 n1, 10 /run/mysqld.sock port=0",
+        "10 n1, 10 /run/mysqld.sock port=0",
         n1=NodeAnswer(
             unreachable="Can't connect to MySQL server on 'n1' (Name or service not known)"
         ),

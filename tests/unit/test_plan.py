@@ -16,20 +16,6 @@ def complete(module, surroundings=NOWHERE, used=()):
     return module
 
 
-def sql(module):
-    return [statement.sql for statement in module.staging()]
-
-
-def test_of_a_user_in_halves_one_may_stay_and_change():
-    user = {"username": "u", "password": "x", "default_schema": ""}
-    frontend = {"backend": 0, "frontend": 1}
-    halves = rows("mysql_users", {**user, "backend": 1, "frontend": 0}, {**user, **frontend})
-    wanted = desired("mysql_users", {**user, **frontend, "max_connections": 5})
-    target = diff(wanted, halves).target
-    assert list(target) == [("u", 0)]
-    assert diff(wanted, target).is_in_sync
-
-
 def test_only_restart_only_variables_of_disk_are_compared():
     def variables(threads):
         row = ("mysql-threads", threads)

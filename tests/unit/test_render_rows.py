@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.plan.change import Change
 from proxyctl.render.rows import (
-    LONGEST_MATCHER,
-    detail,
-    field_text,
-    listed_fields,
-    note,
     subject,
 )
-from proxyctl.state.row import Where
 from tests.support.build import desired, diff, module_plan
 
 NAMES = {10: "writer", 30: "reader"}
@@ -26,10 +19,6 @@ def added(table, where=None, **values):
         wanted.where.update(dict.fromkeys(wanted.rows, where))
     (change,) = module_plan(diff(wanted, {})).changes
     return change
-
-
-def columns(change: Change) -> list[str]:
-    return [field.column for field in listed_fields(change)]
 
 
 @pytest.mark.parametrize(
@@ -56,21 +45,3 @@ def columns(change: Change) -> list[str]:
 )
 def test_the_subject_is_what_people_call_the_row(table, values, text):
     assert subject(added(table, **values), NAMES) == text
-
-
-def test_a_long_pattern_is_cut_in_the_headline_and_listed_whole():
-    change = added(RULES, rule_id=5, match_digest="x" * (LONGEST_MATCHER + 1))
-    assert detail(change, NAMES).endswith("x...")
-    assert columns(change) == ["match_digest"]
-
-
-def test_a_generated_rule_is_told_by_its_comment_and_the_head_of_its_pattern():
-    where = Where("a.yaml", 1, 1, origin="sharding t")
-    pattern = "x" * (LONGEST_MATCHER + 1)
-    comment = "sharding t: t1, t2"
-    change = added(RULES, where, rule_id=5, match_digest=pattern, comment=comment)
-    assert (detail(change, NAMES), note(change)) == ("t1, t2", "sharding t")
-    assert columns(change) == ["match_digest"]
-    (field,) = listed_fields(change)
-    assert field_text(change, field, NAMES) == "x" * (LONGEST_MATCHER - 3) + "..."
-    assert field_text(change, field, NAMES, is_whole=True) == pattern

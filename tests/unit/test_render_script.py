@@ -12,7 +12,7 @@ from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
 from proxyctl.render.script import plan_sql
-from tests.support.build import desired, diff, module_plan, rows
+from tests.support.build import desired, diff, module_plan
 from tests.support.servers import Instance
 
 RULES, USERS = "mysql_query_rules", "mysql_users"
@@ -31,22 +31,6 @@ def new_rule(**values):
 
 def new_user(password):
     return diff(desired(USERS, {"username": "app", "password": password}), {})
-
-
-def test_a_module_with_a_masked_secret_is_a_comment_and_another_is_not():
-    gone = rows(USERS, {"username": "eve", "password": "x"})
-    users = diff(desired(USERS, {"username": "app", "password": "secret"}), gone)
-    text = plan_sql(plan_of(new_rule(), users))
-    assert "secret'" not in text
-    runnable = [line for line in text.splitlines() if not line.startswith("-- ")]
-    assert [line.split(" (")[0] for line in runnable] == [
-        "INSERT INTO mysql_query_rules",
-        "LOAD MYSQL QUERY RULES TO RUNTIME;",
-        "SAVE MYSQL QUERY RULES TO DISK;",
-    ]
-    comments = [line for line in text.splitlines() if "USERS" in line or "mysql_users" in line]
-    assert len(comments) == 5
-    assert all(line.startswith("-- ") for line in comments)
 
 
 def test_a_password_that_is_the_mask_itself_is_no_secret_that_is_lost():

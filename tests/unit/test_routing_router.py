@@ -137,17 +137,6 @@ def test_a_prepared_statement_is_evaluated_again_without_rewriting():
     assert (executed.rewritten_query, executed.matched_rules) == (None, (2,))
 
 
-def test_the_digest_of_the_statistics_is_that_of_the_rewritten_query():
-    of = router({"match_pattern": "abc", "replace_pattern": "xyz"})
-    route = of.evaluate(Request(b"SELECT abc"))
-    assert (route.digest, route.final_digest) == (
-        DIGEST_OF(b"SELECT abc"),
-        DIGEST_OF(b"SELECT xyz"),
-    )
-    kept = router({"match_pattern": "abc", "replace_pattern": "abc"}).evaluate(Request(b"abc"))
-    assert kept.rewritten_query is None
-
-
 def test_users_come_from_rows():
     names = ("username", "default_hostgroup", "default_schema", "active", "frontend", "backend")
     values = [

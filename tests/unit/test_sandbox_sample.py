@@ -104,30 +104,6 @@ def counter(sandbox: Sandbox, name: str) -> int:
     return int(str(value))
 
 
-def test_numbers_of_a_digest_are_possible(shop: Sandbox, clock: Clock) -> None:
-    impossible = (
-        f"SELECT digest_text FROM {DIGESTS} WHERE first_seen > last_seen OR min_time > max_time"
-        " OR sum_time < max_time OR sum_time < min_time * count_star"
-        " OR sum_time > max_time * count_star"
-    )
-    assert shop.query(impossible) == []
-    clock.now += 10_000
-    assert shop.query(impossible) == []
-    shop.run(f"TRUNCATE TABLE {DIGESTS}")
-    clock.now += 10
-    assert shop.query(f"SELECT * FROM {DIGESTS}") == []
-
-
-def test_counters_go_on_while_time_does(shop: Sandbox, clock: Clock) -> None:
-    calls = f"SELECT count_star FROM {DIGESTS} ORDER BY hostgroup, username, digest"
-    first = shop.query(calls)
-    assert shop.query(calls) == first
-    clock.now += 60
-    later = shop.query(calls)
-    assert all(now[0] >= before[0] for now, before in zip(later, first, strict=True))
-    assert sum(now[0] - before[0] for now, before in zip(later, first, strict=True)) > 1_000
-
-
 @pytest.mark.parametrize("version", ["2.4.0", "2.4.8", "3.0.0"])
 def test_every_version_has_it(version: str) -> None:
     sandbox = Sandbox(version)

@@ -20,7 +20,6 @@ from proxyctl.state.sql import (
 from tests.support.build import layout, row, rows
 
 SERVERS = layout("mysql_servers")
-REPLICATION = layout("mysql_replication_hostgroups")
 GALERA = layout("mysql_galera_hostgroups")
 
 
@@ -78,17 +77,6 @@ def test_a_statement_stays_below_a_megabyte():
     statements = list(inserts(layout("mysql_query_rules"), wide.values()))
     assert len(statements) == 3
     assert all(len(statement.sql) < 1_100_000 for statement in statements)
-
-
-def test_an_update_names_only_what_changes():
-    before, after = (
-        row("mysql_servers", hostgroup_id=1, hostname="a", weight=weight) for weight in (1, 2)
-    )
-    key = SERVERS.key_of(before)
-    (statement,) = updates(SERVERS, [key], {key: before}, {key: after})
-    assert statement.sql == (
-        "UPDATE mysql_servers SET weight=2 WHERE hostgroup_id=1 AND hostname='a' AND port=3306"
-    )
 
 
 def test_rows_that_change_alike_take_one_update():
