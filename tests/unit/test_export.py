@@ -1,12 +1,25 @@
-"""What an export does with passwords, and with rows that RUNTIME does not show."""
+"""What an export does with passwords, with rows that no file takes, and with secrets."""
+
+from __future__ import annotations
+
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from proxyctl.catalog import TABLES, Version, layout_of
-from proxyctl.state.fold import Exported, from_runtime, with_secrets
+from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations, Layout, Version, layout_of
+from proxyctl.catalog.variables import VARIABLES
+from proxyctl.cli.commands.files import RowFormat, Secrets
+from proxyctl.config.project import mistakes_in
+from proxyctl.errors import Mistake
+from proxyctl.formats.exported import exported_text
+from proxyctl.formats.yaml import places_in
+from proxyctl.state.fold import Exported, export_variables, from_runtime, with_secrets
 from proxyctl.state.passwords import native_hash
 from proxyctl.state.row import KEEP
 from tests.support import build
+from tests.support.build import layout, row
 
 VERSION = Version(3, 0, 0)
 SCRAM = "SCRAM-SHA-256$4096:c2FsdA==$c3RvcmVk:c2VydmVy"
@@ -52,3 +65,156 @@ def test_a_server_that_memory_switched_off_and_nobody_loaded_is_what_runs():
     runtime = build.rows(layout.name, {"hostname": "h", "status": "ONLINE"})
     memory = build.rows(layout.name, {"hostname": "h", "status": "OFFLINE_HARD"})
     assert from_runtime(layout, runtime, memory) == runtime
+
+
+RULES, USERS = "mysql_query_rules", "mysql_users"
+
+
+def written(exported: Exported) -> str:
+    return exported_text(
+        exported,
+        "yaml",
+        "clear",
+        check=lambda text: mistakes_in(text, exported.version, exported.deviations),
+    )
+
+
+def exported_rows(table, *given, of=None):
+    exported = Exported(REFERENCE)
+    exported.layouts[table] = of or layout(table)
+    exported.tables[table] = [row(table, **one) for one in given]
+    return exported
+
+
+def test_only_one_of_two_rows_that_cannot_stand_together_is_left_out():
+    table = "mysql_galera_hostgroups"
+    hostgroups = ("writer", "backup_writer", "reader", "offline")
+    given = [
+        {f"{role}_hostgroup": first + n for n, role in enumerate(hostgroups)} for first in (1, 4)
+    ]
+    exported = exported_rows(table, *given)
+    assert "  - {writer_hostgroup: 1," in written(exported)
+    assert list(exported.left_out[table]) == [(4,)]
+
+
+def test_a_column_that_only_the_instance_knows_is_written():
+    colour = Column("colour", "VARCHAR", default="red", kept=True, is_listed=False)
+    deviations = Deviations(frozenset({(RULES, colour)}))
+    newer = deviations.layout_of(TABLES[RULES], REFERENCE)
+    exported = Exported(REFERENCE, {RULES: newer}, deviations)
+    exported.tables[RULES] = [
+        (*row(RULES, rule_id=1), "red"),
+        (*row(RULES, rule_id=2), "blue"),
+    ]
+    assert re.findall("colour: .*(?=})", written(exported)) == ["colour: blue"]
+    assert exported.warnings == [
+        "rule 2: colour: proxyctl does not know this column; plan and apply take it at"
+        " an instance that has it, validate refuses it"
+    ]
+
+
+def test_json_that_is_not_utf8_is_left_out():
+    exported = exported_rows(USERS, {"username": "u", "attributes": '["\udce9"]'})
+    assert "mysql_users" not in written(exported)
+    assert "JSON is UTF-8 text" in exported.warnings[0]
+
+
+def test_a_mistake_of_the_whole_file_is_a_warning():
+    exported = exported_rows(RULES, {"rule_id": 1})
+    exported_text(exported, "yaml", "clear", check=lambda _: [Mistake("", 1, 1, "", "odd")])
+    assert exported.warnings == ["the file will be refused: odd"]
+
+
+def test_a_large_table_is_left_to_validate():
+    exported = exported_rows(RULES, {"rule_id": 1, "match_digest": "(("})
+    exported.layouts[USERS] = layout(USERS)
+    exported.tables[USERS] = [row(USERS, username=f"u{n}") for n in range(20_001)]
+    checked = []
+
+    def check(text):
+        checked.append(text)
+        return mistakes_in(text, REFERENCE)
+
+    text = exported_text(exported, "yaml", "clear", check=check)
+    assert text.count("{username: ") == 20_001
+    assert "#   - {rule_id: 1, match_digest: '(('}" in text
+    assert USERS not in checked[0]
+
+
+def test_the_lines_of_a_document_are_found_again():
+    text = (
+        "# x:\nversion: 1\n\nvariables:\n  # mysql-a: 1\n  mysql-b: 2\n\n"
+        "mysql_users:\n  - {username: a}\n  - {username: 'mysql_servers:'}\n\n"
+        "# left out\n#   - {id: 1}\nscheduler:\n  - {id: 2}\n"
+    )
+    found = places_in(text)
+    assert found[6] == ("variables", "mysql-b")
+    assert [found[n] for n in (9, 10, 15)] == [(USERS, 0), (USERS, 1), ("scheduler", 0)]
+
+
+NEWEST = Version(3, 0, 0)
+LAYOUTS = [
+    layout_of(table, NEWEST)
+    for table in TABLES.values()
+    if table.prefix is None and any(column.secret for column in table.columns)
+]
+SECRET_VARIABLES = sorted(name for name, known in VARIABLES.items() if known.secret)
+
+SECRET = "hunter2-topsecret"
+secrets = st.sampled_from([SECRET, f"{SECRET}'", f'{SECRET}"', f"{SECRET}\n{SECRET}\r", None, ""])
+
+
+def test_there_are_secrets() -> None:
+    assert len(LAYOUTS) > 1
+    assert len(SECRET_VARIABLES) > 3
+
+
+def row_with(layout: Layout, secret: str | None) -> tuple[object, ...]:
+    return tuple(
+        secret if column.secret else "app" if column.name in layout.table.key else column.default
+        for column in layout.columns
+    )
+
+
+@pytest.mark.parametrize("form", RowFormat)
+@pytest.mark.parametrize("mode", [Secrets.HASH, Secrets.OMIT])
+@given(secret=secrets)
+def test_no_form_shows_a_secret(form: RowFormat, mode: Secrets, secret: str | None) -> None:
+    exported = Exported(NEWEST)
+    for of in LAYOUTS:
+        exported.layouts[of.name] = of
+        rows = [row_with(of, secret)]
+        exported.tables[of.name] = with_secrets(exported, of, rows, mode.value)
+    variables = [(name, secret) for name in (*SECRET_VARIABLES, "mysql-new_password")]
+    export_variables(exported, variables, mode.value, keeps_defaults=True)
+    text = exported_text(exported, form.value, mode.value)
+    assert SECRET not in text
+    assert SECRET not in "\n".join(exported.warnings)
+    if mode is Secrets.OMIT:
+        assert "*A" not in text
+
+
+def users(password: object) -> Exported:
+    layout = layout_of(TABLES["mysql_users"], Version(2, 7, 1))
+    exported = Exported(Version(2, 7, 1))
+    exported.layouts[layout.name] = layout
+    row = row_with(layout, None)
+    position = layout.index["password"]
+    exported.tables[layout.name] = [(*row[:position], password, *row[position + 1 :])]  # type: ignore[list-item]
+    return exported
+
+
+def test_a_script_without_secrets_sets_none() -> None:
+    script = exported_text(users("pw"), "sql", "omit")
+    runs = [line for line in script.splitlines() if not line.startswith("-- ")]
+    assert not [line for line in runs if "password" in line or "***" in line]
+    assert any(line.startswith("UPDATE mysql_users SET active=") for line in runs)
+    assert [line for line in script.splitlines() if "***" in line and "INSERT" in line]
+
+
+def test_a_cnf_holds_no_user_whose_password_is_not_said() -> None:
+    exported = users(KEEP)
+    assert "username" not in exported_text(exported, "cnf", "hash")
+    assert exported.warnings == [
+        "not in the .cnf: user app: no password is set here, and without one anybody could log in"
+    ]

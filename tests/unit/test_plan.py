@@ -1,8 +1,14 @@
-"""From three layers to changes, steps, pending edits and refusals."""
+"""From three layers to changes, steps, pending edits and what is said beside them."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+
+from proxyctl.plan import notes
 from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.pending_edits import pending_edits, refusals
 from proxyctl.plan.steps import with_images
+from proxyctl.state.families import Family
 from proxyctl.state.row import Layer
 from tests.support.build import desired, diff, module_plan, rows
 
@@ -79,3 +85,71 @@ def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():
     assert {key[0] for key in second[SERVERS]} == {2}
     (servers,) = with_images([servers], NOWHERE, {SERVERS: frozenset({1})})
     assert len(servers.images) == 1
+
+
+GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
+DB1 = {"hostgroup_id": 10, "hostname": "db1"}
+DB2 = {"hostgroup_id": 20, "hostname": "db2"}
+
+
+def servers(wanted, current, *families):
+    around = Surroundings(families=families, memory_families=families)
+    found = diff(
+        desired(SERVERS, *wanted), rows(SERVERS, *wanted), runtime=current, surroundings=around
+    )
+    module = module_plan(found)
+    (module,) = with_images([module], around, frozenset())
+    return module
+
+
+def test_nodes_that_a_monitor_found_are_named():
+    found = diff(desired(SERVERS), {})
+    found = replace(found, discovered=(("n2", 3306),), draining=2)
+    assert [*notes.left_alone(found)] == [
+        "n2:3306 discovered by the monitor",
+        "mysql_servers: 2 rows OFFLINE_HARD, draining",
+    ]
+
+
+def test_connections_are_cut_only_where_a_server_leaves():
+    module = servers([DB1], rows(SERVERS, DB1, DB2))
+    leaving = notes.leaving_servers(module)
+    assert leaving == {(20, "db2", 3306)}
+    used = {(10, "db1", 3306): 5, (20, "db2", 3306): 1}
+    assert [*notes.cut_connections(leaving, used)] == [
+        "db2:3306 leaves hostgroup 20: 1 connection in use will be cut; drain it first:"
+        " proxyctl nodes drain db2:3306"
+    ]
+
+
+def test_a_server_that_is_loaded_offline_hard_leaves():
+    module = servers([DB1, {**DB2, "status": "OFFLINE_HARD"}], rows(SERVERS, DB1, DB2))
+    assert notes.leaving_servers(module) == {(20, "db2", 3306)}
+
+
+def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
+    nodes = [{"hostgroup_id": 10, "hostname": name} for name in ("n1", "n2")]
+    standing = rows(
+        SERVERS, nodes[0], *({"hostgroup_id": group, "hostname": "n2"} for group in (20, 30))
+    )
+    memory = rows(SERVERS, nodes[0], {**nodes[1], "status": "OFFLINE_HARD"})
+    around = Surroundings(families=(GALERA,), memory_families=(GALERA,))
+    wanted = desired(SERVERS, {**nodes[0], "weight": 5}, nodes[1])
+    found = diff(wanted, memory, runtime=standing, surroundings=around)
+    assert [*notes.left_alone(found)] == [
+        "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY and on DISK, set by an operator"
+    ]
+    module = module_plan(found)
+    (module,) = with_images([module], around, frozenset())
+    (edit,) = pending_edits(module)
+    assert (edit.key, edit.is_ours) == ((10, "n2", 3306), False)
+    assert edit.columns == ("status",)
+    assert notes.leaving_servers(module) == {(20, "n2", 3306), (30, "n2", 3306)}
+    gone = diff(wanted, memory, runtime=rows(SERVERS, nodes[0]), surroundings=around)
+    assert [change.key[1] for change in gone.changes[Layer.RUNTIME]] == ["n1"]
+
+
+def test_hostgroups_of_two_monitors_are_named():
+    both = Family("galera", 10, frozenset({30, 10}), also=("replication",))
+    (text,) = notes.shared_families([GALERA, both])
+    assert text.startswith("hostgroups 10, 30 belong to rows of several monitors (galera, replic")

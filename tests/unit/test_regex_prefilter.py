@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
+from proxyctl.routing.regex import BadPattern, Engine, compile_pattern, is_plain
 from proxyctl.routing.regex.re2 import Prefilter
 
 RECORDED = Path(__file__).with_name("data") / "patterns_pcre.jsonl"
@@ -130,3 +130,35 @@ def test_a_replacement_that_takes_too_many_steps_is_undecided():
     subject = b"xy" + b"a" * 40 + b"!x"
     assert compiled(rb"(?:a+)+$|x").replace(b"-", subject, every=True) is None
     assert compiled(rb"(?:a+)+$|x").replace(b"-", subject, every=False) == b"-" + subject[1:]
+
+
+ASCII = [chr(code) for code in range(128)]
+
+
+@pytest.mark.parametrize("first", ASCII)
+def test_every_pair_of_characters(first):
+    for second in ASCII:
+        for text in (f"{first}{second}", f"\\{first}{second}", f".{first}{second}"):
+            if is_plain(text.encode()):
+                for engine in Engine:
+                    compile_pattern(text.encode(), engine)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "plain"),
+    [
+        (r"^SELECT .* FROM table_1 WHERE id=\?", True),
+        (r"^SELECT.*FOR UPDATE$", True),
+        ("", True),
+        ("a" * 1000, False),
+        ("(", False),
+        ("a*", False),
+        ("^*", False),
+        (".**", False),
+        (r"\d", False),
+        ("caf\u00e9", False),
+        ("\0(", False),
+    ],
+)
+def test_what_is_plain(pattern, plain):
+    assert is_plain(pattern.encode()) == plain

@@ -1,11 +1,19 @@
-"""The plan for a terminal: which rows are listed, and what its last line says."""
+"""The plan for a terminal: which rows are listed, how one reads, and that lines fit."""
 
 from __future__ import annotations
 
+import pytest
+
+from proxyctl.apply.result import ApplyResult
 from proxyctl.plan.diff import Surroundings
-from proxyctl.plan.plan import Plan
+from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.plan.steps import with_images
+from proxyctl.render.apply import apply_text
+from proxyctl.render.drift import drift_text
 from proxyctl.render.plan import MOST_ADDED, plan_text
+from proxyctl.render.rows import (
+    subject,
+)
 from proxyctl.render.style import Style
 from tests.support.build import desired, diff, module_plan, rows
 
@@ -33,3 +41,115 @@ def test_without_colour_it_reads_the_same():
     for code in ("0", "1", "2", "31", "32", "33"):
         coloured = coloured.replace(f"\x1b[{code}m", "")
     assert coloured == plan_text(plan)
+
+
+NAMES = {10: "writer", 30: "reader"}
+USERS = "mysql_users"
+
+
+def added(table, where=None, **values):
+    wanted = desired(table, values)
+    if where:
+        wanted.where.update(dict.fromkeys(wanted.rows, where))
+    (change,) = module_plan(diff(wanted, {})).changes
+    return change
+
+
+@pytest.mark.parametrize(
+    ("table", "values", "text"),
+    [
+        ("mysql_servers", {"hostgroup_id": 10, "hostname": "db1"}, "server 10 (writer) db1:3306"),
+        ("mysql_servers", {"hostgroup_id": 7, "hostname": "db1"}, "server 7 db1:3306"),
+        (USERS, {"username": "app", "password": "x"}, "user app"),
+        (USERS, {"username": "app", "password": "x", "backend": 0}, "user app (frontend)"),
+        (RULES, {"rule_id": 5}, "rule 5"),
+        (
+            "mysql_query_rules_fast_routing",
+            {"username": "", "schemaname": "s", "flagIN": 3, "destination_hostgroup": 1},
+            "route ''@s flagIN 3",
+        ),
+        (
+            "mysql_replication_hostgroups",
+            {"writer_hostgroup": 10, "reader_hostgroup": 30},
+            "replication hostgroups 10 (writer)",
+        ),
+        ("proxysql_servers", {"hostname": "px2", "port": 6032}, "proxysql server px2:6032"),
+        ("scheduler", {"id": 1, "interval_ms": 1000, "filename": "/x"}, "scheduler 1"),
+    ],
+)
+def test_the_subject_is_what_people_call_the_row(table, values, text):
+    assert subject(added(table, **values), NAMES) == text
+
+
+PATTERN = "^SELECT .* FROM orders JOIN customers USING \\(customer_id\\) WHERE region"
+
+
+def plan() -> Plan:
+    """A rule that comes, one that goes, and everything that may stand below them."""
+    wanted = desired(
+        RULES, {"rule_id": 1, "match_digest": PATTERN, "destination_hostgroup": 10, "timeout": 1000}
+    )
+    held = rows(RULES, {"rule_id": 2, "match_pattern": PATTERN, "comment": "of another team " * 3})
+    return Plan(
+        "px1",
+        "127.0.0.1:6032",
+        "2.7.1",
+        [module_plan(diff(wanted, held))],
+        refusals=[
+            Refusal(
+                "pending_edit",
+                "MYSQL QUERY RULES: 1 pending edit; the files say otherwise",
+                "--discard-pending",
+                (
+                    "take back:  UPDATE mysql_query_rules SET comment='a long statement to copy'"
+                    " WHERE rule_id=7 AND username='somebody with a name of many words';",
+                ),
+            )
+        ],
+        warnings=["a warning of many words, " * 8],
+        left_alone=["mysql_query_rules: 3 rows outside rule_id 1 to 100", "db1:3306 drained"],
+    )
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_lines_stay_within_the_width_and_words_stay_whole(width: int) -> None:
+    whole = plan_text(plan())
+    lines = plan_text(plan(), Style(width=width)).splitlines()
+    statements = [line for line in lines if line.lstrip().startswith("take back:")]
+    assert all(len(line) <= width for line in lines if line not in statements)
+    assert sorted(whole.split()) == sorted(" ".join(lines).split())
+    assert len(statements) == 1
+
+
+@pytest.mark.parametrize("width", [None, 80])
+def test_a_pattern_stands_behind_its_name_with_no_comma(width: int | None) -> None:
+    pattern = "x" * 75
+    row = {"rule_id": 1, "username": "app", "match_pattern": pattern, "timeout": 1000}
+    found = Plan("px1", "1:6032", "2.7.1", [module_plan(diff(desired(RULES, row), rows(RULES)))])
+    lines = plan_text(found, Style(width=width)).splitlines()
+    place = next(n for n, line in enumerate(lines) if "username" in line)
+    assert lines[place + 1] == f"        match_pattern {pattern}"
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_so_do_drift_the_report_of_an_apply_and_a_saved_plan(width: int) -> None:
+    style, found = Style(width=width), plan()
+    done = ApplyResult(statements=1, notes=["a note of many words, " * 8], snapshot="/a/snapshot")
+    lines = [
+        *drift_text(found, style).splitlines(),
+        *apply_text(found, done, style).splitlines(),
+        *(part for line in plan_text(found).splitlines() for part in style.line(line)),
+    ]
+    statements = [line for line in lines if line.lstrip().startswith("take back:")]
+    assert all(len(line) <= width for line in lines if line not in statements)
+    assert len(statements) == 1
+
+
+def test_a_note_stands_below_its_row_where_there_is_no_room() -> None:
+    lines = plan_text(plan(), Style(width=80)).splitlines()
+    (place,) = (n for n, line in enumerate(lines) if "- rule 2" in line)
+    assert "in no file" not in lines[place]
+    assert "        in no file" in lines[place : place + 3]
+    assert any(
+        line.endswith("in no file") and "rule 2" in line for line in plan_text(plan()).splitlines()
+    )

@@ -1,7 +1,8 @@
-"""The wheel holds what the commands need at run time."""
+"""What the wheel holds, and what an early Python 3.11 does otherwise than a later one."""
 
 from __future__ import annotations
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -18,3 +19,17 @@ def test_the_starters_of_init_are_in_the_wheel(tmp_path: Path) -> None:
     assert templates
     for path in templates:
         assert any(name.endswith(path.as_posix()) for name in names), path
+
+
+POSSESSIVE_GROUP = re.compile(r"\)(?:\*\+|\+\+|\?\+)|\)\{[0-9,]*\}\+")
+
+
+def test_no_expression_of_ours_has_a_possessive_group() -> None:
+    """Before 3.11.5 Python goes wrong with those: a digest was another text, without a word."""
+    found = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in sorted((ROOT / "proxyctl").rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if POSSESSIVE_GROUP.search(line)
+    ]
+    assert found == []
