@@ -58,3 +58,7 @@ def test_an_account_with_the_name_of_an_administrator_is_left_out() -> None:
     exported.tables[users.name] = [row(users.name, username=name) for name in ("admin", "app")]
     leave_out_administrators(exported, {})
     assert list(exported.left_out[users.name]) == [("admin", 1)]
+
+
+def test_no_password_stands_in_a_repr() -> None:
+    assert NATIVE not in repr(account("app"))

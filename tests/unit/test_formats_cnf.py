@@ -62,3 +62,13 @@ def test_rows_come_back(some: list[Row], accounts: list[tuple[str, str]]) -> Non
     back = read(made.text)
     assert back.tables[RULES][1] == some
     assert back.tables.get("mysql_users", (None, []))[1] == users
+
+
+def test_what_an_instance_may_hold_and_a_cnf_cannot() -> None:
+    rows = [row(RULES, rule_id=3, timeout=3_000_000_000), row(RULES, rule_id=4, delay=-1)]
+    variables = {"admin-version": "2.7.1", "mysql-init_connect": "(null)", "sqliteserver-x": "1"}
+    assert write_cnf({RULES: (layout(RULES), rows)}, variables).notes == (
+        "sqliteserver-x: a .cnf cannot hold this variable",
+        "rule 3: timeout: a number beyond 32 bits is ignored",
+        "rule 4: delay: a negative number is ignored",
+    )

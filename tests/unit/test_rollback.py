@@ -81,6 +81,15 @@ def test_placed_nodes_go_back_where_they_were_configured() -> None:
     assert "MEMORY and RUNTIME differed" in found.warnings[0]
 
 
+def test_a_drained_node_goes_back_as_it_was_configured() -> None:
+    memory = held(node("n1", 10, weight=5), node("n2", 50))
+    runtime = held(
+        node("n1", 30, weight=0, max_connections=0), node("n2", 50, status="OFFLINE_SOFT")
+    )
+    found = back("mysql_galera_hostgroups", memory, runtime)
+    assert asked(found) == {(10, "n1", "ONLINE", 5), (50, "n2", "ONLINE", 1)}
+
+
 def test_nodes_that_the_monitor_found_are_no_configuration() -> None:
     memory, runtime = held(node("n1", 10)), held(node("n1", 10), node("n2", 30))
     found = back("mysql_group_replication_hostgroups", memory, runtime)
