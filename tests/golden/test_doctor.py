@@ -228,7 +228,8 @@ CASES = {
         )
     },
     "RE2 replaces by case": replace(
-        with_variables(mysql__query_processor_regex="2"), rules=tuple(Rule(n, replaces=True) for n in range(1, 10))
+        with_variables(mysql__query_processor_regex="2"),
+        rules=tuple(Rule(n, replaces=True) for n in range(1, 10)),
     ),
     "maintenance is not seen": replace(
         with_versions("9.1.0", db1="9.1.0", db2="9.1.0"), families=(GALERA,)
