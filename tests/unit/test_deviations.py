@@ -1,0 +1,107 @@
+"""What an instance has beyond the catalogue, as files for it may use it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from proxyctl.catalog import (
+    NO_DEVIATIONS,
+    REFERENCE,
+    TABLES,
+    Deviations,
+    Kind,
+    Layout,
+    Version,
+    layout_of,
+)
+from proxyctl.catalog.deviations import unlisted_column
+from proxyctl.catalog.variables import VARIABLES, is_secret_variable
+
+SERVERS = TABLES["mysql_servers"]
+ZONE = unlisted_column("zone", "VARCHAR", "1", "''")
+
+
+@pytest.mark.parametrize(
+    ("text", "default"),
+    [
+        (None, None),
+        ("NULL", None),
+        ("-1", -1),
+        ("'it''s'", "it's"),
+        ('"x"', "x"),
+        ("''", ""),
+        ("1.5", None),
+        ("CURRENT_TIMESTAMP", None),
+    ],
+)
+def test_the_default_of_a_column(text: str | None, default: int | str | None) -> None:
+    assert unlisted_column("a", "VARCHAR", "0", text).default == default
+
+
+def test_a_column_that_holds_whole_numbers() -> None:
+    assert unlisted_column("a", "BIGINT", "1", "0").kind is Kind.INT
+    assert unlisted_column("a", "", "1", None).kind is Kind.TEXT
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("password2_password", "api_token", "Secret", "root_pass", "bind_pwd", "api_key"),
+        *("privateKey", "encryption_key", "hmac_key", "key_hmac", "secret_id", "token_value"),
+        *("password_hash", "master_key_2", "auth_string", "monitor_pw", "pasword", "max_tokens"),
+    ],
+)
+def test_what_may_be_a_secret_is_one(name: str) -> None:
+    assert unlisted_column(name, "VARCHAR", "0", None).secret
+    assert is_secret_variable(f"mysql-ldap_{name}")
+
+
+@pytest.mark.parametrize("name", ["bypass", "ssl_key", "passive", "zone", "keylog_file"])
+def test_what_is_no_secret_is_shown(name: str) -> None:
+    assert not unlisted_column(name, "VARCHAR", "0", None).secret
+    assert not is_secret_variable(f"mysql-{name}")
+
+
+def test_what_is_listed_is_what_the_catalogue_says_whatever_its_name() -> None:
+    assert {name for name in VARIABLES if is_secret_variable(name)} == {
+        "admin-admin_credentials",
+        "admin-cluster_password",
+        "admin-stats_credentials",
+        "mysql-monitor_password",
+        "pgsql-monitor_password",
+    }
+    assert {(name, one.name) for name in TABLES for one in TABLES[name].columns if one.secret} == {
+        ("mysql_users", "password"),
+        ("pgsql_users", "password"),
+    }
+
+
+def test_tables_and_columns_are_those_of_the_instance_whatever_its_release_has() -> None:
+    version = Version(3, 0, 9)
+    layouts = dict(NO_DEVIATIONS.layouts(version))
+    del layouts["pgsql_servers_ssl_params"]
+    later = TABLES["mysql_aws_rds_bgd_hostgroups"]
+    layouts[later.name] = layout_of(later, version)
+    aurora = layouts["mysql_aws_aurora_hostgroups"]
+    fewer = tuple(c for c in aurora.columns if c.name != "autopurge_missing_checks")
+    layouts[aurora.name] = replace(aurora, columns=fewer)
+    found = Deviations.of(layouts, (), version)
+    assert found == Deviations(
+        tables=frozenset({later.name}),
+        missing=frozenset({"pgsql_servers_ssl_params", (aurora.name, "autopurge_missing_checks")}),
+    )
+    assert found.layouts(version) == layouts
+
+
+def test_only_what_the_catalogue_lacks_is_an_addition() -> None:
+    listed = layout_of(SERVERS, REFERENCE)
+    wider = Layout(SERVERS, (*listed.columns, ZONE))
+    layouts = {**NO_DEVIATIONS.layouts(REFERENCE), "mysql_servers": wider}
+    found = Deviations.of(layouts, ["mysql-threads", "mysql-time_travel"], REFERENCE)
+    assert found == Deviations(
+        frozenset({("mysql_servers", ZONE)}), frozenset({"mysql-time_travel"})
+    )
+    assert found.layout_of(SERVERS, REFERENCE).names == wider.names
+    assert NO_DEVIATIONS.layout_of(SERVERS, REFERENCE) is listed
