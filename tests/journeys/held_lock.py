@@ -43,10 +43,6 @@ def hold_dead_lock(instance: Instance, *modules: str, was_saved: bool = True) ->
     hold_lock(instance, host=host, pid=dead_pid(), modules=text, for_s=60)
 
 
-def drop_lock(instance: Instance) -> None:
-    instance.execute("DROP TABLE IF EXISTS proxyctl_lock")
-
-
 def dead_pid() -> int:
     process = subprocess.Popen([sys.executable, "-c", "pass"])
     process.wait()

@@ -7,16 +7,9 @@ from tests.support.servers import Instance
 
 RUNTIME, MEMORY, DISK = "main.runtime_", "main.", "disk."
 LAYERS = {"RUNTIME": RUNTIME, "MEMORY": MEMORY, "DISK": DISK}
-TABLES = (
-    "mysql_servers",
-    "mysql_users",
-    "mysql_query_rules",
-    "mysql_query_rules_fast_routing",
-    "mysql_replication_hostgroups",
-    "mysql_hostgroup_attributes",
-    "scheduler",
-    "global_variables",
-)
+TABLES = {
+    table.sql_name for table in catalog.TABLES.values() if table.exists_in(catalog.Version(2, 7, 1))
+}
 
 Dump = dict[tuple[str, str], list[tuple[str | None, ...]]]
 
@@ -37,26 +30,12 @@ def everywhere(instance: Instance, what: str) -> list[tuple[str | None, ...]]:
 
 
 def dump(instance: Instance) -> Dump:
-    """Return everything that the layers hold, in an order of its own."""
-    return {
-        (layer, table): sorted(instance.query(f"SELECT * FROM {schema}{table}"), key=repr)
-        for layer, schema in LAYERS.items()
-        for table in TABLES
-    }
-
-
-def everything(instance: Instance) -> Dump:
-    """Return every row of every configuration table that this version has, in each layer."""
-    ours = {
-        table.sql_name
-        for table in catalog.TABLES.values()
-        if table.exists_in(catalog.Version(2, 7, 1))
-    }
+    """Return every row of every configuration table, in each layer, in an order of its own."""
     there = {name for (name,) in instance.query("SELECT name FROM main.sqlite_master")}
     return {
         (layer, table): sorted(instance.query(f"SELECT * FROM {schema}{table}"), key=repr)
         for layer, schema in LAYERS.items()
-        for table in sorted(ours & there)
+        for table in sorted(TABLES & there)
     }
 
 

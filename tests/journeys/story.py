@@ -24,10 +24,21 @@ mysql_query_rules:
   - {rule_id: 20, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
 """
 
+SERVERS = "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n"
+
 MANY = FILES + "".join(
     f"  - {{rule_id: {number}, match_digest: '^SELECT {number}', comment: {'x' * 200}}}\n"
     for number in range(100, 3000)
 )
+
+
+def listed(ports: list[int], *more: str) -> str:
+    """Return a section `instances` of sandboxes: px1, px2 and so on, then more."""
+    lines = [
+        f"  - {{name: px{number}, host: 127.0.0.1, port: {port}, password: admin}}\n"
+        for number, port in enumerate(ports, 1)
+    ]
+    return "instances:\n" + "".join([*lines, *(f"  - {one}\n" for one in more)])
 
 
 def plan(*arguments: str) -> Outcome:

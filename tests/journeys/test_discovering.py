@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.journeys.story import said
 from tests.support.answering_server import AnsweringServer, packets, result
-from tests.support.cli import Project, proxyctl
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.galera_nodes import GaleraCluster
 from tests.support.packets import OK
+from tests.support.servers import free_port
 
-NOT_ONE_NODE = [
-    "",
-    " ",
-    ":3306",
-    "n1,n2",
-    "n1:99999",
-    "n1:0",
-    "n1:abc",
-    "n1:",
-    "[::1]:abc",
-    "a:b:c",
-]
+NOT_ONE_NODE = ["", " ", ":3306", "n1,n2", "n1:0", "n1:99999", "n1:", "[::1]:abc", "a:b:c"]
 
 FILES = """version: 1
 pxc_clusters:
@@ -35,18 +27,14 @@ pxc_clusters:
 """
 
 
-@pytest.mark.parametrize("seed", NOT_ONE_NODE)
-def test_a_seed_is_one_node(offline: Project, seed: str) -> None:
+def test_a_seed_is_one_node(offline: Project) -> None:
     """A text without a host would mean this machine; nobody is connected to."""
-    found = proxyctl("nodes", "discover", "--seed", seed)
-    said(found, 64, "--seed: expected one node, HOST or HOST:PORT")
-
-
-@pytest.mark.parametrize("seed", ["db1", "db1:3307", "127.0.0.1:3307", "::1", "[::1]:3307"])
-def test_a_seed_may_be_an_address(offline: Project, seed: str) -> None:
-    """The instance is asked for the account first, and there is none."""
-    found = proxyctl("nodes", "discover", "--seed", seed, "--host", "127.0.0.1", "--port", "1")
-    said(found, 1, "cannot connect to 127.0.0.1:1")
+    for seed in NOT_ONE_NODE:
+        found = proxyctl("nodes", "discover", "--seed", seed)
+        said(found, 64, "--seed: expected one node, HOST or HOST:PORT")
+    for seed in ("db1", "db1:3307", "127.0.0.1:3307", "::1", "[::1]:3307"):
+        found = proxyctl("nodes", "discover", "--seed", seed, "--host", "127.0.0.1", "--port", "1")
+        said(found, 1, "cannot connect to 127.0.0.1:1")
 
 
 def test_a_file_that_cannot_be_written_is_refused_before_a_node_is_asked(
@@ -80,12 +68,12 @@ def test_what_no_cluster_says_of_its_members(
 
 
 def test_a_node_of_the_files_is_known_by_its_address(sandbox_project: Project) -> None:
-    """The files name it by host, and the cluster by address."""
+    """The files name it by host, the cluster by address, also where `active: false` is said."""
     with AnsweringServer(lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
         told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", b"127.0.0.1:%d" % node.port]])
         names = ["localhost", "no-such-host.invalid"]
         nodes = "".join(f"    - {{hostname: {name}, port: {node.port}}}\n" for name in names)
-        sandbox_project.write(FILES + nodes)
+        sandbox_project.write(FILES.replace("  nodes:", "  active: false\n  nodes:") + nodes)
         found = proxyctl("nodes", "discover", "--seed", f"127.0.0.1:{node.port}")
     assert "is a member, but not in the files" not in found.out
     assert f"localhost:{node.port} is in the files" not in found.out
@@ -93,16 +81,74 @@ def test_a_node_of_the_files_is_known_by_its_address(sandbox_project: Project) -
     assert f"no-such-host.invalid:{node.port} is in the files, but not a member" in found.out
 
 
-def test_a_cluster_that_is_switched_off_in_the_files_is_one_of_them(
-    sandbox_project: Project,
+# -- clusters of simulated nodes -------------------------------------------------------------------
+
+HOSTS = ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
+
+
+@pytest.fixture
+def cluster(sandbox_project: Project) -> Iterator[GaleraCluster]:
+    """Three nodes that let the monitor of the sandbox in."""
+    with GaleraCluster(HOSTS, free_port()) as running:
+        yield running
+
+
+def discover(seed: str, *options: str) -> Outcome:
+    return proxyctl("nodes", "discover", "--seed", seed, *options)
+
+
+def test_a_cluster_is_discovered_from_one_node(cluster: GaleraCluster, offline: Project) -> None:
+    seed = f"{HOSTS[0]}:{cluster.port}"
+    written = discover(seed, "-o", "proxyctl.yaml")
+    assert written.code == 0, written.text
+    assert proxyctl("validate").code == 0
+    agrees = discover(seed)
+    assert agrees.code == 0, agrees.text
+    assert "cluster shop" in agrees.out
+    assert "the files name the same nodes" in agrees.out
+
+    text = (offline.folder / "proxyctl.yaml").read_text(encoding="utf-8")
+    offline.write(text.replace(HOSTS[2], "127.0.1.9"))
+    for form in ("text", "json"):
+        differs = discover(seed, "-o", f"other-{form}.txt", "--format", form)
+        assert differs.code == 2, differs.text
+        other = (offline.folder / f"other-{form}.txt").read_text(encoding="utf-8")
+        assert f"hostname: {HOSTS[2]}" in other
+    nobody = discover(f"127.0.1.9:{cluster.port}")
+    said(nobody, 1, "asks it with the account of ProxySQL's monitor")
+
+
+def test_a_node_outside_of_the_primary_component_is_not_believed(
+    cluster: GaleraCluster, offline: Project
 ) -> None:
-    """`active: false` stops the monitor; the nodes are named all the same."""
-    with AnsweringServer(lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
-        address = b"127.0.0.1:%d" % node.port
-        told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", address]])
-        files = FILES.replace("  nodes:", "  active: false\n  nodes:")
-        nodes = f"    - {{hostname: 127.0.0.1, port: {node.port}}}\n"
-        sandbox_project.write(files + nodes)
-        found = proxyctl("nodes", "discover", "--seed", address.decode())
-    assert found.code == 0, found.text
-    assert "the files name the same nodes" in found.out
+    """It knows of nobody but itself; the others go on without it."""
+    seed = f"{HOSTS[0]}:{cluster.port}"
+    alone = cluster.nodes[HOSTS[0]]
+    alone.wsrep_cluster_status, alone.wsrep_incoming_addresses = "non-Primary", seed
+    found = discover(seed, "-o", "proxyctl.yaml")
+    said(found, 1, f"{seed}: the node is not in the primary component (non-Primary)")
+    assert not (offline.folder / "proxyctl.yaml").exists()
+    assert discover(f"{HOSTS[1]}:{cluster.port}", "-o", "proxyctl.yaml").code == 0
+    # Whom it names need not be a member any more.
+    alone.wsrep_incoming_addresses = "127.0.1.9"
+    assert "127.0.1.9" not in discover(f"{HOSTS[1]}:{cluster.port}").out
+
+
+def test_a_member_that_the_seed_does_not_name(cluster: GaleraCluster, offline: Project) -> None:
+    """A node of a real cluster went on to name two of three, and had three in its count."""
+    addresses = [f"{host}:{cluster.port}" for host in HOSTS]
+    cluster.nodes[HOSTS[1]].wsrep_incoming_addresses = ",".join(addresses[:2])
+    written = discover(addresses[1], "-o", "proxyctl.yaml")
+    assert (written.code, "3 members" in written.err) == (0, True), written.text
+    assert discover(addresses[1]).code == 0
+    for named, reason in (
+        (addresses[:2], "1 member of the cluster does not report its address"),
+        (["AUTO"] * 3, "3 members of the cluster do not report their address"),
+    ):
+        for node in cluster.nodes.values():
+            node.wsrep_incoming_addresses = ",".join(named)
+        said(discover(addresses[1]), 1, reason, "set wsrep_node_incoming_address there")
+    # A garbd has no address; it stands there as an empty one.
+    for node in cluster.nodes.values():
+        node.wsrep_incoming_addresses = ",".join(["", *addresses[:2]])
+    assert f"{addresses[2]} is in the files, but not a member" in discover(addresses[1]).out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.journeys.fleet import listed
+from tests.journeys.story import listed
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -21,7 +21,7 @@ from tests.journeys.layers import Dump, dump, everywhere, of_layer
 from tests.journeys.story import FILES, MANY, applied, apply, plan, said
 from tests.journeys.watched import at_step, failed_apply
 from tests.support.cli import Project
-from tests.support.parameters import crossed, some
+from tests.support.parameters import crossed
 from tests.support.servers import Instance, ProxySQL
 
 CHANGED = (
@@ -36,7 +36,6 @@ STEPS = [
     for verb, to in (("LOAD", "TO RUNTIME"), ("SAVE", "TO DISK"))
     for module in MODULES
 ]
-BEFORE, AFTER = "before_statement", "after_statement"
 RESTORED = "everything was restored"
 
 Act = Callable[[], None]
@@ -90,42 +89,32 @@ def test_the_connection_breaks_after_a_step(sandbox: Sandbox, step: str) -> None
     assert plan().code == 0
 
 
-def troubles() -> Iterator[tuple[str, int, list[tuple[str, Act]]]]:
-    """Yield when troubles happen, the exit code, and the troubles."""
-    for act in (cut, fail):
-        for step in STEPS:
-            yield BEFORE, 4, [(step, act)]
-        for hook in (BEFORE, AFTER):
-            for staging in ("UPDATE mysql_query_rules", "UPDATE mysql_users"):
-                yield hook, 1, [(staging, act)]
-        # While things are put back, another one: that is tried again.
-        yield BEFORE, 4, [("SAVE MYSQL USERS", fail), ("SAVE MYSQL SERVERS", act)]
-        yield BEFORE, 4, [("SAVE MYSQL USERS", fail), ("UPDATE mysql_users", act)]
-        yield BEFORE, 1, [("UPDATE mysql_users", fail), ("UPDATE mysql_query_rules", act)]
+TROUBLES: dict[str, tuple[int, list[tuple[str, Act]]]] = {
+    "a statement in MEMORY": (1, [("UPDATE mysql_users", fail)]),
+    "a LOAD": (4, [("LOAD MYSQL QUERY RULES", cut)]),
+    "a SAVE": (4, [("SAVE MYSQL USERS", fail)]),
+    # While things are put back, another one: that is tried again.
+    "a second SAVE": (4, [("SAVE MYSQL USERS", fail), ("SAVE MYSQL SERVERS", cut)]),
+    "a statement in MEMORY later": (4, [("SAVE MYSQL USERS", fail), ("UPDATE mysql_users", fail)]),
+}
+"""What does not happen and how, with the exit code. Each kind at each statement: `tests/faults`."""
 
 
-@pytest.mark.parametrize(("hook", "code", "happening"), some(troubles(), every=2))
+@pytest.mark.parametrize(("code", "happening"), TROUBLES.values(), ids=TROUBLES)
 def test_what_does_not_happen_is_taken_back(
     sandbox: Sandbox,
     sandbox_instance: Instance,
     before: Dump,
-    hook: str,
     code: int,
     happening: list[tuple[str, Act]],
 ) -> None:
-    happens = Troubles(*happening)
-    setattr(sandbox.options, hook, happens)
+    happens = sandbox.options.before_statement = Troubles(*happening)
     found = apply()
     assert not happens.left
     if code == 4:
         layers = "MEMORY as before, RUNTIME as before, DISK as before"
-        said(
-            found,
-            4,
-            RESTORED,
-            "run apply again: it finishes the change",
-            *(f"{m}: {layers}" for m in MODULES),
-        )
+        again = "run apply again: it finishes the change"
+        said(found, 4, RESTORED, again, *(f"{module}: {layers}" for module in MODULES))
     else:
         said(found, 1, "nothing was loaded; MEMORY was restored")
     assert dump(sandbox_instance) == before
@@ -186,19 +175,6 @@ def test_in_what_order_things_are_put_back(sandbox: Sandbox) -> None:
         assert back.index(f"SAVE {module} TO DISK") < back.index(f"LOAD {module} TO RUNTIME"), back
 
 
-def test_variables_that_wait_for_a_restart_are_put_back_on_disk(
-    sandbox_project: Project, sandbox: Sandbox, sandbox_instance: Instance
-) -> None:
-    """MEMORY does not hold them: every LOAD puts the running values there."""
-    threads = "SELECT variable_value FROM disk.global_variables WHERE variable_name='mysql-threads'"
-    sandbox_project.write(FILES.replace("variables:\n", "variables:\n  mysql-threads: 3\n"))
-    applied()
-    sandbox_project.write(CHANGED.replace("variables:\n", "variables:\n  mysql-threads: 5\n"))
-    sandbox.options.before_statement = Troubles(("SAVE MYSQL USERS", fail))
-    said(apply(), 4, RESTORED)
-    assert sandbox_instance.query(threads) == [("3",)]
-
-
 def test_a_rule_that_is_dropped_at_load(
     sandbox: Sandbox, sandbox_instance: Instance, before: Dump
 ) -> None:
@@ -246,16 +222,6 @@ def test_a_restore_that_fails_says_what_each_layer_holds(
     applied()
     assert plan().code == 0
     assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
-
-
-@pytest.mark.parametrize("hook", [BEFORE, AFTER])
-def test_the_connection_breaks_while_the_lock_is_taken(
-    sandbox: Sandbox, sandbox_instance: Instance, before: Dump, hook: str
-) -> None:
-    setattr(sandbox.options, hook, Troubles(("INSERT INTO proxyctl_lock", cut)))
-    said(apply(), 1, "connection was lost before the answer came\n", "see in ProxySQL's log")
-    assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
-    assert dump(sandbox_instance) == before
 
 
 def test_an_instance_that_does_not_answer_in_time(

@@ -18,7 +18,7 @@ from proxyctl.fleet.rollout import RolloutRequest, roll_out
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.connect import Login
 from proxyctl.plan.make import PlanOptions
-from tests.journeys.fleet import SERVERS, listed
+from tests.journeys.story import SERVERS, listed
 from tests.support.cli import Project
 from tests.support.servers import Instance
 

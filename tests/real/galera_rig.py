@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from proxyctl.apply.execute import apply_plan
@@ -11,7 +12,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.plan.inspect import inspect, look_at
-from proxyctl.plan.make import make
+from proxyctl.plan.make import PlanOptions, make
 from proxyctl.plan.plan import Plan
 from proxyctl.state.row import Desired
 from tests.support.build import desired
@@ -59,14 +60,29 @@ def login(server: ProxySQL) -> Login:
     return Login(port=server.port, user="radmin", password="radmin")
 
 
-def apply(server: ProxySQL, wanted: Desired, options: ApplyOptions | None = None) -> Plan:
+def apply(
+    server: ProxySQL,
+    wanted: Desired,
+    progress: Callable[[str], None] = lambda _: None,
+    *,
+    force: bool = False,
+) -> list[str]:
+    """Apply these rows; return what was said on the way."""
+    told: list[str] = []
+
+    def tell(step: str) -> None:
+        told.append(step)
+        progress(step)
+
     with AdminClient(login(server)) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=5)
-        plan = make(wanted, inspect(client, wanted, look_at(client)))
-        apply_plan(client, plan, lock, options or ApplyOptions())
-        lock.release()
-    return plan
+        found = make(wanted, inspect(client, wanted, look_at(client)), PlanOptions(force=force))
+        try:
+            apply_plan(client, found, lock, ApplyOptions(progress=tell))
+        finally:
+            lock.release()
+    return told
 
 
 def plan(server: ProxySQL, wanted: Desired) -> Plan:

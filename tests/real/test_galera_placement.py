@@ -6,15 +6,24 @@ RUNTIME is sampled all the while: never two writers, never an empty reader hostg
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
-from proxyctl.apply.run import ApplyOptions
+from proxyctl.errors import ApplyError
+from proxyctl.instance.backend import ask_nodes, monitor_account
+from proxyctl.instance.client import AdminClient
+from proxyctl.nodes.list import read_nodes, with_answers
+from proxyctl.nodes.model import NodeGroup
 from proxyctl.plan.drift import pattern_of
-from tests.real.galera_rig import apply, files, plan, with_rule
+from proxyctl.render.nodes import nodes_text
+from proxyctl.state.row import Desired
+from tests.real.galera_rig import GROUPS, apply, files, login, plan, with_rule
+from tests.support.build import desired
 from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import Sampler, online, placement, settle
+from tests.support.placement_samples import Placement, Sampler, online, placement, settle
 from tests.support.servers import ProxySQL
 from tests.support.waiting import until
 
@@ -165,7 +174,7 @@ def test_a_writer_that_fails_while_an_apply_runs_stays_out(
     changed = files(cluster, HOSTS, **{**weights, heir: {"weight": 900, "max_connections": 77}})
     changed = with_rule(changed, 10)
     with Sampler(proxysql.instance) as sampler:
-        apply(proxysql, changed, ApplyOptions(progress=fail))
+        apply(proxysql, changed, fail)
         time.sleep(CHECK_MS / 1000 * 1.5)
     assert sum(loads) == 2
     sampler.check()
@@ -217,3 +226,178 @@ def test_a_node_that_waits_nowhere_but_as_writer_does_not_become_a_second_one(
     sampler.check()
     assert any((waiting, "SHUNNED") in s[10] and not s[40] for s in sampler.samples)
     assert plan(proxysql, changed).is_in_sync
+
+
+# -- while an apply of several LOADs runs, or is put back ------------------------------------------
+
+LOAD = "LOAD MYSQL SERVERS TO RUNTIME"
+ALONE = "127.0.1.4"
+SECOND = {
+    "writer_hostgroup": 60,
+    "backup_writer_hostgroup": 61,
+    "reader_hostgroup": 62,
+    "offline_hostgroup": 63,
+    "max_writers": 3,
+}
+
+
+def with_second(
+    wanted: Desired, cluster: GaleraCluster, hosts: list[str], first: dict[str, int]
+) -> Desired:
+    """Add the rows of another Galera family with these nodes; `first` is that of the others."""
+    servers = wanted.tables["mysql_servers"].rows.values()
+    second = [{"hostgroup_id": 60, "hostname": host, "port": cluster.port} for host in hosts]
+    writers = [
+        {"hostgroup_id": first["writer_hostgroup"], "hostname": row[1], "port": cluster.port}
+        for row in servers
+    ]
+    tables = {
+        **wanted.tables,
+        "mysql_galera_hostgroups": desired("mysql_galera_hostgroups", first, SECOND),
+        "mysql_servers": desired("mysql_servers", *writers, *second),
+    }
+    return replace(wanted, tables=tables)
+
+
+def writers_in(samples: list[Placement], hostgroup: int = 10) -> list[set[str]]:
+    """Return who could write, each time that this changed."""
+    found = [online(sample.get(hostgroup, set())) for sample in samples]
+    return found[:1] + [now for before, now in pairwise(found) if now != before]
+
+
+def test_a_new_cluster_is_placed_once(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
+    """Its monitor begins with the first LOAD; the second, without the old server, leaves it so."""
+    old = {"hostgroup_id": 50, "hostname": ALONE, "port": cluster.port}
+    nodes = [{"hostgroup_id": 10, "hostname": host, "port": cluster.port} for host in HOSTS]
+    wanted = with_rule(files(cluster, HOSTS), 10)
+    before = {
+        **wanted.tables,
+        "mysql_galera_hostgroups": desired("mysql_galera_hostgroups"),
+        "mysql_servers": desired("mysql_servers", *nodes, old),
+    }
+    apply(proxysql, with_rule(replace(wanted, tables=before), 50), force=True)
+    loads = []
+
+    def wait(progress: str) -> None:
+        loads.append(progress == LOAD)
+        if loads[-1] and sum(loads) == 2:
+            settle(proxysql.instance, HOSTS)
+
+    with Sampler(proxysql.instance) as sampler:
+        apply(proxysql, wanted, wait, force=True)
+        time.sleep(CHECK_MS / 1000 * 1.5)
+    assert sum(loads) == 2
+    everyone, *then = writers_in(sampler.samples)
+    assert everyone == {*HOSTS}
+    assert [len(writers) for writers in then] == [1]
+    assert plan(proxysql, wanted).is_in_sync
+
+
+def test_a_writer_hostgroup_of_another_number_has_a_writer_at_once(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    """No monitor knows the cluster by that number yet, though one is at another cluster."""
+    before = with_second(files(cluster, HOSTS), cluster, [ALONE], GROUPS)
+    apply(proxysql, before, force=True)
+    settle(proxysql.instance, HOSTS)
+    wanted = with_second(
+        files(cluster, HOSTS), cluster, [ALONE], {**GROUPS, "writer_hostgroup": 11}
+    )
+    with Sampler(proxysql.instance) as sampler:
+        said = apply(proxysql, wanted, force=True)
+        until(lambda: len(online(placement(proxysql.instance).get(11, set()))) == 1)
+    assert not any("again" in one for one in said)
+    assert all(online(sample[10] | sample.get(11, set())) for sample in sampler.samples)
+
+
+def test_a_node_that_leaves_one_of_two_clusters_serves_until_the_rules_have_changed(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    before = with_second(files(cluster, HOSTS), cluster, [ALONE, HOSTS[2]], GROUPS)
+    apply(proxysql, with_rule(before, 60), force=True)
+    until(lambda: len(online(placement(proxysql.instance)[30])) == 2)
+    seen = []
+
+    def look(progress: str) -> None:
+        if progress == "LOAD MYSQL QUERY RULES TO RUNTIME":
+            seen.append(online(placement(proxysql.instance)[60]))
+
+    wanted = with_second(files(cluster, HOSTS), cluster, [ALONE], GROUPS)
+    apply(proxysql, with_rule(wanted, 30), look, force=True)
+    assert seen == [{ALONE, HOSTS[2]}]
+    assert online(placement(proxysql.instance)[60]) == {ALONE}
+
+
+def test_nobody_has_moved_where_nobody_has(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
+    """A reader that leaves stands in more hostgroups than the rules use."""
+    heavy = {HOSTS[2]: {"weight": 1000}}
+    apply(proxysql, with_rule(files(cluster, HOSTS, **heavy), 10), force=True)
+    settle(proxysql.instance, HOSTS)
+    said = apply(
+        proxysql, with_rule(files(cluster, HOSTS[1:], **heavy), 10, "^SELECT 1"), force=True
+    )
+    assert said.count(LOAD) == 2
+    assert not any("again" in one for one in said)
+
+
+def test_a_writer_that_fails_before_it_is_put_back_stays_out(
+    proxysql: ProxySQL, cluster: GaleraCluster
+) -> None:
+    writer, heir, _ = HOSTS
+    weights = {writer: {"weight": 1000}, heir: {"weight": 900}}
+    before = with_rule(files(cluster, HOSTS, **weights), 30)
+    apply(proxysql, before, force=True)
+    settle(proxysql.instance, HOSTS)
+    said = []
+
+    def fail(progress: str) -> None:
+        said.append(progress)
+        if progress == "MYSQL SERVERS: restore RUNTIME":
+            cluster.nodes[writer].wsrep_desync = "ON"
+            until(lambda: online(placement(proxysql.instance)[10]) == {heir})
+        if progress == "LOAD MYSQL QUERY RULES TO RUNTIME":
+            raise KeyboardInterrupt
+
+    changed = files(cluster, HOSTS, **{**weights, heir: {"weight": 900, "max_connections": 77}})
+    with Sampler(proxysql.instance) as sampler:
+        with pytest.raises(ApplyError, match="interrupted"):
+            apply(proxysql, with_rule(changed, 30, "^SELECT 1"), fail, force=True)
+        time.sleep(CHECK_MS / 1000 * 1.5)
+    assert "MYSQL SERVERS: restore RUNTIME" in said
+    assert writers_in(sampler.samples) == [{writer}, {heir}]
+    assert plan(proxysql, before).is_in_sync
+
+
+# -- nodes list ------------------------------------------------------------------------------------
+
+
+def looked_at(server: ProxySQL) -> tuple[NodeGroup, str]:
+    with AdminClient(login(server)) as client:
+        report = read_nodes(client)
+        (group,) = report.groups
+        said = ask_nodes({view.node for view in group.nodes}, monitor_account(client))
+        asked = replace(report, groups=with_answers(report.groups, said))
+        (group,) = asked.groups
+        return group, nodes_text(asked)
+
+
+def test_a_node_is_seen_from_three_sides(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    reader = sorted(online(placement(proxysql.instance)[30]))[0]
+    cluster.nodes[reader].wsrep_desync = "ON"
+    until(lambda: reader in online(placement(proxysql.instance)[40]))
+    group, text = looked_at(proxysql)
+    assert group.family is not None
+    assert group.hostgroups == (10, 20, 30, 40)
+    views = {view.node[0]: view for view in group.nodes}
+    assert views.keys() == set(HOSTS)
+    desynced = views[reader]
+    assert [place.hostgroup for place in desynced.configured] == [10]
+    assert [place.hostgroup for place in desynced.runtime] == [40]
+    assert desynced.check.wsrep["wsrep_desync"] == "YES"
+    assert desynced.answer is not None
+    assert desynced.answer.variables["wsrep_desync"] == "ON"
+    line = next(line for line in text.splitlines() if reader in line)
+    assert "Synced, desynced, segment 1, 8.0.36" in line
+    assert line.split()[1:3] == ["ONLINE", "40"]

@@ -9,10 +9,9 @@ import time
 
 import pytest
 
-from proxyctl.errors import RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.nodes.drain import DrainRequest, drain, restore
-from tests.real.galera_rig import apply, files, limits, login, plan
+from tests.real.galera_rig import apply, files, limits, login
 from tests.support.galera_family import CHECK_MS, HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle
@@ -31,9 +30,9 @@ def proxysql(proxysql: ProxySQL, cluster: GaleraCluster) -> ProxySQL:
     return proxysql
 
 
-def drained(server: ProxySQL, host: str, *, force: bool = False) -> None:
+def drained(server: ProxySQL, host: str) -> None:
     with AdminClient(login(server)) as client:
-        drain(client, DrainRequest(host, force=force))
+        drain(client, DrainRequest(host))
 
 
 def restored(server: ProxySQL, host: str) -> None:
@@ -119,41 +118,6 @@ def test_it_stays_away_while_another_node_is_desynced(
         checks(2)
         assert limits(proxysql, old) == {("0", "0")}
     assert {len(online(sample[10])) for sample in sampler.samples} == {1}
-
-
-def test_an_apply_leaves_it_drained_and_a_change_of_it_waits(
-    proxysql: ProxySQL, cluster: GaleraCluster
-) -> None:
-    instance, node = proxysql.instance, writer(proxysql)
-    drained(proxysql, node)
-    assert plan(proxysql, files(cluster, HOSTS)).is_in_sync
-    with Sampler(instance, usable=True) as sampler:
-        apply(proxysql, files(cluster, HOSTS, **{node: {"max_connections": 900}}))
-        assert limits(proxysql, node) == {("0", "0")}
-        checks(1.5)
-        restored(proxysql, node)
-        checks(1.5)
-    sampler.check()
-    assert limits(proxysql, node) == {("1", "900")}
-
-
-def test_the_last_reader_is_refused(proxysql: ProxySQL) -> None:
-    drained(proxysql, reader(proxysql))
-    last = min(online(placement(proxysql.instance, usable=True)[30]))
-    with pytest.raises(RefusedError, match="not drained") as caught:
-        drained(proxysql, last)
-    assert "hostgroup 30" in caught.value.reasons[0]
-    with pytest.raises(RefusedError) as caught:
-        drained(proxysql, writer(proxysql))
-    assert "its last other node becomes the writer" in caught.value.reasons[0]
-
-
-def test_where_the_monitor_is_off_it_is_refused(proxysql: ProxySQL) -> None:
-    instance = proxysql.instance
-    instance.query("SET mysql-monitor_enabled='false'")
-    instance.query("LOAD MYSQL VARIABLES TO RUNTIME")
-    with pytest.raises(RefusedError, match="the monitor is off"):
-        drained(proxysql, writer(proxysql))
 
 
 def test_a_load_by_hand_ends_it(proxysql: ProxySQL) -> None:

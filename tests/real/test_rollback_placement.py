@@ -9,7 +9,7 @@ import pytest
 from tests.journeys.layers import in_layers
 from tests.journeys.story import applied, plan, rolled_back
 from tests.support.cli import Project, proxyctl
-from tests.support.galera_family import CHECK_MS, HOSTS
+from tests.support.galera_family import CHECK_MS, FILES, HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle
 from tests.support.servers import ProxySQL
@@ -24,24 +24,8 @@ def project(offline: Project, proxysql: ProxySQL) -> Project:
     return offline
 
 
-def files(cluster: GaleraCluster, hosts: list[str], weight: int = 1) -> str:
-    nodes = "".join(f"      - {{hostname: {host}, weight: {weight}}}\n" for host in hosts)
-    return f"""
-version: 1
-pxc_clusters:
-  - name: main
-    writer_hostgroup: 10
-    backup_writer_hostgroup: 20
-    reader_hostgroup: 30
-    offline_hostgroup: 40
-    max_writers: 1
-    writer_is_also_reader: 2
-    node_defaults: {{port: {cluster.port}}}
-    nodes:
-{nodes}
-mysql_query_rules:
-  - {{rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 30, apply: true}}
-"""
+def files(cluster: GaleraCluster, weight: int = 1) -> str:
+    return FILES.format(port=cluster.port).replace("{port:", f"{{weight: {weight}, port:")
 
 
 CONFIGURED = "SELECT hostgroup_id, hostname, weight FROM {}mysql_servers ORDER BY hostname"
@@ -50,10 +34,10 @@ CONFIGURED = "SELECT hostgroup_id, hostname, weight FROM {}mysql_servers ORDER B
 def test_attributes_go_back_and_the_placement_stays(
     project: Project, proxysql: ProxySQL, cluster: GaleraCluster
 ) -> None:
-    project.write(files(cluster, HOSTS))
+    project.write(files(cluster))
     applied()
     settle(proxysql.instance, HOSTS)
-    project.write(files(cluster, HOSTS, weight=7))
+    project.write(files(cluster, weight=7))
     applied()
     before = placement(proxysql.instance)
     with Sampler(proxysql.instance) as sampler:
@@ -61,7 +45,7 @@ def test_attributes_go_back_and_the_placement_stays(
         time.sleep(CHECK_MS / 1000 * 1.5)
     sampler.check()
     assert placement(proxysql.instance) == before
-    project.write(files(cluster, HOSTS))
+    project.write(files(cluster))
     assert plan().code == 0
     layers = in_layers(proxysql.instance, CONFIGURED)
     assert layers["MEMORY"] == layers["DISK"] == [("10", host, "1") for host in HOSTS]
@@ -71,7 +55,7 @@ def test_a_snapshot_taken_after_the_monitor_moved_nodes(
     project: Project, proxysql: ProxySQL, cluster: GaleraCluster
 ) -> None:
     """The placement of then is no configuration, and the one of now is kept."""
-    project.write(files(cluster, HOSTS))
+    project.write(files(cluster))
     applied()
     settle(proxysql.instance, HOSTS)
     writer = next(iter(online(placement(proxysql.instance)[10])))
@@ -82,7 +66,7 @@ def test_a_snapshot_taken_after_the_monitor_moved_nodes(
     cluster.nodes[writer].wsrep_desync = "OFF"
     settle(proxysql.instance, HOSTS)
     assert "No changes" in proxyctl("rollback", "--dry-run").out
-    project.write(files(cluster, HOSTS, weight=3))
+    project.write(files(cluster, weight=3))
     applied()
     rolled_back("2")
     layers = in_layers(proxysql.instance, CONFIGURED)

@@ -1,4 +1,4 @@
-"""A drained node of a Galera family, and everything that may be done to the instance meanwhile."""
+"""A Galera family: a drained node, whatever is done meanwhile, and an apply that is killed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from tests.journeys.story import applied, plan, said
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.galera_family import GaleraFamily
 from tests.support.parameters import crossed
+from tests.support.placement_samples import online, placement
 
 DRAINED = {("0", "0")}
 LAYERS = ("runtime_", "", "disk.")
 NODE = "{{hostname: {}}}"
+DIFFERS = "MYSQL SERVERS differs between MEMORY, RUNTIME and DISK"
 
 
 def nodes(command: str, node: str, *options: str) -> Outcome:
@@ -89,11 +91,7 @@ def test_it_stays_drained_through_an_apply_that_is_not_saved(
     offline.write(change(family, drained, "max_connections: 77"))
     applied("--no-save")
     assert is_drained(family, drained)
-    said(
-        proxyctl("nodes", "restore", drained),
-        3,
-        "MYSQL SERVERS differs between MEMORY, RUNTIME and DISK",
-    )
+    said(proxyctl("nodes", "restore", drained), 3, DIFFERS)
     applied()
     assert is_drained(family, drained)
     nodes("restore", drained)
@@ -106,11 +104,7 @@ def test_what_was_not_saved_before_keeps_it_from_being_drained(
     node = family.writer
     offline.write(change(family, node, "max_connections: 77"))
     applied("--no-save")
-    said(
-        proxyctl("nodes", "drain", node),
-        3,
-        "MYSQL SERVERS differs between MEMORY, RUNTIME and DISK",
-    )
+    said(proxyctl("nodes", "drain", node), 3, DIFFERS)
     assert family.writer == node
     applied()
     nodes("drain", node)
@@ -130,6 +124,20 @@ def test_a_rollback_leaves_it_drained(family: GaleraFamily, offline: Project) ->
     assert plan().code == 0
 
 
+def test_the_last_reader_is_refused_and_so_are_all_while_the_monitor_is_off(
+    family: GaleraFamily,
+) -> None:
+    last, first = sorted(online(placement(family.instance, usable=True)[30]))
+    nodes("drain", first)
+    drain = ("nodes", "drain")
+    said(proxyctl(*drain, last), 3, "not drained", "hostgroup 30")
+    said(proxyctl(*drain, family.writer), 3, "its last other node becomes the writer")
+    nodes("restore", first)
+    family.instance.execute("SET mysql-monitor_enabled='false'")
+    family.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
+    said(proxyctl(*drain, family.writer), 3, "the monitor is off")
+
+
 def test_a_placement_in_memory_is_refused_with_the_statement_that_takes_it_back(
     family: GaleraFamily,
 ) -> None:
@@ -140,8 +148,7 @@ def test_a_placement_in_memory_is_refused_with_the_statement_that_takes_it_back(
     for edit in ("", f"UPDATE mysql_servers SET weight=0 WHERE hostname='{waiting}'"):
         if edit:
             family.instance.execute(edit)
-        way_out = "take back:  LOAD MYSQL SERVERS FROM DISK;"
-        said(proxyctl(*drain), 3, "MYSQL SERVERS differs between MEMORY, RUNTIME and DISK", way_out)
+        said(proxyctl(*drain), 3, DIFFERS, "take back:  LOAD MYSQL SERVERS FROM DISK;")
     family.instance.execute("LOAD MYSQL SERVERS FROM DISK")
     assert proxyctl(*drain).code == 0
 
@@ -168,3 +175,45 @@ def test_after_a_command_that_is_killed_a_second_one_finishes(
         assert is_drained(family, node) is (command == "drain"), sql
         for layer in ("", "disk."):
             assert family.servers(layer) == configured, sql
+
+
+# -- files that do not manage the nodes ------------------------------------------------------------
+
+
+OTHERS = {
+    "an attribute of a hostgroup": "hostgroups: {{writer: {{id: 10, multiplex: {0}}}}}\n",
+    "a server of another hostgroup": (
+        "mysql_servers: [{{hostgroup_id: 50, hostname: db1, compression: {0}}}]\n"
+        "manage: {{mysql_servers: {{hostgroup_id: 50}}}}\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_plain_second_run_finishes_and_gives_the_nodes_their_rows_back(
+    family: GaleraFamily, offline: Project, proxy: FaultyProxy, what: str
+) -> None:
+    """At every statement from the first row that only keeps the placement to the last SAVE."""
+    before, after = (OTHERS[what].format(value) for value in ("false", "true"))
+    writer = family.writer
+    offline.write(before)
+    applied("--force")
+    nodes = configured(family, "disk.")
+    offline.write(after)
+    killable = Killable(offline, proxy, ("apply", "--auto-approve"))
+    for place, sql in killable.statements("mysql_servers SET", "SAVE MYSQL SERVERS"):
+        offline.write(before)
+        applied()
+        offline.write(after)
+        killable.kill_after(place)
+        assert configured(family, "disk.") == nodes, sql
+        assert family.writer == writer, sql
+        applied("--lock-timeout", "0")
+        assert plan().code == 0, sql
+        assert configured(family, "") == configured(family, "disk.") == nodes, sql
+        assert family.writer == writer, sql
+
+
+def configured(family: GaleraFamily, layer: str) -> list[object]:
+    """Return the rows of the family's nodes in a layer."""
+    return [row for row in family.servers(layer) if row[0] != "50"]
