@@ -14,10 +14,23 @@ from pathlib import Path
 
 from proxyctl.cli.app import run
 from proxyctl.instance.connect import Login
-from tests.support.cli import Outcome, without_settings
+from tests.support.cli import SECRETS, Outcome, without_settings
+from tests.support.servers import ADMIN
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["tests.support.preloaded"])
+
+
+def login(port: int, folder: Path) -> dict[str, str]:
+    """Return what a command line is told by its environment; its snapshots go into the folder."""
+    return {
+        **SECRETS,
+        "PROXYCTL_HOST": "127.0.0.1",
+        "PROXYCTL_PORT": str(port),
+        "PROXYCTL_USER": ADMIN[0],
+        "PROXYCTL_PASSWORD": ADMIN[1],
+        "PROXYCTL_STATE_DIR": str(folder),
+    }
 
 
 @dataclass
@@ -39,17 +52,8 @@ class Forked:
         os.close(handle)
         handle, self._err = tempfile.mkstemp(dir=self.folder, prefix=".err-")
         os.close(handle)
-        self._process = _CONTEXT.Process(
-            target=_run,
-            args=(
-                tuple(self.arguments),
-                self.folder,
-                dict(self.environment),
-                self.patience_s,
-                self._out,
-                self._err,
-            ),
-        )
+        given = (self.arguments, self.folder, self.environment, self.patience_s)
+        self._process = _CONTEXT.Process(target=_run, args=(*given, self._out, self._err))
         self._process.start()
 
     def kill(self) -> None:
@@ -78,7 +82,7 @@ def _taken(name: str) -> str:
 def _run(
     arguments: Sequence[str],
     folder: Path,
-    environment: dict[str, str],
+    environment: Mapping[str, str],
     patience_s: float | None,
     out: str,
     err: str,

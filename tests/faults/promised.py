@@ -73,20 +73,9 @@ def _outcomes(named: Sequence[str]) -> dict[tuple[str, str], Counter[str]]:
     """Return how many cases of each test passed, failed and were skipped."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "-o",
-                "junit_family=xunit1",
-                f"--junitxml={report}",
-                *named,
-            ],
-            cwd=ROOT,
-            check=False,
-        )
+        options = ("-q", "-o", "junit_family=xunit1", f"--junitxml={report}")
+        command = [sys.executable, "-m", "pytest", *options, *named]
+        subprocess.run(command, cwd=ROOT, check=False)
         if not report.exists():
             return {}
         cases = ElementTree.parse(report).iter("testcase")

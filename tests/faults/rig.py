@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.change import AFTER, BEFORE
-from tests.faults.forked import Forked
+from tests.faults.forked import Forked, login
 from tests.faults.kinds import FREEZES, KINDS, error
 from tests.faults.promises import Case
 from tests.faults.proxy import Fault, FaultyProxy, Place
 from tests.faults.state import Look, put_back
-from tests.support.cli import SECRETS, Outcome
+from tests.support.cli import Outcome
 from tests.support.servers import Instance
 
 AGAIN = ("--lock-timeout", "0")
@@ -175,14 +175,7 @@ class Rig:
         process = Forked(
             ["apply", "--auto-approve", *options],
             self._folder,
-            {
-                **SECRETS,
-                "PROXYCTL_HOST": self.instance.host,
-                "PROXYCTL_PORT": str(port),
-                "PROXYCTL_USER": self.instance.user,
-                "PROXYCTL_PASSWORD": self.instance.password,
-                "PROXYCTL_STATE_DIR": str(self._folder / ".state"),
-            },
+            login(port, self._folder / ".state"),
             patience_s,
         )
         has_started = threading.Event()

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
 
-from tests.faults.forked import Forked
+from tests.faults.forked import Forked, login
 from tests.faults.proxy import FaultyProxy
+from tests.journeys.held_lock import LOCK
 from tests.journeys.layers import everywhere
 from tests.support.servers import Instance
 
@@ -32,23 +33,14 @@ def value(number: int) -> int:
     return 2000 + number
 
 
-def started(number: int, folder: Path, instance: Instance, port: int) -> Forked:
+def started(number: int, folder: Path, port: int) -> Forked:
     own = folder / f"apply-{number}"
     own.mkdir()
     first = 100 * number
     files = FILES.format(first=first, last=first + 9, number=number, value=value(number))
     (own / "proxyctl.yaml").write_text(files)
-    process = Forked(
-        ["apply", "--auto-approve", "--lock-timeout", "3600"],
-        own,
-        {
-            "PROXYCTL_HOST": "127.0.0.1",
-            "PROXYCTL_PORT": str(port),
-            "PROXYCTL_USER": instance.user,
-            "PROXYCTL_PASSWORD": instance.password,
-            "PROXYCTL_STATE_DIR": str(own / ".state"),
-        },
-    )
+    command = ["apply", "--auto-approve", "--lock-timeout", "3600"]
+    process = Forked(command, own, login(port, own / ".state"))
     process.start()
     return process
 
@@ -58,10 +50,7 @@ def owners_seen(instance: Instance) -> Iterator[list[str]]:
     """Ask for the owner of the lock again and again while the block runs, also for nobody."""
     seen: list[str] = []
     is_over = threading.Event()
-    instance.run(
-        "CREATE TEMP TABLE IF NOT EXISTS proxyctl_lock(id INTEGER PRIMARY KEY CHECK(id=1), owner,"
-        " host, pid INT, purpose, stage, modules, expires INT)"
-    )
+    instance.run(LOCK)
 
     def ask() -> None:
         own = Instance(instance.host, instance.port)
@@ -98,11 +87,6 @@ def values_at_runtime(instance: Instance, proxy: FaultyProxy) -> Iterator[list[i
     own.close()
 
 
-def blocks(seen: list[str] | list[int]) -> list[object]:
-    """Return what was seen, each run of the same once."""
-    return [one for one, _ in groupby(seen)]
-
-
 def changes(proxy: FaultyProxy) -> list[int]:
     """Return the connection of every statement that changes the instance, in their order."""
     verbs = ("INSERT", "UPDATE", "DELETE", "LOAD", "SAVE")
@@ -120,14 +104,14 @@ def test_twenty_applies_at_once(instance: Instance, tmp_path: Path) -> None:
         owners_seen(instance) as owners,
         values_at_runtime(instance, proxy) as history,
     ):
-        running = [started(number, tmp_path, instance, proxy.port) for number in APPLIES]
+        running = [started(number, tmp_path, proxy.port) for number in APPLIES]
         for found in [process.outcome() for process in running]:
             assert found.code == 0, found.text
         proxy.settle()
 
     # One at a time: what one apply changes stands in one piece, and no owner comes back.
-    assert len(blocks(changes(proxy))) == len(APPLIES)
-    assert len(blocks(owners)) == len(set(owners))
+    assert len([*groupby(changes(proxy))]) == len(APPLIES)
+    assert len([*groupby(owners)]) == len(set(owners))
     # None is lost: RUNTIME held the value of each exactly once, and the last one is there.
     assert sorted(history) == [value(number) for number in APPLIES]
     question = f"SELECT variable_value FROM {{}}global_variables WHERE variable_name='{VARIABLE}'"
@@ -136,4 +120,3 @@ def test_twenty_applies_at_once(instance: Instance, tmp_path: Path) -> None:
     rules = everywhere(instance, "SELECT rule_id, comment FROM {}mysql_query_rules ORDER BY 1")
     assert rules == [(str(100 * number), f"apply {number}") for number in APPLIES]
     assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
-    instance.run("DROP TABLE proxyctl_lock")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.faults.forked import Forked
+from tests.faults.forked import Forked, login
 from tests.faults.kinds import killed_after
 from tests.faults.proxy import FaultyProxy, Place
-from tests.support.cli import SECRETS, Outcome, Project
+from tests.support.cli import Outcome, Project
 
 
 @dataclass
@@ -52,14 +52,7 @@ class Killable:
         assert done.code == -9, done.text
 
     def _run(self) -> Outcome:
-        settings = {
-            **SECRETS,
-            "PROXYCTL_HOST": "127.0.0.1",
-            "PROXYCTL_PORT": str(self.proxy.port),
-            "PROXYCTL_USER": "admin",
-            "PROXYCTL_PASSWORD": "admin",
-            "PROXYCTL_STATE_DIR": str(self.project.state),
-        }
+        settings = login(self.proxy.port, self.project.state)
         process = Forked(self.arguments, self.project.folder, settings)
         self.proxy.kill = process.kill
         process.start()
