@@ -61,11 +61,12 @@ def test_an_earlier_snapshot_is_not_lost(shop: Project, command: Sequence[str]) 
     assert kept.read_bytes() == held
 
 
+@pytest.mark.parametrize("command", [("snapshot",), ("reset", "--auto-approve")])
 @pytest.mark.parametrize("place", ["missing/file", "."])
 def test_an_unwritable_place_is_refused_before_the_statistics_are_read(
-    shop: Project, place: str
+    shop: Project, command: Sequence[str], place: str
 ) -> None:
-    found = proxyctl("digest", "snapshot", "-o", place, "--debug")
+    found = proxyctl("digest", *command, "-o", place, "--debug")
     assert found.code == 1
     assert "cannot be written" in found.err
     assert "stats_mysql_query_digest" not in found.err
@@ -106,14 +107,6 @@ def test_snapshots_make_a_page_with_the_load_over_time(offline: Project) -> None
     assert mode == 0o600  # queries tell what an application does
 
 
-def test_a_report_does_not_overwrite_what_it_is_made_of(offline: Project) -> None:
-    files = shop_snapshots(offline.folder)
-    before = files[0].read_bytes()
-    done = proxyctl("digest", "report", str(files[1]), "-o", files[0].name, str(files[0]))
-    assert (done.code, files[0].read_bytes()) == (1, before)
-    assert "the report reads this snapshot" in done.err
-
-
 def test_snapshots_that_hardly_belong_together_are_said(offline: Project) -> None:
     for number, (address, version) in enumerate([("a:6032", "2.5.5"), ("b:6032", "2.7.1")]):
         table = DigestTable("px", address, version, 1000 + number, SEEN)
@@ -125,15 +118,18 @@ def test_snapshots_that_hardly_belong_together_are_said(offline: Project) -> Non
 
 
 def test_what_cannot_be_is_refused_and_leaves_no_page(offline: Project) -> None:
-    file = str(shop_snapshots(offline.folder, 1)[0])
+    [path] = shop_snapshots(offline.folder, 1)
+    file, held = str(path), path.read_bytes()
     same = report(file, file)
     assert (same.code, "two snapshots were taken in the same second" in same.err) == (64, True)
     for arguments, message in (
         (["nowhere.jsonl"], "no such file"),
         (["-o", "no/where.html", file], "no/where.html: cannot be written: no such folder"),
         (["-o", ".", file], "it is a folder"),
+        (["-o", path.name, file], "the report reads this snapshot"),
     ):
         done = report(*arguments)
         assert (done.code, message in done.err) == (1, True), done.text
     assert not (offline.folder / "report.html").exists()
+    assert path.read_bytes() == held
     assert proxyctl("digest", "report", file).code == 64

@@ -97,21 +97,6 @@ def test_the_rule_ids_are_those_that_the_files_manage(seen: Project) -> None:
     assert all(10 < rule_id < 20 for rule_id in ids)
 
 
-def test_limit_counts_what_it_leaves_out(seen: Project) -> None:
-    found = suggest("--only", "reads", "--limit", "1")
-    assert "... 1 more (--limit" in found.out
-
-
-def test_text_of_a_query_does_not_move_the_cursor(
-    seen: Project, sandbox_instance: Instance
-) -> None:
-    evil = "SELECT `\x1b[2J``` <script>` FROM orders"
-    fill(sandbox_instance, [digest(evil, digest_text=evil)])
-    text = suggest("--only", "reads").out
-    assert "\x1b" not in text
-    assert r"\x1b[2J" in text
-
-
 def test_rule_ids_that_sharding_reserves_are_not_proposed(
     seen: Project, sandbox_instance: Instance
 ) -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import pty
-import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from proxyctl.stats.digest_file import read_digest_file
 from proxyctl.stats.model import SeenDigest
 from tests.journeys.story import FILES, applied
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.pseudo_terminal import PseudoTerminal
 from tests.support.seen_digests import TABLE, fill, seen_digest
 from tests.support.servers import Instance
 
@@ -34,6 +32,13 @@ def top(*arguments: str) -> Outcome:
 def listed(*arguments: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = top("--format", "json", *arguments).json["digests"]
     return found
+
+
+FIRST = {
+    **{"time": "3", "avg": "2", "max": "1", "count": "3"},
+    **{"rows-sent": "2", "rows-affected": "1", "time-per-row": "3"},
+}
+"""The digest that comes first in each order."""
 
 
 def digest(number: int, **other: object) -> SeenDigest:
@@ -64,21 +69,7 @@ def test_in_markdown_no_text_is_markup(
     assert row.endswith("| SELECT \\`a\\`\\|b FROM t -- @&#8203;ops |")
 
 
-@pytest.mark.parametrize(
-    ("sort", "first"),
-    [
-        ("time", "0x0000000000000003"),
-        ("avg", "0x0000000000000002"),
-        ("max", "0x0000000000000001"),
-        ("count", "0x0000000000000003"),
-        ("rows-sent", "0x0000000000000002"),
-        ("rows-affected", "0x0000000000000001"),
-        ("time-per-row", "0x0000000000000003"),
-    ],
-)
-def test_what_comes_first(
-    sandbox_project: Project, sandbox_instance: Instance, sort: str, first: str
-) -> None:
+def test_what_comes_first(sandbox_project: Project, sandbox_instance: Instance) -> None:
     rows = [
         digest(1, max_time=1000, sum_rows_affected=9, sum_rows_sent=0),
         digest(2, sum_rows_sent=70),
@@ -86,24 +77,20 @@ def test_what_comes_first(
         digest(4, sum_time=1, sum_rows_sent=0),
     ]
     fill(sandbox_instance, rows)
-    assert listed("--sort", sort)[0]["digest"] == first
+    first = {sort: listed("--sort", sort)[0]["digest"][-1] for sort in FIRST}
+    assert first == FIRST
 
 
 def test_filters(shop: Instance) -> None:
     assert {one["username"] for one in listed("--group", "user", "--username", "jobs")} == {"jobs"}
     assert len(listed("--schemaname", "jobs")) == 2
     assert len(listed("--schemaname", "jobs", "--hostgroup", "20")) == 0
-    assert len(listed("--client-address", "10.0.0.1")) == 0
     slow = listed("--min-avg", "40ms")
     assert len(slow) == 3
     assert all(one["avg_time"] >= 40_000 for one in slow)
-    assert len(listed("--min-count", "2000000")) == 2
     entries = ("--group", "digest,hostgroup,schema,user,client")
-    assert len(listed(*entries)) == 19
-    assert len(listed(*entries, "--min-avg", "40ms")) == 3
     both = ("--min-avg", "40ms", "--min-count", "2000")
     assert [one["username"] for one in listed(*entries, *both)] == ["app", "jobs"]
-    assert len(listed(*entries, *both, "--username", "jobs")) == 1
     one = slow[0]["digest"]
     assert [found["digest"] for found in listed("--digest", str(one).lower())] == [one]
     assert len(listed("--seen-since", "2000-01-01")) == 18
@@ -136,13 +123,10 @@ def test_the_rule_that_catches_a_digest(
     ("text", "says"),
     [
         ("COMMIT", "while no transaction is open; in one it goes where the transaction is"),
-        ("ROLLBACK", "while no transaction is open; in one it goes where the transaction is"),
         ("SET autocommit=?", "keeps the setting for the session; in a transaction it goes there"),
         ("SHOW WARNINGS", "it goes to the hostgroup of the query that had warnings"),
         ("SELECT LAST_INSERT_ID()", "it goes to the hostgroup of the session's last write, else"),
-        # Nothing that a session has sends these to a server.
         ("SET NAMES utf8", "ProxySQL answers OK and keeps the setting for the session"),
-        ("SELECT CONNECTION_ID()", "ProxySQL answers it by itself"),
     ],
 )
 def test_statements_that_go_where_their_session_is(
@@ -176,6 +160,7 @@ def test_a_cut_text_is_marked(sandbox_project: Project, sandbox_instance: Instan
         ("top", "--sort", ("colour", "x" * 60_000)),
         ("top", "--seen-since", ("yesterday",)),
         ("top", "--digest", ("abc-",)),
+        ("reset --auto-approve", "--older-than", ("7", "soon", "500ms", "-1d")),
     ],
 )
 def test_values_that_no_option_takes(
@@ -197,15 +182,6 @@ def test_as_much_text_as_sqlite_looks_for(shop: Instance) -> None:
 # --- digest reset ---------------------------------------------------------------------------------
 
 
-def test_reset_saves_first_and_then_clears(shop: Instance, sandbox_project: Project) -> None:
-    found = proxyctl("digest", "reset", "--auto-approve", "-o", "before.jsonl")
-    assert found.code == 0, found.text
-    assert "for everybody: monitoring sees" in found.err
-    saved = read_digest_file(Path("before.jsonl"))
-    assert {tuple(row) for row in saved.rows} == set(digest_rows(NOW))
-    assert listed() == []
-
-
 def test_reset_asks_and_does_nothing_without_a_terminal(
     shop: Instance, sandbox_project: Project
 ) -> None:
@@ -214,56 +190,32 @@ def test_reset_asks_and_does_nothing_without_a_terminal(
     assert len(listed()) == 18
 
 
-def on_a_terminal(answer: bytes, *arguments: str) -> tuple[int, bytes]:
-    """Run a command line on a terminal where the answer is typed."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "proxyctl", *arguments]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        os.write(ours, answer)
-        said = b""
-        with suppress(OSError):  # Linux: the other side is closed
-            while part := os.read(ours, 65536):
-                said += part
-    os.close(ours)
-    return process.returncode, said
-
-
-@pytest.mark.parametrize(("answer", "left", "code"), [(b"yes\n", 0, 0), (b"y\n", 18, 3)])
+@pytest.mark.parametrize(("answer", "left", "code"), [("yes\n", 0, 0), ("y\n", 18, 3)])
 def test_reset_on_a_terminal(
-    shop: Instance, sandbox_project: Project, answer: bytes, left: int, code: int
+    shop: Instance, sandbox_project: Project, answer: str, left: int, code: int
 ) -> None:
-    ended, said = on_a_terminal(answer, "digest", "reset")
-    assert ended == code, said
-    assert b"Only 'yes' is accepted" in said
+    command = [sys.executable, "-m", "proxyctl", "digest", "reset"]
+    with PseudoTerminal(command, dict(os.environ)) as terminal:
+        terminal.wait_for("Only 'yes' is accepted")
+        terminal.send(answer)
+        assert terminal.wait() == code
     assert len(listed()) == left
-
-
-def test_reset_clears_nothing_when_the_file_cannot_be_written(
-    shop: Instance, sandbox_project: Project
-) -> None:
-    Path("there.jsonl").write_text("an earlier one")
-    for target in ("there.jsonl", "no/such/folder.jsonl"):
-        assert proxyctl("digest", "reset", "--auto-approve", "-o", target).code in (1, 3)
-    assert Path("there.jsonl").read_text() == "an earlier one"
-    assert len(listed()) == 18
 
 
 def test_reset_of_old_entries_only(offline: Project) -> None:
     now = int(time.time())
-    seen = [(10, "shop", "app", "", f"0x{n:016X}", f"SELECT {n}", 1, 0, now - age, 1, 1, 1, 0, 0)
-            for n, age in enumerate((0, 3_600, 80_000, 86_460, 900_000))]  # fmt: skip
+    ages = (0, 3_600, 80_000, 86_460, 900_000)
     with Sandbox("3.0.10") as sandbox:
-        sandbox.stats["stats_mysql_query_digest"] = seen
-        offline.connect(Instance(sandbox.host, sandbox.port, sandbox=sandbox))
+        instance = Instance(sandbox.host, sandbox.port, sandbox=sandbox)
+        fill(instance, [digest(n, last_seen=now - age) for n, age in enumerate(ages)])
+        offline.connect(instance)
         command = ("digest", "reset", "--older-than", "1d", "--auto-approve", "-o", "before.jsonl")
         found = proxyctl(*command)
         assert found.code == 0, found.text
         assert "this clears what was not seen for 1d in stats_mysql_query_digest (" in found.err
         assert "5 entries saved to before.jsonl; 2 entries cleared" in found.err
         assert len(list(read_digest_file(Path("before.jsonl")).rows)) == 5
-        left = sandbox.query("SELECT digest_text FROM stats_mysql_query_digest ORDER BY 1")
-        assert left == [("SELECT 0",), ("SELECT 1",), ("SELECT 2",)]
+        assert len(sandbox.query("SELECT 1 FROM stats_mysql_query_digest")) == 3
 
 
 def test_reset_of_old_entries_is_refused_before_there_was_a_statement_for_it(
@@ -274,11 +226,3 @@ def test_reset_of_old_entries_is_refused_before_there_was_a_statement_for_it(
     assert "clears all digests or none: it has no PURGE, which came with 3.0.10" in found.err
     assert not Path("x.jsonl").exists()
     assert len(listed()) == 18
-
-
-@pytest.mark.parametrize("age", ["7", "soon", "500ms", "-1d"])
-def test_reset_of_entries_older_than_no_time(
-    shop: Instance, sandbox_project: Project, age: str
-) -> None:
-    found = proxyctl("digest", "reset", f"--older-than={age}", "--auto-approve")
-    assert (found.code, "--older-than" in found.err) == (64, True), found.text

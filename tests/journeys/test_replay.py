@@ -65,14 +65,8 @@ def test_a_plan_appends_the_replay(seen: Project) -> None:
     said(proxyctl("plan", "--replay", "--format", "sql"), 64, "--replay")
 
 
-def test_a_rule_that_cannot_compile_never_matches(seen: Project) -> None:
-    seen.write(FILES + "  - {rule_id: 5, match_digest: '(', error_msg: 'no', apply: true}\n")
-    assert replay("--detailed-exitcode").code == 0
-    said(proxyctl("plan"), 1, "rule")
-
-
 SHARDED = (
-    FILES.replace("mysql_query_rules:\n", "mysql_query_rules:\n")
+    FILES
     + "sharding:\n  - {name: t, tables: 't{1..2}', hostgroups: [writer, reader],"
     + " first_rule_id: 100, username: app}\n"
 )

@@ -1,4 +1,4 @@
-"""A replay against what a real ProxySQL then does with the same queries."""
+"""What replay and suggest foretell, and what a real ProxySQL then does with the same queries."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.routing.digest import digest
 from proxyctl.routing.sides import Sides
+from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.read import read_digests
 from proxyctl.stats.replay.comparison import Comparison, Kind
@@ -46,14 +47,23 @@ QUERIES = (
 APP = Client("app")
 
 
+def running(rig: Rig, project: Project, files: str) -> Project:
+    """Connect a folder to the rig's ProxySQL, which runs with these files then."""
+    rig.observe(Case([], []))
+    project.connect(rig.server.instance)
+    project.write(files)
+    assert proxyctl("apply", "--auto-approve", "--allow-shard-moves").code == 0
+    return project
+
+
 @pytest.fixture
 def project(rig: Rig, offline: Project) -> Project:
-    """A folder connected to the rig's ProxySQL, which runs with FILES."""
-    rig.observe(Case([], []))
-    offline.connect(rig.server.instance)
-    offline.write(FILES)
-    assert proxyctl("apply", "--auto-approve", "--allow-shard-moves").code == 0
-    return offline
+    return running(rig, offline, FILES)
+
+
+@pytest.fixture
+def shop(rig: Rig, offline: Project) -> Project:
+    return running(rig, offline, SHOP)
 
 
 def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None:
@@ -130,3 +140,69 @@ def check(table: DigestTable, case: Case, after: Case, old: Seen, new: Seen, wha
 def is_of_query(row: SeenDigest) -> bool:
     """Whether a row is of the query, and not of what the rig asks behind it."""
     return not row.digest_text.upper().startswith("PROXYSQL INTERNAL")
+
+
+# -- suggest ---------------------------------------------------------------------------------------
+
+SHOP = """\
+version: 1
+hostgroups:
+  writer: {id: 1}
+  reader: {id: 2}
+mysql_query_rules:
+  - {rule_id: 10, match_digest: '^SELECT.*FOR UPDATE', destination_hostgroup: 1, apply: true}
+  - {rule_id: 20, match_digest: '^SELECT', destination_hostgroup: 1, apply: true}
+  - {rule_id: 30, match_digest: '^DELETE', error_msg: 'no'}
+"""
+READ = "SELECT c FROM plain WHERE id=1"
+OTHERS = (
+    "SELECT c FROM other",
+    "SELECT c FROM plain WHERE id=1 FOR UPDATE",
+    "UPDATE plain SET c=1",
+)
+
+
+def test_a_proposed_rule_sends_the_read_to_the_reader_and_nothing_else(
+    rig: Rig, shop: Project
+) -> None:
+    rig.forget_digests()
+    before = rig.send(APP, READ, *OTHERS)
+    rig.send(APP, *[READ] * 119)
+    assert before[READ].hostgroup == 1
+    found = proxyctl("digest", "suggest", "--format", "json", "--only", "reads")
+    assert found.code == 0, found.text
+    (one,) = found.json["suggestions"]
+    assert one["digest_text"] == "SELECT c FROM plain WHERE id=?"
+    assert one["evidence"]["calls"] == 120
+    shop.write(SHOP + "\n".join(one["yaml"].splitlines()[1:]) + "\n")
+    assert proxyctl("validate").code == 0
+    assert proxyctl("apply", "--auto-approve").code == 0
+    after = rig.send(APP, READ, *OTHERS)
+    assert after.pop(READ).hostgroup == 2
+    before.pop(READ)
+    assert after == before
+
+
+def test_a_proposed_rule_caches_and_leaves_the_destination(rig: Rig, shop: Project) -> None:
+    made = digest(READ.encode())
+    seen = SeenDigest(
+        *(1, "", "app", "", made.hexadecimal, made.text.decode()),
+        *(50_000, 1_000, 1_100, 50_000 * 300, 1, 600, 0, 50_000),
+    )
+    table = DigestTable("rig", "", "2.7.1", 1_200, [seen])
+    write_digest_file(table, shop.folder / "seen.jsonl")
+    found = proxyctl(
+        *("digest", "suggest", "--digests", "seen.jsonl", "--only", "cache", "--format", "json")
+    )
+    assert found.code == 0, found.text
+    (one,) = found.json["suggestions"]
+    before = rig.send(APP, READ, *OTHERS)
+    shop.write(one["yaml"], "proposed.yaml")
+    given = ("-f", "proxyctl.yaml", "-f", "proposed.yaml")
+    applied = proxyctl("apply", "--auto-approve", *given)
+    assert applied.code == 0, applied.text
+    after = rig.send(APP, READ, *OTHERS)
+    assert after[READ].destination == before[READ].destination == 1
+    assert ("cache_ttl", 1_000) in after.pop(READ).settings
+    before.pop(READ)
+    assert after == before
