@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from textual.widgets import Input
 
 from proxyctl.cli.top.app import TopApp
 from proxyctl.cli.top.panel import KEYS
+from proxyctl.errors import ConnectionLostError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
+from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.statistics import digest_rows
+from proxyctl.stats.live.read import Looker
 from tests.support.servers import Instance
 
 Story = Callable[[Pilot[Any], TopApp], Awaitable[None]]
@@ -96,12 +100,12 @@ def test_it_all_fits_80_columns_and_24_lines(shop: Instance) -> None:
     watch(shop, story)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (60, 12), (200, 60), (20, 5), (1, 1)])
-def test_a_terminal_of_any_size_is_drawn_on(shop: Instance, size: tuple[int, int]) -> None:
+def test_a_terminal_of_any_size_is_drawn_on(shop: Instance) -> None:
     async def story(pilot: Pilot[Any], app: TopApp) -> None:
-        await pilot.resize_terminal(*size)
-        await pilot.pause()
-        assert len(screen(app)) == size[1]
+        for columns, lines in ((60, 12), (200, 60), (20, 5), (1, 1)):
+            await pilot.resize_terminal(columns, lines)
+            await pilot.pause()
+            assert len(screen(app)) == lines
         await pilot.resize_terminal(150, 40)
         await until(pilot, app, "schema")
 
@@ -247,19 +251,9 @@ def test_markup_and_escapes_in_texts_are_text(shop: Instance) -> None:
     watch(shop, story, ready="db1:3306")
 
 
-def test_a_reset_gives_no_negative_rates(shop: Instance) -> None:
-    async def story(pilot: Pilot[Any], app: TopApp) -> None:
-        shop.execute(f"TRUNCATE TABLE {DIGESTS}")
-        await until(pilot, app, "the digest counters were cleared")
-        assert " -1" not in "\n".join(screen(app))
-
-    watch(shop, story)
-
-
-@pytest.mark.parametrize("name", ["query_digest_memory", "mysql_query_digest_memory"])
-def test_digests_that_are_too_many_are_not_read(shop: Instance, name: str) -> None:
+def test_digests_that_are_too_many_are_not_read(shop: Instance) -> None:
     assert shop.sandbox is not None
-    shop.sandbox.stats["stats_memory_metrics"] = [(name, "400000000")]
+    shop.sandbox.stats["stats_memory_metrics"] = [("query_digest_memory", "400000000")]
 
     async def story(pilot: Pilot[Any], app: TopApp) -> None:
         await until(pilot, app, "digests are not read: 400 MB")
@@ -281,3 +275,48 @@ def test_a_lost_connection_is_reported_and_opened_again(shop: Instance) -> None:
         await until(pilot, app, "every 0.5 s")
 
     watch(shop, story)
+
+
+# -- what a look sends -----------------------------------------------------------------------------
+
+
+def test_looks_are_selects_and_name_no_table_that_reading_clears(instance: Instance) -> None:
+    """Rules are read again when they were loaded only."""
+    sent: list[str] = []
+    with AdminClient(Login(port=instance.port, password="admin"), trace=sent.append) as client:
+        looker = Looker(client)
+
+        def reads_rules() -> bool:
+            sent.clear()
+            looker.look(0)
+            # What is told of the answers begins with a blank.
+            asked = [told for told in sent if not told.startswith(" ")]
+            assert all(one.startswith("SELECT ") and "_reset" not in one for one in asked)
+            assert sum(DIGESTS in one for one in asked) <= 1
+            return any("runtime_mysql_query_rules" in one for one in asked)
+
+        assert [reads_rules(), reads_rules()] == [True, False]
+        instance.execute("INSERT INTO mysql_query_rules (rule_id, active, apply) VALUES (5, 1, 1)")
+        instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
+        assert [reads_rules(), reads_rules()] == [True, False]
+
+
+def test_digests_that_take_too_long_are_left_alone_for_a_while(sandbox: Sandbox) -> None:
+    """ProxySQL goes on with the copy when nobody waits for it any more: do not ask at once."""
+    with ExitStack() as held:
+
+        def hold_digests(statement: str) -> None:
+            if DIGESTS in statement:
+                held.enter_context(sandbox.held())
+
+        login = Login(port=sandbox.port, password="admin", read_timeout_s=1)
+        client = AdminClient(login, trace=hold_digests)
+        looker = Looker(client)
+        with pytest.raises(ConnectionLostError):
+            looker.look(0)
+    client.connect()
+    look = looker.look(0)
+    assert (look.digests, look.state.is_rare) == (None, True)
+    assert look.state.every_s is not None
+    assert look.state.every_s >= 20
+    client.close()

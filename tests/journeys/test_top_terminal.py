@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -17,6 +16,7 @@ from tests.support.servers import Instance
 
 TOP = [sys.executable, "-m", "proxyctl", "top", "--interval", "0.5"]
 READY = "q quit"
+pytestmark = pytest.mark.usefixtures("shop")
 MOUSE = {1000, 1002, 1003, 1006, 1015}
 BUG = """
 import sys
@@ -44,7 +44,6 @@ def terminal(command: list[str] = TOP, **env: str) -> PseudoTerminal:
     return PseudoTerminal(command, {**os.environ, "TERM": "xterm-256color", **env})
 
 
-@pytest.mark.usefixtures("shop")
 def test_while_it_runs_the_mouse_is_left_to_the_terminal() -> None:
     with terminal() as shown:
         shown.wait_for(READY)
@@ -57,30 +56,27 @@ def test_while_it_runs_the_mouse_is_left_to_the_terminal() -> None:
         assert shown.is_clean()
 
 
-@pytest.mark.usefixtures("shop")
-def test_ctrl_c_is_an_interrupt() -> None:
-    with terminal() as shown:
-        shown.wait_for(READY)
-        shown.send("\x03")
-        assert shown.wait() == 130
-        assert shown.is_clean()
-
-
-@pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGHUP, -signal.SIGHUP), (signal.SIGINT, 130)],
+    [
+        (None, 130),
+        (signal.SIGINT, 130),
+        (signal.SIGTERM, -signal.SIGTERM),
+        (signal.SIGHUP, -signal.SIGHUP),
+    ],
     ids=str,
 )
-def test_a_signal_ends_it_cleanly_and_as_that_signal(number: signal.Signals, code: int) -> None:
+def test_ctrl_c_and_a_signal_end_it_cleanly(number: signal.Signals | None, code: int) -> None:
     with terminal() as shown:
         shown.wait_for(READY)
-        shown.signal(number)
+        if number is None:
+            shown.send("\x03")
+        else:
+            shown.signal(number)
         assert shown.wait() == code
         assert shown.is_clean()
 
 
-@pytest.mark.usefixtures("shop")
 def test_a_window_that_is_closed_ends_it() -> None:
     with terminal() as shown:
         shown.wait_for(READY)
@@ -88,7 +84,6 @@ def test_a_window_that_is_closed_ends_it() -> None:
         assert shown.wait() != 0
 
 
-@pytest.mark.usefixtures("shop")
 def test_it_goes_to_the_background_and_comes_back() -> None:
     with terminal() as shown:
         shown.wait_for("61.4")
@@ -106,7 +101,6 @@ def test_it_goes_to_the_background_and_comes_back() -> None:
         assert shown.is_clean()
 
 
-@pytest.mark.usefixtures("shop")
 def test_another_size_is_drawn_anew() -> None:
     # A shell that exports its size does not tell when it changes.
     with terminal(COLUMNS="80", LINES="24") as shown:
@@ -117,7 +111,6 @@ def test_another_size_is_drawn_anew() -> None:
         assert shown.wait() == 0
 
 
-@pytest.mark.usefixtures("shop")
 def test_a_bug_ends_it_cleanly_and_shows_no_variables() -> None:
     with terminal([sys.executable, "-c", BUG]) as shown:
         assert shown.wait() == 1
@@ -127,7 +120,6 @@ def test_a_bug_ends_it_cleanly_and_shows_no_variables() -> None:
         assert b"a local variable" not in shown.written
 
 
-@pytest.mark.usefixtures("shop")
 def test_with_no_color_there_is_none() -> None:
     with terminal(NO_COLOR="1") as shown:
         shown.wait_for("61.4")
@@ -135,23 +127,10 @@ def test_with_no_color_there_is_none() -> None:
         assert shown.wait() == 0
         assert b"\x1b[36" not in shown.written
         assert b";36;" not in shown.written
-
-
-@pytest.mark.usefixtures("shop")
-def test_with_an_empty_no_color_there_is_some() -> None:
     with terminal(NO_COLOR="") as shown:
         shown.wait_for("\x1b[36;49m")
 
 
-@pytest.mark.usefixtures("shop")
-def test_without_a_terminal_it_names_what_works_there() -> None:
-    found = proxyctl("top")
-    assert found.code == 64
-    assert "top needs a terminal" in found.err
-    assert all(name in found.err for name in ("digest top", "digest diff", "rules"))
-
-
-@pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("end", ["< /dev/null", "> out.txt", "2> err.txt", "| cat"])
 def test_both_ends_have_to_be_the_terminal(end: str) -> None:
     command = f"{sys.executable} -m proxyctl top {end}; echo code ${{PIPESTATUS[0]}} >&2"
@@ -159,9 +138,11 @@ def test_both_ends_have_to_be_the_terminal(end: str) -> None:
         shown.wait()
         assert ALTERNATE_SCREEN not in shown.modes()
         assert b"code 64" in shown.written or end.startswith("2>")
+    found = proxyctl("top")
+    assert (found.code, "top needs a terminal" in found.err) == (64, True)
+    assert all(name in found.err for name in ("digest top", "digest diff", "rules"))
 
 
-@pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("name", ["dumb", ""])
 def test_a_terminal_without_a_cursor_is_none(name: str) -> None:
     with terminal(TERM=name) as shown:
@@ -170,17 +151,8 @@ def test_a_terminal_without_a_cursor_is_none(name: str) -> None:
         assert b"\x1b[?1049h" not in shown.written
 
 
-@pytest.mark.usefixtures("shop")
 def test_a_missing_instance_is_reported_before_the_screen_is_taken() -> None:
     with terminal([*TOP, "--host", "127.0.0.1", "--port", "1"]) as shown:
         assert shown.wait() == 1
         assert b"cannot connect to 127.0.0.1:1" in shown.written
         assert b"\x1b[?1049h" not in shown.written
-
-
-def test_no_other_command_loads_the_library() -> None:
-    code = (
-        "import sys\nfrom proxyctl.cli.app import run\n"
-        "run(['rules', '--help'])\nsys.exit('textual' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 0
