@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pytest
 
 from proxyctl.catalog import Column, Deviations
-from proxyctl.sandbox import Sandbox
 from tests.journeys.layers import everywhere
 from tests.journeys.story import FILES, applied, plan, said
+from tests.journeys.test_releases import serving
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -35,13 +34,9 @@ ALL = "SELECT hostgroup_id, hostname, zone, burst FROM {}mysql_servers ORDER BY 
 
 
 @pytest.fixture
-def instance() -> Iterator[Instance]:
-    with Sandbox(
-        "2.7.1", variables={"mysql-monitor_enabled": "false"}, deviations=TOMORROW
-    ) as served:
-        handle = Instance(served.host, served.port, sandbox=served)
-        yield handle
-        handle.close()
+def instance(offline: Project) -> Iterator[Instance]:
+    with serving(offline, "2.7.1", TOMORROW) as served:
+        yield served
 
 
 def test_files_that_do_not_name_such_a_column_leave_it_alone(
@@ -118,12 +113,8 @@ def test_what_may_be_a_password_is_not_shown(project: Project, instance: Instanc
     applied()
     project.write(FILES.replace("default_hostgroup: reader}", "second_password: hunter2}"))
     shown = plan("--format", "json")
-    assert "second_password" in shown.out
-    assert "hunter2" not in shown.text
-    json.loads(shown.out)
+    assert ("second_password" in shown.out, "hunter2" in shown.text) == (True, False)
 
-
-def test_nor_what_may_be_a_password_at_the_instance(project: Project, instance: Instance) -> None:
     jobs = "scheduler: [{id: 1, interval_ms: 1000, filename: /bin/true}]\n"
     token = "  mysql-vault_token: hunter3\n  mysql-encryption_key: hunter4\n"
     project.write((FILES + jobs).replace("variables:\n", f"variables:\n{token}"))

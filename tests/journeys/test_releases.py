@@ -1,75 +1,178 @@
-"""What a plan and an apply say of the release of ProxySQL at hand."""
+"""What one release of ProxySQL has and another one lacks, and what a plan and an apply say of that.
+
+The table decides that the instance has, not its version.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from proxyctl.catalog import NO_DEVIATIONS, Deviations, parse_version
-from proxyctl.catalog.releases import NEWEST_KNOWN
+from proxyctl.catalog import NO_DEVIATIONS, Deviations
 from proxyctl.config.sections.fast_routing import COMMENT
 from proxyctl.sandbox import Sandbox
-from tests.journeys.story import applied, plan
-from tests.support.cli import Project
+from tests.journeys.layers import everywhere
+from tests.journeys.story import FILES, applied, plan, said
+from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
-Release = Callable[[str], Sandbox]
-OF_TOMORROW = Deviations(variables=frozenset({"mysql-of_tomorrow"}))
-TIMEOUT = "version: 1\nvariables:\n  mysql-default_query_timeout: 5000\n"
+BLUE_GREEN = """
+mysql_aws_rds_bgd_hostgroups:
+  - {writer_hostgroup: writer, reader_hostgroup: reader, green_writer_hostgroup: 30,
+     green_reader_hostgroup: 31}
+"""
 
 
-@pytest.fixture
-def release(offline: Project) -> Iterator[Release]:
-    """A function that starts a sandbox of a release, to which the files belong."""
-    with ExitStack() as stack:
+TIMEOUT = "variables: {mysql-default_query_timeout: 5000}\n"
 
-        def start(version: str) -> Sandbox:
-            is_known = parse_version(version) <= NEWEST_KNOWN
-            deviations = NO_DEVIATIONS if is_known else OF_TOMORROW
-            sandbox = stack.enter_context(Sandbox(version, deviations=deviations))
-            offline.connect(Instance(sandbox.host, sandbox.port, sandbox=sandbox))
-            return sandbox
 
-        yield start
+@contextmanager
+def serving(
+    project: Project, version: str, deviations: Deviations = NO_DEVIATIONS
+) -> Iterator[Instance]:
+    off = {"mysql-monitor_enabled": "false"}
+    with Sandbox(version, variables=off, deviations=deviations) as served:
+        instance = Instance(served.host, served.port, sandbox=served)
+        project.connect(instance)
+        yield instance
+        instance.close()
+
+
+def test_rows_that_the_monitor_made_are_no_drift_and_no_configuration(offline: Project) -> None:
+    with serving(offline, "3.0.10") as instance:
+        offline.write(FILES + BLUE_GREEN)
+        applied()
+        assert instance.sandbox is not None
+        rows = instance.sandbox.runtime
+        made = {"writer_hostgroup": 50, "reader_hostgroup": 51, "auto_generated": 1}
+        green = {"green_writer_hostgroup": None, "green_reader_hostgroup": None, "status": "NONE"}
+        rows["mysql_aws_rds_bgd_hostgroups"] = [
+            *rows["mysql_aws_rds_bgd_hostgroups"],
+            {**made, **green},
+        ]
+        rows["mysql_servers"] = [
+            {**row, "status": "SHUNNED_AWS_BGD"} if row["hostname"] == "db3" else row
+            for row in rows["mysql_servers"]
+        ]
+        for command in ("plan", "drift"):
+            found = proxyctl(command)
+            assert (found.code, re.findall(r"\b51\b", found.out)) == (0, []), found.text
+        for layer in ("runtime", "memory"):
+            exported = proxyctl("export", "--layer", layer)
+            assert "writer_hostgroup: 10" in exported.out
+            assert "SHUNNED" not in exported.out
+            assert "50" not in exported.out.split("mysql_aws_rds_bgd")[1].split("\n\n")[0]
+            offline.write(exported.out)
+            assert plan().code == 0
+        offline.write(FILES + BLUE_GREEN.replace(": 30", ": 40"))
+        applied()
+        table = "{}mysql_aws_rds_bgd_hostgroups"
+        shown = f"SELECT writer_hostgroup, green_writer_hostgroup FROM {table}"
+        assert everywhere(instance, shown) == [("10", "40")]
+
+
+@pytest.mark.parametrize(
+    ("version", "section", "came_with"),
+    [
+        ("2.7.1", "pgsql_servers: []", "table pgsql_servers; it came with 3.0.0"),
+        ("3.0.3", BLUE_GREEN, "table mysql_aws_rds_bgd_hostgroups; it came with 3.0.10"),
+        (
+            "3.0.3",
+            "mysql_aws_aurora_hostgroups: [{writer_hostgroup: 1, reader_hostgroup: 2,"
+            " domain_name: .a, autopurge_missing_checks: 3}]",
+            "column; it came with 3.0.9",
+        ),
+        ("2.7.1", "variables: {mysql-resolution_family: ipv4}", "variable"),
+    ],
+)
+def test_a_plan_names_the_release_that_has_what_the_instance_lacks(
+    offline: Project, version: str, section: str, came_with: str
+) -> None:
+    with serving(offline, version):
+        offline.write("hostgroups: {writer: {id: 10}, reader: {id: 20}}\n" + section)
+        for command in ("plan", "apply"):
+            said(proxyctl(command), 1, f"ProxySQL {version} has no", "it came with", came_with)
+        assert proxyctl("validate", "--proxysql-version", "3.0.12").code == 0
+
+
+def test_a_table_that_the_instance_has_before_its_release_is_managed(offline: Project) -> None:
+    early = Deviations(tables=frozenset({"pgsql_servers_ssl_params"}))
+    with serving(offline, "3.0.5", early) as instance:
+        offline.write("pgsql_servers_ssl_params: [{hostname: pg1, ssl_ca: /etc/ca.pem}]\n")
+        applied()
+        shown = "SELECT hostname, ssl_ca FROM {}pgsql_servers_ssl_params"
+        assert everywhere(instance, shown) == [("pg1", "/etc/ca.pem")]
+        exported = proxyctl("export")
+        assert "hostname: pg1" in exported.out
+        offline.write(exported.out)
+        assert plan().code == 0
+
+
+def test_what_another_build_lacks_is_named_before_an_apply(offline: Project) -> None:
+    missing: frozenset[str | tuple[str, str]] = frozenset(
+        {"pgsql_servers_ssl_params", ("mysql_aws_aurora_hostgroups", "autopurge_missing_checks")}
+    )
+    with serving(offline, "3.0.9", Deviations(missing=missing)):
+        offline.write("pgsql_servers_ssl_params: [{hostname: pg1}]\n")
+        said(plan(), 1, "3.0.9 has no table pgsql_servers_ssl_params here, though the release has")
+        aurora = "writer_hostgroup: 1, reader_hostgroup: 2, domain_name: .a"
+        offline.write(f"mysql_aws_aurora_hostgroups: [{{{aurora}, autopurge_missing_checks: 3}}]\n")
+        said(plan(), 1, "3.0.9 has no such column here, though the release has it")
+        offline.write(f"mysql_aws_aurora_hostgroups: [{{{aurora}}}]\n")
+        applied()
+        assert plan().code == 0
+
+
+def test_a_blue_green_deployment_may_be_that_of_a_monitored_family(offline: Project) -> None:
+    family = (
+        "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"
+    )
+    offline.write(FILES + family + BLUE_GREEN)
+    assert "PX502" not in proxyctl("lint", "--proxysql-version", "3.0.10").out
+    galera = (
+        "mysql_galera_hostgroups: [{writer_hostgroup: writer, backup_writer_hostgroup: 40,"
+        " reader_hostgroup: reader, offline_hostgroup: 41}]\n"
+    )
+    offline.write(FILES + family + galera)
+    assert "PX502" in proxyctl("lint").out
 
 
 @pytest.mark.parametrize(("version", "is_counted"), [("3.0.9", False), ("3.0.10", True)])
 def test_an_apply_shows_how_many_variables_a_load_counted(
-    offline: Project, release: Release, version: str, is_counted: bool
+    offline: Project, version: str, is_counted: bool
 ) -> None:
-    sandbox = release(version)
-    offline.write(TIMEOUT)
-    [(count,)] = sandbox.query(
-        "SELECT count(*) FROM global_variables WHERE variable_name LIKE 'mysql-%'"
-    )
-    said = applied().err
-    words = f"LOAD MYSQL VARIABLES TO RUNTIME: Records: {count} Updated: {count} Rejected: 0"
-    assert (words in said) == is_counted, said
-    assert plan().code == 0
+    with serving(offline, version) as instance:
+        offline.write(TIMEOUT)
+        [(count,)] = instance.query(
+            "SELECT count(*) FROM global_variables WHERE variable_name LIKE 'mysql-%'"
+        )
+        said = applied().err
+        words = f"LOAD MYSQL VARIABLES TO RUNTIME: Records: {count} Updated: {count} Rejected: 0"
+        assert (words in said) == is_counted, said
+        assert plan().code == 0
 
 
 @pytest.mark.parametrize(("version", "is_said"), [("3.0.12", False), ("3.0.14", True)])
 def test_a_plan_for_a_release_that_is_newer_than_what_is_known_says_so(
-    offline: Project, release: Release, version: str, is_said: bool
+    offline: Project, version: str, is_said: bool
 ) -> None:
-    release(version)
-    offline.write(TIMEOUT)
-    words = "ProxySQL 3.0.14 is newer than 3.0.12, the newest known release: columns and variables"
-    assert (words in plan().out) == is_said
-    applied()
-    assert "newer" not in plan().out
+    new = Deviations(variables=frozenset({"mysql-of_tomorrow"})) if is_said else NO_DEVIATIONS
+    with serving(offline, version, new):
+        offline.write(TIMEOUT)
+        words = "ProxySQL 3.0.14 is newer than 3.0.12, the newest known release: columns and"
+        assert (words in plan().out) == is_said
+        applied()
+        assert "newer" not in plan().out
 
 
-def test_a_plan_says_why_the_rule_that_kept_fast_routing_alive_goes(
-    offline: Project, release: Release
-) -> None:
-    sandbox = release("3.0.12")
-    sandbox.run(
-        f"INSERT INTO mysql_query_rules (rule_id, active, comment) VALUES (2, 1, '{COMMENT}')"
-    )
-    sandbox.run("LOAD MYSQL QUERY RULES TO RUNTIME")
-    offline.write("version: 1\nmysql_query_rules: []\n")
-    why = "rule 2 kept fast routing alive, which ProxySQL needs no longer from 3.0.9 on"
-    assert why in plan().text
+def test_a_plan_says_why_the_rule_that_kept_fast_routing_alive_goes(offline: Project) -> None:
+    with serving(offline, "3.0.12") as instance:
+        into = "INSERT INTO mysql_query_rules (rule_id, active, comment)"
+        instance.execute(f"{into} VALUES (2, 1, '{COMMENT}')")
+        instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
+        offline.write("mysql_query_rules: []\n")
+        why = "rule 2 kept fast routing alive, which ProxySQL needs no longer from 3.0.9 on"
+        assert why in plan().text
