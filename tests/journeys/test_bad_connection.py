@@ -52,7 +52,6 @@ def test_a_proxysql_that_is_too_old(offline: Project) -> None:
 @pytest.mark.parametrize(
     ("tables", "missing"),
     [
-        ([], "table mysql_servers"),
         ([[b"mysql_users", b"name"]], "table mysql_servers"),
         (
             [[b"mysql_servers", b"hostname"], [b"mysql_users", b"username"]],
@@ -71,12 +70,24 @@ def test_tables_that_are_not_those_of_proxysql(
             said(found, 1, f"there is no {missing}: the tables are not those of a ProxySQL 2.7.1")
 
 
-def test_no_such_host(offline: Project) -> None:
+WRONG_PLACES = {
+    "a name that is no host's": (
+        ("--host", "no-such-host.invalid"),
+        ("connect to no-such-host.invalid:6032: no host has this name", "DNS"),
+    ),
+    "a text that is no name": (("--host", "x" * 70), ("not a host name",)),
+    "a port that is no number": (("--defaults-file", "my.cnf"), ("port=abc is not a number",)),
+    "no socket": (("--socket", "/nowhere/a.sock"), ("/nowhere/a.sock: no such socket",)),
+}
+
+
+@pytest.mark.parametrize(("options", "parts"), WRONG_PLACES.values(), ids=WRONG_PLACES)
+def test_a_place_that_cannot_be(
+    offline: Project, options: tuple[str, ...], parts: tuple[str, ...]
+) -> None:
     offline.write(FILES)
-    found = plan("--host", "no-such-host.invalid")
-    said(found, 1, "cannot connect to no-such-host.invalid:6032: no host has this name", "DNS")
-    found = proxyctl("import", "--users-from", "no-such-host.invalid", "--backend-user", "app")
-    said(found, 1, "no-such-host.invalid:3306: no host has this name", "check the host")
+    offline.write("[client]\nport=abc\n", "my.cnf")
+    said(plan(*options), 1, *parts)
 
 
 @pytest.mark.parametrize("code", [errno.EHOSTUNREACH, errno.ENETUNREACH])
@@ -92,28 +103,8 @@ def test_no_network_leads_there(
     said(found, 1, "cannot connect to 192.0.2.1:6032: no route to it from this machine", "routes")
 
 
-def test_no_host_name(offline: Project) -> None:
-    offline.write(FILES)
-    said(plan("--host", "x" * 70), 1, "not a host name")
-
-
-def test_no_port_in_an_option_file(offline: Project) -> None:
-    offline.write(FILES)
-    offline.write("[client]\nport=abc\n", "my.cnf")
-    said(plan("--defaults-file", "my.cnf"), 1, "port=abc is not a number")
-
-
-def test_no_such_socket(offline: Project) -> None:
-    offline.write(FILES)
-    said(plan("--socket", "/nowhere/a.sock"), 1, "/nowhere/a.sock: no such socket")
-
-
-def wait_until_left(client: socket.socket) -> None:
-    client.recv(1)
-
-
 def test_a_port_that_says_nothing() -> None:
-    with TcpServer(wait_until_left) as server:
+    with TcpServer(lambda client: client.recv(1)) as server:
         login = Login(port=server.port, connect_timeout_s=1, read_timeout_s=60)
         with pytest.raises(
             InstanceError, match=r"cannot connect to .*: no answer within 1 s"
@@ -128,11 +119,7 @@ def resets(client: socket.socket) -> None:
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-def ends(_client: socket.socket) -> None:
-    """Close it."""
-
-
-@pytest.mark.parametrize("serve", [resets, ends])
+@pytest.mark.parametrize("serve", [resets, lambda _client: None], ids=["resets", "ends"])
 def test_a_port_that_closes_the_connection(
     offline: Project, serve: Callable[[socket.socket], None]
 ) -> None:
@@ -144,7 +131,7 @@ def test_a_port_that_closes_the_connection(
     assert "Lost connection" not in found.err
 
 
-@pytest.mark.parametrize("answer", [b"", b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad\r\n\r\n"])
+@pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad\r\n\r\n"])
 def test_a_port_that_speaks_something_else(offline: Project, answer: bytes) -> None:
     offline.write(FILES)
     with TcpServer(lambda client: client.sendall(answer)) as server:
@@ -178,14 +165,12 @@ def test_a_mysql_server_is_no_proxysql(offline: Project) -> None:
 def test_the_port_of_an_option_beats_the_socket_of_a_file(
     project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    project.write("this is: [no yaml")
+    assert proxyctl("export").code == 0, "an export needs no files"
+    (project.folder / "proxyctl.yaml").unlink()
     monkeypatch.delenv("PROXYCTL_HOST")
     monkeypatch.delenv("PROXYCTL_PORT")
     project.write("[client]\nsocket=/nowhere.sock\n", "my.cnf")
     where = ["--defaults-file", "my.cnf", "--port", str(instance.port)]
     assert proxyctl("export", *where).code == 0
     said(proxyctl("export", "--defaults-file", "my.cnf"), 1, "/nowhere.sock")
-
-
-def test_export_needs_no_files(project: Project, instance: Instance) -> None:
-    project.write("this is: [no yaml")
-    assert proxyctl("export").code == 0

@@ -5,9 +5,12 @@ Such a file may name the instance: nobody connects to another one instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,7 +18,6 @@ from tests.journeys.command_lines import CONNECTING, Asked
 from tests.journeys.story import said
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.parameters import crossed
-from tests.support.privileges import modes_count
 
 FILES = "version: 1\nmysql_servers: [{hostgroup_id: 1, hostname: db1}]\n"
 OFFLINE = {name: (name,) for name in ("validate", "render")}
@@ -29,88 +31,76 @@ BROKEN = {
 }
 
 
+_DAC_OVERRIDE, _DAC_READ_SEARCH = 1, 2
+_VERSION_3 = 0x20080522
+
+
+@contextmanager
+def modes_count() -> Iterator[None]:
+    """Give up for a while what lets root read any file: in this thread, and those it starts."""
+    if os.geteuid():
+        yield
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(_VERSION_3, 0)
+    # effective, permitted, inheritable: each of them is two words long
+    before = (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, before) == 0
+    without = (ctypes.c_uint32 * 6)(*before)
+    without[0] &= ~(1 << _DAC_OVERRIDE | 1 << _DAC_READ_SEARCH)
+    assert libc.capset(header, without) == 0
+    try:
+        yield
+    finally:
+        assert libc.capset(header, before) == 0
+
+
 def run(*arguments: str) -> Outcome:
     with modes_count():
         return proxyctl(*arguments)
 
 
-def broken(kind: str, folder: Path) -> tuple[str, ...]:
-    path = f"broken.yaml{'.j2' if kind == 'template' else ''}"
-    (folder / path).write_text(BROKEN[kind])
-    return ("-f", path)
+class Kind(NamedTuple):
+    """What the folder holds, which of it has another mode, and the options that name it.
+
+    A text of None: a link that leads nowhere.
+    """
+
+    files: dict[str, str | None]
+    options: tuple[str, ...] = ()
+    hidden: str = ""
+    mode: int = 0
+
+    def make(self, folder: Path) -> None:
+        for name, text in self.files.items():
+            path = folder / name
+            path.parent.mkdir(exist_ok=True)
+            if text is None:
+                path.symlink_to("gone.yaml")
+            else:
+                path.write_text(text)
+        if self.hidden:
+            (folder / self.hidden).chmod(self.mode)
 
 
-def no_file(folder: Path) -> tuple[str, ...]:
-    return ("-f", "gone.yaml")
-
-
-def a_link_that_leads_nowhere(folder: Path) -> tuple[str, ...]:
-    (folder / "proxyctl.yaml").symlink_to("gone.yaml")
-    return ()
-
-
-def a_link_in_a_folder(folder: Path) -> tuple[str, ...]:
-    a_link_that_leads_nowhere(folder)
-    (folder / "other.yaml").write_text("version: 1\n")
-    return ("-f", ".")
-
-
-def a_file(folder: Path) -> tuple[str, ...]:
-    (folder / "a.yaml").write_text(FILES)
-    (folder / "a.yaml").chmod(0)
-    return ("-f", "a.yaml")
-
-
-def the_default_file(folder: Path) -> tuple[str, ...]:
-    (folder / "proxyctl.yaml").write_text(FILES)
-    (folder / "proxyctl.yaml").chmod(0)
-    return ()
-
-
-def one_file_of_a_folder(folder: Path) -> tuple[str, ...]:
-    (folder / "conf").mkdir()
-    (folder / "conf" / "a.yaml").write_text(FILES)
-    (folder / "conf" / "b.yaml").write_text("version: 1\n")
-    (folder / "conf" / "b.yaml").chmod(0)
-    return ("-f", "conf")
-
-
-def a_folder(folder: Path) -> tuple[str, ...]:
-    (folder / "conf").mkdir()
-    (folder / "conf" / "a.yaml").write_text(FILES)
-    (folder / "conf").chmod(0)
-    return ("-f", "conf")
-
-
-def a_folder_of_which_only_the_names_can_be_read(folder: Path) -> tuple[str, ...]:
-    a_folder(folder)
-    (folder / "conf").chmod(0o444)
-    return ("-f", "conf")
-
-
-def the_folder_that_we_are_in(folder: Path) -> tuple[str, ...]:
-    (folder / "proxyctl.yaml").write_text(FILES)
-    folder.chmod(0)
-    return ()
-
-
-Files = Callable[[Path], tuple[str, ...]]
-
-UNREADABLE: dict[str, Files] = {
-    kind.__name__: kind
-    for kind in (
-        a_file,
-        the_default_file,
-        one_file_of_a_folder,
-        a_folder,
-        a_folder_of_which_only_the_names_can_be_read,
-        the_folder_that_we_are_in,
-    )
+CONF = {"conf/a.yaml": FILES, "conf/b.yaml": "version: 1\n"}
+HERE = "the folder that we are in"
+UNREADABLE = {
+    "a file": Kind({"a.yaml": FILES}, ("-f", "a.yaml"), "a.yaml"),
+    "the default file": Kind({"proxyctl.yaml": FILES}, (), "proxyctl.yaml"),
+    "one file of a folder": Kind(CONF, ("-f", "conf"), "conf/b.yaml"),
+    "a folder": Kind(CONF, ("-f", "conf"), "conf"),
+    "a folder of which only the names can be read": Kind(CONF, ("-f", "conf"), "conf", 0o444),
+    HERE: Kind({"proxyctl.yaml": FILES}, (), "."),
 }
-KINDS: dict[str, Files] = {
+KINDS = {
     **UNREADABLE,
-    **{f"broken {kind}": partial(broken, kind) for kind in BROKEN},
-    **{kind.__name__: kind for kind in (no_file, a_link_that_leads_nowhere, a_link_in_a_folder)},
+    "broken yaml": Kind({"broken.yaml": BROKEN["yaml"]}, ("-f", "broken.yaml")),
+    "broken section": Kind({"broken.yaml": BROKEN["section"]}, ("-f", "broken.yaml")),
+    "broken template": Kind({"broken.yaml.j2": BROKEN["template"]}, ("-f", "broken.yaml.j2")),
+    "no file": Kind({}, ("-f", "gone.yaml")),
+    "a link that leads nowhere": Kind({"proxyctl.yaml": None}),
+    "a link in a folder": Kind({"proxyctl.yaml": None, "other.yaml": "version: 1\n"}, ("-f", ".")),
 }
 
 
@@ -118,7 +108,8 @@ KINDS: dict[str, Files] = {
 def test_files_that_cannot_be_read(offline: Project, asked: Asked, name: str, kind: str) -> None:
     """The host would come from the files, and the rest of the instance with it."""
     port, statements = asked
-    files = KINDS[kind](offline.folder)
+    KINDS[kind].make(offline.folder)
+    files = KINDS[kind].options
     addresses: list[tuple[str, ...]] = [("--port", str(port)), (), ("--instance", "px2")]
     if files:  # those that were named count beside an address, too
         addresses.append(("--host", "127.0.0.1", "--port", str(port)))
@@ -133,7 +124,7 @@ def test_files_that_cannot_be_read(offline: Project, asked: Asked, name: str, ki
 
 def check(found: Outcome, name: str, kind: str, files: tuple[str, ...]) -> None:
     path = files[-1] if files else "proxyctl.yaml"
-    if kind == "the_folder_that_we_are_in" and name in ("digest diff", "digest report"):
+    if kind == HERE and name in ("digest diff", "digest report"):
         said(found, 1, ": permission denied")  # another file of this folder comes first
     elif kind in UNREADABLE:
         said(found, 1, path, ": permission denied")
@@ -172,7 +163,9 @@ def test_an_instance_that_brings_what_a_template_needs(offline: Project, asked: 
 def test_all_instances(offline: Project, asked: Asked, name: str, kind: str) -> None:
     """Whether those that can be read are all, nobody knows."""
     port, statements = asked
-    _, path = broken(kind, offline.folder)
+    wrong = KINDS[f"broken {kind}"]
+    wrong.make(offline.folder)
+    path = wrong.options[-1]
     said(proxyctl(name, "--all", "-f", path), 1, f"{path}:")
     offline.write(f"instances: [{{name: px9, host: 127.0.0.1, port: {port}}}]\n", "a.yaml")
     said(proxyctl(name, "--all", "-f", "."), 1, f"{path}:")
@@ -264,11 +257,6 @@ def test_what_the_files_refer_to_cannot_be_read(
     assert not [
         sql for sql in statements if not sql.startswith(others) and "proxyctl_lock" not in sql
     ]
-
-
-def test_a_variable_that_is_not_set(offline: Project, asked: Asked) -> None:
-    offline.write("mysql_users: [{username: a, password: {env: NOT_THERE}}]\n")
-    said(run("plan", "--port", str(asked[0])), 1, "variable NOT_THERE is not set")
 
 
 @pytest.mark.parametrize("hidden", ["state", "state/snapshots/of_it"])
