@@ -70,10 +70,7 @@ def test_a_user_named_like_an_administrator_is_refused_as_long_as_it_is_none(
 def test_a_user_takes_the_name_of_a_login_once_that_one_is_gone(
     project: Project, instance: Instance
 ) -> None:
-    instance.execute(
-        "UPDATE global_variables SET variable_value = 'admin:admin;radmin:radmin;theirs:x'"
-        " WHERE variable_name = 'admin-admin_credentials'"
-    )
+    instance.execute("SET admin-admin_credentials='admin:admin;radmin:radmin;theirs:x'")
     instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
     instance.execute("SAVE ADMIN VARIABLES TO DISK")
     project.write(
@@ -106,5 +103,4 @@ def test_a_user_who_is_an_administrator_already_is_exported_and_plans_to_nothing
 
 def test_no_command_at_all_shows_the_commands(offline: Project) -> None:
     found = proxyctl()
-    said(found, 64)
-    assert "Usage" in found.text
+    assert (found.code, "Usage" in found.text) == (64, True)

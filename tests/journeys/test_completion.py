@@ -45,15 +45,12 @@ def offered(warm: Warm, project: Project, line: str) -> list[str]:
         ("proxyctl plan -f broken.yaml --instance px", []),
         ("proxyctl plan --only mysql_us", ["mysql_users"]),
         ("proxyctl plan --only MYSQL-US", ["MYSQL-USERS"]),
-        ("proxyctl apply --only MYSQL-S", ["MYSQL-SERVERS"]),
-        ("proxyctl lint --select PX30", ["PX301", "PX302", "PX304", "PX307"]),
         ("proxyctl lint --explain PX30", ["PX301", "PX302", "PX304", "PX307"]),
         ("proxyctl nodes dr", ["drain"]),
         ("proxyctl doctor --ignore peer-d", ["peer-differs"]),
         ("proxyctl init --template p", ["pxc"]),
         ("proxyctl nodes drain pxc", ["pxc1", "pxc2:3307"]),
         ("proxyctl nodes restore -f broken.yaml pxc", []),
-        ("proxyctl drift --only mysql_gal", ["mysql_galera_hostgroups"]),
     ],
 )
 def test_names_are_offered(warm: Warm, offline: Project, line: str, names: list[str]) -> None:

@@ -54,15 +54,6 @@ def test_a_refusal_is_a_decision(project: Project, instance: Instance) -> None:
     assert "allowed by --force" in debug_lines(found)
 
 
-@pytest.mark.parametrize("command", ["validate", "render", "schema"])
-def test_every_command_takes_it(offline: Project, command: str) -> None:
-    offline.write(FILES)
-    for arguments in ((command, "--debug"), ("--debug", command)):
-        found = proxyctl(*arguments)
-        assert found.code == 0, found.text
-        assert f"command proxyctl {command}" in debug_lines(found)
-
-
 def test_a_name_cannot_begin_a_line_of_its_own(offline: Project) -> None:
     offline.write(FILES)
     found = proxyctl("plan", "--debug", "--host", "h\nerror: forged\x1b[31m")

@@ -9,9 +9,7 @@ import pytest
 
 from tests.journeys.story import applied
 from tests.support.cli import Project, proxyctl
-from tests.support.pseudo_terminal import shown
 from tests.support.servers import Instance
-from tests.support.warm import Warm
 
 RULES = """
 hostgroups: {writer: {id: 10}, reader: {id: 30}}
@@ -84,23 +82,6 @@ def test_an_assumed_schema_that_came_from_a_reference_is_not_shown(offline: Proj
         found = proxyctl("explain", "SELECT 1", "--username", "app")
         assert "session      user app, schema (sensitive) (" in found.out
         assert "hidden" not in found.text
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_the_servers_are_wrapped_on_a_terminal(warm: Warm, offline: Project, width: int) -> None:
-    names = "".join(f"  - {{hostgroup_id: 1, hostname: db{n}.example.com}}\n" for n in range(9))
-    user = "{username: app, password: {env: APP_PASSWORD}, default_hostgroup: 1}"
-    offline.write(f"mysql_users: [{user}]\nmysql_servers:\n{names}")
-    command = [*warm.command, "explain", "SELECT 1", "--username", "app"]
-    lines = shown(command, columns=width, NO_COLOR="1").split("servers      ")[1].splitlines()
-    assert len(lines) > 1
-    assert all(line.startswith(" " * 13) and len(line) <= width for line in lines[1:])
-
-
-def test_awkward_queries_are_answered(offline: Project) -> None:
-    offline.write(RULES)
-    for query in ("", "/*", "'", "#", "SELECT 'open", "\udcff\udcfe", "SELECT " + "1," * 200_000):
-        assert proxyctl("explain", query).code == 0
 
 
 def test_an_instance_is_asked_when_the_command_line_names_it(

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.journeys.layers import dump
-from tests.journeys.story import FILES, applied, plan
+from tests.journeys.story import FILES, plan
 from tests.support.cli import SECRETS, Project, proxyctl
 from tests.support.servers import Instance
 
@@ -24,16 +24,6 @@ def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:
     assert "run plan again" in found.err
     assert "--force" not in found.err
     assert dump(instance) == before
-
-
-def test_what_a_saved_plan_may_not_do_is_allowed_in_a_new_one(sandbox_project: Project) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    sandbox_project.write("version: 1\nmysql_servers: []\n")
-    plan("--out", "plan.out")
-    found = proxyctl("apply", "plan.out")
-    assert (found.code, "nothing would be left" in found.err) == (3, True)
-    assert found.err.splitlines()[-1] == "    fix: make a new plan with --force"
 
 
 def test_a_secret_that_changed_makes_a_plan_stale(
@@ -53,15 +43,11 @@ def test_a_secret_that_changed_makes_a_plan_stale(
 @pytest.mark.parametrize(
     ("old", "new", "code", "message"),
     [
-        ('"text": "', '"text": 7, "was": "', 1, "damaged"),
         ('"plan": {', '"plan": [], "was": {', 1, "damaged"),
         ('"kind": "proxyctl plan"', '"kind": "else"', 1, "not a saved plan"),
         ('"format": 1', '"format": 99', 1, "reads format 1"),
-        ('"options": []', '"options": [7]', 1, "damaged"),
         ('"options": []', '"options": ["--frob"]', 1, "damaged"),
         ('"options": []', '"options": ["--force"]', 0, ""),
-        ('"paths": [', '"paths": 3, "was": [', 1, "damaged"),
-        ("{", "", 1, "not JSON"),
         ("", "\ud800", 1, "not JSON"),
     ],
 )
