@@ -28,7 +28,6 @@ pytestmark = [
 ]
 
 
-NOT_REACHED = 9001
 ANY_RELEASE = {"security-fixes-missing"}
 
 
@@ -80,13 +79,6 @@ def query(server: ProxySQL, sql: str, account: str = USER) -> tuple[tuple[object
     with connection, connection.cursor() as cursor:
         cursor.execute(sql)
         return cursor.fetchall()
-
-
-def assert_not_reached(server: ProxySQL) -> None:
-    """Assert that no server takes a query."""
-    with pytest.raises(pymysql.err.MySQLError) as failed:
-        query(server, "SELECT 7")
-    assert failed.value.args[0] == NOT_REACHED
 
 
 @contextmanager
@@ -156,8 +148,11 @@ def test_a_server_that_is_stopped(proxysql: ProxySQL, tmp_path: Path) -> None:
 def test_a_hostgroup_without_weight_serves_nobody(proxysql: ProxySQL) -> None:
     load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
     load(proxysql.instance, "UPDATE mysql_servers SET weight=0")
-    with until_found(proxysql, "hostgroup-without-servers"):
-        assert_not_reached(proxysql)
+    with (
+        until_found(proxysql, "hostgroup-without-servers"),
+        pytest.raises(pymysql.err.MySQLError, match="reached while reaching hostgroup"),
+    ):
+        query(proxysql, "SELECT 7")
 
 
 def test_a_server_that_was_loaded_shunned(proxysql: ProxySQL, mariadb: MariaDB) -> None:
@@ -174,16 +169,12 @@ def test_a_server_that_was_loaded_shunned(proxysql: ProxySQL, mariadb: MariaDB) 
         pass
 
 
-@pytest.mark.parametrize("told", ["8.0.36", "11.4.2-MariaDB", "5.5.30-MariaDB"])
-def test_a_version_that_does_not_fit(proxysql: ProxySQL, told: str) -> None:
-    load(proxysql.instance, f"SET mysql-server_version='{told}'", module="MYSQL VARIABLES")
+def test_a_version_that_does_not_fit(proxysql: ProxySQL) -> None:
+    load(proxysql.instance, "SET mysql-server_version='8.0.36'", module="MYSQL VARIABLES")
     with until_found(proxysql, "server-version-differs") as found:
         assert 'mysql-server_version: "10.11.' in found.findings[0].fix
-
-
-def test_an_open_connection_knows_the_version(proxysql: ProxySQL) -> None:
-    with until_found(proxysql):
-        query(proxysql, "SELECT 1")
+    # An open connection knows it, too.
+    query(proxysql, "SELECT 1")
     until(lambda: bool(known(proxysql, asks=False).versions))
     assert next(iter(known(proxysql, asks=False).versions.values())).startswith("10.11")
 

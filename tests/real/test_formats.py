@@ -18,12 +18,94 @@ from proxyctl.formats.sql import write_script
 from proxyctl.state.cells import as_read
 from proxyctl.state.compare import canonical_variable
 from proxyctl.state.row import KEEP, DesiredRow, Row
-from tests.real.awkward import RULES, Tables, awkward_tables
 from tests.support.build import layout, row
 from tests.support.cli import proxyctl
 from tests.support.servers import ADMIN, Instance, ProxySQL, needed_binary
 
 pytestmark = pytest.mark.real
+
+
+RULES = "mysql_query_rules"
+Tables = dict[str, tuple[Layout, list[Row]]]
+AWKWARD = (
+    r"^SELECT\s+\d+ .* \\ \1 \x41 \n$",
+    "ends in a backslash \\",
+    "\\",
+    "new\nline\ttab\rreturn\ffeed",
+    "größe 東京 🐬",
+    "latin \udce9\udc80",
+    "50% %s %d {} ${x} # // /* ; , = :",
+    "",
+    " blanks ",
+    "NULL",
+    "\x01\x7f",
+    "\x1b[31m \x9b31m \u202e \u2066 \u200b \u2028 \ufeff \U000e0041",
+)
+
+
+def awkward_tables() -> Tables:
+    """Rows with every kind of text that a .cnf can carry, in every section that it has."""
+    texts = list(enumerate(AWKWARD))
+    quoted = 'it\'s "x"'
+    roles = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "offline_hostgroup")
+    of_family = {"max_writers": 2, "writer_is_also_reader": 2, "max_transactions_behind": 100}
+    off: dict[str, Value] = {"status": "OFFLINE_SOFT", "weight": 0, "use_ssl": 1}
+    flag_outs = '{"flagOUTs": [{"id": 1, "weight": 2}]}'
+    cells: dict[str, list[dict[str, Value]]] = {
+        "mysql_servers": [
+            {"hostgroup_id": 10, "hostname": "10.0.0.1", "comment": AWKWARD[0] + "\"'"},
+            *(
+                {"hostgroup_id": 20 + n, "hostname": f"h{n}'", "port": 3300 + n, **off}
+                | {"max_connections": 0, "comment": text}
+                for n, text in texts[1:]
+            ),
+        ],
+        "mysql_servers_ssl_params": [{"hostname": "h", "ssl_ca": '/x/"y"\\z', "comment": "it's"}],
+        "mysql_replication_hostgroups": [
+            {"writer_hostgroup": 1, "reader_hostgroup": 2, "check_type": "super_read_only"}
+            | {"comment": quoted}
+        ],
+        **{
+            f"mysql_{kind}_hostgroups": [
+                {**dict(zip(roles, range(first, first + 4), strict=True)), **of_family}
+                | {"comment": f"{quoted} \\"}
+            ]
+            for kind, first in (("group_replication", 50), ("galera", 60))
+        },
+        "mysql_aws_aurora_hostgroups": [
+            {"writer_hostgroup": 70, "reader_hostgroup": 71, "domain_name": ".it's"}
+            | {"check_timeout_ms": 900, "comment": ""},
+            {"writer_hostgroup": 72, "reader_hostgroup": 73, "domain_name": ".x", "comment": "\\"},
+        ],
+        "mysql_users": [
+            {"username": f"u{n}{text}", "password": text + '"', "default_schema": text}
+            | {"default_hostgroup": n, "active": n % 2, "attributes": '{"a":"\\\\ b"}'}
+            | {"comment": text + "'"}
+            for n, text in texts
+        ],
+        RULES: [
+            {"rule_id": n + 1, "active": n % 2, "match_digest": text + "'", "comment": text + '"'}
+            | dict.fromkeys(
+                ("username", "match_pattern", "replace_pattern", "re_modifiers", "OK_msg"), text
+            )
+            | {"error_msg": None if n % 2 else text, "destination_hostgroup": n, "apply": 1}
+            | {"cache_ttl": 2**31 - 1, "attributes": flag_outs}
+            for n, text in texts
+        ],
+        "scheduler": [
+            {"id": n, "active": 0, "interval_ms": 100_000, "filename": "/bin/true"}
+            | {"arg1": text, "arg2": None, "arg3": text + '"', "comment": text}
+            for n, text in texts
+        ],
+        "restapi_routes": [
+            {"id": 3, "active": 0, "timeout_ms": 1000, "method": "get", "uri": 'u"\\'}
+            | {"script": "/s"}
+        ],
+        "proxysql_servers": [{"hostname": "p'1", "port": 6032, "comment": "it's \\d"}],
+    }
+    return {
+        name: (layout(name), [row(name, **one) for one in made]) for name, made in cells.items()
+    }
 
 
 class CnfProxySQL(ProxySQL):
@@ -227,13 +309,10 @@ def test_a_script_gives_these_rows(
     real_proxysql: Instance, run: Callable[[Instance, str], None]
 ) -> None:
     tables = quotes_too(awkward_tables())
+    route: dict[str, Value] = {"username": "it's", "schemaname": "a\\", "destination_hostgroup": 5}
     more: dict[str, dict[str, Value]] = {
         "mysql_hostgroup_attributes": {"hostgroup_id": 1, "init_connect": 'it\'s "x" \\'},
-        "mysql_query_rules_fast_routing": {
-            "username": "it's",
-            "schemaname": "a\\",
-            "destination_hostgroup": 5,
-        },
+        "mysql_query_rules_fast_routing": route,
         "mysql_firewall_whitelist_users": {"username": "u", "client_address": "", "mode": "OFF"},
     }
     for name, values in more.items():

@@ -45,15 +45,11 @@ def imported(server: MariaDB, *arguments: str) -> Outcome:
     return proxyctl("import", "--users-from", f"127.0.0.1:{server.port}", *arguments)
 
 
-def as_boss(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PROXYCTL_BACKEND_USER", "boss")
-    monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "boss-password")
-
-
 def test_users_come_with_their_hashes_and_others_are_named(
     server: MariaDB, offline: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    as_boss(monkeypatch)
+    monkeypatch.setenv("PROXYCTL_BACKEND_USER", "boss")
+    monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "boss-password")
     done = imported(server, "--default-hostgroup", "10", "-o", "users.yaml")
     assert done.code == 0, done.text
     text = Path("users.yaml").read_text()
@@ -73,17 +69,9 @@ def test_users_come_with_their_hashes_and_others_are_named(
         assert said in done.err, done.err
     assert "readers" not in done.text
     assert "mariadb.sys" not in done.text
+    assert native_hash("app-password") not in imported(server, "--secrets", "omit").out
     checked = proxyctl("validate", "-f", "users.yaml")
     assert checked.code == 0, checked.text
-
-
-def test_omitted_secrets_are_not_written(
-    server: MariaDB, offline: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    as_boss(monkeypatch)
-    done = imported(server, "--secrets", "omit")
-    assert "username: app" in done.out
-    assert native_hash("app-password") not in done.out
 
 
 def test_an_account_that_may_not_read_accounts_is_refused(

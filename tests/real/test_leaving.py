@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,21 +83,6 @@ def rig(tmp_path: Path, offline: Project) -> Iterator[Rig]:
             yield found
 
 
-@contextmanager
-def draining(rig: Rig, node: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """A drain in a process of its own that waits for the client, and the line that says so."""
-    arguments = ("nodes", "drain", node, "--timeout", "60")
-    command = [sys.executable, "-m", "proxyctl", *arguments]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stderr is not None
-        waited = next((line for line in process.stderr if "1 connection in use" in line), "")
-        assert waited, "it ended without waiting"
-        until(lambda: rig.statuses()["10 127.0.0.1"] == "OFFLINE_SOFT")
-        yield process, waited
-
-
 def test_a_transaction_on_a_server_that_leaves_is_lost_and_the_plan_said_so(rig: Rig) -> None:
     rig.without_the_first()
     found = proxyctl("apply", "--auto-approve")
@@ -109,7 +94,13 @@ def test_a_transaction_on_a_server_that_leaves_is_lost_and_the_plan_said_so(rig:
 
 
 def test_a_transaction_ends_before_a_server_leaves_that_is_drained_first(rig: Rig) -> None:
-    with draining(rig, f"127.0.0.1:{rig.port}") as (process, _):
+    command = [sys.executable, "-m", "proxyctl", "nodes", "drain", f"127.0.0.1:{rig.port}"]
+    with subprocess.Popen(
+        [*command, "--timeout", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert any("1 connection in use" in line for line in process.stderr), "it did not wait"
+        until(lambda: rig.statuses()["10 127.0.0.1"] == "OFFLINE_SOFT")
         rig.insert()
         rig.client.commit()
         process.communicate(timeout=60)

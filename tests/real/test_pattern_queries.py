@@ -26,28 +26,11 @@ STARTS = (
     *("REPLACE INTO orders", "TRUNCATE TABLE orders", "SHOW", "user", "count", "EXPLAIN SELECT"),
 )
 ENDS = (
-    *(
-        "",
-        " WHERE",
-        " WHERE id",
-        " WHERE id =",
-        r" WHERE id = \?",
-        " WHERE .* AND",
-        " WHERE a LIKE",
-    ),
-    *(r" WHERE id IN \(", " WHERE a BETWEEN", " WHERE NOT", " JOIN", " LEFT JOIN b", " ORDER BY"),
-    *(
-        " GROUP BY .* HAVING",
-        " LIMIT",
-        " LIMIT 5,",
-        " UNION",
-        " FOR UPDATE",
-        " SET a",
-        ";",
-        r"\b",
-        "$",
-    ),
-)
+    "", " WHERE", " WHERE id", " WHERE id =", r" WHERE id = \?", " WHERE .* AND", " WHERE a LIKE",
+    r" WHERE id IN \(", " WHERE a BETWEEN", " WHERE NOT", " JOIN", " LEFT JOIN b", " ORDER BY",
+    " GROUP BY .* HAVING", " LIMIT", " LIMIT 5,", " UNION", " FOR UPDATE", " SET a", ";",
+    r"\b", "$",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")

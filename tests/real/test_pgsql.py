@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.story import applied, plan, rolled_back, said
-from tests.support.cli import Outcome, Project, proxyctl
+from tests.journeys.story import applied, apply, plan, rolled_back, said
+from tests.support.cli import Project, proxyctl
 from tests.support.postgresql_server import MISSING, USER, Pair
 from tests.support.servers import CONFIG, ProxySQL, free_port, needed_binary
 from tests.support.waiting import until
@@ -41,7 +41,6 @@ pgsql_firewall_whitelist_rules:
   - {username: app, client_address: '', database: shop, digest: '0x1', comment: ''}
 pgsql_firewall_whitelist_sqli_fingerprints: [{fingerprint: s&1o1}]
 """
-MODULES = ("SERVERS", "USERS", "QUERY RULES", "FIREWALL", "VARIABLES")
 
 
 def start(folder: Path, *, monitor: bool) -> ProxySQL:
@@ -69,10 +68,6 @@ def proxysql(tmp_path: Path, offline: Project) -> Iterator[ProxySQL]:
 def project(proxysql: ProxySQL, offline: Project) -> Project:
     offline.write(TABLES)
     return offline
-
-
-def apply() -> Outcome:
-    return proxyctl("apply", "--auto-approve")
 
 
 def rows(server: ProxySQL, what: str) -> list[tuple[str | None, ...]]:
