@@ -28,75 +28,31 @@ _REPORT = ("warehouse", "reporting")
 _QUERIES = (
     # hostgroup, (schema, user), calls a minute, average in microseconds, rows a call, query
     (_READER, _APP, 5200, 410, 1, "SELECT id,name,price FROM product WHERE id=1"),
-    (
-        _READER,
-        _APP,
-        2100,
-        2900,
-        24,
-        "SELECT p.id,p.name,p.price,s.amount FROM product p JOIN stock s"
-        " ON s.product_id=p.id WHERE p.category_id=3 ORDER BY p.sold DESC LIMIT 24",
-    ),
+    (_READER, _APP, 2100, 2900, 24,
+     "SELECT p.id,p.name,p.price,s.amount FROM product p JOIN stock s"
+     " ON s.product_id=p.id WHERE p.category_id=3 ORDER BY p.sold DESC LIMIT 24"),
     (_READER, _APP, 1900, 310, 1, "SELECT data FROM session WHERE token='x'"),
     (_WRITER, _APP, 1850, 720, 1, "UPDATE session SET data='x',seen_at=NOW() WHERE token='y'"),
-    (
-        _WRITER,
-        _APP,
-        410,
-        1400,
-        1,
-        "INSERT INTO cart_item (cart_id,product_id,amount) VALUES (1,2,3)",
-    ),
-    (
-        _WRITER,
-        _APP,
-        160,
-        3300,
-        1,
-        "INSERT INTO orders (customer_id,total,state) VALUES (1,2,'new')",
-    ),
+    (_WRITER, _APP, 410, 1400, 1,
+     "INSERT INTO cart_item (cart_id,product_id,amount) VALUES (1,2,3)"),
+    (_WRITER, _APP, 160, 3300, 1,
+     "INSERT INTO orders (customer_id,total,state) VALUES (1,2,'new')"),
     (_WRITER, _APP, 158, 5100, 1, "SELECT amount FROM stock WHERE product_id=1 FOR UPDATE"),
     (_WRITER, _APP, 150, 2200, 1, "UPDATE stock SET amount=amount-1 WHERE product_id=2"),
-    (
-        _READER,
-        _APP,
-        330,
-        48000,
-        40,
-        "SELECT id,name FROM product WHERE name LIKE '%lamp%'"
-        " OR description LIKE '%lamp%' ORDER BY name LIMIT 40",
-    ),
+    (_READER, _APP, 330, 48000, 40, "SELECT id,name FROM product WHERE name LIKE '%lamp%'"
+     " OR description LIKE '%lamp%' ORDER BY name LIMIT 40"),
     (_READER, _STOCK, 690, 640, 3, "SELECT shelf,amount FROM place WHERE product_id=77"),
     (_WRITER, _STOCK, 45, 8700, 12, "UPDATE place SET counted_at=NOW() WHERE shelf='A1'"),
-    (
-        _WRITER,
-        _BATCH,
-        6,
-        910000,
-        5000,
-        "DELETE FROM session WHERE seen_at < '2026-01-01' LIMIT 5000",
-    ),
-    (
-        _REPORTS,
-        _REPORT,
-        2,
-        8400000,
-        365,
-        "SELECT DATE(o.created_at),SUM(i.amount*i.price) FROM orders o"
-        " JOIN order_item i ON i.order_id=o.id WHERE o.created_at>'2026-01-01'"
-        " GROUP BY 1 ORDER BY 1",
-    ),
-    (
-        _REPORTS,
-        _REPORT,
-        1,
-        21500000,
-        100,
-        "SELECT c.id,c.email,COUNT(*),SUM(o.total) FROM customer c"
-        " JOIN orders o ON o.customer_id=c.id GROUP BY c.id ORDER BY 4 DESC LIMIT 100",
-    ),
+    (_WRITER, _BATCH, 6, 910000, 5000,
+     "DELETE FROM session WHERE seen_at < '2026-01-01' LIMIT 5000"),
+    (_REPORTS, _REPORT, 2, 8400000, 365, "SELECT DATE(o.created_at),SUM(i.amount*i.price) FROM"
+     " orders o JOIN order_item i ON i.order_id=o.id WHERE o.created_at>'2026-01-01' GROUP BY 1"
+     " ORDER BY 1"),
+    (_REPORTS, _REPORT, 1, 21500000, 100,
+     "SELECT c.id,c.email,COUNT(*),SUM(o.total) FROM customer c"
+     " JOIN orders o ON o.customer_id=c.id GROUP BY c.id ORDER BY 4 DESC LIMIT 100"),
     (-1, _APP, 900, 60, 12, "SELECT id,name FROM category ORDER BY place"),
-)
+)  # fmt: skip
 
 
 def shop_snapshots(folder: Path, count: int = 13, *, hostile: bool = False) -> list[Path]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from typing import Self
@@ -12,6 +11,7 @@ from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
 from tests.containers.images import PXC
+from tests.support.waiting import until
 
 ROOT_PASSWORD = "root"
 MONITOR = ("monitor", "s3cret-of-monitor")
@@ -26,16 +26,9 @@ _DEADLINE_S = 300
 """A state transfer on a machine that does other things as well. Nothing is proven by waiting."""
 
 
-def wait_until(is_so: Callable[[], bool], what: str, deadline_s: float = _DEADLINE_S) -> None:
-    """Wait for something that takes a machine-dependent time.
-
-    Raises: AssertionError that says what did not happen.
-    """
-    end = time.monotonic() + deadline_s
-    while not is_so():
-        if time.monotonic() > end:
-            raise AssertionError(f"still not so after {deadline_s:g} s: {what}")
-        time.sleep(0.1)
+def wait_until(is_so: Callable[[], bool], what: str) -> None:
+    """Wait for something that takes a machine-dependent time. Raises: AssertionError."""
+    until(is_so, most_s=_DEADLINE_S, what=f"still not so after {_DEADLINE_S} s: {what}")
 
 
 class Published(DockerContainer):

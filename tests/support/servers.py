@@ -31,7 +31,6 @@ NO_BINARY = "no proxysql binary: set PROXYCTL_TEST_PROXYSQL or put it on PATH"
 
 ADMIN = ("admin", "admin")
 REMOTE_ADMIN = ("radmin", "radmin")
-STATS = ("stats", "stats")
 
 Record = tuple[str | None, ...]
 """One row as the admin interface sends it: text or NULL, never a number."""
