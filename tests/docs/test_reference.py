@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 import yaml
 
@@ -10,7 +13,9 @@ from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.cli.app import build, commands_of
 from proxyctl.config.context import SPECIAL
-from tests.docs.pages import blocks
+from proxyctl.plan.plan import Plan
+from proxyctl.plan.saved import save
+from tests.docs.pages import ROOT, blocks
 
 
 @pytest.fixture(scope="module")
@@ -43,3 +48,12 @@ def test_the_annotated_files_have_every_section() -> None:
     texts = [b.text for b in blocks(FOLDER / "annotated-file.md") if b.language == "yaml"]
     sections = {name for text in texts for name in yaml.safe_load(text)}
     assert sections == {*SPECIAL, *(name for name, table in TABLES.items() if not table.prefix)}
+
+
+def test_saved_plans_are_explained() -> None:
+    """They are written elsewhere, without a shape."""
+    page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
+    saved = save(Plan("a", "a", "2.7.1"), {}, "", paths=[], variables=[], options=[])
+    rest = page[page.index("## Saved plan") :]
+    explained = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.+?) \|", rest, re.M)))
+    assert set(json.loads(saved)) == set(explained)
