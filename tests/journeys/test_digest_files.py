@@ -15,9 +15,8 @@ from proxyctl.stats.model import DigestTable, SeenDigest
 from tests.browser.shop_digests import shop_snapshots
 from tests.journeys.test_replay import SEEN
 from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.seen_digests import fill
+from tests.support.seen_digests import change_header, fill
 from tests.support.servers import Instance
-from tests.support.snapshot_files import change_header
 
 READ = SeenDigest(
     10, "shop", "app", "", "0x00000000000000AA", "SELECT ?", 100, 1000, 1090, 10**6, 1, 50

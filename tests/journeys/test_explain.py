@@ -28,10 +28,8 @@ mysql_query_rules:
     [
         ("SELECT 1", "not JSON: "),
         ("[]", "expected an object with the key `query`"),
-        ('{"username": "app"}', "`query` is missing or not text"),
         ('{"query": "SELECT 1", "user": "app"}', "unknown key 'user'; the keys are query, "),
         ('{"query": "SELECT 1", "flagIN": -1}', "`flagIN` is not a number of 0 or more"),
-        ('{"query": "SELECT 1", "username": 7}', "`username` is not text"),
         (r'{"query": "\ud800"}', "`query` holds half a character (a lone surrogate)"),
     ],
 )
@@ -42,18 +40,6 @@ def test_a_line_that_is_no_query(offline: Project, line: str, message: str) -> N
     assert found.code == 1
     assert f"q.jsonl:3:1: {message}" in found.err
     assert len(found.out.splitlines()) == 1
-
-
-@pytest.mark.parametrize(
-    ("default", "schema"), [("", "hq (mysql-default_schema)"), ("shop", "shop (default_schema")]
-)
-def test_the_schema_that_is_assumed_of_a_user(offline: Project, default: str, schema: str) -> None:
-    user = f"username: app, password: {{env: APP_PASSWORD}}, default_schema: '{default}'"
-    offline.write(f"mysql_users: [{{{user}}}]\nvariables: {{mysql-default_schema: hq}}\n")
-    asked = ("explain", "SELECT 1", "--username", "app")
-    assert f"session      user app, schema {schema}" in proxyctl(*asked).out
-    assert "session      user app, schema x\n" in proxyctl(*asked, "--schemaname", "x").out
-    assert "session      no user\n" in proxyctl(*asked[:2]).out
 
 
 def test_a_user_who_is_not_in_the_files_is_warned_of(offline: Project) -> None:
@@ -70,18 +56,24 @@ def test_a_user_who_is_not_in_the_files_is_warned_of(offline: Project) -> None:
     assert proxyctl(*asked, "appp").err == ""
 
 
-def test_an_assumed_schema_that_came_from_a_reference_is_not_shown(offline: Project) -> None:
+def test_the_schema_that_is_assumed_of_a_user(offline: Project) -> None:
     user = "username: app, password: {env: APP_PASSWORD}"
-    reference = "{env: SCHEMA}"
     offline.monkeypatch.setenv("SCHEMA", "hidden")
-    for text in (
-        f"mysql_users: [{{{user}, default_schema: {reference}}}]\n",
-        f"mysql_users: [{{{user}}}]\nvariables: {{mysql-default_schema: {reference}}}\n",
+    asked = ("explain", "SELECT 1", "--username", "app")
+    for more, variable, schema in (
+        ("", "hq", "hq (mysql-default_schema)"),
+        ("default_schema: shop", "hq", "shop (default_schema"),
+        ("", "{env: SCHEMA}", "(sensitive) ("),
+        ("default_schema: {env: SCHEMA}", "hq", "(sensitive) ("),
     ):
+        text = (
+            f"mysql_users: [{{{user}, {more}}}]\nvariables: {{mysql-default_schema: {variable}}}\n"
+        )
         offline.write(text)
-        found = proxyctl("explain", "SELECT 1", "--username", "app")
-        assert "session      user app, schema (sensitive) (" in found.out
+        found = proxyctl(*asked)
+        assert f"session      user app, schema {schema}" in found.out
         assert "hidden" not in found.text
+    assert "session      user app, schema x\n" in proxyctl(*asked, "--schemaname", "x").out
 
 
 def test_an_instance_is_asked_when_the_command_line_names_it(

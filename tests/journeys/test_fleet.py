@@ -29,6 +29,10 @@ def test_json_has_each_instance_under_its_own_name(offline: Project, ports: list
     assert document["failed"] == []
     alone = proxyctl("plan", "--instance", "px3", "--format", "json").json["instances"]
     assert alone == document["instances"][2:]
+    doctor = proxyctl("doctor", "--all", "--format", "json").json
+    assert [one["name"] for one in doctor["instances"]] == ["px1", "px2", "px3"]
+    alone = proxyctl("doctor", "--instance", "px2", "--format", "json").json
+    assert {"format": 1, **doctor["instances"][1]} == alone
 
 
 def test_one_that_hangs_does_not_hold_the_others(offline: Project, ports: list[int]) -> None:

@@ -12,27 +12,26 @@ RULES = "LOAD MYSQL QUERY RULES TO RUNTIME"
 SERVERS = "LOAD MYSQL SERVERS TO RUNTIME"
 
 
-@pytest.mark.parametrize(
-    ("insert", "load", "named", "correct"),
-    [
-        (
-            "INSERT INTO mysql_servers (hostgroup_id, hostname, max_connections)"
-            " VALUES (77, 'db7', 3000000000)",
-            SERVERS,
-            "server db7:3306 in hostgroup 77",
-            "UPDATE mysql_servers SET max_connections=1000 WHERE hostgroup_id=77",
-        ),
-        (
-            "INSERT INTO mysql_query_rules_fast_routing VALUES ('app', 's', 0, 3000000000, '')",
-            RULES,
-            "route app:s:0",
-            "DELETE FROM mysql_query_rules_fast_routing",
-        ),
-    ],
-)
+CASES = {
+    "server db7:3306 in hostgroup 77": (
+        "INSERT INTO mysql_servers (hostgroup_id, hostname, max_connections)"
+        " VALUES (77, 'db7', 3000000000)",
+        SERVERS,
+        "UPDATE mysql_servers SET max_connections=1000 WHERE hostgroup_id=77",
+    ),
+    "route app:s:0": (
+        "INSERT INTO mysql_query_rules_fast_routing VALUES ('app', 's', 0, 3000000000, '')",
+        RULES,
+        "DELETE FROM mysql_query_rules_fast_routing",
+    ),
+}
+
+
+@pytest.mark.parametrize("named", CASES)
 def test_runtime_is_not_asked_for_what_ends_proxysql(
-    project: Project, instance: Instance, insert: str, load: str, named: str, correct: str
+    project: Project, instance: Instance, named: str
 ) -> None:
+    insert, load, correct = CASES[named]
     project.write(FILES + "mysql_query_rules_fast_routing: []\n")
     applied()
     instance.run(insert)

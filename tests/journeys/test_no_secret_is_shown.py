@@ -24,9 +24,9 @@ from proxyctl.sandbox.replies import AdminError
 from tests.journeys.command_lines import command_lines
 from tests.journeys.story import applied, plan
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.seen_digests import change_header
 from tests.support.sentinels import Sentinels, native_hash
 from tests.support.servers import Instance
-from tests.support.snapshot_files import change_header
 
 _SHOWS_HASHES = ("export", "render", "import")
 _SHOWS_REFERENCES = ("export", "rules", "digest")

@@ -176,3 +176,14 @@ def test_a_plan_says_why_the_rule_that_kept_fast_routing_alive_goes(offline: Pro
         offline.write("mysql_query_rules: []\n")
         why = "rule 2 kept fast routing alive, which ProxySQL needs no longer from 3.0.9 on"
         assert why in plan().text
+
+
+@pytest.mark.parametrize("version", ["2.4.0", "2.4.8", "2.5.5", "2.7.3", "3.0.0"])
+def test_the_doctor_examines_every_release(offline: Project, version: str) -> None:
+    with serving(offline, version) as instance:
+        instance.execute("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'db1')")
+        instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
+        ignored = ("--ignore", "monitor-off")
+        found = proxyctl("doctor", "--no-ask", "--memory", *ignored, "--format", "json")
+        assert found.code == 0, found.text
+        assert {one["code"] for one in found.json["findings"]} == {"not-saved"}

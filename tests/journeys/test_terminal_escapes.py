@@ -18,8 +18,8 @@ from proxyctl.sandbox.statistics import DIGESTS, digest_rows
 from tests.journeys.command_lines import command_lines
 from tests.journeys.held_lock import hold_lock
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.seen_digests import change_header
 from tests.support.servers import Instance, free_port
-from tests.support.snapshot_files import change_header
 
 HOSTILE = (
     "\x1b[31;1mred\x1b[2J\x1b]0;title\x07\x1b]8;;http://evil/\x1b\\"  # CSI, OSC, a link

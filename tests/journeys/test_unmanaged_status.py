@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.journeys.layers import in_layers
-from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
-LOAD, SAVE = "LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK"
 DB3 = "db3:3306 in hostgroup 20"
 WEIGHT = FILES.replace("db2, weight: 100", "db2, weight: 50")
 """Another change of the same admin module."""
@@ -23,12 +22,6 @@ def in_sync(project: Project) -> Project:
     return project
 
 
-def set_status(instance: Instance, status: str, *then: str, schema: str = "") -> None:
-    instance.run(f"UPDATE {schema}mysql_servers SET status='{status}' WHERE hostname='db3'")
-    for statement in then:
-        instance.run(statement)
-
-
 @pytest.mark.parametrize(
     ("status", "told"),
     [
@@ -40,7 +33,10 @@ def set_status(instance: Instance, status: str, *then: str, schema: str = "") ->
 def test_a_status_that_was_loaded_and_saved_stays_and_is_named(
     in_sync: Project, instance: Instance, status: str, told: str
 ) -> None:
-    set_status(instance, status, LOAD, SAVE)
+    instance.run(f"UPDATE mysql_servers SET status='{status}' WHERE hostname='db3'")
+    assert f"left alone   {DB3} {status} in MEMORY, set by an operator\n" in plan().out
+    instance.run("LOAD MYSQL SERVERS TO RUNTIME")
+    instance.run("SAVE MYSQL SERVERS TO DISK")
     found = plan()
     assert found.code == 0, found.text
     assert f"left alone   {DB3} {told}, set by an operator\n" in found.out
@@ -60,24 +56,3 @@ def test_a_status_that_was_loaded_and_saved_stays_and_is_named(
     assert held["MEMORY"] == held["DISK"] == [("ONLINE",)]
     # A LOAD does not end a shunning that RUNTIME began with.
     assert held["RUNTIME"] == [("SHUNNED" if status == "SHUNNED" else "ONLINE",)]
-
-
-@pytest.mark.parametrize(
-    ("then", "schema", "told"),
-    [
-        ((), "", "in MEMORY"),
-        ((LOAD,), "", "at RUNTIME and in MEMORY"),
-        ((), "disk.", "on DISK"),
-    ],
-)
-def test_one_in_some_layers_is_named_with_them_and_is_a_pending_edit(
-    in_sync: Project, instance: Instance, then: tuple[str, ...], schema: str, told: str
-) -> None:
-    set_status(instance, "OFFLINE_SOFT", *then, schema=schema)
-    found = plan()
-    assert found.code == 0, found.text
-    assert f"left alone   {DB3} OFFLINE_SOFT {told}, set by an operator\n" in found.out
-    before = in_layers(instance, STATUS)
-    in_sync.write(WEIGHT)
-    said(apply(), 3, "server db3:3306 in hostgroup 20: status")
-    assert in_layers(instance, STATUS) == before

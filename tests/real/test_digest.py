@@ -14,11 +14,11 @@ import pytest
 from proxyctl.catalog.releases import WIDE_GROUPING_LIMITS
 from proxyctl.routing.digest import Digester, DigestOptions
 from tests.support.digest_queries import random_options, random_query
-from tests.support.digest_server import DigestServer
 from tests.support.record_digests import (
     CASES,
     COMMENTS,
     Case,
+    DigestServer,
     answer_of,
     options_of,
     query_of,

@@ -6,7 +6,6 @@ There are no servers, so that ProxySQL names the hostgroup it waits for in its e
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -21,6 +20,7 @@ from proxyctl.config.project import Project, load_project
 from proxyctl.formats.sql import write_script
 from proxyctl.state.row import KEEP
 from tests.support.servers import ProxySQL, needed_binary
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.real
 
@@ -60,6 +60,9 @@ def project(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 def put(server: ProxySQL, project: Project) -> None:
     """Give ProxySQL the users, rules and fast routing of the files, and no servers."""
     tables = {}
+    for name in ("mysql_query_rules", "mysql_query_rules_fast_routing"):
+        server.instance.execute(f"DELETE FROM {name}")
+    server.instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
     for name, table in project.desired.tables.items():
         if name in ("mysql_users", "mysql_query_rules", "mysql_query_rules_fast_routing"):
             defaults = table.layout.defaults
@@ -120,14 +123,13 @@ def test_routing(server: ProxySQL, project: Project) -> None:
 
 def check_hits(server: ProxySQL, expected: Counter[str]) -> None:
     """ProxySQL adds up the hits of its threads every few seconds."""
-    deadline = time.monotonic() + 10
-    while expected:
+
+    def are_counted() -> bool:
         rows = server.instance.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
         found = {rule: int(hits or 0) for rule, hits in rows}
-        if all(found[rule] >= hits for rule, hits in expected.items()):
-            return
-        assert time.monotonic() < deadline, (found, expected)
-        time.sleep(0.2)
+        return all(found[rule] >= hits for rule, hits in expected.items())
+
+    until(are_counted, most_s=10, what=f"hits are not {expected}")
 
 
 def check_rewritten(server: ProxySQL, project: Project, query: str, expected: str) -> None:

@@ -85,7 +85,7 @@ def test_an_edit_by_hand_is_drift_then_pending_and_given_up_or_published(
     edit("INSERT INTO pgsql_users (username, password) VALUES ('other', 'x')")
     project.write(TABLES.replace("max_connections: 50", "max_connections: 60"))
     refused = apply()
-    said(refused, 3, "PGSQL SERVERS: 1 pending edit", "pgsql user other: row added in MEMORY")
+    said(refused, 3, "PGSQL USERS: 2 pending edits", "pgsql user other: row added in MEMORY")
     applied("--discard-pending")
     assert plan().code == 0
     assert rows(proxysql, "weight FROM runtime_pgsql_servers WHERE hostname='pg2'") == [("1",)]

@@ -56,27 +56,17 @@ class GaleraNode:
                 ("wsrep_provider_options", "base_dir = /data; gmcast.segment = 1; "),
             ], ["Variable_name", "Value"]
         if "wsrep_local_state" in lowered:
-            row = (
-                self.wsrep_local_state,
-                self.read_only,
-                0,
-                self.wsrep_desync,
-                "NONE",
-                "OFF",
-                self.wsrep_cluster_status,
-                self.pxc_maint_mode,
-            )
-            names = [
-                "wsrep_local_state",
-                "read_only",
-                "wsrep_local_recv_queue",
-                "wsrep_desync",
-                "wsrep_reject_queries",
-                "wsrep_sst_donor_rejects_queries",
-                "wsrep_cluster_status",
-                "pxc_maint_mode",
-            ]
-            return [row], names
+            row = {
+                "wsrep_local_state": self.wsrep_local_state,
+                "read_only": self.read_only,
+                "wsrep_local_recv_queue": 0,
+                "wsrep_desync": self.wsrep_desync,
+                "wsrep_reject_queries": "NONE",
+                "wsrep_sst_donor_rejects_queries": "OFF",
+                "wsrep_cluster_status": self.wsrep_cluster_status,
+                "pxc_maint_mode": self.pxc_maint_mode,
+            }
+            return [tuple(row.values())], [*row]
         self.queries.append(sql)
         if "read_only" in lowered:
             return [(self.read_only,)], ["read_only"]

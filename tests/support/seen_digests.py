@@ -1,8 +1,11 @@
-"""Digests that a sandbox has seen."""
+"""Digests that a sandbox has seen, and files of them."""
 
 from __future__ import annotations
 
+import gzip
+import json
 from collections.abc import Iterable
+from pathlib import Path
 
 from proxyctl.routing.digest import Digester
 from proxyctl.stats.model import SeenDigest
@@ -27,3 +30,12 @@ def fill(instance: Instance, rows: Iterable[SeenDigest]) -> None:
     """Let a sandbox have seen these."""
     assert instance.sandbox is not None
     instance.sandbox.stats[TABLE] = [tuple(row) for row in rows]
+
+
+def change_header(path: Path, **changed: object) -> None:
+    """Change what a snapshot says of itself, such as `taken_at`; packed or plain, it stays so."""
+    held = path.read_bytes()
+    is_packed = not held.startswith(b"{")
+    first, rest = (gzip.decompress(held) if is_packed else held).split(b"\n", 1)
+    text = json.dumps({**json.loads(first), **changed}).encode() + b"\n" + rest
+    path.write_bytes(gzip.compress(text) if is_packed else text)
