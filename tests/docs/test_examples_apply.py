@@ -1,4 +1,4 @@
-"""Every example and starter: valid, planned, applied, and nothing left to do."""
+"""Every example and starter: valid, planned, applied, nothing left to do; and taken over."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.docs.pages import ROOT, page_id
 from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.servers import Instance
+from tests.support.servers import Instance, ProxySQL, needed_binary
 
 FILES = sorted(
     file
@@ -57,3 +57,32 @@ def test_the_routing_tests_of_an_example_pass(folder: Path) -> None:
     assert found.code == (0 if has_tests else 1), found.text
     if has_tests:
         assert found.json["unreached_rules"] == []
+
+
+pytestmark = pytest.mark.real
+
+EXAMPLE = ROOT / "examples" / "take-over"
+
+_LOCAL = {
+    "{": "{{",
+    "}": "}}",
+    "/var/lib/proxysql": "{folder}",
+    "0.0.0.0:6032": "127.0.0.1:{port}",
+    "0.0.0.0:6033": "127.0.0.1:{traffic_port}",
+    "threads=4": "threads=4\n    monitor_enabled={monitor}",
+}
+"""The example with the folder and the ports of a test, and without looking for its servers."""
+
+
+def test_a_plan_shows_nothing(
+    tmp_path: Path, offline: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (EXAMPLE / "proxysql.cnf").read_text(encoding="utf-8")
+    for old, new in _LOCAL.items():
+        text = text.replace(old, new)
+    with ProxySQL(needed_binary(), tmp_path / "proxysql", config=text) as started:
+        offline.connect(started.instance)
+        monkeypatch.setenv("APP_PASSWORD", "app-example")
+        monkeypatch.setenv("MONITOR_PASSWORD", "monitor-example")
+        found = proxyctl("plan", "-f", str(EXAMPLE), "--detailed-exitcode")
+    assert found.code == 0, found.text

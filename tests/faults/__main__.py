@@ -18,8 +18,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from tests.faults.kinds import KINDS
 from tests.faults.promised import proofs
 from tests.faults.promised import table as promised_table
-from tests.faults.tally import Tally, table
-from tests.faults.trying import REAL, SANDBOX, tried
+from tests.faults.trying import REAL, SANDBOX, Tally, table, tried
 from tests.support.servers import NO_BINARY, proxysql_binary
 
 

@@ -6,8 +6,7 @@ import re
 import time
 from collections.abc import Callable
 
-from tests.faults.proxy import Exchange
-from tests.faults.wire import ok_packet
+from tests.faults.proxy import Exchange, ok_packet
 from tests.support.packets import error_packet
 
 DELAY_S = 0.05

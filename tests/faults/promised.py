@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tests.faults.tally import in_columns
+from tests.faults.trying import in_columns
 
 ROOT = Path(__file__).parents[2]
 PROMISES = Path(__file__).with_name("promises.toml")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.faults.proxy import FaultyProxy
 from tests.journeys.killable import Killable
-from tests.journeys.story import applied, plan, said
+from tests.journeys.story import applied, plan, rolled_back, said
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.galera_family import GaleraFamily
 from tests.support.parameters import crossed
@@ -115,8 +115,7 @@ def test_a_rollback_leaves_it_drained(family: GaleraFamily, offline: Project) ->
     offline.write(change(family, node, "max_connections: 77"))
     applied()
     nodes("drain", node)
-    done = proxyctl("rollback", "--auto-approve")
-    assert done.code == 0, done.text
+    rolled_back()
     assert is_drained(family, node)
     assert family.cells("max_connections", node, "disk.") == {("1000",)}
     nodes("restore", node)
@@ -136,6 +135,19 @@ def test_the_last_reader_is_refused_and_so_are_all_while_the_monitor_is_off(
     family.instance.execute("SET mysql-monitor_enabled='false'")
     family.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
     said(proxyctl(*drain, family.writer), 3, "the monitor is off")
+
+
+def test_a_placement_is_no_configuration_that_a_rollback_brings_back(
+    family: GaleraFamily, offline: Project
+) -> None:
+    configured, writer = family.servers(""), family.writer
+    assert proxyctl("snapshot").code == 0
+    assert "No changes" in proxyctl("rollback", "--dry-run").out
+    offline.write(family.files.replace("{port:", "{weight: 3, port:"))
+    applied()
+    rolled_back("2")
+    assert family.servers("") == family.servers("disk.") == configured
+    assert family.writer == writer
 
 
 def test_a_placement_in_memory_is_refused_with_the_statement_that_takes_it_back(

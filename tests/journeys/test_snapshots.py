@@ -141,16 +141,6 @@ def test_it_asks_first(sandbox_project: Project, sandbox_instance: Instance) -> 
     assert len(sandbox_project.snapshots()) == 2
 
 
-def test_guards_hold(sandbox_project: Project) -> None:
-    sandbox_project.write(FILES)
-    applied()
-    said(
-        proxyctl("rollback", "--auto-approve"),
-        3,
-        "mysql_servers: nothing would be left; 4 rows would be deleted (guards.table_emptied)",
-    )
-
-
 def test_a_lock_holds(sandbox_project: Project, sandbox: Sandbox) -> None:
     sandbox_project.write(FILES)
     applied()

@@ -23,11 +23,10 @@ import pytest
 from proxyctl.catalog.releases import PCRE2
 from proxyctl.routing import Request
 from proxyctl.routing.regex import repeats_a_group
-from tests.support.routing_backend import EXECUTED, Arrival
 from tests.support.routing_cases import random_case
 from tests.support.routing_predicted import predict, router_of
 from tests.support.routing_recorded import is_random, observed, read
-from tests.support.routing_rig import Rig
+from tests.support.routing_rig import EXECUTED, Arrival, Rig
 from tests.support.routing_shapes import Case, Client, Sent, differences
 from tests.support.servers import NO_BINARY, proxysql_binary
 
