@@ -33,26 +33,26 @@ mysql_query_rules:
   - {rule_id: 20, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
   - {rule_id: 30, match_pattern: 'report', destination_hostgroup: reports, apply: true}
 """
-AFTER = """\
-version: 1
-hostgroups: {writer: {id: 10}, reader: {id: 20}, reports: {id: 30}}
-mysql_servers:
-  - {hostname: db1.example.com, hostgroup_id: writer}
-  - {hostname: db2.example.com, hostgroup_id: reader, weight: 1000}
-  - {hostname: db3.example.com, hostgroup_id: reader, weight: 200}
-mysql_users:
-  - {username: app, password: example, default_hostgroup: writer}
-mysql_query_rules:
-  - {rule_id: 10, match_digest: '^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)', destination_hostgroup: writer, apply: true}
+LOCKING = """\
+^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)', destination_hostgroup: writer, apply: true}
   - rule_id: 15
     match_digest: '^SELECT .* FROM sessions'
     destination_hostgroup: writer
     cache_ttl: 500
     apply: true
-  - {rule_id: 20, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
-variables:
-  mysql-server_version: 8.0.36
-"""  # noqa: E501
+"""
+AFTER = (
+    BEFORE.replace(
+        "db3.example.com, hostgroup_id: reader, weight: 1000",
+        "db3.example.com, hostgroup_id: reader, weight: 200",
+    )
+    .replace("^SELECT.*FOR UPDATE', destination_hostgroup: writer, apply: true}\n", LOCKING)
+    .replace(
+        "  - {rule_id: 30, match_pattern: 'report', destination_hostgroup: reports, apply: true}\n",
+        "",
+    )
+    + "variables:\n  mysql-server_version: 8.0.36\n"
+)
 
 
 def main() -> None:

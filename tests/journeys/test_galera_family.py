@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.faults.proxy import FaultyProxy
-from tests.journeys.killable import Killable
 from tests.journeys.story import applied, plan, rolled_back, said
+from tests.journeys.watched import Killable
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.galera_family import GaleraFamily
 from tests.support.parameters import crossed

@@ -15,9 +15,9 @@ from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
-from tests.journeys.killable import Killable
 from tests.journeys.layers import dump
 from tests.journeys.story import FILES, applied, said
+from tests.journeys.watched import Killable
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.cluster.rig import join
+from tests.real.cluster.rig import join, members
 from tests.support.galera_family import HOSTS, monitored_proxysql
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.routing_rig import Rig
@@ -45,3 +45,10 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
     """A rig for all tests of a file. Each loads what it needs."""
     with Rig(needed_binary(), tmp_path_factory.mktemp("rig")) as started:
         yield started
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Iterator[list[ProxySQL]]:
+    """The members of one native cluster, which agree."""
+    with members(tmp_path) as found:
+        yield found

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.real.cluster.files import USER, fall_behind, fleet_of, hostgroups, keep_apart
 from tests.real.cluster.rig import checksums, set_admin
 from tests.support.cli import Outcome, Project, proxyctl
-from tests.support.servers import ProxySQL, needed_binary
+from tests.support.servers import ProxySQL
 from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
@@ -133,18 +131,6 @@ def test_a_member_outside_the_fleet_that_does_not_follow(
         f"  member 127.0.0.1:{three[2].port} has not taken over the change:\n"
     ) in done.out
     assert done.out.endswith("Fleet of 2 instances: 2 applied: px1, px2.\n")
-
-
-def test_a_cluster_beside_an_instance_alone_is_one_batch(
-    three: list[ProxySQL], project: Project, tmp_path: Path
-) -> None:
-    with ProxySQL(needed_binary(), tmp_path / "alone") as alone:
-        write(project, [*three, alone], TEXT.format(10))
-        done = apply_all()
-        assert done.code == 0, done.text
-        assert "batch 1 of 2: px1 + px2 + px3 (one ProxySQL Cluster)\n" in done.err
-        assert "batch 2 of 2: px4\n" in done.err
-        assert hostgroups(alone) == {"10"}
 
 
 def test_a_member_that_fails_stops_the_others(three: list[ProxySQL], project: Project) -> None:

@@ -23,6 +23,13 @@ from tests.support.waiting import until
 pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 
 
+@pytest.fixture
+def project(three: list[ProxySQL], offline: Project) -> Project:
+    """Files that are applied at the first member, if nothing else is said."""
+    offline.connect(three[0].instance)
+    return offline
+
+
 def at(one: ProxySQL) -> tuple[str, ...]:
     return ("--host", "127.0.0.1", "--port", str(one.port))
 
