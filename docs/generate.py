@@ -32,8 +32,9 @@ from proxyctl.catalog.variables import (
     STEPS,
     VARIABLES,
 )
+from proxyctl.config.columns import expected
 from proxyctl.config.context import SPECIAL
-from proxyctl.config.models import expected, section_adapter
+from proxyctl.config.models import section_adapter
 from proxyctl.lint.check import all_checks
 
 FOLDER = Path(__file__).parent / "reference"

@@ -7,17 +7,34 @@ __add_active_users, and the loaders of the *_hostgroups tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping
 
-from proxyctl.catalog import Column, Kind, Layout
+from proxyctl.catalog import Column, Layout
 from proxyctl.catalog.tables import create_table
 from proxyctl.config.context import Context
-from proxyctl.config.mistakes import Mistakes, did_you_mean, shown
+from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import field_place, key_words
-from proxyctl.state.cells import MAX_LATENCY_MS, MODIFIERS, ignored_keys, normal_digest
-from proxyctl.state.row import KEEP, DesiredTable, Key, Secret
+from proxyctl.errors import Mistake
+from proxyctl.routing.regex import (
+    BadPattern,
+    Engine,
+    as_bytes,
+    compile_pattern,
+    engine_for,
+    is_plain,
+    never_matches_if_broken,
+)
+from proxyctl.state.cells import (
+    DIGEST_FIX,
+    MAX_LATENCY_MS,
+    MODIFIERS_FIX,
+    digest_problem,
+    ignored_keys,
+    modifiers_problem,
+)
+from proxyctl.state.row import KEEP, Desired, DesiredTable, Key, Secret
 from proxyctl.state.runtime import (
+    CLIENT_ADDR_FIX,
     PASTED,
     clashing_writers,
     client_addr_problem,
@@ -31,8 +48,6 @@ _LARGEST = {
 }
 """Numbers that ProxySQL holds in fewer bits than its table does: a larger one becomes another."""
 
-_DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
-
 # Fields ------------------------------------------------------------------------------------------
 
 
@@ -45,66 +60,11 @@ def check_numbers(table: DesiredTable, mistakes: Mistakes) -> None:
             mistakes.add(*field_place(table, key, column), message)
 
 
-def check_rules(table: DesiredTable, context: Context) -> None:
-    """Note rules that would be skipped, or lose a criterion and match everything.
-
-    For a rule that is not active this is a warning. Changes: context.
-    """
-    active = table.layout.index["active"]
-    for column, check in _RULE_COLUMNS.items():
-        for key, value in _values(table, column):
-            problem = check(value) if isinstance(value, str) else None
-            if not problem:
-                continue
-            where, label = field_place(table, key, column)
-            if table.rows[key][active] == 0:
-                text = f"{where}: {label}: {problem[0]}; the rule is not active"
-                context.warnings.append(text)
-            else:
-                context.mistakes.add(where, label, *problem)
-
-
 def _values(table: DesiredTable, column: str) -> Iterator[tuple[Key, object]]:
     """Yield the keys of the rows with their values in a column; none if no file sets it."""
     if column in table.used:
         position = table.layout.index[column]
         yield from ((key, row[position]) for key, row in table.rows.items())
-
-
-def _client_addr(text: str) -> tuple[str, str | None] | None:
-    problem = client_addr_problem(text)
-    fix = "write one % at the end, or a rule for each address" if "%" in text[:-1] else None
-    return None if problem is None else (problem, fix)
-
-
-def _digest(text: str) -> tuple[str, str | None] | None:
-    if _DIGEST.match(text) and int(text, 16):
-        return None
-    fix = "as stats_mysql_query_digest shows it: 0x and up to 16 hexadecimal digits, not all 0"
-    read = normal_digest(text)
-    if read is not None:
-        return f"not a digest: ProxySQL would read it as {read}", fix
-    return "not a digest: ProxySQL would drop it, and the rule would match every query", fix
-
-
-def _modifiers(text: str) -> tuple[str, str | None] | None:
-    for word in text.split(",") if text else ():
-        if word.upper() not in MODIFIERS:
-            near = did_you_mean(word.strip(), MODIFIERS)
-            fix = "CASELESS, GLOBAL, or both with a comma and no blank between them"
-            message = f"ProxySQL ignores {shown(word)}" if word else "an empty word"
-            if isinstance(text, Secret):
-                message = "a word that ProxySQL ignores"
-            return message, near if near and " " not in word else f"known: {fix}"
-    return None
-
-
-_RULE_COLUMNS: dict[str, Callable[[str], tuple[str, str | None] | None]] = {
-    "client_addr": _client_addr,
-    "digest": _digest,
-    "re_modifiers": _modifiers,
-}
-"""What is wrong with a value, and the fix, by column."""
 
 
 def check_json(table: DesiredTable, context: Context) -> None:
@@ -114,12 +74,10 @@ def check_json(table: DesiredTable, context: Context) -> None:
             for name in ignored_keys(column, value) if isinstance(value, str) else ():
                 where, label = field_place(table, key, column.name)
                 label = label if name is None else f"{label}.{name}"
-                context.mistakes.add(where, label, *_ignored(table, column, name, context))
+                context.mistakes.add(where, label, *_ignored(column, name, context))
 
 
-def _ignored(
-    table: DesiredTable, column: Column, name: str | None, context: Context
-) -> tuple[str, str | None]:
+def _ignored(column: Column, name: str | None, context: Context) -> tuple[str, str | None]:
     """Return why ProxySQL ignores a key of a JSON column (None: all of it), and the fix."""
     limits = {key.name: key for key in column.json_keys}
     if name is None:
@@ -127,12 +85,9 @@ def _ignored(
     if name in limits:
         _, low, high = limits[name]
         return f"ProxySQL ignores all but an integer from {low} to {high}", None
-    forms = [form for form in table.layout.table.columns if form.name == column.name]
-    for form in forms:
-        if name in (key.name for key in form.json_keys):
-            return f"ProxySQL {context.version} ignores this key; it came with {form.since}", None
     near = context.mistakes.did_you_mean(name, limits)
-    return "ProxySQL ignores this key", near or f"known are {', '.join(limits)}"
+    fix = near or f"known are {', '.join(limits)}"
+    return f"ProxySQL {context.version} ignores this key", fix
 
 
 def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
@@ -148,6 +103,100 @@ def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
             message = f"ProxySQL does not show a row with {quote} in its runtime table as it is"
             fix = "move it into the script that is called"
             mistakes.add(*field_place(table, key, column), message, fix)
+
+
+# Rules -------------------------------------------------------------------------------------------
+
+RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
+
+_CRITERIA: dict[str, tuple[Callable[[str], str | None], str]] = {
+    "client_addr": (client_addr_problem, CLIENT_ADDR_FIX),
+    "digest": (digest_problem, DIGEST_FIX),
+    "re_modifiers": (modifiers_problem, MODIFIERS_FIX),
+}
+"""What is wrong with a text, and the fix, by column. Lint says the same of an instance."""
+
+_PATTERNS = ("match_digest", "match_pattern")
+
+_BadField = tuple[Key, str, str, str | None]
+"""Row, column, what is wrong, and the fix."""
+
+
+def check_rules(table: DesiredTable, chosen: object, context: Context) -> None:
+    """Note rules that would be skipped, lose a criterion, or never match.
+
+    For a rule that is not active this is a warning. `chosen`: the value of
+    mysql-query_processor_regex, None for the default. Changes: context.
+    """
+    active = table.layout.index["active"]
+    for key, column, problem, fix in (*_bad_criteria(table), *_bad_patterns(table, chosen)):
+        where, label = field_place(table, key, column)
+        if table.rows[key][active] == 0:
+            context.warnings.append(f"{where}: {label}: {problem}; the rule is not active")
+        else:
+            context.mistakes.add(where, label, problem, fix)
+
+
+def chosen_in_files(tables: Mapping[str, DesiredTable]) -> object:
+    """Return the value of mysql-query_processor_regex in the files; None where they do not say."""
+    variables = tables.get("mysql_variables")
+    row = variables.rows.get(("mysql-query_processor_regex",)) if variables else None
+    return row[1] if row else None
+
+
+def mistakes_at_runtime(desired: Desired, at_runtime: int) -> list[Mistake]:
+    """Return the patterns that the engine at RUNTIME does not compile, if the files name none.
+
+    `at_runtime`: the value of mysql-query_processor_regex there.
+    """
+    mistakes = Mistakes()
+    if chosen_in_files(desired.tables) is None and engine_for(at_runtime) is Engine.RE2:
+        for table in (desired.tables[name] for name in RULE_TABLES if name in desired.tables):
+            active = table.layout.index["active"]
+            for key, column, problem, _ in _bad_patterns(table, at_runtime):
+                if table.rows[key][active] != 0:
+                    mistakes.add(*field_place(table, key, column), problem)
+    return mistakes.all()
+
+
+def _bad_criteria(table: DesiredTable) -> Iterator[_BadField]:
+    for column, (problem_of, fix) in _CRITERIA.items():
+        for key, value in _values(table, column):
+            problem = problem_of(value) if isinstance(value, str) else None
+            if problem is not None:
+                yield key, column, problem, fix
+
+
+def _bad_patterns(table: DesiredTable, chosen: object) -> Iterator[_BadField]:
+    """Yield every pattern that the engine does not compile. ProxySQL never says so."""
+    version = table.layout.version
+    engine = engine_for(chosen, version)
+    negate = table.layout.index["negate_match_pattern"]
+    known: dict[str, str | None] = {}
+    for column in _PATTERNS:
+        for key, pattern in _values(table, column):
+            if not isinstance(pattern, str):
+                continue
+            if pattern not in known:
+                known[pattern] = _problem(pattern, engine)
+            if known[pattern] is not None:
+                effect = "the rule would never match"
+                if table.rows[key][negate] == 1 and not never_matches_if_broken(version):
+                    effect = "negated, it would match every query"
+                # The engine's words may repeat the pattern.
+                why = "(sensitive)" if isinstance(pattern, Secret) else known[pattern]
+                yield key, column, f"not a regular expression for {engine}: {why}; {effect}", None
+
+
+def _problem(pattern: str, engine: Engine) -> str | None:
+    """Return why a pattern does not compile; None if it does."""
+    text = as_bytes(pattern)
+    try:
+        if not is_plain(text):
+            compile_pattern(text, engine)
+    except BadPattern as bad:
+        return str(bad)
+    return None
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -200,9 +249,6 @@ def check_families(table: DesiredTable, mistakes: Mistakes) -> None:
 
 # Constraints -------------------------------------------------------------------------------------
 
-_COMPARISON = r"{name} ?(?:>=|<=|>) ?\d+"
-
-
 _PLAIN_WORDS = {
     "CASE WHEN replace_pattern": "a replace_pattern needs a match_pattern",
     "SUBSTR(domain_name": "the domain_name has to begin with a dot",
@@ -213,49 +259,31 @@ _PLAIN_WORDS = {
 def check_constraints(table: DesiredTable, mistakes: Mistakes) -> None:
     """Note every row that an INSERT would fail on. Changes: mistakes."""
     layout = table.layout
-    used = table.used.keys()
-    uniques = tuple(
-        unique
-        for unique in layout.table.unique
-        # It cannot fail where the columns that the primary key has more are constant.
-        if not used.isdisjoint(name for name in layout.table.key if name not in unique)
-    )
-    if not table.rows or not (uniques or any(_may_fail(column, used) for column in layout.columns)):
+    if not table.rows or not _may_fail(layout, table.used):
         return
-    layout = Layout(replace(layout.table, unique=uniques), layout.columns)
     import sqlite3
 
     connection = sqlite3.connect(":memory:")
-    try:
-        connection.execute(create_table(layout))
-        marks = ",".join("?" * len(layout.columns))
-        insert = f"INSERT INTO {layout.table.sql_name} VALUES ({marks})"
-        rows = [tuple(map(_value, row, layout.columns)) for row in table.rows.values()]
+    connection.execute(create_table(layout))
+    marks = ",".join("?" * len(layout.columns))
+    insert = f"INSERT INTO {layout.table.sql_name} VALUES ({marks})"
+    for key, row in table.rows.items():
         try:
-            connection.executemany(insert, rows)
-        except sqlite3.IntegrityError:
-            # One row failed, and the message does not say which: again, row by row.
-            connection.rollback()
-            for key, row in zip(table.rows, rows, strict=True):
-                try:
-                    connection.execute(insert, row)
-                except sqlite3.IntegrityError as error:
-                    mistakes.add(table.where[key], layout.name, *_words(table, key, str(error)))
-    finally:
-        connection.close()
+            connection.execute(insert, tuple(map(_value, row, layout.columns)))
+        except sqlite3.IntegrityError as error:
+            mistakes.add(table.where[key], layout.name, *_words(table, key, str(error)))
+    connection.close()
 
 
-def _may_fail(column: Column, used: Collection[str]) -> bool:
-    """Return whether the CHECK of a column is about several, one of which a file sets.
+def _may_fail(layout: Layout, used: Collection[str]) -> bool:
+    """Return whether a constraint is about several columns, one of which a file sets.
 
-    The models have seen what concerns one column alone, and defaults pass every CHECK.
+    The models know those of one column, and defaults pass every CHECK.
     """
-    if column.check is None or column.choices is not None or column.kind is Kind.JSON:
-        return False
-    comparison = _COMPARISON.format(name=re.escape(column.name))
-    if re.fullmatch(f"{comparison}(?: AND {comparison})*", column.check):
-        return False
-    return not set(re.findall(r"\w+", column.check)).isdisjoint(used)
+    checks = ({*re.findall(r"\w+", one.check or "")} & {*layout.names} for one in layout.columns)
+    return bool(layout.table.unique) or any(
+        len(names) > 1 and not names.isdisjoint(used) for names in checks
+    )
 
 
 def _value(value: object, column: Column) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,9 +20,9 @@ from proxyctl.catalog import (
     parse_version,
 )
 from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
-from proxyctl.config.files import Fence, UnreadableError
-from proxyctl.config.mistakes import Mistakes, described, key_text, shown
-from proxyctl.config.references import References, near_variable
+from proxyctl.config.files import Fence
+from proxyctl.config.mistakes import Mistakes, Refusal, described, key_text, shown
+from proxyctl.config.references import References
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
 from proxyctl.state.row import Secret, Where
 
@@ -37,10 +37,10 @@ UNKNOWN_SECRET = Secret("unknown:unknown")
 class Context:
     """One run over the files.
 
-    Shape: `hostgroups` from name to number, filled by the `hostgroups` section; the names whose
-    number is wrong are `broken_hostgroups`. `layouts` of the tables that the version has, by name.
-    `needs_secrets`, `takes_dead_rules`, `deviations`: see `ParsedFiles.project`; without the first,
-    an unavailable secret is UNKNOWN_SECRET.
+    Shape: `hostgroups` from name to number, filled by the `hostgroups` section. `names`: by
+    section, where an item first has the name. `layouts` of the tables that the version has, by
+    name. `needs_secrets`, `takes_dead_rules`, `deviations`: see `ParsedFiles.project`; without the
+    first, an unavailable secret is UNKNOWN_SECRET.
     """
 
     version: Version
@@ -50,7 +50,7 @@ class Context:
     takes_dead_rules: bool = False
     warnings: list[str] = field(default_factory=list)
     hostgroups: dict[str, int] = field(default_factory=dict)
-    broken_hostgroups: set[str] = field(default_factory=set)
+    names: dict[tuple[str, str], Where] = field(default_factory=dict)
     deviations: Deviations = NO_DEVIATIONS
     layouts: dict[str, Layout] = field(init=False)
 
@@ -60,73 +60,51 @@ class Context:
     def note(
         self, part: Part, keys: Keys, message: str, fix: str | None = None, *, of_key: bool = False
     ) -> None:
-        """Note a mistake at a value of a section, or at its key. Changes: self.mistakes."""
-        where = part.where(*keys, of_key=of_key)
-        self.mistakes.add(where, key_text((part.name, *keys)), message, fix)
+        """Note a mistake at a value of a section, or at its key. Changes: self.mistakes.
 
-    def claim_name(
-        self, known: dict[str, Where], name: str, part: Part, keys: Keys, *, of_key: bool = False
-    ) -> bool:
-        """Return whether a name is new, and note a duplicate. Changes: known, self.mistakes.
-
-        Shape: `keys` begin with the item that has the name.
+        Without a message it is noted elsewhere already.
         """
-        place = part.where(*keys[:1], of_key=of_key)
-        first = known.setdefault(name, place)
-        if first is not place:
-            self.note(part, keys, f"duplicate name (first defined at {first})", of_key=of_key)
-        return first is place
+        if message:
+            self.mistakes.add(part.where(*keys, of_key=of_key), part.label(keys), message, fix)
 
     def text(
-        self, reference: Mapping[str, str], where: Where, label: str, *, is_secret: bool = False
-    ) -> str | None:
-        """Return the text that a reference stands for; None after a mistake."""
-        references = References(os.path.dirname(where.path), self.fence)
+        self, reference: Mapping[str, str], path: str, *, is_secret: bool = False
+    ) -> str | Secret:
+        """Return the text that a reference in the file `path` stands for. Raises: Refusal."""
+        references = References(os.path.dirname(path), self.fence)
         try:
             return references.resolve(reference, is_secret=is_secret)
-        except UnreadableError as error:
+        except Refusal:
             if is_secret and not self.needs_secrets:
                 return UNKNOWN_SECRET
-            fix = error.fix or near_variable(reference, self.mistakes.did_you_mean)
-            self.mistakes.add(where, label, error.message, fix)
-            return None
+            raise
 
-    def hostgroup(self, value: int | str, where: Where, label: str) -> int | None:
-        """Return the number of a hostgroup; None after a mistake. Changes: self.mistakes.
-
-        One whose number is wrong is a mistake already.
-        """
-        if isinstance(value, int):
-            return value
-        number = self.hostgroups.get(value)
-        if (
-            number is None
-            and not isinstance(value, Unusable)
-            and value not in self.broken_hostgroups
-        ):
-            near = self.mistakes.did_you_mean(value, self.hostgroups, self.broken_hostgroups)
-            fix = "remove the quotes" if value.isdecimal() else near or "name it under `hostgroups`"
-            self.mistakes.add(where, label, f"no hostgroup is called {shown(value)}", fix)
-        return number
+    def hostgroup(self, name: str) -> int:
+        """Return the number of a hostgroup. Raises: Refusal."""
+        if name in self.hostgroups:
+            return self.hostgroups[name]
+        near = self.mistakes.did_you_mean(name, self.hostgroups)
+        fix = "remove the quotes" if name.isdecimal() else near or "name it under `hostgroups`"
+        raise Refusal(f"no hostgroup is called {shown(name)}", fix)
 
 
 # Sections ----------------------------------------------------------------------------------------
 
-SPECIAL = (
-    "version",
-    "proxysql_version",
-    "instances",
-    "variables",
-    "hostgroups",
-    "pxc_clusters",
-    "sharding",
-    "routing_tests",
-    "manage",
-    "guards",
-    "lint",
-    "keep_fast_routing_alive",
-)
-"""The sections that are more than a table."""
+SPECIAL = {
+    "version": "Version of the file format.",
+    "proxysql_version": "The ProxySQL that the files are for, where no instance is asked.",
+    "instances": "The ProxySQL instances, and how to reach their admin interfaces.",
+    "variables": "Variables to set. Those that are not named are left alone.",
+    "hostgroups": "Names for hostgroup numbers, and attributes of hostgroups.",
+    "pxc_clusters": "Percona XtraDB Clusters: mysql_galera_hostgroups and mysql_servers together.",
+    "sharding": "Tables or schemas spread over hostgroups: query rules, or fast routing.",
+    "routing_tests": "Queries, and where they have to go.",
+    "manage": "The part of a table that these files own, and columns that count only at INSERT.",
+    "guards": "What an apply refuses to do without --force.",
+    "lint": "What `proxyctl lint` leaves out.",
+    "keep_fast_routing_alive": "Add a rule where fast routing would be skipped.",
+}
+"""The sections that are more than a table, and what they are."""
 
 TABLE_SECTIONS = tuple(name for name, table in TABLES.items() if table.prefix is None)
 
@@ -143,9 +121,41 @@ class Part:
     name: str
     value: Any
 
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.document.path
+
     def where(self, *keys: str | int, of_key: bool = False) -> Where:
         """Return the place of a value in the section, or of its key."""
         return self.document.where((self.name, *keys), of_key=of_key)
+
+    def label(self, keys: Keys) -> str:
+        """Return what a message calls a value: `pxc_clusters[0].nodes[1].weight`."""
+        return key_text((self.name, *keys))
+
+    def at(self, keys: Keys) -> Any:  # noqa: ANN401 - any YAML value
+        """Return the value under keys; None where there is none."""
+        value = self.value
+        for key in keys:
+            is_there = key in value if isinstance(value, dict) else isinstance(value, list)
+            value = value[key] if is_there else None
+        return value
+
+
+@dataclass(frozen=True)
+class Lines(Part):
+    """The rows of a table section in a file of their own. Shape: `lines` has one a row."""
+
+    lines: Sequence[int]
+
+    def where(self, *keys: str | int, of_key: bool = False) -> Where:  # noqa: ARG002
+        """Return the line of a row."""
+        return Where(self.path, self.lines[int(keys[0])], 1)
+
+    def label(self, keys: Keys) -> str:
+        """Return the name of a column, and what is below it."""
+        return key_text(keys[1:])
 
 
 def split(documents: Iterable[Document], mistakes: Mistakes) -> dict[str, list[Part]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.checks import (
+    RULE_TABLES,
     check_constraints,
     check_families,
     check_json,
@@ -16,13 +17,20 @@ from proxyctl.config.checks import (
     check_quotes,
     check_rules,
     check_users,
+    chosen_in_files,
 )
 from proxyctl.config.context import TABLE_SECTIONS, Context, Part, check_version, named_version
-from proxyctl.config.rows import TableRows, field_place, join
+from proxyctl.config.rows import TableRows, compile_part, field_place, join
+from proxyctl.config.sections.fast_routing import keep_alive
 from proxyctl.config.sections.hostgroups import Hostgroups, attribute_rows, compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
-from proxyctl.config.tables import compile_part
+from proxyctl.config.sections.lint import compile_lint
+from proxyctl.config.sections.manage import apply_manage, compile_manage
+from proxyctl.config.sections.pxc import compile_clusters
+from proxyctl.config.sections.sharding import compile_shards
+from proxyctl.config.sections.tests import compile_routing_tests
 from proxyctl.config.validation import check, missing_table
+from proxyctl.config.variables import compile_variables
 from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.compare import fold_users
 from proxyctl.state.configuration import Configuration, Held, variables_of
@@ -49,7 +57,6 @@ if TYPE_CHECKING:
     from proxyctl.config.models import Guards
     from proxyctl.lint.run import Ignore
 
-RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
 USER_TABLES = ("mysql_users", "pgsql_users")
 
 Sections = dict[str, list[Part]]
@@ -121,18 +128,11 @@ def compile_project(sections: Sections, context: Context) -> Project:
     named_version(sections.get("proxysql_version", []), context.mistakes)
     hostgroups = compile_hostgroups(sections.get("hostgroups", []), context)
     instances = compile_instances(sections.get("instances", []), context)
-    tests: tuple[RoutingTest, ...] = ()
-    if "routing_tests" in sections:
-        from proxyctl.config.sections.tests import compile_routing_tests
-
-        tests = compile_routing_tests(sections["routing_tests"], context)
-    ignores = compile_ignores(sections, context)
+    tests = compile_routing_tests(sections.get("routing_tests", []), context)
+    ignores = compile_lint(sections.get("lint", []), context)
     keeps_alive: bool = _single(sections, "keep_fast_routing_alive", True, context)
     tables, reserved = _tables(sections, hostgroups, context)
-    if any(f"{name}_fast_routing" in tables for name in RULE_TABLES):
-        from proxyctl.config.sections.fast_routing import keep_alive
-
-        keep_alive(tables, context, is_wanted=keeps_alive)
+    keep_alive(tables, context, is_wanted=keeps_alive)
     desired = Desired(
         tables=tables,
         version=context.version,
@@ -143,15 +143,6 @@ def compile_project(sections: Sections, context: Context) -> Project:
     return Project(desired, instances, tests, ignores, reserved)
 
 
-def compile_ignores(sections: Sections, context: Context) -> tuple[Ignore, ...]:
-    """Return what the `lint` section ignores. Changes: context.mistakes."""
-    if "lint" not in sections:
-        return ()
-    from proxyctl.config.sections.lint import compile_lint
-
-    return compile_lint(sections["lint"], context)
-
-
 def _tables(
     sections: Sections, hostgroups: Hostgroups, context: Context
 ) -> tuple[dict[str, DesiredTable], tuple[range, ...]]:
@@ -160,51 +151,29 @@ def _tables(
     Changes: context.
     """
     rows: dict[str, list[TableRows]] = {}
-    for name in TABLE_SECTIONS:
-        for part in sections.get(name, []):
-            if missing := missing_table(TABLES[name], context):
-                context.mistakes.add(part.where(of_key=True), name, missing)
-            else:
-                found = compile_part(part, context)
-                rows.setdefault(name, []).extend([found] if found else [])
-    clusters = shards = None
-    if "pxc_clusters" in sections:
-        from proxyctl.config.sections.pxc import compile_clusters
-
-        clusters = compile_clusters(sections["pxc_clusters"], context)
-        rows.setdefault("mysql_galera_hostgroups", []).extend(clusters.galera)
-        rows.setdefault("mysql_servers", []).extend(clusters.servers)
-    if "sharding" in sections:
-        from proxyctl.config.sections.sharding import compile_shards
-
-        shards = compile_shards(sections["sharding"], context)
-        for name, generated in shards.rows.items():
-            rows.setdefault(name, []).extend(generated)
-    if attributes := attribute_rows(hostgroups, context):
-        rows.setdefault("mysql_hostgroup_attributes", []).append(attributes)
+    for part in (part for name in TABLE_SECTIONS for part in sections.get(name, [])):
+        if missing := missing_table(TABLES[part.name], context):
+            context.mistakes.add(part.where(of_key=True), part.name, missing)
+        else:
+            found = compile_part(part, context)
+            rows.setdefault(part.name, []).extend([found] if found else [])
+    clusters = compile_clusters(sections.get("pxc_clusters", []), context)
+    shards = compile_shards(sections.get("sharding", []), context)
+    attributes = attribute_rows(hostgroups, context)
+    for generated in (*clusters.rows, *shards.rows, *([attributes] if attributes else [])):
+        rows.setdefault(generated.layout.name, []).append(generated)
     tables = {
         name: join(context.layouts[name], parts, context.mistakes) for name, parts in rows.items()
     }
-    if "manage" in sections:
-        from proxyctl.config.sections.manage import apply_manage, compile_manage
-
-        tables = apply_manage(tables, compile_manage(sections["manage"], context), context)
-    variables: dict[str, DesiredTable] = {}
-    if "variables" in sections:
-        from proxyctl.config.variables import compile_variables
-
-        variables = compile_variables(sections["variables"], context)
+    tables = apply_manage(tables, compile_manage(sections.get("manage", []), context), context)
+    variables = compile_variables(sections.get("variables", []), context)
     _check_tables(tables, variables, context)
-    if clusters is not None:
-        clusters.check_nodes(tables["mysql_servers"], context.mistakes)
-    reserved: tuple[range, ...] = ()
-    if shards is not None:
-        reserved = tuple(shards.reserved.values())
-        shards.check_reserved(tables.get("mysql_query_rules"), context)
-        shards.check_digests(variables.get("mysql_variables"), context)
+    clusters.check_nodes(tables.get("mysql_servers"), context.mistakes)
+    shards.check_reserved(tables.get("mysql_query_rules"), context)
+    shards.check_digests(variables.get("mysql_variables"), context)
     for table in _present(tables, USER_TABLES):
         tables[table.layout.name] = _folded_users(table)
-    return {**tables, **variables}, reserved
+    return {**tables, **variables}, tuple(shards.reserved.values())
 
 
 def _check_tables(
@@ -220,10 +189,7 @@ def _check_tables(
         if "writer_hostgroup" in table.layout.index:
             check_families(table, context.mistakes)
     for table in [] if context.takes_dead_rules else _present(tables, RULE_TABLES):
-        from proxyctl.config.patterns import check_patterns, chosen_in_files
-
-        check_rules(table, context)
-        check_patterns(table, chosen_in_files(variables), context)
+        check_rules(table, chosen_in_files(variables), context)
     for table in _present(tables, USER_TABLES):
         check_users(table, context.mistakes)
     for table in _present(variables, ("admin_variables",)):
@@ -261,7 +227,7 @@ def _single(sections: Sections, name: str, default: Any, context: Context) -> An
         if part is not parts[0]:
             message = f"duplicate section (first defined at {parts[0].where(of_key=True)})"
             context.mistakes.add(part.where(of_key=True), name, message)
-        found, _ = check(part, context)
+        found = check(part, context)
         value = default if found is None else found
     return value
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place, named
+from proxyctl.config.mistakes import Mistakes, Refusal, did_you_mean, file_place
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
 from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.state.row import Where
@@ -19,7 +19,6 @@ MAX_FILE = 64 * 1024 * 1024
 """Largest YAML file or template. Units: bytes."""
 
 _CHECK_PATH = "check the path; a relative one starts in the folder where proxyctl runs"
-_MOST_LISTED = 5
 
 _IN_FOLDER = (".yaml", ".yml", ".j2")
 
@@ -43,7 +42,7 @@ class Sources:
 # One file ----------------------------------------------------------------------------------------
 
 
-class UnreadableError(Exception):
+class UnreadableError(Refusal):
     """A file or a reference cannot be read. The message names the reason, not the file.
 
     Shape: `line` and `column` count from 1; both are 0 where the whole file is meant.
@@ -52,9 +51,7 @@ class UnreadableError(Exception):
     def __init__(
         self, message: str, fix: str | None = None, *, line: int = 0, column: int = 0
     ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.fix = fix
+        super().__init__(message, fix)
         self.line = line
         self.column = column
 
@@ -216,16 +213,6 @@ def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> No
     mistakes.add(error.where(path), "", error.message, fix)
 
 
-def _files_beside(path: str) -> str:
-    """Return the files with variables that there are where one is missing."""
-    folder = os.path.dirname(path) or "."
-    with suppress(OSError):
-        found = sorted(one for one in os.listdir(folder) if one.endswith((".yaml", ".yml")))
-        if 0 < len(found) <= _MOST_LISTED:
-            return f"YAML files there: {', '.join(map(named, found))}"
-    return _CHECK_PATH
-
-
 def near_file(path: str, otherwise: str = _CHECK_PATH) -> str | None:
     """Return `did you mean 'proxyctl.yaml'?` for a file that is not there; None if it is there."""
     if is_there(path):
@@ -258,9 +245,7 @@ def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
             text = read_text(path, fence=Fence.around(sources, given))
         except UnreadableError as error:
             where = error.where(path) if error.line else file_place(f"--var-file {path}")
-            mistakes.add(
-                where, "", error.message, error.fix or near_file(path, _files_beside(path))
-            )
+            mistakes.add(where, "", error.message, error.fix or near_file(path))
             continue
         document = read_yaml(text, path, mistakes)
         root = document.root if document else None

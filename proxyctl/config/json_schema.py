@@ -14,25 +14,11 @@ from pydantic import TypeAdapter
 from proxyctl.catalog import TABLES, Column, Layout, Table, Variable, VariableKind, parse_version
 from proxyctl.catalog.variable_rules import bounds, taken
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES
+from proxyctl.config.columns import Text, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
-from proxyctl.config.models import Text, row_type, section_adapter
+from proxyctl.config.models import section_adapter
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-_DESCRIPTIONS = {
-    "version": "Version of the file format.",
-    "instances": "The ProxySQL instances, and how to reach their admin interfaces.",
-    "variables": "Variables to set. Those that are not named are left alone.",
-    "hostgroups": "Names for hostgroup numbers, and attributes of hostgroups.",
-    "pxc_clusters": "Percona XtraDB Clusters: mysql_galera_hostgroups and mysql_servers together.",
-    "sharding": "Tables or schemas spread over hostgroups: query rules, or fast routing.",
-    "routing_tests": "Queries, and where they have to go.",
-    "manage": "The part of a table that these files own, and columns that count only at INSERT.",
-    "guards": "What an apply refuses to do without --force.",
-    "lint": "What `proxyctl lint` leaves out.",
-    "proxysql_version": "The ProxySQL that the files are for, where no instance is asked.",
-    "keep_fast_routing_alive": "Add a rule where fast routing would be skipped.",
-}
 
 
 def schema_text() -> str:
@@ -45,12 +31,12 @@ def json_schema() -> dict[str, Any]:
     layouts = {name: _whole_layout(table) for name, table in TABLES.items()}
     definitions: dict[str, Any] = {}
     properties: dict[str, Any] = {}
-    for name in SPECIAL:
+    for name, description in SPECIAL.items():
         if name == "variables":
             section = _variables(definitions)
         else:
             section = _hoisted(section_adapter(name, layouts), definitions)
-        properties[name] = {"description": _DESCRIPTIONS[name], **section}
+        properties[name] = {"description": description, **section}
     for name in TABLE_SECTIONS:
         properties[name] = _table(layouts[name], definitions)
     return {

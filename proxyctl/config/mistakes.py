@@ -22,6 +22,15 @@ _TWINS = {"schemaname": "database", "database": "schemaname"}
 """What a column of the MySQL side is called on the PostgreSQL side, and the other way round."""
 
 
+class Refusal(ValueError):  # noqa: N818 - an answer; its caller knows the place
+    """Why a value cannot be used, and the fix; whoever knows the place makes a mistake of it."""
+
+    def __init__(self, message: str, fix: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+
+
 class Mistakes:
     """All mistakes found so far. The same one at the same place counts once."""
 

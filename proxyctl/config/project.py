@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from proxyctl.catalog import NO_DEVIATIONS, REFERENCE, Deviations, Version
 from proxyctl.catalog.releases import NEWEST_KNOWN, beyond_catalogue
-from proxyctl.config.context import Context, check_version, named_version, split
-from proxyctl.config.desired import Project, compile_ignores, compile_project
+from proxyctl.config.context import Context, named_version, split
+from proxyctl.config.desired import Project, compile_project
 from proxyctl.config.files import ANYWHERE, Fence, Sources, read_documents
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.sections.hostgroups import compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
+from proxyctl.config.sections.lint import compile_lint
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import Mistake
-from proxyctl.state.row import Desired
+from proxyctl.state.row import Desired, listed_rows
 
 if TYPE_CHECKING:
     from proxyctl.lint.run import Ignore
@@ -97,7 +98,7 @@ class ParsedFiles:
         Raises: ConfigError with the mistakes of the section.
         """
         context = Context(REFERENCE, self._fence)
-        found = compile_ignores(self._sections, context)
+        found = compile_lint(self._sections.get("lint", []), context)
         context.mistakes.raise_if_any()
         return found
 
@@ -159,16 +160,14 @@ class ParsedFiles:
 
     def _managing_nothing(self, desired: Desired) -> Desired:
         """Return what files without a table ask for, with a warning: few mean such files."""
-        shown, more = ", ".join(self._paths[:_LISTED]), len(self._paths) - _LISTED
         warning = (
-            f"{shown}{f' and {more} more' if more > 0 else ''}: no section of a table and no"
-            " variable, so nothing is managed; `proxyctl export -o FILE` writes what an instance"
-            " holds, `proxyctl import` converts a proxysql.cnf, `proxyctl init DIR` writes examples"
+            f"{listed_rows(self._paths)}: no section of a table and no variable, so nothing is"
+            " managed; `proxyctl export -o FILE` writes what an instance holds, `proxyctl import`"
+            " converts a proxysql.cnf, `proxyctl init DIR` writes examples"
         )
         return replace(desired, warnings=(*desired.warnings, warning))
 
 
-_LISTED = 5
 _READING = threading.Lock()
 
 
@@ -209,19 +208,16 @@ def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Inst
     `name`: what to call it in mistakes. `fence`: where files that it names have to lie; None
     means anywhere. Raises: ConfigError.
     """
-    mistakes = Mistakes()
-    is_list = text.lstrip().startswith(("[", "-"))
-    section = f"instances:\n{text}" if text.lstrip().startswith("-") else f"{{instances: {text}}}"
-    document = read_yaml(section if is_list else text, name, mistakes)
-    sections = split([] if document is None else [document], mistakes)
-    for part in sections.pop("version", []):
-        check_version(part, mistakes)
-    listed = sections.pop("instances", [])
-    for part in (part for others in sections.values() for part in others):
-        message = "a command may print `instances` only"
-        mistakes.add(part.where(of_key=True), part.name, message)
-    mistakes.raise_if_any()
     context = Context(REFERENCE, fence or ANYWHERE)
-    found = compile_instances(listed, context)
+    begin = text.lstrip()[:1]
+    section = {"-": f"instances:\n{text}", "[": f"{{instances: {text}}}"}.get(begin, text)
+    document = read_yaml(section, name, context.mistakes)
+    sections = split([] if document is None else [document], context.mistakes)
+    for key in sections.keys() - {"instances", "version"}:
+        (part,) = sections[key]
+        message = "a command may print `instances` only"
+        context.mistakes.add(part.where(of_key=True), part.name, message)
+    context.mistakes.raise_if_any()
+    found = compile_instances(sections.get("instances", []), context)
     context.mistakes.raise_if_any()
     return found

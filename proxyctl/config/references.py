@@ -7,11 +7,11 @@ message here repeats a value.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proxyctl.config.files import ANYWHERE, Fence, UnreadableError, read_bytes
-from proxyctl.config.mistakes import did_you_mean, named
+from proxyctl.config.mistakes import named
 from proxyctl.state.row import REFERENCES, Secret
 
 MAX_SECRET = 1024 * 1024
@@ -26,24 +26,7 @@ def is_reference(value: object) -> bool:
     return kind in REFERENCES and isinstance(argument, str) and (argument != "" or kind == "hex")
 
 
-def reference_fix(value: object) -> str:
-    """Return how text is written, for a value that is neither text nor a reference."""
-    near = None
-    if isinstance(value, Mapping) and len(value) == 1 and REFERENCES.isdisjoint(value):
-        near = did_you_mean(str(next(iter(value))), REFERENCES)
-    words = "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
-    return f"{near} {words}" if near else words
-
-
-def near_variable(
-    reference: Mapping[str, str], near: Callable[[str, Sequence[str]], str | None]
-) -> str | None:
-    """Return what `near` says of an environment variable that is not set; None of anything else."""
-    name = reference.get("env")
-    if name is None or name in os.environ:
-        return None
-    # Our own variables, one of which is the admin password, are never what was meant.
-    return near(name, [other for other in os.environ if not other.startswith("PROXYCTL_")])
+REFERENCE_FIX = "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
 
 
 @dataclass(frozen=True)
@@ -62,7 +45,8 @@ class References:
         """
         ((kind, argument),) = reference.items()
         if kind == "env" and argument not in os.environ:
-            raise UnreadableError(f"the environment variable {named(argument)} is not set")
+            message = f"the environment variable {named(argument)} is not set"
+            raise UnreadableError(message, "set it where proxyctl runs")
         if kind == "env":
             text = os.environ[argument]
         elif kind == "file":

@@ -1,91 +1,68 @@
-"""Rows of a table: validated, completed with defaults, and joined over all files.
+r"""Rows of a table: read, validated, completed with defaults, and joined over all files.
 
 A row comes from a YAML list, a line of a CSV or JSONL file, or an item of a special section. It
-keeps its place, so that a mistake found by any later check still knows the line.
+keeps its place, so that a mistake found by any later check still knows the line. A field of CSV
+becomes what YAML would have had: empty is absent, `\N` is NULL.
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import csv
+import io
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, Protocol
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from proxyctl.catalog import Column, Kind, Layout, Value
-from proxyctl.config.context import Context
-from proxyctl.config.mistakes import Mistakes, key_text
-from proxyctl.config.references import is_reference
-from proxyctl.config.yaml import Document, Unusable
+from proxyctl.catalog import Kind, Layout
+from proxyctl.config.context import Context, Keys, Lines, Part
+from proxyctl.config.files import UnreadableError, read_text
+from proxyctl.config.mistakes import Mistakes, described, named, shown
+from proxyctl.config.validation import check_rows, other_version
+from proxyctl.config.yaml import Document, YamlList
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Where
-from proxyctl.state.sql import NUL
+
+MAX_TABLE = 512 * 1024 * 1024
+"""Largest CSV or JSONL file. Units: bytes."""
+
+NULL = r"\N"
 
 # Places ------------------------------------------------------------------------------------------
 
 
-class RowPlace(Protocol):
-    """Where one row stands in the files."""
+class RowPlace(NamedTuple):
+    """Where a row stands in the files: an item of a section, or what it stands for.
 
-    @property
-    def origin(self) -> str:
-        """The special section that generated the row; empty for one written out as such."""
-
-    def where(self) -> Where:
-        """Return the place of the row."""
-
-    def field(self, column: str) -> tuple[Where, str]:
-        """Return the place of a field, and its name in a message.
-
-        The place is that of the row, where it does not set the column.
-        """
-
-
-class YamlRow(NamedTuple):
-    """A row in a YAML file: an item of a list, or what an item of a special section stands for.
-
-    A field is looked for under each of `prefixes` in turn, by its name there (`renamed`).
+    A field is looked for under `keys`, then under each of `others`, by its name there (`renamed`).
+    `origin`: the special section that generated the row; empty for one written out as such.
     """
 
-    document: Document
-    prefixes: tuple[tuple[str | int, ...], ...]
+    part: Part
+    keys: Keys
     origin: str = ""
+    others: tuple[Keys, ...] = ()
     renamed: Mapping[str, str] = {}
 
     def where(self) -> Where:
         """Return the place of the row."""
-        return self.document.where(self.prefixes[0])._replace(origin=self.origin)
+        return self.part.where(*self.keys)._replace(origin=self.origin)
 
     def field(self, column: str) -> tuple[Where, str]:
-        """Return its place, and `pxc_clusters[0].nodes[1].weight`."""
+        """Return the place of a field, and its name: `pxc_clusters[0].nodes[1].weight`.
+
+        The place is that of the row, where it does not set the column.
+        """
         name = self.renamed.get(column, column)
-        keys: tuple[str | int, ...] = (*self.prefixes[0], name)
-        for prefix in self.prefixes:
-            value: Any = self.document.root
-            for key in prefix:
-                is_there = key in value if isinstance(value, dict) else isinstance(value, list)
-                value = value[key] if is_there else None
+        found = self.keys
+        for keys in (self.keys, *self.others):
+            value = self.part.at(keys)
             if isinstance(value, dict) and name in value:
-                keys = (*prefix, name)
+                found = keys
                 break
-        return self.document.where(keys)._replace(origin=self.origin), key_text(keys)
-
-
-class PlacedRow(NamedTuple):
-    """A row with one place for all its fields: a line of a CSV or JSONL file."""
-
-    path: str
-    line: int
-    column: int = 1
-    origin: str = ""
-
-    def where(self) -> Where:
-        """Return the place."""
-        return Where(*self)
-
-    def field(self, column: str) -> tuple[Where, str]:
-        """Return the place, and the name of the column."""
-        return Where(*self), column
+        where = self.part.where(*found, name)._replace(origin=self.origin)
+        return where, self.part.label((*found, name))
 
 
 class RowPlaces(Mapping[Key, Where]):
@@ -111,12 +88,12 @@ def field_place(table: DesiredTable, key: Key, column: str) -> tuple[Where, str]
     return table.where[key], f"{table.layout.name}.{column}"
 
 
-# Rows --------------------------------------------------------------------------------------------
+# Tables ------------------------------------------------------------------------------------------
 
 
 @dataclass
 class TableRows:
-    """Rows of one table from one source, in their order, without those that lack a needed column.
+    """Rows of one table from one source, in their order.
 
     Shape: `places` has one entry a row. `used`: the first place that sets a column.
     """
@@ -137,182 +114,35 @@ def default_row(layout: Layout) -> list[Any]:
     return [KEEP if column.kept else column.file_default for column in layout.columns]
 
 
-def compile_rows(
-    layout: Layout,
-    rows: Sequence[Mapping[str, Any]],
-    places: Sequence[RowPlace],
-    context: Context,
-    wrong: Mapping[int, Collection[str]] = MappingProxyType({}),
+def table_rows(
+    layout: Layout, rows: Iterable[Mapping[str, Any]], places: Iterable[RowPlace]
 ) -> TableRows:
-    """Return validated rows in the column order of the layout, with the defaults of what they omit.
-
-    `wrong`: the columns that the models refused, by position of the row. Such a row stays, with a
-    default there: later checks find its other mistakes. Changes: context.mistakes.
-    """
+    """Return validated rows in the column order of the layout, with defaults of what they omit."""
     result = TableRows(layout)
-    cells = _Cells(layout, context)
-    base = default_row(layout)
-    used: set[str] = set()
-    for position, row in enumerate(rows):
-        cells.place = places[position]
-        cells.wrong = {*wrong.get(position, ())}
-        values: list[Any] = base.copy()
-        right: Mapping[str, Any] = row
-        if cells.wrong:
-            right = {name: row[name] for name in row if name not in cells.wrong}
-        for name, value in right.items():
-            index, plain, convert = cells.columns[name]
-            if value.__class__ is plain and (plain is int or "\0" not in value):
-                values[index] = value
-            else:
-                found = convert(name, value)
-                if name not in cells.wrong:
-                    values[index] = found
-        if cells.wrong and not cells.needed.isdisjoint(cells.wrong):
-            continue
-        if not used.issuperset(row):
-            for name in (row.keys() & cells.columns.keys()) - used:
-                result.used[name] = cells.place.field(name)[0]
-            used.update(row)
+    base, index = default_row(layout), layout.index
+    for row, place in zip(rows, places, strict=True):
+        values = base.copy()
+        for name, value in row.items():
+            values[index[name]] = value
         result.rows.append(tuple(values))
-        result.places.append(cells.place)
+        result.places.append(place)
+        if not result.used.keys() >= row.keys():
+            for name in row.keys() - result.used.keys():
+                result.used[name] = place.field(name)[0]
     return result
 
 
-class _Cells:
-    """Turns values of YAML into those of columns.
+def compile_part(part: Part, context: Context) -> TableRows | None:
+    """Return the rows of a table section; None when nothing of it can be used.
 
-    `place` is that of the row in hand, `wrong` has its columns with a mistake. A row cannot do
-    without those that are `needed`.
+    Changes: context.mistakes.
     """
-
-    place: RowPlace
-    wrong: set[str]
-
-    def __init__(self, layout: Layout, context: Context) -> None:
-        self._layout = layout
-        self._context = context
-        self.needed = {one.name for one in layout.columns if one.is_required} | {*layout.table.key}
-        self._spelled = {
-            column.name: {str(choice).upper(): str(choice) for choice in column.choices}
-            for column in layout.columns
-            if column.choices
-        }
-        self.columns = {
-            column.name: (index, *self._converter(column))
-            for index, column in enumerate(layout.columns)
-        }
-
-    def _converter(self, column: Column) -> tuple[type[Any] | None, Callable[[str, Any], Value]]:
-        """Return the type whose values need no conversion, and the conversion of all others."""
-        match column.kind:
-            case Kind.BOOL:
-                return None, self._flag
-            case Kind.INT:
-                return int, self._hostgroup
-            case Kind.JSON:
-                return None, self._json
-            case Kind.TEXT:
-                return (None, self._choice) if column.choices else (str, self._text)
-
-    def _flag(self, _: str, value: bool | int | None) -> int | None:
-        return None if value is None else int(value)
-
-    def _text(self, name: str, value: Any) -> str | None:  # noqa: ANN401 - text or a reference
-        if value is None:
-            return None
-        if isinstance(value, Unusable):
-            self.wrong.add(name)
-            return None
-        text: str | None = value
-        if isinstance(value, dict):
-            is_secret = self._layout.column(name).secret
-            text = self._context.text(value, *self.place.field(name), is_secret=is_secret)
-            if text is None:
-                self.wrong.add(name)
-        if text is not None and "\0" in text:
-            self._add(name, NUL)
-        return text
-
-    def _choice(self, name: str, value: str | None) -> str | None:
-        return None if value is None else self._spelled[name][value.upper()]
-
-    def _hostgroup(self, name: str, value: int | str | None) -> int | None:
-        if not isinstance(value, str):
-            return value
-        number = self._context.hostgroups.get(value)
-        if number is None:
-            self.wrong.add(name)
-            self._context.hostgroup(value, *self.place.field(name))
-        return number
-
-    def _json(self, name: str, value: Any) -> str:  # noqa: ANN401 - anything that JSON has
-        if not isinstance(value, str):
-            if is_reference(value):
-                self._add(name, "JSON is UTF-8 text here, not a reference", "write the JSON itself")
-            return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-        if isinstance(value, Unusable):
-            self.wrong.add(name)
-        try:
-            json_value(value or "{}")
-        except ValueError as error:
-            self._add(name, f"not JSON that ProxySQL can LOAD: {error}")
-        if "\0" in value:
-            self._add(name, NUL)
-        return value
-
-    def _add(self, name: str, message: str, fix: str | None = None) -> None:
-        self.wrong.add(name)
-        self._context.mistakes.add(*self.place.field(name), message, fix)
-
-
-def json_value(text: str, members: Callable[[list[tuple[str, Any]]], Any] = dict) -> object:
-    """Return the value of a JSON text; `members` makes an object of names and values.
-
-    Some texts that Python reads end ProxySQL at the LOAD: their numbers or characters are more than
-    its own reader takes. Source: ProxySQL 2.7.1, run. Raises: ValueError that says why.
-    """
-    try:
-        value: object = json.loads(
-            text,
-            object_pairs_hook=members,
-            parse_constant=_no_number,
-            parse_float=_finite,
-            parse_int=_whole,
-        )
-        if "\\u" in text or not text.isascii():
-            json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} at character {error.pos + 1}") from None
-    except UnicodeEncodeError:
-        raise ValueError("text that is not UTF-8, or half a surrogate pair") from None
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-    return value
-
-
-_MOST_DIGITS = 4000
-"""Python refuses a few more."""
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError("a number with too many digits")
-    return int(digits)
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise ValueError("the number is too large")
-    return number
-
-
-# Tables ------------------------------------------------------------------------------------------
+    read = part if isinstance(part.value, YamlList) else _read_file(part, context)
+    if read is None:
+        return None
+    rows = check_rows(read, context)
+    places = (RowPlace(read, (position,)) for position in rows)
+    return table_rows(context.layouts[part.name], rows.values(), places)
 
 
 def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> DesiredTable:
@@ -323,10 +153,8 @@ def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> Desi
     rows: dict[Key, DesiredRow] = {}
     places: dict[Key, RowPlace] = {}
     used: dict[str, Where] = {}
-    origins: set[str] = set()
     for part in parts:
         used = {**part.used, **used}
-        origins.update(place.origin for place in part.places)
         for key, row, place in zip(part.keys(), part.rows, part.places, strict=True):
             if key in rows:
                 first = places[key].where()
@@ -336,10 +164,150 @@ def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> Desi
             else:
                 rows[key] = row
                 places[key] = place
-    return DesiredTable(layout, rows, RowPlaces(places), used, origins=frozenset(origins - {""}))
+    origins = frozenset(place.origin for part in parts for place in part.places)
+    return DesiredTable(layout, rows, RowPlaces(places), used, origins=origins - {""})
 
 
 def key_words(layout: Layout, key: Key) -> str:
     """Return a key as people write it: `rule_id 10`, or `hostname db1, port 3306`."""
     pairs = zip(layout.table.key, key, strict=True)
     return ", ".join(f"{name} {value}" for name, value in pairs)
+
+
+# Rows in a file of their own ----------------------------------------------------------------------
+
+
+def _read_file(part: Part, context: Context) -> Lines | None:
+    """Return the rows of `{csv: FILE}` or `{jsonl: FILE}`. Changes: context.mistakes."""
+    kind, name = next(iter(part.value.items()), ("", ""))
+    is_named = len(part.value) == 1 and isinstance(name, str) and name != ""
+    if kind not in ("csv", "jsonl") or not is_named:
+        fix = "write a list of rows, {csv: FILE} or {jsonl: FILE}"
+        context.note(part, (), "expected a list of rows", fix)
+        return None
+    path = name
+    try:
+        path = context.fence.path(name, os.path.dirname(part.path))
+        text = read_text(path, limit=MAX_TABLE, fence=context.fence)
+    except UnreadableError as error:
+        if error.line:
+            context.mistakes.add(error.where(path), "", error.message, error.fix)
+        else:
+            context.note(part, (kind,), f"{named(name)}: {error.message}", error.fix)
+        return None
+    rows: list[dict[str, Any]] = []
+    lines: list[int] = []
+    read = _csv_rows if kind == "csv" else _json_rows
+    if not read(_File(path, text, context.layouts[part.name], context), rows, lines):
+        return None
+    return Lines(Document(path, None), part.name, rows, lines)
+
+
+class _File(NamedTuple):
+    path: str
+    text: str
+    layout: Layout
+    context: Context
+
+    def add(self, line: int, label: str, message: str, fix: str | None = None) -> None:
+        """Note a mistake in a line. Changes: self.context.mistakes."""
+        self.context.mistakes.add(Where(self.path, line, 1), label, message, fix)
+
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})\Z")
+_FLAGS = {"0": False, "1": True, "false": False, "true": True}
+
+
+@lru_cache(maxsize=4096)
+def _number(text: str) -> int | str:
+    return int(text) if _INTEGER.match(text) else text
+
+
+def _flag(text: str) -> bool | str:
+    return _FLAGS.get(text, text)
+
+
+_MEANINGS: dict[Kind, Callable[[str], object]] = {Kind.INT: _number, Kind.BOOL: _flag}
+"""What the fields of a column mean; text is itself."""
+
+
+def _csv_rows(file: _File, rows: list[dict[str, Any]], lines: list[int]) -> bool:
+    """Add the rows of a CSV text; False after a mistake that spoils all of them.
+
+    Changes: rows, lines, the mistakes.
+    """
+    reader = csv.reader(io.StringIO(file.text, newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        if not _header_fits(header, file):
+            return False
+        columns = [(name, _MEANINGS.get(file.layout.column(name).kind, str)) for name in header]
+        for fields in reader:
+            if len(fields) == len(header):
+                rows.append(
+                    {
+                        name: None if text == NULL else meaning(text)
+                        for (name, meaning), text in zip(columns, fields, strict=True)
+                        if text
+                    }
+                )
+                lines.append(reader.line_num)
+            elif fields:  # a blank line is no row
+                text = f"{len(fields)} fields, but the header has {len(header)}"
+                file.add(reader.line_num, "", text)
+    except csv.Error as error:
+        file.add(reader.line_num, "", f"not CSV: {error}")
+        return False
+    return True
+
+
+def _header_fits(header: list[str], file: _File) -> bool:
+    """Return whether the first line names columns of the table. Changes: the mistakes."""
+    mistakes, index = file.context.mistakes, file.layout.index
+    count = len(mistakes)
+    if not any(header):
+        file.add(1, "", "no header: expected the names of the columns in the first line")
+        return False
+    if len(header) == 1 and re.search(r"[;\t]", header[0]):
+        message = f"one column only: {shown(header[0])}"
+        file.add(1, "", message, "put commas between the fields")
+        return False
+    for position, name in enumerate(header):
+        if name not in index:
+            explained = other_version(file.layout.table, name, file.context)
+            message = explained or f"no such column: {shown(name)}"
+            file.add(1, "", message, mistakes.did_you_mean(name, index))
+        elif name in header[:position]:
+            file.add(1, name, "duplicate column in the header")
+    for column in file.layout.columns:
+        if column.is_required and column.name not in header:
+            file.add(1, column.name, f"the header lacks the column {column.name}")
+    return len(mistakes) == count
+
+
+def _json_rows(file: _File, rows: list[dict[str, Any]], lines: list[int]) -> bool:
+    """Add the objects of a JSONL text, one a line. Changes: rows, lines, the mistakes."""
+    from proxyctl.config.columns import json_value
+
+    for number, line in enumerate(file.text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json_value(line, _object)
+        except ValueError as error:
+            file.add(number, "", f"not JSON: {error}")
+            continue
+        if isinstance(row, dict):
+            rows.append(row)
+            lines.append(number)
+        else:
+            file.add(number, "", f"expected an object, got {described(row)}")
+    return True
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"duplicate key {shown(next(n for n in names if names.count(n) > 1))}")
+    return result

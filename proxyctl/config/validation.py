@@ -7,20 +7,18 @@ shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from proxyctl.catalog import Column, Kind, Table, Version, parse_version
+from proxyctl.catalog import TABLES, Column, Kind, Table, Version, parse_version
 from proxyctl.config.context import Context, Keys, Part
-from proxyctl.config.mistakes import described, key_text
-from proxyctl.config.references import reference_fix
+from proxyctl.config.mistakes import Refusal, described
+from proxyctl.config.references import REFERENCE_FIX
 from proxyctl.config.yaml import Unusable
-from proxyctl.state.row import Where
 
 if TYPE_CHECKING:
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
 _WORDS = {
@@ -48,148 +46,187 @@ _SHAPES = {"integer": "an integer", "text": "text", "mapping": "a mapping", "lis
 """The tags by which the models tell the members of a union apart."""
 
 
-@dataclass(frozen=True)
-class Subject:
-    """The value to validate, and how messages name its parts.
+_COLUMNS_OF = {
+    "hostgroups": ("mysql_hostgroup_attributes",),
+    "pxc_clusters": ("mysql_servers", "mysql_galera_hostgroups"),
+}
+"""The tables whose columns are keys of a special section."""
 
-    `kind` is the type that the value has to have. `place` answers for keys below the value;
-    `columns` gives the words for keys that are columns. `unknown` may explain an unknown key, as
-    one of another version.
-    """
+_HOSTGROUP_ID = {
+    "hostgroups": "the number of a hostgroup is its id",
+    "pxc_clusters": "nodes start in writer_hostgroup unless they name their hostgroup",
+}
+"""What stands for the column hostgroup_id in a special section."""
 
-    value: Any
-    kind: Any
-    place: Callable[[Keys, bool], Where]
-    label: Callable[[Keys], str]
-    columns: Mapping[str, Column]
-    unknown: Callable[[str], str | None]
-
-
-def check(
-    part: Part,
-    context: Context,
-    *,
-    columns: Mapping[str, Column] | None = None,
-    unknown: Callable[[str], str | None] = lambda _: None,
-) -> tuple[Any, set[Keys]]:
-    """Validate a special section.
-
-    Return what the model made of it (None after a mistake), and the keys that lead to what is
-    wrong. Changes: context.mistakes.
-    """
-    from proxyctl.config.models import section_adapter, section_type
-
-    subject = Subject(
-        value=part.value,
-        kind=section_type(part.name, context.layouts),
-        place=lambda keys, of_key: part.where(*keys, of_key=of_key),
-        label=lambda keys: key_text((part.name, *keys)),
-        columns=columns or {},
-        unknown=unknown,
-    )
-    return validated(section_adapter(part.name, context.layouts), subject, context)
+_NAMED = ("instances", "pxc_clusters", "sharding")
+"""Sections whose items have a name of their own."""
 
 
-def check_items(part: Part, context: Context) -> dict[int, Any]:
-    """Validate a special section that is a list. Return the models of its right items, by position.
+def check(part: Part, context: Context) -> Any:  # noqa: ANN401 - what the model makes of it
+    """Validate a section. Return what it means; None after a mistake. Changes: context.mistakes."""
+    value, wrong = _Section(part, context).check()
+    return None if wrong else value
+
+
+def check_items(part: Part, context: Context) -> dict[Any, Any]:
+    """Validate a special section. Return what its right items mean, by position or by key.
 
     Changes: context.mistakes.
     """
-    from proxyctl.config.models import section_adapter
-
-    models, wrong = check(part, context)
-    if models is not None:
-        return dict(enumerate(models))
+    section = _Section(part, context)
+    value, wrong = section.check()
+    if part.name in _NAMED:
+        _claim_names(part, context)
+    if not wrong:
+        return _by_key(value)
     bad = {keys[0] for keys in wrong if keys}
-    adapter = section_adapter(part.name, context.layouts)
-    return {
-        position: adapter.validate_python([item])[0]
-        for position, item in enumerate(part.value)
-        if position not in bad
+    right = {key: item for key, item in _by_key(part.value).items() if key not in bad}
+    if isinstance(part.value, dict):
+        return dict(section.validate(right))
+    return dict(zip(right, section.validate([*right.values()]), strict=True))
+
+
+def check_rows(part: Part, context: Context) -> dict[int, dict[str, Any]]:
+    """Validate the rows of a table. Return them by position, without columns that are wrong.
+
+    Later checks so find the other mistakes of a row. One without a column that it needs is left
+    out. Changes: context.mistakes.
+    """
+    section = _Section(part, context)
+    rows, wrong = section.check()
+    if not wrong:
+        return dict(enumerate(rows))
+    layout = context.layouts[part.name]
+    needed = {one.name for one in layout.columns if one.is_required} | {*layout.table.key}
+    bad: dict[object, set[object]] = {}
+    for position, *below in wrong:
+        bad.setdefault(position, set()).update(below[:1] or needed)
+    right = {
+        position: {name: row[name] for name in row if name not in bad.get(position, ())}
+        for position, row in enumerate(part.value)
+        if needed.isdisjoint(bad.get(position, ()))
     }
+    return dict(zip(right, section.validate([*right.values()]), strict=True))
 
 
-def validated(
-    adapter: TypeAdapter[Any], subject: Subject, context: Context
-) -> tuple[Any, set[Keys]]:
-    """Return what the adapter makes of a value, and the keys of what is wrong. As `check`."""
-    from pydantic import ValidationError
-
-    try:
-        return adapter.validate_python(subject.value), set()
-    except ValidationError as error:
-        return None, _add_mistakes(error, subject, context)
+def _by_key(value: Any) -> dict[Any, Any]:  # noqa: ANN401 - a list or a mapping
+    return value if isinstance(value, dict) else dict(enumerate(value))
 
 
-def _add_mistakes(error: ValidationError, subject: Subject, context: Context) -> set[Keys]:
-    """Note every error. Return where something is wrong. Changes: context.mistakes."""
-    by_keys: dict[Keys, list[ErrorDetails]] = {}
-    for one in error.errors(include_url=False):
-        by_keys.setdefault(_keys(one, subject.value), []).append(one)
-    for keys, errors in by_keys.items():
-        # The branches of a union complain also about what lies below: the union itself is enough.
-        if not any(keys[:length] in by_keys for length in range(len(keys))):
-            _add(keys, errors, subject, context)
-    return set(by_keys)
+def _claim_names(part: Part, context: Context) -> None:
+    """Note names that two items have, over all files. Changes: context."""
+    for position in range(len(part.value)):
+        name, place = part.at((position, "name")), part.where(position)
+        if isinstance(name, str):
+            known = context.names.setdefault((part.name, name), place)
+        if isinstance(name, str) and known is not place:
+            context.note(part, (position, "name"), f"duplicate name (first defined at {known})")
 
 
-def _keys(error: ErrorDetails, value: object) -> Keys:
+class _Section:
+    """A section, the type that it has to be, and the words for what is wrong with it."""
+
+    def __init__(self, part: Part, context: Context) -> None:
+        from proxyctl.config.columns import rows_adapter, rows_type
+        from proxyctl.config.models import section_adapter, section_type
+
+        self._part = part
+        self._context = context
+        tables = _COLUMNS_OF.get(part.name, (part.name,))
+        self._table = TABLES.get(tables[0])
+        layouts = [context.layouts[name] for name in tables if name in context.layouts]
+        self._columns = {one.name: one for layout in layouts for one in layout.columns}
+        if part.name in TABLES:
+            self._kind, self._adapter = rows_type(layouts[0]), rows_adapter(layouts[0])
+        else:
+            self._kind = section_type(part.name, context.layouts)
+            self._adapter = section_adapter(part.name, context.layouts)
+
+    def validate(self, value: object) -> Any:  # noqa: ANN401 - what the model makes of it
+        """Return what a value means. Raises: ValidationError."""
+        return self._adapter.validate_python(value, context=(self._context, self._part.path))
+
+    def check(self) -> tuple[Any, set[Keys]]:
+        """Return what the section means, and the keys of what is wrong with it, with a mistake."""
+        from pydantic import ValidationError
+
+        try:
+            return self.validate(self._part.value), set()
+        except ValidationError as error:
+            return None, self._add_mistakes(error)
+
+    def _add_mistakes(self, error: ValidationError) -> set[Keys]:
+        by_keys: dict[Keys, list[ErrorDetails]] = {}
+        for one in error.errors(include_url=False, include_input=False):
+            by_keys.setdefault(_keys(one, self._part.value), []).append(one)
+        for keys, errors in by_keys.items():
+            # The branches of a union complain also about what lies below: the union is enough.
+            if not any(keys[:length] in by_keys for length in range(len(keys))):
+                self._add(keys, errors)
+        return set(by_keys)
+
+    def _add(self, keys: Keys, errors: list[ErrorDetails]) -> None:
+        part, context = self._part, self._context
+        last = str(keys[-1]) if keys else ""
+        column = self._columns.get(last)
+        refusals = [one["ctx"]["error"] for one in errors if one["type"] == "value_error"]
+        refusal = next((one for one in refusals if isinstance(one, Refusal)), None)
+        kind = errors[0]["type"]
+        if isinstance(part.at(keys), Unusable):
+            return
+        if refusal is not None:
+            context.note(part, keys, refusal.message, refusal.fix)
+        elif kind == "missing":
+            needed = f"; it takes {_expected(column)}" if column else ""
+            where = part.where(*keys[:-1])
+            context.mistakes.add(where, part.label(keys), f"{last} is missing{needed}")
+        elif kind == "extra_forbidden":
+            explained = self._explained(last)
+            models = _models_at(self._kind, keys[:-1])
+            known = {name for model in models for name in _fields(model)}
+            fix = context.mistakes.did_you_mean(last, known) or _listed(known)
+            message = explained or "no such key"
+            context.note(part, keys, message, None if explained else fix, of_key=True)
+        else:
+            self._add_wrong(keys, errors, column)
+
+    def _add_wrong(self, keys: Keys, errors: list[ErrorDetails], column: Column | None) -> None:
+        value = self._part.at(keys)
+        is_secret = column.secret if column else keys[-1:] in (("password",), ("vars",))
+        words = _expected(column) if column else _wanted(errors)
+        fix = None
+        if isinstance(value, str) and not is_secret:
+            fix = self._context.mistakes.did_you_mean(value, _choices(errors, column))
+        fix = fix or _fix(value, column, words)
+        if words == "a mapping":
+            fix = _example(_models_at(self._kind, keys)) or fix
+        message = f"expected {words}, got {described(value, is_secret=is_secret)}"
+        self._context.note(self._part, keys, message, fix)
+
+    def _explained(self, name: str) -> str | None:
+        """Return what to say of a key that is a column elsewhere."""
+        if name == "hostgroup_id" and self._part.name in _HOSTGROUP_ID:
+            return _HOSTGROUP_ID[self._part.name]
+        return other_version(self._table, name, self._context) if self._table else None
+
+
+def _keys(error: ErrorDetails, value: Any) -> Keys:  # noqa: ANN401 - any YAML value
     """Return the part of an error's location that is in the data; unions add steps of theirs."""
     keys: list[str | int] = []
-    location = error["loc"]
-    for step in location:
-        inside = (isinstance(value, dict) and step in value) or (
-            isinstance(value, list) and isinstance(step, int) and step < len(value)
-        )
-        if inside:
+    for step in error["loc"]:
+        is_index = isinstance(value, list) and isinstance(step, int)
+        if is_index or (isinstance(value, dict) and step in value):
             keys.append(step)
-            value = value[step]  # type: ignore[index]
+            value = value[step]
     if error["type"] == "missing":
-        keys.append(location[-1])
+        keys.append(error["loc"][-1])
     return tuple(keys)
 
 
-def _add(keys: Keys, errors: list[ErrorDetails], subject: Subject, context: Context) -> None:
-    mistakes = context.mistakes
-    label = subject.label(keys)
-    last = str(keys[-1]) if keys else ""
-    column = subject.columns.get(last)
-    match errors[0]["type"]:
-        case "missing":
-            needed = f"; it takes {_expected(column)}" if column else ""
-            mistakes.add(subject.place(keys[:-1], False), label, f"{last} is missing{needed}")
-        case "extra_forbidden":
-            explained = subject.unknown(last)
-            models = _models_at(subject.kind, keys[:-1])
-            known = {name for model in models for name in _fields(model)}
-            fix = None if explained else mistakes.did_you_mean(last, known) or _listed(known)
-            mistakes.add(subject.place(keys, True), label, explained or "no such key", fix)
-        case _:
-            value = _value(subject.value, keys)
-            if isinstance(value, Unusable):
-                return
-            is_secret = column.secret if column else last in ("password", "vars")
-            words = _expected(column) if column else _wanted(errors)
-            got = described(value, is_secret=is_secret)
-            near = None
-            if isinstance(value, str) and not is_secret:
-                near = mistakes.did_you_mean(value, _choices(errors, column))
-            fix = near or _fix(value, column, words)
-            if words == "a mapping":
-                fix = _example(_needed_keys(subject.kind, keys)) or fix
-            mistakes.add(subject.place(keys, False), label, f"expected {words}, got {got}", fix)
-
-
 def _expected(column: Column) -> str:
-    from proxyctl.config.models import expected
+    from proxyctl.config.columns import expected
 
     return expected(column)
-
-
-def _value(value: Any, keys: Keys) -> object:  # noqa: ANN401 - any YAML value
-    for key in keys:
-        value = value[key]
-    return value
 
 
 def _listed(known: Iterable[str]) -> str | None:
@@ -219,7 +256,7 @@ def _choices(errors: list[ErrorDetails], column: Column | None) -> list[str]:
 def _fix(value: object, column: Column | None, words: str) -> str | None:
     takes_text = column.kind is Kind.TEXT if column else "text" in words.split(" or ")
     if words == "text or a mapping" or (isinstance(value, dict) and takes_text):
-        return reference_fix(value)
+        return REFERENCE_FIX
     if takes_text and isinstance(value, int | float):
         return "quote it"
     if value is None and not (column and column.is_required):
@@ -233,19 +270,15 @@ def _fix(value: object, column: Column | None, words: str) -> str | None:
 # What the models know -----------------------------------------------------------------------------
 
 
-def _needed_keys(kind: object, keys: Keys) -> list[str]:
-    """Return the keys that the model below `keys` cannot do without; none if there are several."""
-    models = _models_at(kind, keys)
-    if len(models) != 1:
-        return []
-    (model,) = models
-    if hasattr(model, "model_fields"):
-        fields = model.model_fields.items()
-        return [field.alias or name for name, field in fields if field.is_required()]
-    return [name for name in _fields(model) if name in model.__required_keys__]
-
-
-def _example(needed: Sequence[str]) -> str | None:
+def _example(models: list[Any]) -> str | None:
+    """Return how to write a mapping: with the keys that the only model cannot do without."""
+    needed: list[str] = []
+    for model in models if len(models) == 1 else ():
+        if hasattr(model, "model_fields"):
+            fields = model.model_fields.items()
+            needed = [field.alias or name for name, field in fields if field.is_required()]
+        else:
+            needed = [name for name in _fields(model) if name in model.__required_keys__]
     return f"write {{{', '.join(f'{name}: ...' for name in needed)}}}" if needed else None
 
 
@@ -291,23 +324,12 @@ def _since_when(since: str, until: str | None, version: Version) -> str:
     return " here, though the release has it: it is another build"
 
 
-def other_versions(
-    table: Table, context: Context, instead: Mapping[str, str] | None = None
-) -> Callable[[str], str | None]:
-    """Return what explains a key that is a column of the table, but not of the ProxySQL at hand.
-
-    `instead`: what to say of columns that have another name in a section.
-    """
-
-    def explain(name: str) -> str | None:
-        if instead is not None and name in instead:
-            return instead[name]
-        found = [column for column in table.columns if column.name == name]
-        if not found:
-            return None
-        if missing := missing_table(table, context):
-            return missing
-        when = _since_when(found[0].since, found[-1].until, context.version)
-        return f"ProxySQL {context.version} has no such column{when}"
-
-    return explain
+def other_version(table: Table, name: str, context: Context) -> str | None:
+    """Return what to say of a column that the table has, but not in the ProxySQL at hand."""
+    found = [column for column in table.columns if column.name == name]
+    if not found:
+        return None
+    if missing := missing_table(table, context):
+        return missing
+    when = _since_when(found[0].since, found[-1].until, context.version)
+    return f"ProxySQL {context.version} has no such column{when}"

@@ -32,7 +32,8 @@ from proxyctl.catalog.variable_rules import (
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, READ_ONLY, VARIABLES, is_secret_variable
 from proxyctl.config.context import Context, Part
-from proxyctl.config.mistakes import described
+from proxyctl.config.mistakes import Refusal, described
+from proxyctl.config.references import REFERENCE_FIX, is_reference
 from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import DesiredRow, DesiredTable, Key, Scope, Secret, Where
 from proxyctl.state.sql import NUL
@@ -57,26 +58,22 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
     found: dict[str, _Found] = {}
     for part in parts:
         for name, value in part.value.items():
-            prefix = name.partition("-")[0]
-            table = f"{prefix}_variables"
-            if table not in TABLES or "-" not in name:
-                _add_unknown(part, name, context)
-                continue
-            text = _Compiler(part, name, context).text(value)
-            collected = found.setdefault(table, _Found())
             where = part.where(name, of_key=True)
-            earlier = collected.where.setdefault((name,), where)
+            table = found.setdefault(f"{name.partition('-')[0]}_variables", _Found())
+            earlier = table.where.setdefault((name,), where)
             if earlier is not where:
                 message = f"duplicate variable (first set at {earlier})"
-                context.mistakes.add(where, _label(name), message)
-            elif text is not None:
-                collected.rows[(name,)] = (name, text)
-    for collected in found.values():
-        _check_charset(collected, context)
+                context.note(part, (name,), message, of_key=True)
+            try:
+                text = _Variable(part, name, context).text(value)
+                table.rows.setdefault((name,), (name, text))
+            except Refusal as refusal:
+                of_key = isinstance(refusal, _UnknownError)
+                context.note(part, (name,), refusal.message, refusal.fix, of_key=of_key)
+    for table in found.values():
+        _check_charset(table, context)
     return {
-        table: _desired(table, collected, context.version)
-        for table, collected in found.items()
-        if collected.rows
+        name: _desired(name, table, context.version) for name, table in found.items() if table.rows
     }
 
 
@@ -120,29 +117,11 @@ def _label(name: str) -> str:
     return f"variables.{name}"
 
 
-def _add_unknown(part: Part, name: str, context: Context) -> None:
-    prefixes = [table.prefix or "" for table in VARIABLE_TABLES]
-    with_prefix = [prefix + name for prefix in prefixes if prefix + name in VARIABLES]
-    fix = f"did you mean {with_prefix[0]!r}?" if with_prefix else None
-    fix = fix or context.mistakes.did_you_mean(name, VARIABLES)
-    message = f"no such variable: a name begins with {' or '.join(prefixes)}"
-    if name.partition("-")[2]:
-        message, fix = _unknown_variable(name, fix)
-    context.note(part, (name,), message, fix, of_key=True)
+class _UnknownError(Refusal):
+    """A variable that cannot be set, whatever its value."""
 
 
-def _unknown_variable(name: str, fix: str | None) -> tuple[str, str | None]:
-    """Return what to say of a variable that the catalogue lacks, and the fix."""
-    tier = tier_text(name)
-    message = "ProxySQL has no such variable and would drop it without an error"
-    return (
-        (message, fix)
-        if tier is None
-        else (f"{tier}; other versions drop it without an error", None)
-    )
-
-
-class _Compiler:
+class _Variable:
     """One variable of one file."""
 
     def __init__(self, part: Part, name: str, context: Context) -> None:
@@ -151,83 +130,83 @@ class _Compiler:
         self._version = context.version
         self._context = context
 
-    def _add(self, message: str, fix: str | None = None, *, of_key: bool = False) -> None:
-        self._context.note(self._part, (self._name,), message, fix, of_key=of_key)
-
-    def text(self, value: Any) -> str | None:  # noqa: ANN401 - any YAML value
-        """Return the canonical text of a value; None after a mistake."""
+    def text(self, value: Any) -> str:  # noqa: ANN401 - any YAML value
+        """Return the canonical text of a value. Raises: Refusal."""
+        variable = self._known()
         if isinstance(value, Unusable):
-            return None
-        if self._name in READ_ONLY:
-            self._add("read-only: it cannot be set", "remove it", of_key=True)
-            return None
-        variable = VARIABLES.get(self._name)
-        is_present = self._name in self._context.deviations.variables
-        if not is_present and (variable is None or not variable.exists_in(self._version)):
-            if not self._is_plausible(variable):
-                return None
-            variable = None
+            raise Refusal("")
         if value is None:
             fix = "remove the key to leave it alone, or write a value"
-            self._add("a variable cannot be null", fix)
-            return None
-        if variable is None:
-            return self._any(value)
-        match variable.kind:
+            raise Refusal("a variable cannot be null", fix)
+        if variable is None and isinstance(value, bool):
+            return "true" if value else "false"
+        if variable is None and isinstance(value, int):
+            return str(value)
+        match variable.kind if variable else VariableKind.TEXT:
             case VariableKind.BOOL:
                 return self._flag(value)
             case VariableKind.INT:
-                return self._integer(value, variable)
+                return self._integer(value)
             case VariableKind.TEXT:
                 return self._text(value)
 
-    def _is_plausible(self, variable: Variable | None) -> bool:
-        """Note a variable that this version lacks; one newer than the catalogue gets a warning."""
+    def _known(self) -> Variable | None:
+        """Return the variable; None of one that only a newer catalogue would have.
+
+        Raises: Refusal.
+        """
+        name, variable = self._name, VARIABLES.get(self._name)
+        if name in READ_ONLY:
+            raise _UnknownError("read-only: it cannot be set", "remove it")
+        is_present = name in self._context.deviations.variables
+        if is_present or (variable is not None and variable.exists_in(self._version)):
+            return variable
         if variable is not None:
-            message = f"ProxySQL {self._version} has no such variable and would drop it"
             since = parse_version(variable.since)
+            when = f"it was last in {variable.until}"
             if not self._version.has(since):
-                message += f"; it came with {self._version.numbered(since)}"
-            else:
-                message += f"; it was last in {variable.until}"
-            self._add(message, of_key=True)
-            return False
-        fix = self._context.mistakes.did_you_mean(self._name, VARIABLES)
-        if self._version > NEWEST_KNOWN:
-            where = self._part.where(self._name, of_key=True)
-            tail = f" ({fix})" if fix else ""
-            self._context.warnings.append(
-                f"{where}: {self._name} is unknown to proxyctl and used unchecked{tail}"
+                when = f"it came with {self._version.numbered(since)}"
+            raise _UnknownError(
+                f"ProxySQL {self._version} has no such variable and would drop it; {when}"
             )
-            return True
-        self._add(*_unknown_variable(self._name, fix), of_key=True)
-        return False
+        if (tier := tier_text(name)) and self._version <= NEWEST_KNOWN:
+            raise _UnknownError(f"{tier}; other versions drop it without an error")
+        prefixes = [str(table.prefix) for table in VARIABLE_TABLES]
+        fix = self._context.mistakes.did_you_mean(name, VARIABLES)
+        if not name.startswith(tuple(prefixes)):
+            like = [prefix + name for prefix in prefixes if prefix + name in VARIABLES]
+            fix = f"did you mean {like[0]!r}?" if like else fix
+            message = f"no such variable: a name begins with {' or '.join(prefixes)}"
+            raise _UnknownError(message, fix)
+        if self._version > NEWEST_KNOWN:
+            tail = f" ({fix})" if fix else ""
+            self._warn(f"is unknown to proxyctl and used unchecked{tail}")
+            return None
+        message = "ProxySQL has no such variable and would drop it without an error"
+        raise _UnknownError(message, fix)
 
-    def _expected(self, words: str, value: object, fix: str | None = None) -> None:
+    def _warn(self, text: str) -> None:
+        where = self._part.where(self._name, of_key=True)
+        self._context.warnings.append(f"{where}: {self._name} {text}")
+
+    def _unexpected(self, words: str, value: object, fix: str | None = None) -> Refusal:
         got = described(value, is_secret=is_secret_variable(self._name))
-        self._add(f"expected {words}, got {got}", fix)
+        return Refusal(f"expected {words}, got {got}", fix)
 
-    def _any(self, value: object) -> str | None:
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return str(value) if isinstance(value, int) else self._text(value)
-
-    def _flag(self, value: object) -> str | None:
+    def _flag(self, value: object) -> str:
         diffs = DIFFS_BY_CHECKSUM.get(self._name)
         if diffs is not None and value in (0, False):
-            self._add(f"when it is false, ProxySQL uses 0 for {diffs}", f"write {diffs}: 0 instead")
-            return None
+            message = f"when it is false, ProxySQL uses 0 for {diffs}"
+            raise Refusal(message, f"write {diffs}: 0 instead")
         if self._name in ALWAYS_OFF and value in (1, True) and not self._version.tier:
-            self._add("ProxySQL resets it to false at every LOAD", "remove it")
-            return None
+            raise Refusal("ProxySQL resets it to false at every LOAD", "remove it")
         if isinstance(value, int) and value in (0, 1):
             return "true" if value else "false"
         fix = "remove the quotes" if value in ("true", "false") else None
-        self._expected("true or false", value, fix)
-        return None
+        raise self._unexpected("true or false", value, fix)
 
-    def _integer(self, value: object, variable: Variable) -> str | None:
-        low, high = bounds(variable, self._version)
+    def _integer(self, value: object) -> str:
+        low, high = bounds(VARIABLES[self._name], self._version)
         words = f"an integer from {low} to {high}"
         if not isinstance(value, int) or isinstance(value, bool):
             fix = None
@@ -235,54 +214,32 @@ class _Compiler:
                 fix = "write the number out: units are not read (64M would become 64)"
             elif isinstance(value, str) and value.isdigit():
                 fix = "remove the quotes"
-            self._expected(words, value, fix)
-            return None
+            raise self._unexpected(words, value, fix)
         if not low <= value <= high:
-            self._expected(words, value, _FIXES.get(self._name))
-            return None
+            raise self._unexpected(words, value, _FIXES.get(self._name))
         found = number_complaint(self._name, value, self._version)
         if found is not None:
-            self._add(found.message, found.fix)
-            return None
+            raise Refusal(found.message, found.fix)
         return str(value)
 
-    def _text(self, value: Any) -> str | None:  # noqa: ANN401 - text or a reference
+    def _text(self, value: Any) -> str:  # noqa: ANN401 - text or a reference
         if isinstance(value, dict):
-            return self._reference(value)
+            if not is_reference(value):
+                raise self._unexpected("text", value, REFERENCE_FIX)
+            is_secret = is_secret_variable(self._name)
+            value = self._context.text(value, self._part.path, is_secret=is_secret)
         if not isinstance(value, str):
             fix = "quote it" if isinstance(value, int | float) else None
-            self._expected("text", value, fix)
-            return None
-        return self._checked(value)
-
-    def _reference(self, value: dict[str, Any]) -> str | None:
-        from proxyctl.config.references import is_reference, reference_fix
-
-        if not is_reference(value):
-            self._expected("text", value, reference_fix(value))
-            return None
-        is_secret = is_secret_variable(self._name)
-        where, label = self._part.where(self._name), _label(self._name)
-        text = self._context.text(value, where, label, is_secret=is_secret)
-        return None if text is None else self._checked(text)
-
-    def _checked(self, text: str) -> str | None:
-        if "\0" in text:
-            self._add(NUL)
-            return None
-        found = complaint(self._name, text)
+            raise self._unexpected("text", value, fix)
+        if "\0" in value:
+            raise Refusal(NUL)
+        found = complaint(self._name, value)
         if found is None:
-            same = canonical(self._name, text)
-            return Secret(same) if isinstance(text, Secret) else same
+            same = canonical(self._name, value)
+            return Secret(same) if isinstance(value, Secret) else same
         if found.choices and self._version > NEWEST_KNOWN:
-            where = self._part.where(self._name)
-            warning = (
-                f"{where}: {self._name}: {found.message}; this ProxySQL may be newer than"
-                " the catalogue"
-            )
-            self._context.warnings.append(warning)
-            return text
+            self._warn(f"{found.message}; this ProxySQL may be newer than the catalogue")
+            return value
         # The text is not repeated: it may come from an environment variable by mistake.
-        near = self._context.mistakes.did_you_mean(text, found.choices)
-        self._add(found.message, near or found.fix)
-        return None
+        near = self._context.mistakes.did_you_mean(value, found.choices)
+        raise Refusal(found.message, near or found.fix)

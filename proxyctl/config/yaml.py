@@ -8,6 +8,7 @@ refused, so that `010`, `on` or `12:30:45` never turns into a number or a boolea
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,7 +25,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from proxyctl.config.mistakes import Mistakes
+from proxyctl.config.mistakes import Mistakes, Refusal
 from proxyctl.state.row import Where
 
 MAX_DEPTH = 100
@@ -61,7 +62,7 @@ class YamlList(list[Any]):
     marks: list[Mark]
 
 
-class Unusable(str):
+class Unusable:
     """Stands for a refused value. Its mistake is noted already: note no second one."""
 
     __slots__ = ()
@@ -69,7 +70,7 @@ class Unusable(str):
 
 UNUSABLE = Unusable()
 
-Node: TypeAlias = YamlMap | YamlList | str | int | float | bool | None
+Node: TypeAlias = YamlMap | YamlList | Unusable | str | int | float | bool | None
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,8 @@ def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
         mistakes.add(where, "", f"not YAML: {words}", _syntax_fix(error.problem or "", text, mark))
     except yaml.reader.ReaderError as error:
         mistakes.add(_place_of_byte(text, path, error.position), "", f"not YAML: {error.reason}")
-    except _FatalError as error:
-        mistakes.add(error.where, "", error.message, error.fix)
+    except _TooLargeError as error:
+        mistakes.add(error.where, "", str(error))
     except UnicodeEncodeError as error:
         place = _place_of_byte(text[: error.start], path, error.start * 4)
         mistakes.add(place, "", "not YAML: half a surrogate pair is not a character")
@@ -144,14 +145,12 @@ def _place_of_byte(text: str, path: str, position: int) -> Where:
     return Where(path, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
-class _FatalError(Exception):
+class _TooLargeError(Exception):
     """Reading cannot go on behind this place."""
 
-    def __init__(self, where: Where, message: str, fix: str | None = None) -> None:
+    def __init__(self, where: Where, message: str) -> None:
         super().__init__(message)
         self.where = where
-        self.message = message
-        self.fix = fix
 
 
 class _Composer:
@@ -224,7 +223,7 @@ class _Composer:
         self._aliased += nodes
         if self._aliased > MAX_ALIASED_NODES:
             message = f"aliases that stand for more than {MAX_ALIASED_NODES:,} values"
-            raise _FatalError(self._where(event.start_mark), message)
+            raise _TooLargeError(self._where(event.start_mark), message)
         return value
 
     def _tagged(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - an event of a node
@@ -246,7 +245,7 @@ class _Composer:
             return text
         try:
             value = plain_value(text)
-        except DisputedError as error:
+        except Refusal as error:
             self._add(event, error.message, error.fix, key)
             return UNUSABLE
         self._plain[text] = value
@@ -257,7 +256,7 @@ class _Composer:
         self._depth += 1
         if self._depth > MAX_DEPTH:
             where = self._where(event.start_mark)
-            raise _FatalError(where, f"nested more than {MAX_DEPTH} levels deep")
+            raise _TooLargeError(where, f"nested more than {MAX_DEPTH} levels deep")
 
     def _sequence(self, start: Any) -> YamlList:  # noqa: ANN401 - a SequenceStartEvent
         self._enter(start)
@@ -277,20 +276,21 @@ class _Composer:
         repeated: list[tuple[str, Mark]] = []
         next_event = self._next
         while (event := next_event()).__class__ is not MappingEndEvent:
-            key_mark = event.start_mark
-            is_scalar = event.__class__ is ScalarEvent and event.anchor is None
-            key = sys.intern(event.value) if is_scalar else self._key(event)
-            is_merge = key == "<<" and not getattr(event, "style", "'")
+            key_event, is_scalar = event, event.__class__ is ScalarEvent
+            key = sys.intern(event.value) if is_scalar else ""
+            if not is_scalar:
+                self._node(event)
+                self._add(event, "a key must be text")
             event = next_event()
-            is_scalar = event.__class__ is ScalarEvent and event.anchor is None
-            value = self._scalar(event, key) if is_scalar else self._node(event, key)
-            if is_merge:
+            is_plain = event.__class__ is ScalarEvent and event.anchor is None
+            value = self._scalar(event, key) if is_plain else self._node(event, key)
+            if key == "<<" and not key_event.style:
                 merged.append((value, event))
             elif key in result:
-                repeated.append((key, key_mark))
-            elif key is not UNUSABLE:
+                repeated.append((key, key_event.start_mark))
+            elif is_scalar:
                 result[key] = value
-                marks[key] = (key_mark, event.start_mark)
+                marks[key] = (key_event.start_mark, event.start_mark)
         result.mark, result.marks = start.start_mark, marks
         for value, event in merged:
             self._merge(result, value, event)
@@ -301,16 +301,6 @@ class _Composer:
             self._mistakes.add(self._where(again), key, message)
         self._depth -= 1
         return result
-
-    def _key(self, event: Any) -> str:  # noqa: ANN401 - an event of a node
-        """Return a key with an anchor, or one that an alias stands for. Others are mistakes."""
-        value = self._node(event)
-        if isinstance(value, str):
-            return value
-        if event.__class__ is ScalarEvent:
-            return str(event.value)
-        self._add(event, "a key must be text")
-        return UNUSABLE
 
     def _merge(self, into: YamlMap, value: Node, event: Any) -> None:  # noqa: ANN401 - of the value
         """Add the pairs of `<<:` whose keys the mapping does not have. Earlier mappings win."""
@@ -370,19 +360,10 @@ class DecimalNumber(float):
         return self.text
 
 
-class DisputedError(ValueError):
-    """A plain scalar that must be quoted or written in another way."""
-
-    def __init__(self, message: str, fix: str) -> None:
-        super().__init__(message)
-        self.message = message
-        self.fix = fix
-
-
 def plain_value(text: str) -> str | int | float | bool | None:
     """Return the value of a plain scalar. Dates and times stay text.
 
-    Raises: DisputedError when YAML readers disagree; the message never repeats the text, which may
+    Raises: Refusal when YAML readers disagree; the message never repeats the text, which may
     be a secret.
     """
     if text and text[0] not in _MAYBE_SPECIAL:
@@ -390,27 +371,23 @@ def plain_value(text: str) -> str | int | float | bool | None:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if text in _SWITCHES:
-        raise DisputedError(
+        raise Refusal(
             "a boolean to some YAML readers and text to others",
             "quote it if it is text, or write true or false",
         )
     if _INTEGER.match(text):
         if len(text) > _MAX_DIGITS:
-            raise DisputedError("a number with too many digits", "quote it if it is text")
+            raise Refusal("a number with too many digits", "quote it if it is text")
         return int(text)
     if _DECIMAL.match(text):
-        return _decimal(text)
+        number = DecimalNumber(text)
+        number.text = text
+        if math.isinf(number):
+            raise Refusal("a decimal number that is too large", "quote it if it is text")
+        return number
     if _DISPUTED.match(text):
-        raise DisputedError(
+        raise Refusal(
             "one value to some YAML readers and another to others",
             "quote it if it is text, or write a number in decimal digits",
         )
     return text
-
-
-def _decimal(text: str) -> float:
-    number = DecimalNumber(text)
-    if number in (float("inf"), float("-inf")):
-        raise DisputedError("a decimal number that is too large", "quote it if it is text")
-    number.text = text
-    return number

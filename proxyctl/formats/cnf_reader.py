@@ -58,12 +58,7 @@ class CnfContent:
     version: Version | None = None
 
 
-def read_cnf(
-    text: str,
-    path: str,
-    *,
-    version: Version | None = None,
-) -> CnfContent:
+def read_cnf(text: str, path: str, *, version: Version | None = None) -> CnfContent:
     """Return what ProxySQL makes of the file. Bytes that are not UTF-8 come as surrogate escapes.
 
     Passwords stand in the result as they stand in the file, and in no note and no error. `version`
@@ -165,11 +160,9 @@ class _Reader:
         value = taken(name, text, self._version)
         is_odd = setting.type not in _INSERTED
         shown = setting.type if is_odd else "this" if is_secret_variable(name) else repr(text)
-        if value is None and text == known.default:
-            return None
         if value is None:
-            default = "its default" if known.default is None else known.default or "''"
-            self._note(setting.place, f"{name}: ProxySQL refuses {shown} and keeps {default}")
+            if text != known.default:
+                self._note(setting.place, f"{name}: ProxySQL refuses {shown} and keeps its default")
             return None
         is_changed = value.lower() != text.strip().lower() and known.kind is not VariableKind.BOOL
         if is_odd or is_changed:
@@ -177,21 +170,17 @@ class _Reader:
         return canonical(name, value)
 
     def _why_unread(self, name: str) -> str:
-        prefix, _, rest = name.partition("-")
-        known = VARIABLES.get(name)
+        rest = name.partition("-")[2]
         if name in READ_ONLY:
             return f"{name}: read-only: it cannot be set"
-        if known is not None and known.until is not None:
-            return f"{name}: removed: ProxySQL {known.until} was the last to have it"
-        if known is not None:
-            return f"{name}: ProxySQL {self._version} does not have it yet"
+        if name in VARIABLES:
+            return f"{name}: ProxySQL {self._version} has no such variable"
         if rest.startswith(tuple(VARIABLE_SECTIONS.values())):
             return f"{rest}: the group adds the prefix again, so ProxySQL ignores the line"
         elsewhere = [other for other in VARIABLES if other.partition("-")[2] == rest]
-        if elsewhere:
-            return f"{name}: ProxySQL has no such variable; did you mean {elsewhere[0]}?"
-        names = [other.partition("-")[2] for other in VARIABLES if other.startswith(prefix)]
-        return f"{name}: ProxySQL has no such variable{self._like(rest, names)}"
+        names = [other.partition("-")[2] for other in VARIABLES]
+        fix = f"; did you mean {elsewhere[0]}?" if elsewhere else self._like(rest, names)
+        return f"{name}: ProxySQL has no such variable{fix}"
 
     # Tables -------------------------------------------------------------------------------------
 
@@ -287,12 +276,12 @@ class _Reader:
         for name, value in cells.items():
             quote = section.quote_of(name)
             if isinstance(value, str) and quote is not None and quote in value:
-                word = "double" if quote == '"' else "single"
+                row = f"{section.name}: {_words(section, cells)}: {name}"
+                kind = "double" if quote == '"' else "single"
                 text = (
-                    f"ProxySQL before {CNF_BINDS_VALUES} loses or changes a row with a {word} quote"
+                    f"ProxySQL before {CNF_BINDS_VALUES} loses or changes a row with a {kind} quote"
                 )
-                text = f"{name}: {text}"
-                self._note(entry.place, f"{section.name}: {_words(section, cells)}: {text}")
+                self._note(entry.place, f"{row}: {text}")
                 return True
         return False
 

@@ -7,10 +7,10 @@ is a warning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
-from proxyctl.catalog import Column, Kind, Layout, Value
+from proxyctl.catalog import Column, Kind, Layout, Role, Value
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
 from proxyctl.errors import Mistake
 from proxyctl.formats.yaml import (
@@ -32,7 +32,6 @@ Check = Callable[[str], Sequence[Mistake]]
 
 Tables = Mapping[str, tuple[Layout, list[DesiredRow]]]
 
-_RULES = ("mysql_query_rules", "pgsql_query_rules")
 _RENDERED = (
     "compiled from files. Nothing here looks at the instance first, keeps nodes where they are or",
     "asks before it deletes: `proxyctl plan` and `apply` do.",
@@ -53,20 +52,21 @@ def exported_text(
     With `omit` no format is given a password. `check` says what is wrong with our files; what it
     refuses of rows that come from elsewhere becomes a comment. Changes: exported.
     """
-    dead = _dead_fast_routing(exported)
-    exported.warnings += dead
     shows = secrets != "omit"
     tables: Tables = {
         name: (layout := exported.layouts[name], rows if shows else without_secrets(layout, rows))
         for name, rows in exported.tables.items()
     }
+    # Before rows that our files refuse go: ProxySQL works with them.
+    dead = _dead_fast_routing(_written(exported, tables))
+    exported.warnings += dead
+    if form == "yaml" and check is not None:
+        tables = {
+            name: (layout, _rows_as_read(exported, layout, rows))
+            for name, (layout, rows) in tables.items()
+        }
+        _leave_out_refused(exported, tables, check)
     if form == "yaml":
-        if check is not None:
-            tables = {
-                name: (layout, _rows_as_read(exported, layout, rows))
-                for name, (layout, rows) in tables.items()
-            }
-            _leave_out_refused(exported, tables, check)
         text = _yaml(exported, tables, header, keeps_alive=not dead)
         return text + manage_section(owned or {}, tables)
     notes = [f"not written: {name} ({value})" for name, value in exported.local.items()]
@@ -84,21 +84,13 @@ def exported_text(
     return written.text
 
 
-def _dead_fast_routing(exported: Exported) -> list[str]:
-    """Return a warning for fast routing that ProxySQL never looks at.
-
-    Rows that ProxySQL does not work with are left out already, and do not count.
-    """
+def _dead_fast_routing(tables: Tables) -> list[str]:
+    """Return a warning for fast routing that ProxySQL never looks at."""
     found = []
-    for name in _RULES:
-        routing, idle = f"{name}_fast_routing", exported.left_out.get(name, {})
-        rules = [
-            row
-            for row in exported.tables.get(name, [])
-            if _key(exported.layouts[name], row) not in idle
-        ]
-        if rules and exported.tables.get(routing):
-            last = last_rule_in_the_way(exported.layouts[name], rules)
+    for name in ("mysql_query_rules", "pgsql_query_rules"):
+        routing = f"{name}_fast_routing"
+        if name in tables and routing in tables and tables[routing][1]:
+            last = last_rule_in_the_way(*tables[name])
             if last is not None:
                 found.append(dead_text(routing, last))
     return found
@@ -111,13 +103,18 @@ def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_al
     """Return the file, with what is left out as comments. Changes: exported.warnings."""
     sections = _written(exported, tables)
     remarks: dict[str, list[str]] = {}
-    for name, reason, rows in _left_out(exported, tables):
-        layout = tables[name][0]
-        remarks.setdefault(name, []).extend([f"left out: {reason}", *row_lines(layout, rows)])
-        text = f"left out (see the comment in the file): {reason}"
-        if not exported.places and name in sections:
-            text += "; a plan of this file deletes it"
-        _warn(exported, name, [_key(layout, row) for row in rows], text)
+    for name, reasons in exported.left_out.items():
+        layout, rows = tables[name]
+        by_reason: dict[str, list[DesiredRow]] = {}
+        for row in rows:
+            if reason := reasons.get(_key(layout, row)):
+                by_reason.setdefault(reason, []).append(row)
+        for reason, alike in by_reason.items():
+            remarks.setdefault(name, []).extend([f"left out: {reason}", *row_lines(layout, alike)])
+            text = f"left out (see the comment in the file): {reason}"
+            if not exported.places and name in sections:
+                text += "; a plan of this file deletes it"
+            _warn(exported, name, [_key(layout, row) for row in alike], text)
     for name, reason in exported.refused.items():
         place = exported.places.get(("variables", (name,)))
         start = f"{place}: {name}" if place else name
@@ -155,19 +152,6 @@ def _written(exported: Exported, tables: Tables) -> dict[str, tuple[Layout, list
         if kept or not rows:
             found[name] = (layout, kept)
     return found
-
-
-def _left_out(exported: Exported, tables: Tables) -> Iterator[tuple[str, str, list[DesiredRow]]]:
-    """Yield table, reason and rows of what is left out."""
-    for name, reasons in exported.left_out.items():
-        by_reason: dict[str, list[DesiredRow]] = {}
-        layout, rows = tables[name]
-        for row in rows if reasons else ():
-            reason = reasons.get(_key(layout, row))
-            if reason is not None:
-                by_reason.setdefault(reason, []).append(row)
-        for reason, alike in by_reason.items():
-            yield name, reason, alike
 
 
 def _key(layout: Layout, row: DesiredRow) -> Key:
@@ -254,7 +238,9 @@ def _may_be_read_otherwise(layout: Layout, position: int) -> bool:
     if not column.is_listed or column.kind is Kind.JSON:
         return True
     is_number = column.is_numeric and position not in layout.key_index
-    return is_number or (layout.name in _RULES and column.name in ("digest", "re_modifiers"))
+    return is_number or (
+        layout.table.role is Role.RULES and column.name in ("digest", "re_modifiers")
+    )
 
 
 def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, str | None]:

@@ -9,10 +9,10 @@ such as `010` and `33L`, are refused, and so is `@include`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.errors import ConfigError, Mistake
@@ -65,25 +65,10 @@ def parse(text: str, path: str) -> Setting:
 
     Raises: ConfigError with the place of the first mistake, where libconfig stops as well.
     """
-    parser = _Parser(iter(list(_tokens(text, path))))
+    parser = _Parser(text, path)
     members = parser.members()
     parser.take("end")
     return Setting(Type.GROUP, (path, 1, 1), members=members)
-
-
-def _fail(place: Place, message: str, fix: str | None = None) -> NoReturn:
-    raise ConfigError([Mistake(*place, "", message, fix)])
-
-
-# Tokens -----------------------------------------------------------------------------------------
-
-
-class _Token(NamedTuple):
-    """`kind`: the type of a value, `name`, `end`, or the mark itself."""
-
-    kind: str
-    place: Place
-    value: Scalar = ""
 
 
 _TOKEN = re.compile(
@@ -97,63 +82,6 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-
-def _tokens(text: str, path: str) -> Iterator[_Token]:
-    """Yield the tokens of a text. Raises: ConfigError."""
-    position, line, start = 0, 1, 0
-    place = (path, 1, 1)
-    while position < len(text):
-        found = _TOKEN.match(text, position)
-        here = (path, line, position - start + 1)
-        if found is None:
-            _fail_at(text, position, here)
-        if found.lastgroup != "skip":
-            place = here
-            yield _token(str(found.lastgroup), found[0], place)
-        breaks = found[0].count("\n")
-        if breaks:
-            line += breaks
-            start = position + found[0].rindex("\n") + 1
-        position = found.end()
-    yield _Token("end", place)
-
-
-def _token(group: str, text: str, place: Place) -> _Token:
-    match group:
-        case "mark":
-            return _Token(text, place)
-        case "name" if text.lower() in ("true", "false"):
-            return _Token(Type.BOOL, place, text.lower() == "true")
-        case "name":
-            return _Token("name", place, text)
-        case "text":
-            # A NUL ends the text for ProxySQL, which is written in C.
-            return _Token(Type.TEXT, place, _ESCAPE.sub(_byte, text[1:-1]).partition("\0")[0])
-        case "float":
-            return _Token(Type.FLOAT, place, float(text))
-        case "disputed":
-            fix = "write text in double quotes; a number without a leading 0 or an L at its end"
-            _fail(place, "no number that every ProxySQL reads alike", fix)
-    number = int(text, 16 if text[1:2] in ("x", "X") else 10)
-    return _Token(Type.INT if _MIN <= number <= MAX_INT else Type.LONG, place, number)
-
-
-def _fail_at(text: str, position: int, place: Place) -> NoReturn:
-    """Refuse a character that begins nothing.
-
-    It may be one of a password without its quotes, so only what cannot be seen is named.
-    """
-    character = text[position]
-    if character == '"':
-        _fail(place, "text without a closing quote")
-    if text.startswith("@include", position):
-        _fail(place, "@include is not read", "put the text of that file here")
-    if not character.isprintable():
-        _fail(place, f"a character that libconfig does not know: U+{ord(character):04X}")
-    what = "an unexpected character outside of double quotes"
-    _fail(place, what, "write text in double quotes")
-
-
 _ESCAPE = re.compile(r'\\(?:([nrtf\\"])|[xX]([0-9A-Fa-f]{2}))')
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}
 
@@ -165,91 +93,145 @@ def _byte(escape: re.Match[str]) -> str:
     return bytes.fromhex(escape[2]).decode("ascii", "surrogateescape")
 
 
-# Grammar ----------------------------------------------------------------------------------------
-
 _BLOCKS = {"{": (Type.GROUP, "}"), "(": (Type.LIST, ")"), "[": (Type.ARRAY, "]")}
-_SCALARS = {Type.INT, Type.LONG, Type.FLOAT, Type.BOOL}
-_UNEXPECTED: dict[str, str] = {
-    "name": "an unexpected word",
-    Type.TEXT: "an unexpected text",
-    Type.BOOL: "an unexpected true or false",
-    **dict.fromkeys((Type.INT, Type.LONG, Type.FLOAT), "an unexpected number"),
-}
+_SCALARS = (Type.INT, Type.LONG, Type.FLOAT, Type.BOOL)
 
 
 class _Parser:
-    def __init__(self, tokens: Iterator[_Token]) -> None:
-        self._tokens = tokens
-        self._depth = 0
-        self._token = next(tokens)
+    """Reads a text token by token.
 
-    def take(self, *kinds: str) -> _Token:
-        """Return the next token and go behind it. Changes: self.
+    Shape: `kind` of the next token: the type of a value, `name`, `end`, or the mark itself.
+    """
+
+    kind: str
+    value: Scalar = ""
+    place: Place
+
+    def __init__(self, text: str, path: str) -> None:
+        self._text = text
+        self._path = path
+        self._lines = [found.end() for found in re.finditer("\n", text)]
+        self._position = 0
+        self._depth = 0
+        self.place = (path, 1, 1)
+        self._advance()
+
+    def _fail(self, message: str, fix: str | None = None, place: Place | None = None) -> NoReturn:
+        raise ConfigError([Mistake(*(place or self.place), "", message, fix)])
+
+    def _advance(self) -> None:
+        """Read the next token. Changes: self. Raises: ConfigError."""
+        while (found := _TOKEN.match(self._text, self._position)) and found.lastgroup == "skip":
+            self._position = found.end()
+        start = self._position
+        if start == len(self._text):
+            self.kind = "end"
+            return
+        line = bisect_right(self._lines, start)
+        self.place = (self._path, line + 1, start - (self._lines[line - 1] if line else 0) + 1)
+        if found is None:
+            self._fail_at(start)
+        self._position = found.end()
+        self.kind, self.value = self._token(str(found.lastgroup), found[0])
+
+    def _token(self, group: str, text: str) -> tuple[str, Scalar]:
+        """Return the kind of a token, and its value."""
+        match group:
+            case "mark":
+                return text, text
+            case "name" if text.lower() in ("true", "false"):
+                return Type.BOOL, text.lower() == "true"
+            case "text":
+                # A NUL ends the text for ProxySQL, which is written in C.
+                return Type.TEXT, _ESCAPE.sub(_byte, text[1:-1]).partition("\0")[0]
+            case "float":
+                return Type.FLOAT, float(text)
+            case "integer":
+                number = int(text, 16 if text[1:2] in ("x", "X") else 10)
+                return Type.INT if _MIN <= number <= MAX_INT else Type.LONG, number
+            case "disputed":
+                fix = "write text in double quotes; a number without a leading 0 or an L at its end"
+                self._fail("no number that every ProxySQL reads alike", fix)
+        return "name", text
+
+    def _fail_at(self, start: int) -> NoReturn:
+        """Refuse a character that begins nothing.
+
+        It may be one of a password without its quotes, so only what cannot be seen is named.
+        """
+        character = self._text[start]
+        if character == '"':
+            self._fail("text without a closing quote")
+        if self._text.startswith("@include", start):
+            self._fail("@include is not read", "put the text of that file here")
+        if not character.isprintable():
+            self._fail(f"a character that libconfig does not know: U+{ord(character):04X}")
+        what = "an unexpected character outside of double quotes"
+        self._fail(what, "write text in double quotes")
+
+    def take(self, *kinds: str) -> Scalar:
+        """Return the value of the next token and go behind it. Changes: self.
 
         Raises: ConfigError where it is of another kind. Only what can be no part of a password is
         shown: that may stand there without its quotes.
         """
-        token = self._token
-        if token.kind in kinds:
-            self._token = next(self._tokens, token)
-            return token
-        if token.kind == "end":
-            _fail(token.place, "unexpected end of the file", "is a bracket or a value missing?")
-        quoted = "write text in double quotes; or " if token.kind == "name" else ""
-        missing = "is a comma, an equals sign or a bracket missing in front of it?"
-        message = _UNEXPECTED.get(token.kind, f"unexpected {token.kind}")
-        _fail(token.place, message, quoted + missing)
+        if self.kind not in kinds:
+            kind = self.kind if len(self.kind) == 1 else "value"
+            what = {"name": "word", "end": "end of the file"}.get(self.kind, kind)
+            fix = "a comma, an equals sign, a bracket or a double quote is missing in front of it"
+            self._fail(f"unexpected {what}", fix)
+        value = self.value
+        self._advance()
+        return value
 
     def members(self) -> dict[str, Setting]:
         """Return the settings up to the end of a group. Changes: self."""
         found: dict[str, Setting] = {}
-        while self._token.kind == "name":
-            key = self.take("name")
-            name = str(key.value)
+        while self.kind == "name":
+            place, name = self.place, str(self.take("name"))
             self.take(":", "=")
             value = self._value()
             if name in found:
                 first = f"duplicate {name} (first at line {found[name].place[1]})"
-                _fail(key.place, f"{first}: ProxySQL does not start with such a file")
+                self._fail(f"{first}: ProxySQL does not start with such a file", None, place)
             found[name] = value
-            if self._token.kind in (";", ","):
-                self.take(";", ",")
+            if self.kind in (";", ","):
+                self._advance()
         return found
 
     def _value(self) -> Setting:
-        if self._token.kind in _BLOCKS:
-            return self._block()
-        if self._token.kind == Type.TEXT:
-            return self._text()
-        token = self.take(*_SCALARS)
-        return Setting(Type(token.kind), token.place, token.value)
-
-    def _text(self) -> Setting:
-        """Return texts that follow each other as one."""
-        place, parts = self._token.place, []
-        while self._token.kind == Type.TEXT:
-            parts.append(str(self.take(Type.TEXT).value))
-        # Bytes given one by one may make up characters.
-        text = "".join(parts).encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+        kind, place = self.kind, self.place
+        if kind in _BLOCKS:
+            return self._block(*_BLOCKS[kind])
+        if kind != Type.TEXT:
+            value = self.take(*_SCALARS)
+            return Setting(Type(kind), place, value)
+        # Texts that follow each other are one; bytes given one by one may make up characters.
+        text = ""
+        while self.kind == Type.TEXT:
+            text += str(self.take(Type.TEXT))
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
         return Setting(Type.TEXT, place, text)
 
-    def _block(self) -> Setting:
-        opening = self.take(*_BLOCKS)
-        kind, end = _BLOCKS[opening.kind]
+    def _block(self, kind: Type, end: str) -> Setting:
+        place = self.place
         if self._depth >= MAX_DEPTH:
-            _fail(opening.place, f"nested more than {MAX_DEPTH} levels deep")
+            self._fail(f"nested more than {MAX_DEPTH} levels deep")
         self._depth += 1
+        self._advance()
         members = self.members() if kind is Type.GROUP else None
-        items = () if kind is Type.GROUP else tuple(self._items(end))
+        items = [] if kind is Type.GROUP else self._items(end)
         self.take(end)
         self._depth -= 1
-        return Setting(kind, opening.place, members=members, items=items)
+        return Setting(kind, place, members=members, items=tuple(items))
 
-    def _items(self, end: str) -> Iterator[Setting]:
-        """Yield the values; between and behind them there may be more commas than one."""
-        while self._token.kind != end:
-            yield self._value()
-            if self._token.kind != ",":
-                return
-            while self._token.kind == ",":
-                self.take(",")
+    def _items(self, end: str) -> list[Setting]:
+        """Return the values; between and behind them there may be more commas than one."""
+        found: list[Setting] = []
+        while self.kind != end:
+            found.append(self._value())
+            if self.kind != ",":
+                break
+            while self.kind == ",":
+                self._advance()
+        return found

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES
 from proxyctl.catalog.destinations import SERVERS
+from proxyctl.config.checks import mistakes_at_runtime
 from proxyctl.config.desired import Project
-from proxyctl.config.patterns import mistakes_at_runtime
 from proxyctl.errors import ConfigError, UsageError
 from proxyctl.plan import guards, mistakes, notes, pending_edits
 from proxyctl.plan.current import Current

@@ -117,7 +117,39 @@ def normal_digest(value: object) -> str | None:
     return None if read in (0, _LARGEST) else f"0x{read:016X}"
 
 
+DIGEST_FIX = "write 0x and up to 16 hexadecimal digits, as stats_mysql_query_digest shows it"
+_DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
+
+
+def digest_problem(text: str) -> str | None:
+    """Return what ProxySQL makes of a text that is no digest; None of one that is."""
+    if _DIGEST.match(text) and int(text, 16):
+        return None
+    read = normal_digest(text)
+    return (
+        f"ProxySQL reads it as {read}"
+        if read
+        else "ProxySQL ignores it, and the rule matches every query"
+    )
+
+
 def normal_modifiers(value: object) -> str:
     """Return how RUNTIME prints re_modifiers: the known words, in its own order."""
     words = [word.upper() for word in str(value).split(",")] if value is not None else []
     return ",".join(name for name in MODIFIERS if any(word.startswith(name) for word in words))
+
+
+MODIFIERS_FIX = "write CASELESS, GLOBAL, or both with a comma and no space between them"
+
+
+def modifiers_problem(text: str) -> str | None:
+    """Return what ProxySQL makes of the first word that it does not know; None without one."""
+    for word in text.split(",") if text else ():
+        if word.upper() not in MODIFIERS:
+            read = normal_modifiers(word)
+            return (
+                f"ProxySQL reads a word of it as {read}"
+                if read
+                else "ProxySQL ignores an unknown word"
+            )
+    return None

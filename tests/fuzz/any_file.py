@@ -4,8 +4,8 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import TABLES, Kind, layout_of, parse_version
 from proxyctl.catalog.variables import VARIABLES
+from proxyctl.config.columns import limits
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
-from proxyctl.config.models import limits
 
 KEYS = sorted(
     {column.name for table in TABLES.values() for column in table.columns}

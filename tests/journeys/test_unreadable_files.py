@@ -201,8 +201,7 @@ def test_an_option_that_names_no_file(offline: Project, asked: Asked, option: st
     offline.write(FILES)
     offline.monkeypatch.setenv("PROXYCTL_PORT", str(port))
     (offline.folder / "this-one.txt").touch()
-    named = {"--digests": "make one with", "--var-file": "YAML files there: proxyctl.yaml"}
-    otherwise = named.get(option, "check the path")
+    otherwise = "make one with" if option == "--digests" else "check the path"
     for typed, fix in (("this-on.txt", "did you mean 'this-one.txt'?"), ("q", otherwise)):
         found = run(*NAMING[option], option, typed)
         said(found, 1, f"{option} {typed}: no such file or directory\n", f"fix: {fix}")

@@ -101,7 +101,7 @@ def test_line_separators_inside_text_do_not_count_as_lines(tmp_path):
     [
         ("\n\n", "1: : no header: expected the names of the columns in the first line"),
         ("username;password\na;b\n", "1: : one column only: 'username;password'"),
-        ("username\nab\0c\n", "2: : a NUL character cannot be stored in ProxySQL"),
+        ("username\nab\0c\n", "2: username: a NUL character cannot be stored in ProxySQL"),
         ("password\nx\n", "1: username: the header lacks the column username"),
         ("username,max_connections\na,99999999999\n", "2: max_connections: expected an integer"),
         ("username,attributes\na,{\n", "2: attributes: not JSON"),

@@ -26,7 +26,7 @@ def file_of(table: str, column: str, value: object) -> str:
         ("2.7.1", MYSQL, "hostgroup_settings", {"handle_warnings": True}, "integer from 0 to 1"),
         ("2.7.1", MYSQL, "hostgroup_settings", {"handle_warnings": 2}, "integer from 0 to 1"),
         ("2.7.1", MYSQL, "hostgroup_settings", [1], "reads only a mapping here"),
-        ("3.0.9", MYSQL, "hostgroup_settings", {"default_query_timeout": 5000}, "with 3.0.10"),
+        ("3.0.9", MYSQL, "hostgroup_settings", {"default_query_timeout": 5000}, "this key"),
         ("3.0.10", MYSQL, "hostgroup_settings", {"default_query_timeout": 999}, "from 1000 to"),
         ("3.0.3", PGSQL, "hostgroup_settings", {"monitor_slave_lag_when_null": 1}, "this key"),
         ("3.0.3", MYSQL, "servers_defaults", {"weight": -1}, "integer from 0 to 2147483647"),

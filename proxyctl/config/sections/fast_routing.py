@@ -12,7 +12,7 @@ from proxyctl.catalog import MAX_INT
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.rows import PlacedRow, RowPlaces, default_row
+from proxyctl.config.rows import RowPlaces, default_row
 from proxyctl.errors import InternalError
 from proxyctl.state.row import DesiredTable, Key
 
@@ -45,12 +45,12 @@ def _with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> Desir
         raise InternalError("a table of rules without the places of its rows")
     index = rules.layout.index
     rule_id = max(map(_rule_id, rules.rows)) + 1
-    where = rules.where[(last,)]._replace(origin=ORIGIN)
+    place = rules.where.places[last,]._replace(origin=ORIGIN)
     key: Key = (rule_id,)
     if rule_id > MAX_INT or not rules.owns(key):
         limit = rules.scope.text if rules.scope else f"rule_id up to {MAX_INT}"
         mistakes.add(
-            where,
+            place.where(),
             rules.layout.name,
             f"rule {last} is the last one and has apply 1, so fast routing needs one more rule"
             f" after it; {rule_id} is outside {limit}",
@@ -61,7 +61,7 @@ def _with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> Desir
     values[index["rule_id"]] = rule_id
     values[index["flagIN"]] = NEVER
     values[index["comment"]] = COMMENT
-    places = RowPlaces({**rules.where.places, key: PlacedRow(*where)})
+    places = RowPlaces({**rules.where.places, key: place})
     origins = rules.origins | {ORIGIN}
     return replace(rules, rows={**rules.rows, key: tuple(values)}, where=places, origins=origins)
 

@@ -18,8 +18,8 @@ from proxyctl.config.files import (
     read_bytes,
     without_marks,
 )
-from proxyctl.config.mistakes import did_you_mean, named
-from proxyctl.config.references import References, near_variable
+from proxyctl.config.mistakes import named
+from proxyctl.config.references import References
 from proxyctl.config.validation import check_items
 from proxyctl.errors import ConfigError, InstanceError, Mistake
 from proxyctl.state.row import Where
@@ -63,8 +63,8 @@ class Instance:
         except UnreadableError as error:
             path, line, column, _ = self.where
             key = f"instances.{self.name}.password"
-            fix = error.fix or near_variable(self._secret, did_you_mean)
-            raise ConfigError([Mistake(path, line, column, key, error.message, fix)]) from None
+            mistake = Mistake(path, line, column, key, error.message, error.fix)
+            raise ConfigError([mistake]) from None
 
     def certificates(self) -> str:
         """Return the PEM text of `tls_ca`. Comments beside the certificates lose what is not ASCII.
@@ -114,49 +114,37 @@ def _address(instance: Instance) -> object:
 
 def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ...]:
     """Return the instances of all files. Changes: context.mistakes."""
-    instances: list[Instance] = []
-    known: dict[str, Where] = {}
-    for part in parts:
-        for position, model in check_items(part, context).items():
-            instance = _instance(part, position, model, context)
-            if context.claim_name(known, instance.name, part, (position, "name")):
-                instances.append(instance)
-    return tuple(instances)
+    return tuple(
+        _instance(part, position, model, context)
+        for part in parts
+        for position, model in check_items(part, context).items()
+    )
 
 
 def _instance(part: Part, position: int, model: InstanceModel, context: Context) -> Instance:
     """Return one instance. Changes: context.mistakes."""
-
-    def text(key: str) -> str | None:
-        value: str | Mapping[str, str] | None = getattr(model, key)
-        if value is None or isinstance(value, str):
-            return value
-        label = f"instances[{position}].{key}"
-        return context.text(value, part.where(position, key), label)
-
     if not model.host and not model.socket:
         context.note(part, (position,), "host or socket is missing")
     elif model.host is not None and model.socket is not None:
         message = "both a host and a socket"
         context.note(part, (position, "socket"), message, "remove one of the two", of_key=True)
-    tls_ca = text("tls_ca")
     try:
-        if tls_ca:
-            context.fence.check(tls_ca)
+        if model.tls_ca:
+            context.fence.check(model.tls_ca)
     except UnreadableError as error:
-        message = f"{named(tls_ca or '')}: {error.message}"
+        message = f"{named(model.tls_ca or '')}: {error.message}"
         context.note(part, (position, "tls_ca"), message, error.fix)
     return Instance(
         name=model.name,
-        host=text("host"),
+        host=model.host,
         port=model.port,
-        user=text("user"),
-        socket=text("socket"),
-        tls_ca=tls_ca,
+        user=model.user,
+        socket=model.socket,
+        tls_ca=model.tls_ca,
         tls_required=model.tls_required,
         vars=without_marks(model.vars),
         where=part.where(position),
         _secret=model.password,
-        _references=References(os.path.dirname(part.document.path), context.fence),
+        _references=References(os.path.dirname(part.path), context.fence),
         _fence=context.fence,
     )

@@ -20,7 +20,7 @@ def compile_lint(parts: Iterable[Part], context: Context) -> tuple[Ignore, ...]:
     found: list[Ignore] = []
     for part in parts:
         section: Lint | None
-        section, _ = check(part, context)
+        section = check(part, context)
         for position, entry in enumerate(section.ignore if section else ()):
             made = _entry(part, position, entry, context)
             found += [] if made is None else [made]

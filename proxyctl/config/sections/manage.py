@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from proxyctl.catalog import Column
 from proxyctl.config.context import Context, Keys, Part
-from proxyctl.config.mistakes import key_text, shown
+from proxyctl.config.mistakes import Refusal, shown
 from proxyctl.config.rows import key_words
-from proxyctl.config.validation import check
+from proxyctl.config.validation import check_items
 from proxyctl.state.row import DesiredTable, Glob, Scope, Span, Term, Where
 
 _RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")
@@ -31,12 +31,10 @@ def compile_manage(parts: list[Part], context: Context) -> Management:
     """Return the scopes and ignored columns of all files. Changes: context."""
     result = Management()
     for part in parts:
-        _, wrong = check(part, context)
-        bad = {keys[0] for keys in wrong if len(keys) == 1 or keys[0] == "ignore"}
-        for name in [name for name in part.value if name not in bad]:
+        for name, value in check_items(part, context).items():
             where = part.where(name, of_key=True)
             if name == "ignore":
-                for table, columns in part.value[name].items():
+                for table, columns in value.items():
                     result.ignored[table] = result.ignored.get(table, frozenset()) | set(columns)
             elif name in result.places:
                 message = f"duplicate scope of this table (first defined at {result.places[name]})"
@@ -45,15 +43,14 @@ def compile_manage(parts: list[Part], context: Context) -> Management:
                 context.warnings.append(f"{where}: this ProxySQL has no {name}")
             else:
                 result.places[name] = where
-                scope = _scope(part, name, {keys[1] for keys in wrong if keys[0] == name}, context)
+                scope = _scope(part, name, value, context)
                 if scope is not None:
                     result.scopes[name] = scope
     return result
 
 
-def _scope(part: Part, table: str, bad: Collection[object], context: Context) -> Scope | None:
-    """Return the scope of a table; None after a mistake, as in the key columns `bad`."""
-    value: Mapping[str, Any] = part.value[table]
+def _scope(part: Part, table: str, value: Mapping[str, Any], context: Context) -> Scope | None:
+    """Return the scope of a table; None after a mistake. Changes: context.mistakes."""
     layout = context.layouts[table]
     count = len(context.mistakes)
     if not value:
@@ -61,15 +58,15 @@ def _scope(part: Part, table: str, bad: Collection[object], context: Context) ->
         context.note(part, (table,), "no key column", fix)
     terms: dict[str, Sequence[Term]] = {}
     texts: list[str] = []
-    for name in [name for name in value if name not in bad]:
+    for name, found in value.items():
         keys = (table, name)
-        items = value[name] if isinstance(value[name], list) else [value[name]]
+        items = found if isinstance(found, list) else [found]
         if not items:
             context.note(part, keys, "the list is empty, so no row would be managed")
         column = layout.column(name)
         terms[name] = [term for item in items for term in _terms(column, item, part, keys, context)]
         texts.append(f"{name} {', '.join(map(str, items))}")
-    if bad or len(context.mistakes) > count or any(None in found for found in terms.values()):
+    if len(context.mistakes) > count:
         return None
     return Scope.of(layout.table.key, terms, " and ".join(texts))
 
@@ -97,10 +94,14 @@ def _number(column: Column, word: str, part: Part, keys: Keys, context: Context)
         return Span(low, high)
     if word.isascii() and word.isdigit():
         return int(word)
-    if column.hostgroup:
-        return context.hostgroup(word, part.where(*keys), key_text((part.name, *keys)))
     message = f"{shown(word)} is neither a number nor a range"
-    context.note(part, keys, message, 'write numbers and ranges: "1,5,10-20"')
+    fix: str | None = 'write numbers and ranges: "1,5,10-20"'
+    if column.hostgroup:
+        try:
+            return context.hostgroup(word)
+        except Refusal as refusal:
+            message, fix = refusal.message, refusal.fix
+    context.note(part, keys, message, fix)
     return None
 
 

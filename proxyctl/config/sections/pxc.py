@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
-from proxyctl.catalog import TABLES
-from proxyctl.config.context import Context, Part
+from proxyctl.config.context import Context, Keys, Part
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.rows import TableRows, YamlRow, compile_rows
-from proxyctl.config.validation import check, other_versions
+from proxyctl.config.rows import RowPlace, TableRows, table_rows
+from proxyctl.config.validation import check_items
 from proxyctl.state.row import DesiredTable, Key, Where
 
 GALERA = "mysql_galera_hostgroups"
@@ -33,15 +32,16 @@ class Members:
 class Clusters:
     """What the section stands for. Shape: `members` has one entry a cluster."""
 
-    galera: list[TableRows] = field(default_factory=list)
-    servers: list[TableRows] = field(default_factory=list)
+    rows: list[TableRows] = field(default_factory=list)
     members: list[Members] = field(default_factory=list)
 
-    def check_nodes(self, table: DesiredTable, mistakes: Mistakes) -> None:
+    def check_nodes(self, table: DesiredTable | None, mistakes: Mistakes) -> None:
         """Note servers that are also nodes of a cluster: the monitor places those, nobody else.
 
         Changes: mistakes.
         """
+        if table is None:
+            return
         index = table.layout.index
         members: dict[tuple[object, object, object], list[Members]] = {}
         for cluster in self.members:
@@ -64,47 +64,36 @@ class Clusters:
 def compile_clusters(parts: list[Part], context: Context) -> Clusters:
     """Return the rows of all clusters in all files. Changes: context.mistakes."""
     result = Clusters()
-    known: dict[str, Where] = {}
-    columns = {c.name: c for name in (SERVERS, GALERA) for c in context.layouts[name].columns}
-    instead = {"hostgroup_id": "nodes start in writer_hostgroup unless they name their hostgroup"}
-    unknown = other_versions(TABLES[SERVERS], context, instead)
+    for name in (GALERA, SERVERS) if parts else ():
+        # Also without a cluster the section owns both tables.
+        result.rows.append(TableRows(context.layouts[name]))
     for part in parts:
-        _, wrong = check(part, context, columns=columns, unknown=unknown)
-        bad = {keys[0] for keys in wrong}
-        for position, cluster in enumerate(part.value):
-            if position not in bad:
-                context.claim_name(known, cluster["name"], part, (position, "name"))
-                _add(result, part, position, context)
+        for position, cluster in check_items(part, context).items():
+            _add(result, part, position, cluster, context)
     return result
 
 
-def _add(result: Clusters, part: Part, position: int, context: Context) -> None:
+def _add(
+    result: Clusters, part: Part, position: int, cluster: Mapping[str, Any], context: Context
+) -> None:
     """Compile one cluster. Changes: result, context.mistakes."""
-    cluster: Mapping[str, Any] = part.value[position]
-    prefix = (part.name, position)
     origin = f"pxc_clusters {cluster['name']}"
-    galera_layout, layout = context.layouts[GALERA], context.layouts[SERVERS]
-    columns = galera_layout.index
+    columns = context.layouts[GALERA].index
     row = {key: value for key, value in cluster.items() if key in columns}
-    place = YamlRow(part.document, (prefix,), origin)
-    galera = compile_rows(galera_layout, [row], [place], context)
-    result.galera.append(galera)
-
+    galera = table_rows(context.layouts[GALERA], [row], [RowPlace(part, (position,), origin)])
     defaults: Mapping[str, Any] = cluster.get("node_defaults", {})
+    others: tuple[Keys, ...] = ((position, "node_defaults"), (position,))
     rows: list[dict[str, Any]] = []
-    places: list[YamlRow] = []
+    places: list[RowPlace] = []
     for number, node in enumerate(cluster["nodes"]):
-        merged = {**defaults, **node}
-        hostgroup = merged.pop("hostgroup", cluster["writer_hostgroup"])
-        rows.append({"hostgroup_id": hostgroup, **merged})
+        merged = {"hostgroup": cluster["writer_hostgroup"], **defaults, **node}
         is_named = "hostgroup" in node or "hostgroup" in defaults
-        prefixes = ((*prefix, "nodes", number), (*prefix, "node_defaults"), prefix)
         renamed = {"hostgroup_id": "hostgroup" if is_named else "writer_hostgroup"}
-        places.append(YamlRow(part.document, prefixes, origin, renamed))
-    servers = compile_rows(layout, rows, places, context)
-    result.servers.append(servers)
-
-    hostgroups = frozenset(row[columns[name]] for row in galera.rows for name in FAMILY)
+        rows.append({"hostgroup_id": merged.pop("hostgroup"), **merged})
+        places.append(RowPlace(part, (position, "nodes", number), origin, others, renamed))
+    servers = table_rows(context.layouts[SERVERS], rows, places)
+    result.rows += [galera, servers]
+    hostgroups = frozenset(cluster[name] for name in FAMILY)
     result.members.append(_members(cluster["name"], hostgroups, servers, context))
 
 
@@ -128,7 +117,7 @@ def _members(
             label = row_place.field("hostname")[1]
             context.mistakes.add(place, label, f"{words} is already in the cluster, at {earlier}")
         hostgroup = row[index["hostgroup_id"]]
-        if hostgroups and hostgroup not in hostgroups:
+        if hostgroup not in hostgroups:
             context.mistakes.add(
                 *row_place.field("hostgroup_id"),
                 f"hostgroup {hostgroup} is not one of the cluster's, so no monitor places {words}"

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from os.path import commonprefix
 
+from proxyctl.config.mistakes import Refusal
+
 MAX_NAMES = 1_000_000
 """Most names that one pattern or list may stand for."""
 
@@ -24,13 +26,12 @@ Keys = tuple[str | int, ...]
 """What leads to a value in a section."""
 
 
-class ShardingError(ValueError):
+class ShardingError(Refusal):
     """A reason why a section cannot be generated; `keys` lead to what has to change in it."""
 
     def __init__(self, message: str, *keys: str | int, fix: str | None = None) -> None:
-        super().__init__(message)
+        super().__init__(message, fix)
         self.keys = keys
-        self.fix = fix
 
 
 _BRACE = re.compile(r"\{([^{}]*)\}")

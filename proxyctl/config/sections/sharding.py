@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from itertools import repeat
+from typing import TYPE_CHECKING, cast
 
 from proxyctl.catalog import MAX_INT, Value
 from proxyctl.config.context import Context, Part
-from proxyctl.config.rows import TableRows, YamlRow, compile_rows
+from proxyctl.config.rows import RowPlace, TableRows, table_rows
 from proxyctl.config.sections.shard_names import Keys, Names, ShardingError, expanded, split
 from proxyctl.config.validation import check_items
 from proxyctl.state.row import DesiredTable, Where
@@ -41,11 +42,11 @@ _DIGEST_VARIABLES = {
 class Shards:
     """What the section stands for.
 
-    Shape: `rows` by table. `by_digest`: where a scheme needs digests. `reserved`: the rule ids that
+    `by_digest`: where a scheme needs digests. `reserved`: the rule ids that
     each scheme keeps for itself, by the origin of its rows.
     """
 
-    rows: dict[str, list[TableRows]] = field(default_factory=dict)
+    rows: list[TableRows] = field(default_factory=list)
     by_digest: list[Where] = field(default_factory=list)
     reserved: dict[str, range] = field(default_factory=dict)
 
@@ -77,71 +78,36 @@ class Shards:
 def compile_shards(parts: list[Part], context: Context) -> Shards:
     """Return the rows of all schemes in all files. Changes: context.mistakes."""
     result = Shards()
-    known: dict[str, Where] = {}
     for part in parts:
-        for position, model in check_items(part, context).items():
-            context.claim_name(known, model.name, part, (position, "name"))
-            _compile(part, position, model, result, context)
+        for position, scheme in check_items(part, context).items():
+            _compile(part, position, scheme, result, context)
     return result
 
 
 def _compile(
-    part: Part, position: int, model: ShardingModel, result: Shards, context: Context
+    part: Part, position: int, scheme: ShardingModel, result: Shards, context: Context
 ) -> None:
     """Generate the rows of one scheme. Changes: result, context.mistakes."""
     count = len(context.mistakes)
-    if model.schemas is not None and model.tables is None:
+    if scheme.schemas is not None and scheme.tables is None:
         for key in _ONLY_FOR_TABLES:
             if part.value[position].get(key) is not None:
                 message = "no effect: schemas become fast-routing rows, which are not rules"
                 context.note(part, (position, key), message, "remove it", of_key=True)
-    scheme, is_broken = _with_numbers(part, position, model, context)
     rows, problems = generate(scheme)
     for problem in problems:
-        # Another mistake would only follow from a hostgroup without a number.
-        if not is_broken or problem.keys[0] in ("tables", "schemas"):
-            keys, of_key = (position, *problem.keys), len(problem.keys) > 1
-            context.note(part, keys, str(problem), problem.fix, of_key=of_key)
-    if problems or is_broken or len(context.mistakes) > count:
+        keys, of_key = (position, *problem.keys), len(problem.keys) > 1
+        context.note(part, keys, problem.message, problem.fix, of_key=of_key)
+    if len(context.mistakes) > count:
         return
-    place = YamlRow(part.document, ((part.name, position),), f"sharding {model.name}")
+    place = RowPlace(part, (position,), f"sharding {scheme.name}")
     if scheme.rule_ids is not None:
         first, last = _rule_id_range(scheme.rule_ids)
         result.reserved[place.origin] = range(first, last + 1)
     name = FAST_ROUTING if scheme.tables is None else RULES
-    found = compile_rows(context.layouts[name], rows, [place] * len(rows), context)
-    result.rows.setdefault(name, []).append(found)
-    if scheme.tables is not None and model.match == "digest":
+    result.rows.append(table_rows(context.layouts[name], rows, repeat(place, len(rows))))
+    if scheme.tables is not None and scheme.match == "digest":
         result.by_digest.append(place.where())
-
-
-def _with_numbers(
-    part: Part, position: int, model: ShardingModel, context: Context
-) -> tuple[ShardingModel, bool]:
-    """Return the scheme with numbers of hostgroups only, and whether one has no number.
-
-    Changes: context.mistakes.
-    """
-    is_broken = False
-
-    def number(value: int | str, *keys: str | int) -> int:
-        nonlocal is_broken
-        known = value if isinstance(value, int) else context.hostgroups.get(value)
-        if known is None:
-            # Places are looked up for mistakes only: a mapping may have many names.
-            where = part.where(position, *keys)
-            context.hostgroup(value, where, f"{part.name}[{position}].{keys[0]}")
-            is_broken = True
-        return known or 0
-
-    update: dict[str, Any] = {
-        "hostgroups": [number(one, "hostgroups", n) for n, one in enumerate(model.hostgroups)]
-    }
-    for key in ("tables", "schemas"):
-        names = getattr(model, key)
-        if isinstance(names, Mapping):
-            update[key] = {name: number(one, key, name) for name, one in names.items()}
-    return model.model_copy(update=update), is_broken
 
 
 # One scheme -------------------------------------------------------------------------------------
@@ -169,7 +135,7 @@ def generate(scheme: ShardingModel) -> tuple[list[dict[str, Value]], list[Shardi
 
 def _placed(scheme: ShardingModel, source: Names, places: Mapping[str, Keys]) -> dict[str, int]:
     """Return the hostgroup of every name, in the order of the names. Raises: ShardingError."""
-    hostgroups = cast(list[int], scheme.hostgroups)
+    hostgroups = scheme.hostgroups
     if not isinstance(source, Mapping):
         return assign(list(places), hostgroups, scheme.assign or "modulo")
     if scheme.assign not in (None, "explicit"):
@@ -253,7 +219,7 @@ def _rules(scheme: ShardingModel, placed: Mapping[str, int]) -> list[dict[str, V
     if scheme.rules == "per_table":
         groups = [(hostgroup, [name]) for name, hostgroup in placed.items()]
     else:
-        order = cast(list[int], scheme.hostgroups) or list(placed.values())
+        order = scheme.hostgroups or list(placed.values())
         by_hostgroup: dict[int, list[str]] = {number: [] for number in order}
         for name, hostgroup in placed.items():
             by_hostgroup[hostgroup].append(name)
@@ -286,21 +252,13 @@ def _rules(scheme: ShardingModel, placed: Mapping[str, int]) -> list[dict[str, V
 
 def _first_rule_id(scheme: ShardingModel, count: int) -> int:
     """Return the id of the first rule. Raises: ShardingError when `count` rules do not fit."""
-    low, high = _rule_id_range(scheme.rule_ids) if scheme.rule_ids else (None, MAX_INT)
+    low, high = _rule_id_range(scheme.rule_ids or f"0-{MAX_INT}")
     first = low if scheme.first_rule_id is None else scheme.first_rule_id
-    if first is None:
+    if scheme.first_rule_id is None and scheme.rule_ids is None:
         raise ShardingError("sharding by table needs first_rule_id", "first_rule_id")
-    if low is None:
-        if first + count - 1 > high:
-            raise ShardingError(f"rule ids would exceed {high}", "first_rule_id")
-        return first
-    if low > high:
-        raise ShardingError(f"{low}-{high} runs backwards", "rule_ids")
-    if not low <= first <= high:
-        raise ShardingError(f"{first} is outside rule_ids {low}-{high}", "first_rule_id")
-    if first + count - 1 > high:
-        message = f"{count} rules starting at {first} do not fit into {low}-{high}"
-        raise ShardingError(message, "rule_ids")
+    if not low <= first <= high - count + 1:
+        key = "rule_ids" if scheme.rule_ids else "first_rule_id"
+        raise ShardingError(f"{count} rules from {first} on do not fit into {low}-{high}", key)
     return first
 
 

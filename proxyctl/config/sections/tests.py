@@ -27,11 +27,6 @@ def _test(part: Part, position: int, model: RoutingTestModel, context: Context) 
     expect: dict[str, Any] = model.expect.model_dump(exclude_unset=True)
     if not expect:
         context.note(part, (position, "expect"), "the test expects nothing")
-    hostgroup = expect.get("hostgroup")
-    if hostgroup is not None:
-        where = part.where(position, "expect", "hostgroup")
-        label = f"routing_tests[{position}].expect.hostgroup"
-        expect["hostgroup"] = context.hostgroup(hostgroup, where, label)
     digest = expect.get("digest")
     if digest is not None and normal_digest(digest) is None:
         fix = "as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.state.cells import MODIFIERS, normal_modifiers
+from proxyctl.state.cells import MODIFIERS_FIX, modifiers_problem
 
 
 @check("PX121", "unknown-modifier", Severity.ERROR)
@@ -32,20 +32,7 @@ def unknown_modifier(subject: Subject) -> Iterator[Finding]:
     ```
     """
     for row in subject.rule_rows:
-        problem = _problem(row.text("re_modifiers") or "")
+        problem = modifiers_problem(row.text("re_modifiers") or "")
         if problem is not None:
-            message = f"re_modifiers {row.shown('re_modifiers')} {problem}"
-            fix = "write CASELESS, GLOBAL, or both with a comma and no space between them"
-            yield Finding(RULES, row.key, message, "re_modifiers", fix)
-
-
-def _problem(text: str) -> str | None:
-    """Return what ProxySQL makes of the first word that it does not know."""
-    for word in text.split(",") if text else ():
-        if word.upper() in MODIFIERS:
-            continue
-        read = normal_modifiers(word)
-        if not word.strip():
-            return "has an empty word"
-        return f"has a word that ProxySQL reads as {read}" if read else "has an unknown word"
-    return None
+            message = f"re_modifiers {row.shown('re_modifiers')}: {problem}"
+            yield Finding(RULES, row.key, message, "re_modifiers", MODIFIERS_FIX)

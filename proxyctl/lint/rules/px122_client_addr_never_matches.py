@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.rule import subnet_of
-from proxyctl.state.runtime import client_addr_of_nobody, client_addr_problem
+from proxyctl.state.runtime import CLIENT_ADDR_FIX, client_addr_of_nobody, client_addr_problem
 
 
 @check("PX122", "client-addr-never-matches", Severity.ERROR)
@@ -46,5 +46,4 @@ def client_addr_never_matches(subject: Subject) -> Iterator[Finding]:
             continue
         if problem is not None:
             message = f"client_addr {row.shown('client_addr')}: {problem}"
-            fix = "only % at the end is a wildcard, as in 10.0.0.%"
-            yield Finding(RULES, row.key, message, "client_addr", fix)
+            yield Finding(RULES, row.key, message, "client_addr", CLIENT_ADDR_FIX)

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.state.cells import normal_digest
+from proxyctl.state.cells import DIGEST_FIX, digest_problem
 
-_DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
 _SAME_NUMBER = re.compile(r"\s*(0[xX][0-9A-Fa-f]{1,16}|[1-9][0-9]*)\s*")
 
 
@@ -38,16 +37,10 @@ def digest_misspelt(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, digest: '0xD7C94357028062E6', destination_hostgroup: 2, apply: 1}
     ```
     """
-    fix = "write 0x and up to 16 hexadecimal digits, as stats_mysql_query_digest shows it"
     for row in subject.rule_rows:
         text = row.text("digest")
         # '' is no criterion, and right.
-        if not text or (_DIGEST.match(text) and int(text, 16)):
-            continue
-        read = normal_digest(text)
-        problem = "is ignored, and the rule matches every query"
-        if read is not None:
-            problem = f"is read as {read}"
-        message = f"digest {row.shown('digest')} {problem}"
-        severity = Severity.WARNING if _SAME_NUMBER.fullmatch(text) else None
-        yield Finding(RULES, row.key, message, "digest", fix, severity=severity)
+        if text and (problem := digest_problem(text)):
+            message = f"digest {row.shown('digest')}: {problem}"
+            severity = Severity.WARNING if _SAME_NUMBER.fullmatch(text) else None
+            yield Finding(RULES, row.key, message, "digest", DIGEST_FIX, severity=severity)

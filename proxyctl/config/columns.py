@@ -1,0 +1,273 @@
+"""What a column and a row may hold, and what it means, as strict and closed pydantic types.
+
+Rows are TypedDicts made from the catalogue, no class a table, for the tables that a file uses:
+building costs time. A value comes out as ProxySQL holds it: references and names of hostgroups
+resolved, flags as 0 and 1, JSON as text. The context of a validation is the run over the files and
+the path of the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Annotated, Any, NoReturn, NotRequired, Required, cast
+
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationInfo,
+    WithJsonSchema,
+)
+from typing_extensions import TypedDict
+
+from proxyctl.catalog import MAX_INT, Column, Kind, Layout
+from proxyctl.catalog.releases import OLDEST
+from proxyctl.config.mistakes import Refusal
+from proxyctl.config.references import is_reference
+from proxyctl.state.sql import NUL
+
+_SIGNED = frozenset({"rule_id", "flagIN"})
+"""Numbers that ProxySQL keeps below 0, and works with, where no check forbids it."""
+
+STRICT = ConfigDict(strict=True, extra="forbid")
+
+
+class EnvReference(TypedDict):
+    """Text from an environment variable."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    env: Annotated[str, Field(min_length=1)]
+
+
+class FileReference(TypedDict):
+    """Text from a file, without its last line break."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    file: Annotated[str, Field(min_length=1)]
+
+
+class HexReference(TypedDict):
+    """Bytes as hexadecimal digits."""
+
+    __pydantic_config__ = STRICT  # type: ignore[misc]
+    hex: str
+
+
+Reference = str | EnvReference | FileReference | HexReference
+"""Text, as such or by a reference that is resolved later."""
+
+
+def _text(value: Any, info: ValidationInfo, *, is_secret: bool = False) -> str:  # noqa: ANN401
+    text: str = value
+    if isinstance(value, dict):
+        context, path = cast(Any, info.context)
+        text = context.text(value, path, is_secret=is_secret)
+    return _without_nul(text)
+
+
+def _secret(value: Any, info: ValidationInfo) -> str:  # noqa: ANN401 - text or a reference
+    return _text(value, info, is_secret=True)
+
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise Refusal(NUL)
+    return text
+
+
+def _hostgroup(name: str, info: ValidationInfo) -> int:
+    context, _ = cast(Any, info.context)
+    number: int = context.hostgroup(name)
+    return number
+
+
+Name = Annotated[str, Field(min_length=1)]
+Text = Annotated[Reference, AfterValidator(_text)]
+SecretText = Annotated[Reference, AfterValidator(_secret)]
+HostgroupName = Annotated[Name, AfterValidator(_hostgroup)]
+
+
+def _json(value: Any) -> str:  # noqa: ANN401 - anything that JSON has
+    if not isinstance(value, str):
+        if is_reference(value):
+            raise Refusal("JSON is UTF-8 text here, not a reference", "write the JSON itself")
+        # What stands for a refused value has no JSON, and its mistake.
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
+    try:
+        json_value(value or "{}")
+    except ValueError as error:
+        raise Refusal(f"not JSON that ProxySQL can LOAD: {error}") from None
+    return _without_nul(value)
+
+
+def json_value(text: str, members: Callable[[list[tuple[str, Any]]], Any] = dict) -> object:
+    """Return the value of a JSON text; `members` makes an object of names and values.
+
+    Some texts that Python reads end ProxySQL at the LOAD: their numbers or characters are more than
+    its own reader takes. Source: ProxySQL 2.7.1, run. Raises: ValueError that says why.
+    """
+    try:
+        value: object = json.loads(
+            text,
+            object_pairs_hook=members,
+            parse_constant=_no_number,
+            parse_float=_finite,
+            parse_int=_whole,
+        )
+        if "\\u" in text or not text.isascii():
+            json.dumps(value, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} at character {error.pos + 1}") from None
+    except UnicodeEncodeError:
+        raise ValueError("text that is not UTF-8, or half a surrogate pair") from None
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    return value
+
+
+_MOST_DIGITS = 4000
+"""Python refuses a few more."""
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError("a number with too many digits")
+    return int(digits)
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ValueError("the number is too large")
+    return number
+
+
+def limits(column: Column) -> tuple[int, int]:
+    """Return the smallest and the largest integer that the column may hold.
+
+    Hardly a column without a check of its own has a use for a negative number: most read back as
+    NULL.
+    """
+    if column.choices is not None:
+        numbers = [choice for choice in column.choices if isinstance(choice, int)]
+        return min(numbers), max(numbers)
+    low, high = column.bounds
+    if not column.is_listed:
+        return -(2**63), 2**63 - 1
+    if low is None:
+        low = -MAX_INT if column.name in _SIGNED else 0
+    return low, (MAX_INT if high is None else high)
+
+
+def expected(column: Column) -> str:
+    """Return what the column takes, in words: `an integer from 0 to 65535`."""
+    low, high = limits(column) if column.is_numeric else (0, 0)
+    match column.kind:
+        case Kind.BOOL:
+            words = "true or false"
+        case Kind.INT:
+            words = f"an integer from {low} to {high}" if low > -MAX_INT else "a 32-bit integer"
+            if column.hostgroup:
+                words += " or a name from `hostgroups`"
+        case Kind.JSON:
+            names = ", ".join(key.name for key in column.json_keys)
+            words = f"a mapping of {names}" if names else "JSON: a mapping, a list or text"
+        case Kind.TEXT:
+            words = "one of " + ", ".join(map(str, column.choices)) if column.choices else "text"
+    return words if column.notnull else f"{words}, or null"
+
+
+def field_type(column: Column) -> Any:  # noqa: ANN401 - a type form
+    """Return the annotation of the column's field."""
+    kind: Any
+    match column.kind:
+        case Kind.BOOL:
+            kind = Annotated[bool | Annotated[int, Field(ge=0, le=1)], AfterValidator(_flag)]
+        case Kind.INT:
+            low, high = limits(column)
+            kind = Annotated[int, Field(ge=low, le=high)]
+            if column.hostgroup:
+                kind = kind | HostgroupName
+        case Kind.JSON:
+            kind = Annotated[str | dict[str, Any] | list[Any], AfterValidator(_json)]
+        case Kind.TEXT if column.choices:
+            kind = _choice(column.choices)
+        case Kind.TEXT:
+            kind = SecretText if column.secret else Text
+    if not column.notnull:
+        kind = kind | None
+    return Annotated[kind, Field(description=_description(column))]
+
+
+def _flag(value: int) -> int:
+    return int(value)
+
+
+def _choice(choices: tuple[int | str, ...]) -> Any:  # noqa: ANN401 - a type form
+    """Return the type of a text with fixed values, in any case, as ProxySQL compares them."""
+    spelled = {str(choice).upper(): str(choice) for choice in choices}
+
+    def check(text: str) -> str:
+        if text.upper() not in spelled:
+            raise ValueError("none of the allowed values")
+        return spelled[text.upper()]
+
+    words = list(spelled.values())
+    schema = {"type": "string", "enum": [*words, *(word.lower() for word in words)]}
+    return Annotated[str, AfterValidator(check), WithJsonSchema(schema)]
+
+
+def _description(column: Column) -> str:
+    parts = [column.sql_type.lower()]
+    if column.default is not None:
+        parts.append(f"default {column.default!r}")
+    elif not column.notnull:
+        parts.append("default NULL")
+    if column.check and column.kind is Kind.INT:
+        parts.append(column.check)
+    if column.since != str(OLDEST):
+        parts.append(f"since ProxySQL {column.since}")
+    return "; ".join(parts)
+
+
+def row_type(
+    name: str,
+    columns: Iterable[Column],
+    *,
+    required: Callable[[Column], bool] = lambda column: column.is_required,
+    more: Mapping[str, Any] | None = None,
+) -> Any:  # noqa: ANN401 - a type
+    """Return the TypedDict of a row with these columns, and of the fields in `more`."""
+    fields: dict[str, Any] = dict(more or {})
+    for column in columns:
+        qualifier = Required if required(column) else NotRequired
+        fields[column.name] = qualifier[field_type(column)]
+    # Called through Any: type checkers only know TypedDicts that stand in the source.
+    made = cast(Any, TypedDict)(name, fields, total=False)
+    made.__pydantic_config__ = STRICT
+    return made
+
+
+def list_of(kind: Any) -> Any:  # noqa: ANN401 - a type form
+    """Return `list[kind]` for a type made at run time, which type checkers cannot follow."""
+    return cast(Any, list)[kind]
+
+
+@lru_cache(maxsize=256)
+def rows_type(layout: Layout) -> Any:  # noqa: ANN401 - a type form
+    """Return the type of a list of rows of a table."""
+    return list_of(row_type(layout.name, layout.columns))
+
+
+@lru_cache(maxsize=256)
+def rows_adapter(layout: Layout) -> TypeAdapter[Any]:
+    """Return what validates a list of rows of a table."""
+    return TypeAdapter(rows_type(layout))
