@@ -6,8 +6,9 @@ the limit are counted, and no text can end its block, mention a person or become
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import accumulate, islice, takewhile
 
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
@@ -30,12 +31,10 @@ from proxyctl.text import printable
 
 LONGEST = 60_000
 """Characters of the whole text. GitHub refuses a comment of more than 65,536."""
-_LEAST = 4_000
-"""Characters that one plan needs in any case; plans without that room are counted."""
-_REMARKS_SHARE = 3
-"""Refusals and remarks have this part of the characters of a plan."""
-_FLEET_SHARE = 6
-"""Remarks on instances in sync, and on clusters, have this part of all characters."""
+_MOST = (100_000, 3_000, 1_000, 300, 100, 30, 10, 3)
+"""Rows of an admin module, and remarks on a plan, that are listed: the first number that fits."""
+_SHORTEST = 12
+"""Characters of a row. More rows than have room even so are not written to be thrown away."""
 _LONGEST_REMARK = 400
 _MOST_FAILED = 20
 _LONGEST_REPLAY = 12_000
@@ -52,82 +51,59 @@ def plans_markdown(fleet: Fleet, *, is_all: bool, limit: int = LONGEST) -> str:
 
     `is_all`: of a fleet, each distinct plan once, with who has it.
     """
-    if not is_all:
-        return _plans_text([fleet.only_plan()], limit)
-    begin = "\n".join([*_fleet_lines(fleet, limit), ""])
-    plans = [replace(alike[0].plan, name=names(alike)) for alike in fleet.alike]
-    return f"{begin}\n{_plans_text(plans, limit - len(begin))}" if plans else begin
+    plans = (
+        [replace(alike[0].plan, name=names(alike)) for alike in fleet.alike]
+        if is_all
+        else [fleet.only_plan()]
+    )
+    sizes = [len(module.changes) for plan in plans for module in plan.modules]
+    for most in _MOST:
+        if most > _MOST[-1] and _SHORTEST * sum(min(one, most) for one in sizes) > limit:
+            continue
+        begin = "\n".join([*_fleet_lines(fleet, most), ""]) if is_all else ""
+        begin += "\n" if begin and plans else ""
+        texts = ["\n".join(_plan_lines(plan, most)) + "\n" for plan in plans]
+        if len(begin) + sum(map(len, texts)) <= limit:
+            return begin + "".join(texts)
+    left = limit - len(begin) - len(_more(len(plans), "instance")) - 1
+    kept = list(takewhile(lambda upto: upto <= left, accumulate(map(len, texts))))
+    rest = _more(len(plans) - len(kept), "instance")
+    return begin + "".join([*texts[: len(kept)], f"{rest}\n"])
 
 
-def _fleet_lines(fleet: Fleet, limit: int) -> Iterator[str]:
+def _fleet_lines(fleet: Fleet, most: int) -> Iterator[str]:
     yield from (f"**{inline(summary(fleet))}**", "")
     for one in fleet.failed[:_MOST_FAILED]:
         yield f"- {inline(one.name[:100])}: {inline(one.error.message[:_LONGEST_REMARK])}"
     if len(fleet.failed) > _MOST_FAILED:
         yield f"- {_more(len(fleet.failed) - _MOST_FAILED, 'instance')}"
     remarks = [f"- {_remark(text)}" for text in (*in_sync_lines(fleet), *cluster_lines(fleet))]
-    yield from _cut(remarks, limit // _FLEET_SHARE, "remark")
+    yield from _cut(remarks, len(remarks), most, "remark")
 
 
-def _plans_text(plans: Sequence[Plan], limit: int) -> str:
-    texts: list[str] = []
-    left = limit - len(_more(len(plans), "instance"))
-    for number, plan in enumerate(plans):
-        if left < _LEAST:
-            texts.append(_more(len(plans) - number, "instance") + "\n")
-            break
-        share = max(left // (len(plans) - number), _LEAST)
-        texts.append("\n".join(_plan_lines(plan, share)) + "\n")
-        left -= len(texts[-1])
-    return "".join(texts)
-
-
-def _plan_lines(plan: Plan, limit: int) -> list[str]:
+def _plan_lines(plan: Plan, most: int) -> list[str]:
     name, version = inline(plan.name[:100]), inline(plan.version[:100])
     verdict = no_changes(plan) if plan.is_in_sync else f"**{counts_text(plan)}**"
     lines = [f"### proxyctl plan: {name} (ProxySQL {version})", "", verdict, ""]
-    if remarks := _cut(list(_remarks(plan)), limit // _REMARKS_SHARE, "remark"):
-        lines += [*remarks, ""]
-    modules = [module for module in plan.modules if module.changes or module.does_something]
-    blocks = [list(_blocks(plan, module)) for module in modules]
-    frames = [_frame(module) for module in modules]
-    room = limit - _size(lines) - sum(map(_size, frames))
-    for frame, block, share in zip(frames, blocks, _shares(blocks, room), strict=True):
-        lines += [*frame[:3], *_cut(block, share, "row"), *frame[3:]]
+    if remarks := list(_remarks(plan)):
+        lines += [*_cut(remarks, len(remarks), most, "remark"), ""]
+    for module in plan.modules:
+        if module.changes or module.does_something:
+            lines += [_head(module), "", "```diff"]
+            lines += _cut(_blocks(plan, module), len(module.changes), most, "row")
+            lines += ["```", "", "</details>", ""]
     return lines
 
 
-def _size(lines: Iterable[str]) -> int:
-    return sum(len(line) + 1 for line in lines)
-
-
-def _cut(entries: Sequence[str], limit: int, noun: str) -> list[str]:
-    """Return the entries that fit, and how many do not."""
-    if _size(entries) <= limit:
-        return list(entries)
-    kept: list[str] = []
-    left = limit - len(_more(len(entries), noun)) - 1
-    for entry in entries:
-        left -= len(entry) + 1
-        if left < 0:
-            break
-        kept.append(entry)
-    return [*kept, _more(len(entries) - len(kept), noun)]
+def _cut(entries: Iterable[str], total: int, most: int, noun: str) -> list[str]:
+    """Return the first of `total` entries, and how many more there are."""
+    kept = list(islice(entries, most))
+    return kept if total <= most else [*kept, _more(total - most, noun)]
 
 
 def _more(count: int, noun: str) -> str:
     bullet = "- " if noun == "remark" else ""
     return f"{bullet}... and {counted(count, f'more {noun}')}; see `proxyctl plan`"
-
-
-def _shares(blocks: Sequence[list[str]], room: int) -> list[int]:
-    """Return how many characters each block gets: small ones all they need, the others the rest."""
-    shares = [0] * len(blocks)
-    by_size = sorted(range(len(blocks)), key=lambda number: _size(blocks[number]))
-    for done, number in enumerate(by_size):
-        shares[number] = min(_size(blocks[number]), max(room, 0) // (len(blocks) - done))
-        room -= shares[number]
-    return shares
 
 
 def _remarks(plan: Plan) -> Iterator[str]:
@@ -156,13 +132,11 @@ def _remark(text: str) -> str:
     return inline(text if len(text) <= _LONGEST_REMARK else f"{text[: _LONGEST_REMARK - 3]}...")
 
 
-def _frame(module: ModulePlan) -> list[str]:
-    """Return the lines around the rows of a module; the first three stand before them."""
+def _head(module: ModulePlan) -> str:
     taken = (("LOAD", module.load), ("SAVE", module.save))
     steps = " and ".join(step for step, is_taken in taken if is_taken) or "MEMORY only"
     rows = counted(len(module.changes), "row")
-    head = f"<details open><summary>{module.name}: {rows}, {steps}</summary>"
-    return [head, "", "```diff", "```", "", "</details>", ""]
+    return f"<details open><summary>{module.name}: {rows}, {steps}</summary>"
 
 
 def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
