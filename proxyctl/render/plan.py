@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from proxyctl.errors import counted
-from proxyctl.fleet.outcome import Fleet, Planned
+from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.plan.notes import entering_servers, renumbered_rules, travelling
 from proxyctl.plan.pending_edits import DISCARD
@@ -66,20 +65,17 @@ def plans_text(
     """
     if not is_all:
         return plan_text(fleet.only_plan(), style, with_refusals=with_refusals)
-    plans = [_shared_text(alike, style, with_refusals=with_refusals) for alike in fleet.alike]
+    plans = []
+    for first, *others in fleet.alike:
+        plan, heading = first.own_plan, None
+        if others:
+            plan = first.plan
+            heading = alike_text([first.name, *(one.name for one in others)], plan.version)
+        plans.append(plan_text(plan, style, heading=heading, with_refusals=with_refusals))
     last = (*in_sync_lines(fleet), summary(fleet), *cluster_lines(fleet))
     return "\n".join(
         [*plans, *failures(fleet.failed, style), "".join(f"{line}\n" for line in last)]
     )
-
-
-def _shared_text(alike: list[Planned], style: Style, *, with_refusals: bool) -> str:
-    """Return the plan that several instances have."""
-    first, *others = alike
-    if not others:
-        return plan_text(first.own_plan, style, with_refusals=with_refusals)
-    heading = alike_text([one.name for one in alike], first.plan.version)
-    return plan_text(first.plan, style, heading=heading, with_refusals=with_refusals)
 
 
 def plan_text(
@@ -150,15 +146,13 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
 
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
-    entering, moved = entering_servers(module, plan.families), renumbered_rules(module)
-    for layout, group in groupby(module.changes, key=attrgetter("layout")):
+    for layout, group in groupby(with_remarks(plan, module), key=lambda one: one[0].layout):
         table = layout.name
         changes = _listed(list(group))
-        longest = max(len(subject(change, plan.hostgroup_names)) for change in changes)
+        longest = max(len(subject(change, plan.hostgroup_names)) for change, _ in changes)
         width = min(longest, WIDEST_SUBJECT)
-        for change in changes:
+        for change, aside in changes:
             yield from _change_lines(plan, change, style, width)
-            aside = moved.get((table, change.key)) or remark(change, entering, plan.hostgroup_names)
             if aside:
                 yield from style.lines(aside, first=_BELOW, then=_BELOW)
         added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))
@@ -167,13 +161,14 @@ def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
             yield f"  + ... and {more} of {table} (--format json lists all)"
 
 
-def _listed(changes: list[Change]) -> list[Change]:
+def _listed(changes: list[tuple[Change, str]]) -> list[tuple[Change, str]]:
     """Return the changes of one table without the new rows beyond MOST_ADDED."""
     listed, added = [], 0
-    for change in changes:
-        added += change.action == ADD
-        if added <= MOST_ADDED or change.action != ADD:
-            listed.append(change)
+    for one in changes:
+        is_new = one[0].action == ADD
+        added += is_new
+        if added <= MOST_ADDED or not is_new:
+            listed.append(one)
     return listed
 
 
