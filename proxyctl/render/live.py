@@ -13,9 +13,10 @@ from typing import Any, Generic, TypeVar
 
 from proxyctl.errors import counted
 from proxyctl.render.rules import rule_text
-from proxyctl.render.style import seen_hostgroup, shown
-from proxyctl.render.table import Cell, Column
+from proxyctl.render.style import instance_text, seen_hostgroup, shown
+from proxyctl.render.table import Column
 from proxyctl.stats.live.view import DigestLine, ServerLine, View
+from proxyctl.stats.model import CACHE
 from proxyctl.stats.rule_hits import RuleHits
 from proxyctl.stats.units import share_text, size_text, time_text
 from proxyctl.text import printable
@@ -23,15 +24,21 @@ from proxyctl.text import printable
 Line = TypeVar("Line")
 Part = tuple[str, str]
 """A label, and what it is the label of. Either can be empty."""
-SEPARATOR = "  "
 GAP = 1
 """Blanks between columns."""
 _WIDE, _WIDER = 110, 140
 """From these widths on there is room for more columns."""
 UNKNOWN = "-"
 
+NumberText = Callable[[float | None], str]
+
 
 # -- Numbers, short enough for the columns.
+
+
+def _or_dash(text: Callable[[float], str]) -> NumberText:
+    """Return what also takes a number that is not known."""
+    return lambda number: UNKNOWN if number is None else text(number)
 
 
 _UNITS = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
@@ -39,10 +46,8 @@ _NEARLY_10, _NEARLY_100 = 9.995, 99.95
 """From here on a number is rounded to one with a digit more."""
 
 
-def short_text(number: float | None) -> str:
-    """Return a number with five characters at most: `12.3k`, `4.56M`; `-` when it is not known."""
-    if number is None:
-        return UNKNOWN
+def _short(number: float) -> str:
+    """Return a number with five characters at most: `12.3k`, `4.56M`."""
     if number == int(number) and number < 1_000:
         return f"{number:.0f}"
     unit, one = next((pair for pair in _UNITS if number >= pair[1]), ("", 1.0))
@@ -51,38 +56,23 @@ def short_text(number: float | None) -> str:
     return f"{scaled:.{places}f}{unit}"
 
 
-def duration_text(microseconds: float | None) -> str:
-    """Return a time; `-` when it is not known."""
-    return UNKNOWN if microseconds is None else time_text(microseconds)
-
-
-def part_text(share: float | None) -> str:
-    """Return a part of 1; `-` when it is not known."""
-    return UNKNOWN if share is None else share_text(share)
-
-
-def bytes_text(size: float | None) -> str:
-    """Return a number of bytes; `-` when it is not known."""
-    return UNKNOWN if size is None else size_text(size).replace("bytes", "B")
+short_text = _or_dash(_short)
+duration_text = _or_dash(time_text)
+part_text = _or_dash(share_text)
+bytes_text = _or_dash(lambda size: size_text(size).replace("bytes", "B"))
 
 
 # -- The lines over the tables.
 
 
-def instance_parts(view: View) -> list[Part]:
+def instance_line(view: View) -> str:
     """Return which instance it is, and since when it runs."""
-    name = [("", printable(view.name))] if view.name != view.address else []
-    uptime = view.look.counters.get("ProxySQL_Uptime")
-    return [
-        *name,
-        ("", printable(view.address)),
-        ("ProxySQL", printable(view.version)),
-        ("up", UNKNOWN if uptime is None else _uptime_text(uptime)),
-    ]
+    uptime_s = view.look.counters.get("ProxySQL_Uptime")
+    return f"{instance_text(view)}  up {duration_text(uptime_s and uptime_s * 1e6)}"
 
 
-def load_parts(view: View) -> list[Part]:
-    """Return how busy it is."""
+def header_lines(view: View) -> tuple[list[Part], list[Part]]:
+    """Return how busy it is; and what flows through it, and what it takes."""
     counters, servers = view.look.counters, view.look.servers
     clients = short_text(counters.get("Client_Connections_connected"))
     active = short_text(counters.get("Client_Connections_non_idle"))
@@ -93,41 +83,13 @@ def load_parts(view: View) -> list[Part]:
         ("slow", f"{short_text(view.per_s('Slow_queries'))}/s"),
         ("clients", f"{clients}, {active} active"),
         ("servers", f"{used} used, {free} free"),
-    ]
-
-
-def size_parts(view: View) -> list[Part]:
-    """Return what flows through it, and what it takes."""
-    return [
+    ], [
         ("in", f"{bytes_text(view.per_s('Queries_frontends_bytes_recv'))}/s"),
         ("out", f"{bytes_text(view.per_s('Queries_frontends_bytes_sent'))}/s"),
-        ("transactions", short_text(view.look.counters.get("Active_Transactions"))),
+        ("transactions", short_text(counters.get("Active_Transactions"))),
         ("memory", bytes_text(view.look.memory.get("jemalloc_resident") or None)),
         ("digests", bytes_text(view.look.state.memory)),
     ]
-
-
-def fitting(parts: Iterable[Part], width: int) -> list[Part]:
-    """Return the parts for which a line has room, the first ones at any rate."""
-    found: list[Part] = []
-    for label, text in parts:
-        width -= len(f"{label} {text}".strip()) + (len(SEPARATOR) if found else 0)
-        if found and width < 0:
-            break
-        found.append((label, text))
-    return found
-
-
-def _uptime_text(seconds: int) -> str:
-    """Return a time of seconds, minutes, hours or days, with the next smaller unit."""
-    days, rest = divmod(seconds, 86_400)
-    hours, rest = divmod(rest, 3_600)
-    minutes, rest = divmod(rest, 60)
-    if days:
-        return f"{days} d {hours} h"
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 # -- What every table is.
@@ -140,7 +102,7 @@ class LiveTable(Generic[Line]):
     Shape: `order` is the title of the column that it is sorted by at first. `row_key` tells a line
     from others from one look to the next. `kind` is how a line is coloured, by the names of Style,
     '' for not at all. `more` is what a line shows beside its columns when it has the screen for
-    itself.
+    itself. `is_sum` lines come last in every other order than the first.
     """
 
     name: str
@@ -150,24 +112,12 @@ class LiveTable(Generic[Line]):
     row_key: Callable[[Line], str]
     kind: Callable[[Line], str]
     more: Callable[[Line], Iterable[Part]]
-
-    def column(self, title: str) -> Column[Line]:
-        """Return the column of a title."""
-        return next(one for one in self.columns if one.title == title)
+    is_sum: Callable[[Line], bool] = lambda _line: False
 
     def details(self, line: Line) -> list[Part]:
         """Return the fields of a line that say something."""
         columns = [(one.title, one.text(line)) for one in self.columns]
         return [*(part for part in columns if part[1]), *self.more(line)]
-
-
-@dataclass(frozen=True)
-class Arrangement:
-    """In which order, and which lines: those with `filter` in one of their texts, in any case."""
-
-    order: str
-    is_reversed: bool = False
-    filter: str = ""
 
 
 def fitted(table: LiveTable[Line], width: int) -> list[tuple[Column[Line], int]]:
@@ -177,30 +127,45 @@ def fitted(table: LiveTable[Line], width: int) -> list[tuple[Column[Line], int]]
     return [(one, one.width or max(rest, len(one.title))) for one in columns]
 
 
-def arranged(table: LiveTable[Line], lines: Iterable[Line], how: Arrangement) -> list[Line]:
-    """Return the lines that pass the filter, in order: of numbers the largest first.
+def arranged(
+    table: LiveTable[Line], lines: Iterable[Line], order: str, wanted: str = ""
+) -> list[Line]:
+    """Return the lines in order, of numbers the largest first; what is not known comes last.
 
-    What is not known comes last.
+    `wanted`: only lines with this in one of their texts, in upper or lower case.
     """
-    column = table.column(how.order)
-    wanted = how.filter.casefold()
+    column = next(one for one in table.columns if one.title == order)
     kept = [
         line
         for line in lines
-        if not wanted or any(wanted in text.casefold() for _, text in table.details(line))
+        if not wanted
+        or any(wanted.casefold() in text.casefold() for _, text in table.details(line))
     ]
-    known = [line for line in kept if column.key(line) is not None]
-    unknown = [line for line in kept if column.key(line) is None]
+
+    def is_last(line: Line) -> bool:
+        return column.key(line) is None or (order != table.order and table.is_sum(line))
+
+    first = [line for line in kept if not is_last(line)]
     # Not None, as they were chosen; a column has keys of one type.
-    known.sort(key=column.key, reverse=column.is_number != how.is_reversed)  # type: ignore[arg-type]
-    return known + unknown
+    first.sort(key=column.key, reverse=column.is_number)  # type: ignore[arg-type]
+    return first + [line for line in kept if is_last(line)]
+
+
+def _number(
+    title: str, name: str, text: NumberText = short_text, width: int = 5, from_width: int = 0
+) -> Column[Any]:
+    """Return a column of a number, by its place in a line."""
+    value: Callable[[Any], float | None] = attrgetter(name)
+    return Column(title, lambda x: text(value(x)), value, width=width, from_width=from_width)
+
+
+def _text(
+    title: str, text: Callable[[Any], str], width: int = 0, from_width: int = 0
+) -> Column[Any]:
+    return Column(title, text, is_number=False, width=width, from_width=from_width)
 
 
 # -- Servers.
-
-
-_STATUS = {"SHUNNED_REPLICATION_LAG": "SHUNNED LAG"}
-"""What a narrow column has no room for."""
 
 
 def _hostgroup(number: int, name: str) -> Part:
@@ -215,11 +180,6 @@ def _server(line: ServerLine) -> str:
     return f"{printable(line.hostgroup_name) or 'all'}: {line.online} online{beside}"
 
 
-def _status(line: ServerLine) -> str:
-    status = line.counters.status
-    return _STATUS.get(status) or printable(status)
-
-
 def _latency(line: ServerLine) -> str:
     return "" if line.servers else duration_text(line.counters.latency_us or None)
 
@@ -232,43 +192,25 @@ def _server_kind(line: ServerLine) -> str:
     return "refuse" if line.counters.status.startswith("SHUNNED") else "change"
 
 
-def _of_server(value: Callable[[ServerLine], Cell]) -> Callable[[ServerLine], Cell]:
-    """Return a value that hostgroups do not have: they come last."""
-    return lambda line: None if line.servers else value(line)
-
-
-def _by_hostgroup(line: ServerLine) -> Cell:
-    return -line.counters.hostgroup + (0.5 if line.servers else 0)
-
-
-def _figure(
-    title: str,
-    name: str,
-    text: Callable[[Any], str] = short_text,
-    width: int = 5,
-    from_width: int = 0,
-) -> Column[ServerLine]:
-    """Return a column of a number, by its place in a line."""
-    value: Callable[[ServerLine], Any] = attrgetter(name)
-    return Column(
-        title, lambda x: text(value(x)), _of_server(value), width=width, from_width=from_width
-    )
-
-
 SERVERS: LiveTable[ServerLine] = LiveTable(
     name="servers",
     columns=(
-        Column("hg", lambda x: str(x.counters.hostgroup), _by_hostgroup, width=4),
-        Column("server", _server, _of_server(_server), is_number=False),
-        Column("status", _status, _of_server(_status), is_number=False, width=12),
-        _figure("used", "counters.conn_used"),
-        _figure("free", "counters.conn_free"),
-        _figure("ok", "counters.conn_ok"),
-        _figure("err", "counters.conn_err"),
-        _figure("q/s", "queries_per_s"),
-        _figure("sent/s", "sent_per_s", bytes_text, width=8, from_width=_WIDE),
-        _figure("recv/s", "recv_per_s", bytes_text, width=8, from_width=_WIDE),
-        Column("latency", _latency, _of_server(lambda x: x.counters.latency_us or None), width=7),
+        Column(
+            "hg",
+            lambda x: str(x.counters.hostgroup),
+            lambda x: -x.counters.hostgroup + (0.5 if x.servers else 0),
+            width=4,
+        ),
+        _text("server", _server),
+        _text("status", lambda x: printable(x.counters.status), 12),
+        _number("used", "counters.conn_used"),
+        _number("free", "counters.conn_free"),
+        _number("ok", "counters.conn_ok"),
+        _number("err", "counters.conn_err"),
+        _number("q/s", "queries_per_s"),
+        _number("sent/s", "sent_per_s", bytes_text, 8, _WIDE),
+        _number("recv/s", "recv_per_s", bytes_text, 8, _WIDE),
+        Column("latency", _latency, lambda x: x.counters.latency_us or None, width=7),
     ),
     order="hg",
     lines=lambda view: (*view.servers, *view.hostgroups),
@@ -278,6 +220,7 @@ SERVERS: LiveTable[ServerLine] = LiveTable(
         _hostgroup(x.counters.hostgroup, x.hostgroup_name),
         ("queries", f"{x.counters.queries:,}"),
     ],
+    is_sum=lambda x: x.servers > 0,
 )
 
 
@@ -288,41 +231,24 @@ def _names(names: tuple[str, ...]) -> str:
     return ", ".join(shown(name) for name in names)
 
 
-def _rate(
-    title: str, name: str, text: Callable[[float | None], str], width: int
-) -> Column[DigestLine]:
-    """Return a column of a rate; `>` stands before one that may be higher."""
-    value: Callable[[DigestLine], float | None] = attrgetter(name)
-
-    def shown_rate(line: DigestLine) -> str:
-        found = text(value(line))
-        return f">{found}" if line.is_least and found != UNKNOWN else found
-
-    return Column(title, shown_rate, value, width=width)
-
-
 DIGESTS: LiveTable[DigestLine] = LiveTable(
     name="digests",
     columns=(
-        _rate("time/s", "time_per_s", duration_text, 8),
-        Column("share", lambda x: part_text(x.share), lambda x: x.share, width=6),
-        _rate("queries/s", "calls_per_s", short_text, 9),
-        Column("avg", lambda x: duration_text(x.average), lambda x: x.average, width=8),
-        Column("total", lambda x: duration_text(x.sum_time), lambda x: x.sum_time, width=8),
+        _number("time/s", "time_per_s", duration_text, 8),
+        _number("share", "share", part_text, 6),
+        _number("queries/s", "calls_per_s", short_text, 9),
+        _number("avg", "average", duration_text, 8),
+        _number("total", "sum_time", duration_text, 8),
         Column(
             "hg",
-            lambda x: "cache" if x.hostgroup == -1 else str(x.hostgroup),
+            lambda x: "cache" if x.hostgroup == CACHE else str(x.hostgroup),
             lambda x: -x.hostgroup,
             width=5,
         ),
-        Column("user", lambda x: _names(x.usernames), is_number=False, width=10, from_width=_WIDE),
-        Column(
-            "schema", lambda x: _names(x.schemanames), is_number=False, width=10, from_width=_WIDE
-        ),
-        Column(
-            "digest", lambda x: printable(x.digest), is_number=False, width=18, from_width=_WIDER
-        ),
-        Column("text", lambda x: printable(x.text), is_number=False),
+        _text("user", lambda x: _names(x.usernames), 10, _WIDE),
+        _text("schema", lambda x: _names(x.schemanames), 10, _WIDE),
+        _text("digest", lambda x: printable(x.digest), 18, _WIDER),
+        _text("text", lambda x: printable(x.text)),
     ),
     order="time/s",
     lines=lambda view: view.digests.lines,
@@ -348,12 +274,10 @@ RULES: LiveTable[RuleHits] = LiveTable(
     name="rules",
     columns=(
         Column("rule", lambda x: str(x.rule_id), lambda x: -x.rule_id, width=6),
-        Column("hits/s", lambda x: short_text(x.per_s), lambda x: x.per_s, width=6),
-        Column(
-            "share", lambda x: part_text(x.share if x.hits else None), lambda x: x.share, width=6
-        ),
-        Column("hits", lambda x: short_text(x.hits), lambda x: x.hits, width=6),
-        Column("what", lambda x: rule_text(x.cells), is_number=False),
+        _number("hits/s", "per_s", width=6),
+        _number("share", "share", part_text, 6),
+        _number("hits", "hits", width=6),
+        _text("what", lambda x: rule_text(x.cells)),
     ),
     order="hits/s",
     lines=lambda view: view.rules.rules,

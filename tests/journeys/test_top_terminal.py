@@ -15,7 +15,7 @@ from tests.support.pseudo_terminal import ALTERNATE_SCREEN, CURSOR, PseudoTermin
 from tests.support.servers import Instance
 
 TOP = [sys.executable, "-m", "proxyctl", "top", "--interval", "0.5"]
-READY = "q quit"
+READY = "pause"
 pytestmark = pytest.mark.usefixtures("shop")
 MOUSE = {1000, 1002, 1003, 1006, 1015}
 BUG = """

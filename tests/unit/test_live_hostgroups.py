@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from proxyctl.render.live import DIGESTS, SERVERS, Arrangement, arranged
+from proxyctl.render.live import DIGESTS, SERVERS, arranged
 from proxyctl.stats.live.view import Meter, ServerLine, hostgroup_lines
 from tests.unit.live_looks import digest_look, entry, look, server
 
@@ -21,8 +21,8 @@ def cells(one: ServerLine) -> dict[str, str]:
     return {column.title: column.text(one) for column in SERVERS.columns}
 
 
-def names(lines: list[ServerLine], order: str, **how: Any) -> list[str]:
-    return [cells(one)["server"] for one in arranged(SERVERS, lines, Arrangement(order, **how))]
+def names(lines: list[ServerLine], order: str) -> list[str]:
+    return [cells(one)["server"] for one in arranged(SERVERS, lines, order)]
 
 
 def table(*servers: ServerLine) -> list[ServerLine]:

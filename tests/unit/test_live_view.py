@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from proxyctl.render.live import instance_parts, load_parts, size_parts
+from proxyctl.render.live import header_lines, instance_line
 from proxyctl.stats.live.read import seconds_between, seconds_between_sizes
 from proxyctl.stats.live.view import Look, Meter, View, notes_of
 from proxyctl.stats.rule_hits import Sample
@@ -103,20 +103,19 @@ def test_the_header_in_80_columns() -> None:
     found = view(
         look(0, counters=first), look(2, counters=second, memory={"jemalloc_resident": 123_000_000})
     )
-    assert text(instance_parts(found)) == ("shop  127.0.0.1:6032  ProxySQL 2.7.1  up 16 min 42 s")
-    assert text(load_parts(found)) == (
+    load, sizes = map(text, header_lines(found))
+    assert instance_line(found) == "shop  127.0.0.1:6032  ProxySQL 2.7.1  up 16.7 min"
+    assert load == (
         "queries 12.3k/s  slow 0.50/s  clients 1.20k, 12 active  servers 2 used, 3 free"
     )
-    assert text(size_parts(found)) == (
-        "in 1.00 MB/s  out -/s  transactions -  memory 123 MB  digests 1.00 kB"
-    )
-    assert len(text(load_parts(found))) <= 80
+    assert sizes == ("in 1.00 MB/s  out -/s  transactions -  memory 123 MB  digests 1.00 kB")
+    assert len(load) <= 80
 
 
 def test_names_from_the_server_move_no_cursor() -> None:
     found = view(look(0))
     evil = replace(found, name="a\x1b[2J", version="2.7\x07")
-    assert text(instance_parts(evil)).isprintable()
+    assert instance_line(evil).isprintable()
 
 
 def test_digests_that_are_switched_off_are_named() -> None:

@@ -6,37 +6,57 @@ import asyncio
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import ClassVar
 
 from rich.text import Text
 from textual.app import App, ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import Screen
-from textual.widgets import Input, Static
+from textual.widgets import Footer, Input, Static
 
-from proxyctl.cli.top.panel import FOOTER, KEYS, Details, Panel, help_lines
+from proxyctl.cli.top.panel import Details, Panel
 from proxyctl.cli.top.poll import Looked, Poller
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
-from proxyctl.render.live import (
-    SEPARATOR,
-    TABLES,
-    Part,
-    fitting,
-    instance_parts,
-    load_parts,
-    size_parts,
-)
+from proxyctl.render.live import TABLES, Part, header_lines, instance_line
 from proxyctl.stats.live.view import Meter, View, notes_of
 from proxyctl.text import printable
 
-_INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _LATE_S = 2
 """A look that is so much late is worth a word."""
+_GAP = "  "
+KEYS = (
+    Binding("q,ctrl+q", "quit", "quit", key_display="q"),
+    Binding("question_mark,h", "help", "keys", key_display="?"),
+    Binding("0", "view('')", "all"),
+    Binding("1", "view('servers')", "servers"),
+    Binding("2", "view('digests')", "digests"),
+    Binding("3", "view('rules')", "rules"),
+    Binding("less_than_sign,comma", "order(-1)", "sort", key_display="<"),
+    Binding("greater_than_sign,full_stop", "order(1)", "sort", key_display=">"),
+    Binding("slash", "filter", "filter", key_display="/"),
+    Binding("p,space", "pause", "pause", key_display="p"),
+    Binding("escape", "unfilter", "show all lines again", key_display="esc", show=False),
+    Binding("ctrl+z", "suspend_process", "suspend to the shell", key_display="^z", show=False),
+    Binding("ctrl+c", "interrupt", "quit", key_display="^c", show=False, priority=True),
+)
+_HELP = {
+    "help": "these keys",
+    "order(-1)": "sort one column further left",
+    "order(1)": "sort one column further right",
+    "filter": "show only lines that contain a text",
+    "pause": "pause or continue",
+    "interrupt": "quit with exit code 130",
+}
+"""What needs more words than the last line has room for."""
+_OF_TABLES = [
+    ("tab", "next table (each has its own order and filter)"),
+    ("up down", "move within a table"),
+    ("enter", "show a line in full"),
+]
 
 
 class TopApp(App[signal.Signals]):
@@ -44,7 +64,7 @@ class TopApp(App[signal.Signals]):
 
     TITLE = "proxyctl top"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [binding for binding, _ in KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
     CSS = """
     #header { height: 3; }
     #tables { height: 1fr; }
@@ -54,7 +74,7 @@ class TopApp(App[signal.Signals]):
     #tables.alone Panel { display: none; }
     #tables.alone Panel.chosen { display: block; height: 1fr; max-height: 100%; }
     #notes { height: auto; max-height: 4; color: ansi_yellow; }
-    #footer { height: 1; text-style: dim; }
+    Footer, Footer * { background: ansi_default; }
     #filter { height: 1; display: none; background: ansi_default; }
     """
 
@@ -73,7 +93,8 @@ class TopApp(App[signal.Signals]):
         self._interval_s = interval_s
         self._is_paused = False
         self._lost = ""
-        self._filtered = "digests"
+        self._filtered: Panel | None = None
+        """The table that a filter is typed for."""
         self._heard_at = time.monotonic()
         self._meter = Meter(client.name, client.address, hostgroup_names)
         self._poller = Poller(client, interval_s, self.post_message)
@@ -87,8 +108,8 @@ class TopApp(App[signal.Signals]):
             for table in TABLES:
                 yield Panel(table)
         yield Static(id="notes", markup=False)
-        yield Static(FOOTER, id="footer", markup=False)
         yield Input(placeholder="only lines with ...", compact=True, id="filter")
+        yield Footer(show_command_palette=False, compact=True)
 
     def on_load(self) -> None:
         """Take signals, before the terminal is another one."""
@@ -146,17 +167,14 @@ class TopApp(App[signal.Signals]):
     def _draw_header(self) -> None:
         if not self.is_running:
             return  # at the end the widgets go before the last messages
-        width = self.size.width
-        state = self._state()
-        room = width - len(state) - len(SEPARATOR)
-        view = self.view
-        text = Text(no_wrap=True)
-        first = fitting(instance_parts(view), room) if view else [("", "looking ...")]
-        line = _line(first, "bold")
+        state, view = self._state(), self.view
+        room = self.size.width - len(state) - len(_GAP)
+        line = Text(instance_line(view) if view else "looking ...", "bold")
         line.truncate(room, pad=True)
-        text.append_text(line).append(SEPARATOR).append(state, "red" if self._lost else "cyan")
-        for parts in (load_parts(view), size_parts(view)) if view else ():
-            text.append("\n").append_text(_line(fitting(parts, width), "bold"))
+        text = Text(no_wrap=True, overflow="ellipsis").append_text(line)
+        text.append(_GAP).append(state, "red" if self._lost else "cyan")
+        for parts in header_lines(view) if view else ():
+            text.append("\n").append_text(_line(parts))
         self._below.query_one("#header", Static).update(text)
         self._draw_notes()
 
@@ -200,7 +218,10 @@ class TopApp(App[signal.Signals]):
 
     def action_help(self) -> None:
         """Show the keys."""
-        self.push_screen(Details("keys", help_lines()))
+        keys = [
+            (one.key_display or one.key, _HELP.get(one.action, one.description)) for one in KEYS
+        ]
+        self.push_screen(Details("keys", [*keys[:2], *_OF_TABLES, *keys[2:]]))
 
     def action_view(self, name: str) -> None:
         """Show one table, or with '' all."""
@@ -214,74 +235,40 @@ class TopApp(App[signal.Signals]):
         """Sort by another column."""
         self._panel.move_order(step)
 
-    def action_reverse(self) -> None:
-        """Turn the order around."""
-        self._panel.reverse_order()
-
     def action_pause(self) -> None:
         """Stop to look, or go on."""
         self._is_paused = not self._is_paused
         self._heard_at = time.monotonic()
-        self._set_pace()
-
-    def action_interval(self, step: int) -> None:
-        """Look more often or less."""
-        if step > 0:
-            longer = [one for one in _INTERVALS if one > self._interval_s]
-            self._interval_s = min(longer, default=self._interval_s)
-        else:
-            shorter = [one for one in _INTERVALS if one < self._interval_s]
-            self._interval_s = max(shorter, default=self._interval_s)
-        self._set_pace()
-
-    def _set_pace(self) -> None:
-        self._poller.set_pace(self._interval_s, is_paused=self._is_paused)
+        self._poller.pause(is_paused=self._is_paused)
         self._draw_header()
 
     # Filtering.
 
     def action_filter(self) -> None:
         """Ask for a text."""
-        panel = self._panel
-        self._filtered = panel.table.name
+        self._filtered = self._panel
         entry = self.query_one(Input)
-        entry.value = panel.arrangement.filter
-        self._show_entry(is_shown=True)
+        entry.value = self._filtered.filter
+        entry.display = True
         entry.focus()
 
     def action_unfilter(self) -> None:
         """Show all lines again; the filter that is being typed goes as well."""
-        entry = self.query_one(Input)
-        if entry.has_focus:
-            self._end_entry()
-            return
-        self._set_filter(self._panel, "")
+        if self.query_one(Input).has_focus:
+            self.on_input_submitted()
+        else:
+            self._panel.show_only("")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter while it is typed."""
-        if event.input.has_focus:
-            self._set_filter(self._filtered_panel, event.value)
+        if event.input.has_focus and self._filtered:
+            self._filtered.show_only(event.value)
 
     def on_input_submitted(self) -> None:
         """Keep the filter."""
-        self._end_entry()
-
-    @property
-    def _filtered_panel(self) -> Panel:
-        """The table that a filter is typed for."""
-        return self.query_one(f"#{self._filtered}", Panel)
-
-    def _set_filter(self, panel: Panel, text: str) -> None:
-        if text != panel.arrangement.filter:
-            panel.put_in_order(replace(panel.arrangement, filter=text))
-
-    def _end_entry(self) -> None:
-        self._show_entry(is_shown=False)
-        self._filtered_panel.grid.focus()
-
-    def _show_entry(self, *, is_shown: bool) -> None:
-        self.query_one(Input).display = is_shown
-        self.query_one("#footer").display = not is_shown
+        self.query_one(Input).display = False
+        if self._filtered:
+            self._filtered.grid.focus()
 
     # Lines in full.
 
@@ -290,9 +277,9 @@ class TopApp(App[signal.Signals]):
         self.push_screen(Details(message.title, message.details))
 
 
-def _line(parts: list[Part], look: str) -> Text:
+def _line(parts: list[Part]) -> Text:
     line = Text()
     for number, (label, text) in enumerate(parts):
-        line.append(SEPARATOR if number else "")
-        line.append(f"{label} " if label else "", "dim").append(text, look)
+        line.append(_GAP if number else "")
+        line.append(f"{label} ", "dim").append(text, "bold")
     return line

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from rich.text import Text
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
-from textual.coordinate import Coordinate
 from textual.events import Resize
 from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import DataTable, Static
 
-from proxyctl.render.live import GAP, Arrangement, LiveTable, arranged, fitted
+from proxyctl.render.live import GAP, LiveTable, arranged, fitted
 from proxyctl.render.table import Column
 from proxyctl.stats.live.view import View
 
@@ -55,7 +53,8 @@ class Panel(Vertical):
     def __init__(self, table: LiveTable[Any]) -> None:
         super().__init__(id=table.name)
         self.table = table
-        self.arrangement = Arrangement(table.order)
+        self.filter = ""
+        self._order = table.order
         self._columns: list[tuple[Column[Any], int]] = []
         self._all: Sequence[Any] = ()
         self._lines: list[Any] = []
@@ -76,21 +75,18 @@ class Panel(Vertical):
         self._all = self.table.lines(view)
         self._draw()
 
-    def put_in_order(self, arrangement: Arrangement) -> None:
-        """Show the same lines in another order, or others of them."""
-        self.arrangement = arrangement
-        self._draw(is_new=True)
+    def show_only(self, text: str) -> None:
+        """Show the lines that contain a text; all for ''."""
+        if text != self.filter:
+            self.filter = text
+            self._draw(is_new=True)
 
     def move_order(self, step: int) -> None:
         """Sort by the column to the right or to the left."""
         titles = [column.title for column, _ in self._columns]
-        place = titles.index(self.arrangement.order) if self.arrangement.order in titles else 0
-        order = titles[(place + step) % len(titles)]
-        self.put_in_order(replace(self.arrangement, order=order, is_reversed=False))
-
-    def reverse_order(self) -> None:
-        """Turn the order around."""
-        self.put_in_order(replace(self.arrangement, is_reversed=not self.arrangement.is_reversed))
+        place = titles.index(self._order) if self._order in titles else 0
+        self._order = titles[(place + step) % len(titles)]
+        self._draw(is_new=True)
 
     def on_resize(self, event: Resize) -> None:
         """Take the columns that there is room for now."""
@@ -107,61 +103,48 @@ class Panel(Vertical):
             self.post_message(self.Chosen(self.table.name, self.table.details(line)))
 
     def _draw(self, *, is_new: bool = False) -> None:
+        """Draw the lines. `is_new`: they have another order or other columns."""
         if not self._columns:
             return
         grid = self.grid
-        row = grid.cursor_row
+        row, top = grid.cursor_row, grid.scroll_y
         # Whoever moved to a line stays with it; the first row stays the first row.
         kept = self.table.row_key(self._lines[row]) if 0 < row < len(self._lines) else None
-        found = arranged(self.table, self._all, self.arrangement)
+        found = arranged(self.table, self._all, self._order, self.filter)
         self._lines = found[:MOST_LINES]
         self._draw_title(len(found))
-        if is_new:
-            self._draw_columns(grid)
-        self._draw_rows(grid)
-        if kept is not None:
-            keys = [self.table.row_key(line) for line in self._lines]
-            if kept in keys and keys.index(kept) != grid.cursor_row:
+        with self.app.batch_update():
+            grid.clear(columns=is_new)
+            if is_new:
+                self._draw_columns(grid)
+            for line in self._lines:
+                look = _COLOURS[self.table.kind(line)]
+                grid.add_row(
+                    *(
+                        _in_column(Text(column.text(line), look), column, width)
+                        for column, width in self._columns
+                    )
+                )
+            keys = [self.table.row_key(line) for line in self._lines] if kept else []
+            if kept in keys:
                 grid.move_cursor(row=keys.index(kept), scroll=is_new)
+            if not is_new:
+                grid.scroll_to(y=top, animate=False, immediate=True)
 
     def _draw_title(self, count: int) -> None:
-        how = self.arrangement
         title = Text(f"{self.table.name}  ")
-        title.append(f"by {how.order}{', reversed' if how.is_reversed else ''}", "not bold dim")
-        if how.filter:
-            title.append(f"  with {how.filter!r}: {count} of {len(self._all)}", "not bold yellow")
+        title.append(f"by {self._order}", "not bold dim")
+        if self.filter:
+            title.append(f"  with {self.filter!r}: {count} of {len(self._all)}", "not bold yellow")
         if count > MOST_LINES:
             title.append(f"  the first {MOST_LINES} of {count:,}", "not bold dim")
         self.query_one(Static).update(title)
 
     def _draw_columns(self, grid: DataTable[Text]) -> None:
-        grid.clear(columns=True)
         for column, width in self._columns:
-            look = "bold underline" if column.title == self.arrangement.order else ""
+            look = "bold underline" if column.title == self._order else ""
             label = Text.assemble((column.title, look))
-            grid.add_column(_in_column(label, column, width), width=width + GAP, key=column.title)
-
-    def _draw_rows(self, grid: DataTable[Text]) -> None:
-        """Write what changed into the rows that are there: the screen does not jump."""
-        while grid.row_count > len(self._lines):
-            grid.remove_row(str(grid.row_count - 1))
-        for number, line in enumerate(self._lines):
-            look = _COLOURS[self.table.kind(line)]
-            cells = [
-                _in_column(Text(column.text(line), look), column, width)
-                for column, width in self._columns
-            ]
-            if number < grid.row_count:
-                _update(grid, number, cells)
-            else:
-                grid.add_row(*cells, key=str(number))
-
-
-def _update(grid: DataTable[Text], number: int, cells: list[Text]) -> None:
-    old = grid.get_row_at(number)
-    for column, (one, other) in enumerate(zip(old, cells, strict=True)):
-        if one != other or one.style != other.style:
-            grid.update_cell_at(Coordinate(number, column), other)
+            grid.add_column(_in_column(label, column, width), width=width + GAP)
 
 
 def _in_column(text: Text, column: Column[Any], width: int) -> Text:
@@ -203,39 +186,3 @@ class Details(ModalScreen[None]):
         text.append("\nesc closes", "not bold dim")
         with VerticalScroll():
             yield Static(text, markup=False)
-
-
-KEYS: tuple[tuple[Binding, str], ...] = (
-    (Binding("q,ctrl+q", "quit", "quit"), "q"),
-    (Binding("question_mark,h", "help", "these keys"), "?"),
-    (Binding("0", "view('')", "all tables"), "0"),
-    (Binding("1", "view('servers')", "servers only"), "1"),
-    (Binding("2", "view('digests')", "digests only"), "2"),
-    (Binding("3", "view('rules')", "rules only"), "3"),
-    (Binding("less_than_sign,comma", "order(-1)", "sort one column further left"), "<"),
-    (Binding("greater_than_sign,full_stop", "order(1)", "sort one column further right"), ">"),
-    (Binding("r", "reverse", "reverse the order"), "r"),
-    (Binding("slash", "filter", "show only lines that contain a text"), "/"),
-    (Binding("escape", "unfilter", "show all lines again"), "esc"),
-    (Binding("p,space", "pause", "pause or continue"), "p"),
-    (Binding("plus,equals_sign", "interval(1)", "read less often"), "+"),
-    (Binding("minus", "interval(-1)", "read more often"), "-"),
-    (Binding("ctrl+c", "interrupt", "quit", show=False, priority=True), "ctrl-c"),
-    (Binding("ctrl+z", "suspend_process", "suspend to the shell"), "ctrl-z"),
-)
-"""Each with the name that a person gives it."""
-
-_OF_TABLES = (
-    ("tab", "next table (each has its own order and filter)"),
-    ("up down", "move within a table"),
-    ("enter", "show a line in full"),
-)
-
-FOOTER = "q quit  ? keys  0-3 tables  tab next  < > sort  / filter  p pause  +- interval"
-"""Fits 80 columns."""
-
-
-def help_lines() -> list[tuple[str, str]]:
-    """Return every key and what it does."""
-    own = [(name, binding.description) for binding, name in KEYS if binding.show]
-    return [*own[:2], *_OF_TABLES, *own[2:]]

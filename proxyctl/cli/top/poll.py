@@ -50,60 +50,47 @@ class Poller(threading.Thread):
         self._is_stopped = False
         self._is_paused = False
         self._interval_s = interval_s
-        self._looks = 0
 
     def stop(self) -> None:
         """End as soon as the look that is under way is there."""
         self._is_stopped = True
         self._wake.set()
 
-    def set_pace(self, interval_s: float, *, is_paused: bool) -> None:
-        """Look so often from now on, or not at all."""
-        self._interval_s = interval_s
+    def pause(self, *, is_paused: bool) -> None:
+        """Look no more, or again."""
         self._is_paused = is_paused
         self._wake.set()
 
     def run(self) -> None:
         """Look, tell, wait; again and again."""
         try:
-            is_lost = False
+            looks, is_lost = 0, False
             while not self._is_stopped:
                 start = time.monotonic()
-                is_lost = not self._look(is_lost=is_lost)
-                self._wait(start, is_lost=is_lost)
+                try:
+                    if is_lost:
+                        self._client.connect()
+                    look = self._looker.look(self._interval_s)
+                    self._tell(Looked(look, self._client.version_text))
+                    looks, is_lost = looks + 1, False
+                except InstanceError as error:
+                    self._tell(Looked(error))
+                    is_lost = True
+                first = min(self._interval_s, _FIRST_S) if looks == 1 else self._interval_s
+                self._wait(start + (_AGAIN_S if is_lost else first))
         except Exception as error:
             self._tell(Looked(error))
         finally:
             self._client.close()
 
-    def _look(self, *, is_lost: bool) -> bool:
-        """Look once, and tell what came of it. Return whether there was an answer."""
-        try:
-            if is_lost:
-                self._client.connect()
-            look = self._looker.look(self._interval_s)
-        except InstanceError as error:
-            self._tell(Looked(error))
-            return False
-        self._looks += 1
-        self._tell(Looked(look, self._client.version_text))
-        return True
-
-    def _wait(self, start: float, *, is_lost: bool) -> None:
-        """Wait until the next look is due. A new pace counts from the start of the last one."""
+    def _wait(self, until: float) -> None:
+        """Wait until the next look is due."""
         while not self._is_stopped:
             self._wake.clear()
-            pause: float | None = None
-            if not self._is_paused:
-                pause = start + self._pause_s(is_lost=is_lost) - time.monotonic()
-                if pause <= 0:
-                    return
-            self._wake.wait(pause)
-
-    def _pause_s(self, *, is_lost: bool) -> float:
-        if is_lost:
-            return _AGAIN_S
-        return min(self._interval_s, _FIRST_S) if self._looks == 1 else self._interval_s
+            left = None if self._is_paused else until - time.monotonic()
+            if left is not None and left <= 0:
+                return
+            self._wake.wait(left)
 
     def _tell(self, message: Message) -> None:
         # The view may have ended meanwhile, and its event loop with it.

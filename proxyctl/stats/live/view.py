@@ -3,8 +3,8 @@
 Looks are timed in seconds of a monotonic clock; the clock of the instance is in unix seconds. Of
 digests a look brings only the entries that were hit since the look before. An entry that was not
 hit keeps its counters, so the look before last is as good as the last one. An entry that was never
-looked at and is older than the last look has counters of which nobody knows how much is new: its
-rate is known from its second look on.
+looked at and is older than the last look has counters of which nobody knows how much is new: it
+counts from its second look on.
 """
 
 from __future__ import annotations
@@ -276,8 +276,7 @@ _MOST_KNOWN = 50_000
 class DigestLine:
     """A digest in one hostgroup, with its rates between two looks.
 
-    Shape: rates are None before there were two looks. `is_least`: of some of its entries it is not
-    known how much is new, so the rates may be higher. `share` is the part of the query time of all
+    Shape: rates are None before there were two looks. `share` is the part of the query time of all
     digests. Hostgroup -1 is the query cache. Units: times in microseconds, rates a second.
     """
 
@@ -291,7 +290,6 @@ class DigestLine:
     calls_per_s: float | None = None
     time_per_s: float | None = None
     share: float | None = None
-    is_least: bool = False
     hostgroup_name: str = ""
 
     @property
@@ -304,13 +302,9 @@ class DigestLine:
 
 @dataclass(frozen=True)
 class DigestRates:
-    """The lines of one look. `span_s` is the time since the look before, None without one.
-
-    Shape: `busy` is how many entries were hit; `is_cut` when more than a look brings.
-    """
+    """The lines of one look. `busy`: how many entries were hit; `is_cut`: a look brings fewer."""
 
     lines: tuple[DigestLine, ...] = ()
-    span_s: float | None = None
     busy: int = 0
     is_cut: bool = False
     was_cleared: bool = False
@@ -344,7 +338,7 @@ class DigestMeter:
         )
         self._remember(look)
         is_cut = look.is_cut and span is not None
-        return DigestRates(lines, span, look.busy, is_cut, was_cleared)
+        return DigestRates(lines, look.busy, is_cut, was_cleared)
 
     def _is_cleared(self, last: DigestLook, look: DigestLook) -> bool:
         """Return whether somebody cleared the counters: ProxySQL does it for all at once."""
@@ -367,7 +361,6 @@ class DigestMeter:
         was_cleared: bool,
     ) -> DigestLine:
         calls = time = 0
-        is_least = was_cleared  # what was counted before that is lost
         for entry in entries:
             known = self._known.get(entry.key)
             if known is not None:
@@ -376,8 +369,6 @@ class DigestMeter:
             elif was_cleared or (since is not None and entry.first_seen >= since - JITTER_S):
                 calls += entry.count_star
                 time += entry.sum_time
-            else:
-                is_least = True
         return DigestLine(
             digest=entries[0].digest,
             hostgroup=entries[0].hostgroup,
@@ -389,7 +380,6 @@ class DigestMeter:
             calls_per_s=calls / span if span else None,
             time_per_s=time / span if span else None,
             share=time / whole_time if span and whole_time > 0 else None,
-            is_least=bool(span) and is_least,
             hostgroup_name=self._hostgroup_names.get(entries[0].hostgroup, ""),
         )
 
