@@ -75,7 +75,10 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float) -> str | None:
     for name in known:
         by_lower.setdefault(name.lower(), name)
     given = word[:_LONGEST].lower()
-    for near in get_close_matches(given, by_lower, n=3, cutoff=cutoff):
+    found = get_close_matches(given, by_lower, n=3, cutoff=cutoff)
+    # Who types `esat` means east, not west: letters change places.
+    found.sort(key=lambda near: sorted(near) != sorted(given))
+    for near in found:
         one, other = _different_parts(given, near)
         if not (one and other) or SequenceMatcher(None, one, other).ratio() >= _NEAR_PART:
             return by_lower[near]

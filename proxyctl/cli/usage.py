@@ -48,11 +48,13 @@ _OPTIONS = {
     "dry-run": _PLAN,
     "e": "--var",
     "extra-vars": "--var",
+    "destroy": _COMMANDS["destroy"],
     "json": "--format json",
     "n": "--limit",
-    "output": "--format json",
+    "output": "--format",
     "p": _PASSWORD,
     "password": _PASSWORD,
+    "refresh-only": "drift shows what differs",
     "ssl-ca": "--tls-ca",
     "ssl-mode": "--tls-required",
     "target": "--only",
@@ -101,14 +103,17 @@ def refuse_other_spellings(built: Click, arguments: Sequence[str]) -> None:
     It takes Terraform's `-out=FILE` for `-o` with the value `ut=FILE`, mysql's `-h HOST` for help
     and kubectl's `-o json` for a file. Raises: UsageError.
     """
-    command, _, rest = called(built, arguments)
+    command, path, rest = called(built, arguments)
     known = _options(command)
+    short = {name for one in command.params for name in one.opts if len(name) == 2}
+    short |= {"-h", "-p"}  # what stands behind mysql's -p is a password, and is not repeated
     for word, following in pairwise([*takewhile(lambda word: word != "--", rest), ""]):
         if found := _ONE_DASH.fullmatch(word):
             name, value = found.groups(default="")
             is_short = _is_short(word, known)
-            if not is_short and (fix := _for_option(name, command, value)):
-                raise UsageError(f"no such option: -{name}", fix=fix)
+            fix = None if is_short else _for_option(name, command, value)
+            if fix or word[:2] not in short:
+                raise UsageError(f"no such option: -{name}", fix=fix or f"see {path} --help")
         if word.startswith("-o="):
             fix = f"did you mean -o {word[3:]}?"
             raise UsageError(f"{word}: expected a space behind -o", fix=fix)
@@ -159,6 +164,8 @@ def _for_argument(extra: str, context: Click, path: str) -> str | None:
     if query := context.params.get("query"):
         line = f"{query} {extra}"
         return f"put the query in quotes: {path} {quote(line if len(line) < _LONGEST else '...')}"
+    if context.command.name == "export" and len(words) == 1:
+        return f"name the file to write with -o: {path} -o {extra}"
     if "--file" in options and all("." in one or os.path.exists(one) for one in words):
         return f"name files with -f: {path} -f {' -f '.join(words)}"
     has_arguments = any(one.param_type_name == "argument" for one in context.command.params)

@@ -138,7 +138,8 @@ class Part:
         """Return the value under keys; None where there is none."""
         value = self.value
         for key in keys:
-            is_there = key in value if isinstance(value, dict) else isinstance(value, list)
+            is_list = isinstance(value, list) and isinstance(key, int)
+            is_there = key in value if isinstance(value, dict) else is_list
             value = value[key] if is_there else None
         return value
 

@@ -28,7 +28,7 @@ def layers(facts: Facts) -> Iterator[Finding]:
                 module.name,
                 f"edited in MEMORY, not loaded to RUNTIME: {_rows_text(diffs, unloaded)}; the next"
                 " LOAD publishes this",
-                f"{_publish(facts, module.name)}; to take it back, see `proxyctl plan`",
+                f"{_publish(facts, module.name)}; `proxyctl plan` says how to take it back",
             )
         if any(unsaved.values()):
             yield Finding(

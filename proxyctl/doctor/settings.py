@@ -79,7 +79,7 @@ def _difference(facts: Facts, announced: str, numbers: tuple[int, int, int]) -> 
     if not found:
         return ""
     if any(is_mariadb(text) is not is_mariadb(announced) for text in facts.versions.values()):
-        return "but a server is another product, and drivers choose their SQL by the version"
+        return "but not every server is that product: drivers choose their SQL by the version"
     if numbers > min(found):
         return "which is newer than a server: they may use features that it lacks"
     if numbers[:2] < min(found)[:2]:

@@ -186,8 +186,9 @@ def _denied_fix(login: Login, answer: str) -> str:
     if login.socket is None and login.port == 6033:
         return PORTS
     return (
-        "accounts are in admin-admin_credentials of the instance; a mysql_users row with the same"
-        " name replaces such an account; the port for applications refuses all of them"
+        "check the user and the password: accounts are in admin-admin_credentials of the instance;"
+        " a mysql_users row with the same name replaces such an account; the port for applications"
+        " refuses all of them"
     )
 
 

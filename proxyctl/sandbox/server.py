@@ -97,6 +97,7 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server(found[:2], family=family)
     except (OSError, UnicodeError, OverflowError) as error:
         reason = os_reason(error) if isinstance(error, OSError) else str(error)
+        reason = reason.partition(" (while")[0]  # Python says the address once more
         text = f"cannot listen on {address_text(host, port)}: {reason}"
         raise ProxyctlError(text, fix=fix) from error
 

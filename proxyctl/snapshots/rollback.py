@@ -46,6 +46,7 @@ from proxyctl.state.row import (
     Where,
     sorted_keys,
 )
+from proxyctl.state.runtime import runtime_image
 
 _NOT_SET = "(null)"
 """RUNTIME shows it for an interface that is not set. As a value it would be one."""
@@ -236,12 +237,20 @@ def _place(layout: Layout, row: Row, where: Where) -> Where:
 def _differences(table: DesiredTable, layers: Mapping[Layer, Rows]) -> Iterator[str]:
     """Yield a warning if MEMORY or DISK differed from RUNTIME: only RUNTIME is restored."""
     layout = table.layout
+    image = runtime_image(layout, dict(table.rows))
     for layer in (Layer.MEMORY, Layer.DISK):
         held = layers[layer]
         if layout.table.role is Role.USERS:
             held = fold_users(layout, held)
         keys: set[Key] = {key for key in held if table.owns(key)} | table.rows.keys()
-        rows = sum(1 for key in keys if held.get(key) != table.rows.get(key))
+        loaded = runtime_image(layout, held)
+        rows = sum(
+            1
+            for key in keys
+            if held.get(key) != table.rows.get(key)
+            # NULL and '' are the same once they are loaded; what is not loaded differs as it is.
+            and (key not in image or loaded.get(key) != image[key])
+        )
         if rows:
             yield (
                 f"{layout.name}: {layer.upper()} and RUNTIME differed in {counted(rows, 'row')}"

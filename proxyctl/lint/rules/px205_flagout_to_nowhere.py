@@ -14,7 +14,7 @@ from proxyctl.state.cells import number
 def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
     """A flagOUT that no rule and no row of fast routing has as its flagIN.
 
-    The query meets no further rule. It goes where the rules so far have sent it, or to the user's
+    The query matches no further rule. It goes where the rules so far have sent it, or to the user's
     default hostgroup.
 
     Correct the number. To end the rules here, write `apply: 1`.
@@ -40,6 +40,6 @@ def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
             continue
         for flag in sorted(jumps(rule) - known):
             column = "flagOUT" if rule.flag_out == flag else "attributes"
-            message = f"no rule has flagIN {flag}: the query meets no further rule"
+            message = f"no rule has flagIN {flag}: the query matches no further rule"
             fix = "correct the number, or write apply: 1 to end the rules here"
             yield Finding(RULES, (rule.rule_id,), message, column, fix)
