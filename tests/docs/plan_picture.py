@@ -66,7 +66,8 @@ def main() -> None:
     text = text.replace(f"127.0.0.1:{sandbox.port}", "10.0.0.11:6032").replace("-sandbox", "")
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print("[bold]$ proxyctl plan[/bold]")
-    console.print(Text.from_ansi(text.rstrip()))
+    # The empty line keeps the last one from being cut at its foot.
+    console.print(Text.from_ansi(text.rstrip() + "\n"))
     svg = console.export_svg(title="proxyctl plan", theme=MONOKAI)
     PICTURE.write_text(self_contained(svg), encoding="utf-8")
 
