@@ -26,8 +26,8 @@ from typing_extensions import TypedDict
 
 from proxyctl.catalog import MAX_INT, Column, Kind, Layout
 from proxyctl.catalog.releases import OLDEST
+from proxyctl.config.env_references import is_reference
 from proxyctl.config.mistakes import Refusal
-from proxyctl.config.references import is_reference
 from proxyctl.state.sql import NUL
 
 _SIGNED = frozenset({"rule_id", "flagIN"})

@@ -20,9 +20,9 @@ from proxyctl.catalog import (
     parse_version,
 )
 from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
+from proxyctl.config.env_references import References
 from proxyctl.config.files import Fence
 from proxyctl.config.mistakes import Mistakes, Refusal, described, key_text, shown
-from proxyctl.config.references import References
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
 from proxyctl.state.row import Secret, Where
 
@@ -200,7 +200,9 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
     fits = isinstance(value, YamlList if name in _LISTS else YamlMap)
     if fits or is_file or name in _SCALARS:
         return True
-    mistakes.add(part.where(), name, f"expected {shape}, got {described(value, is_secret=True)}")
+    message = f"expected {shape}, got {described(value, is_secret=True)}"
+    fix = "begin each item with `- `" if shape == "a list" else None
+    mistakes.add(part.where(), name, message, fix)
     return False
 
 

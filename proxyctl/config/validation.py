@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from proxyctl.catalog import TABLES, Column, Kind, Table, Version, parse_version
 from proxyctl.config.context import Context, Keys, Part
+from proxyctl.config.env_references import REFERENCE_FIX
 from proxyctl.config.mistakes import Refusal, described
-from proxyctl.config.references import REFERENCE_FIX
 from proxyctl.config.yaml import Unusable
 
 if TYPE_CHECKING:
@@ -200,6 +200,8 @@ class _Section:
         fix = fix or _fix(value, column, words)
         if words == "a mapping":
             fix = _example(_models_at(self._kind, keys)) or fix
+        elif words == "a list" and (item := _example(_models_at(self._kind, keys))):
+            fix = item.replace("write ", "write - ", 1)
         message = f"expected {words}, got {described(value, is_secret=is_secret)}"
         self._context.note(self._part, keys, message, fix)
 

@@ -32,8 +32,8 @@ from proxyctl.catalog.variable_rules import (
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, READ_ONLY, VARIABLES, is_secret_variable
 from proxyctl.config.context import Context, Part
+from proxyctl.config.env_references import REFERENCE_FIX, is_reference
 from proxyctl.config.mistakes import Refusal, described
-from proxyctl.config.references import REFERENCE_FIX, is_reference
 from proxyctl.config.yaml import Unusable
 from proxyctl.state.row import DesiredRow, DesiredTable, Key, Scope, Secret, Where
 from proxyctl.state.sql import NUL

@@ -77,7 +77,9 @@ def copy_starter(name: str, target: Path) -> list[Path]:
     taken = [path for path in files if path.exists()]
     if taken:
         raise RefusedError(
-            "init does not overwrite files", reasons=[f"{path} exists" for path in taken]
+            "init does not overwrite files",
+            reasons=[f"{path} exists" for path in taken],
+            fix="name another folder, or move these files away",
         )
     for path, content in files.items():
         try:

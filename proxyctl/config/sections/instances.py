@@ -10,6 +10,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Context, Part
+from proxyctl.config.env_references import References
 from proxyctl.config.files import (
     ANYWHERE,
     Fence,
@@ -19,7 +20,6 @@ from proxyctl.config.files import (
     without_marks,
 )
 from proxyctl.config.mistakes import named
-from proxyctl.config.references import References
 from proxyctl.config.validation import check_items
 from proxyctl.errors import ConfigError, InstanceError, Mistake
 from proxyctl.state.row import Where

@@ -113,4 +113,5 @@ def summary(report: Report) -> Iterator[str]:
         if report.counts[severity]
     ]
     if words:
-        yield f"lint: {', '.join(words)}; proxyctl lint shows all"
+        rest = "; proxyctl lint shows all" if report.counts[Severity.WARNING] else ""
+        yield f"lint: {', '.join(words)}{rest}"
