@@ -19,9 +19,9 @@ from proxyctl.errors import (
     error_texts,
 )
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import wait_for_members
 from proxyctl.instance.interrupts import uninterrupted
 from proxyctl.instance.lock import Lock
-from proxyctl.instance.members import wait_for_members
 from proxyctl.plan.current import Current
 from proxyctl.plan.files import plan_and_current
 from proxyctl.plan.make import PlanOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from proxyctl.instance.members import PeerResult
+from proxyctl.instance.cluster import PeerResult
 
 OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
 """What a layer holds; after a rollback it is `as in the snapshot` in place of NEW."""

@@ -13,8 +13,8 @@ from proxyctl.apply.readback import ReadBack, in_key_order
 from proxyctl.apply.result import UNKNOWN, ApplyResult, ModuleResult
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import wait_for_a_later_second
 from proxyctl.instance.lock import RESTARTED, Lock, Reconnect
-from proxyctl.instance.members import wait_for_a_later_second
 from proxyctl.instance.read import read_rows
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan

@@ -14,8 +14,8 @@ from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
 from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
-from proxyctl.instance.members import Membership, read_membership
 from proxyctl.instance.read import TableRows, query_whole, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.state.families import (

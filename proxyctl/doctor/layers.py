@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from proxyctl.catalog import ADMIN_MODULES
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, duration, listed
-from proxyctl.instance.members import Member, configured, switch
+from proxyctl.instance.cluster import Member, configured, switch
 from proxyctl.plan.diff import TableDiff
 from proxyctl.state.compare import Difference
 from proxyctl.state.row import Key, row_name

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ApplyError, ExitCode, ProxyctlError
-from proxyctl.instance.members import PeerResult
+from proxyctl.instance.cluster import PeerResult
 from proxyctl.plan.plan import Plan
 
 

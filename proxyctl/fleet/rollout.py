@@ -11,13 +11,13 @@ from typing import TypeVar
 from proxyctl.apply.apply import PEER_TIMEOUT_S, ApplyRequest, apply_files
 from proxyctl.apply.result import ApplyResult
 from proxyctl.errors import ApplyError, InstanceError, ProxyctlError
-from proxyctl.fleet.cluster import is_covered, units
+from proxyctl.fleet.members import is_covered, units
 from proxyctl.fleet.outcome import Failed, Fleet, Planned, Rolled, Rollout, State
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import PeerResult
 from proxyctl.instance.facts import read_pool
 from proxyctl.instance.interrupts import interruptible, uninterrupted
-from proxyctl.instance.members import PeerResult
 from proxyctl.plan.plan import Plan
 
 SETTLE_S = 2.0

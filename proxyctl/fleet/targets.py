@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
-from proxyctl.fleet.cluster import is_behind
+from proxyctl.fleet.members import is_behind
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login

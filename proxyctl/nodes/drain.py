@@ -25,10 +25,10 @@ from proxyctl.errors import (
     counted,
 )
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import read_membership, wait_for_a_later_second
 from proxyctl.instance.facts import read_facts, used_connections
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock, Reconnect
-from proxyctl.instance.members import read_membership, wait_for_a_later_second
 from proxyctl.instance.read import read_layouts, read_rows, read_tables
 from proxyctl.nodes.image import (
     Standing,

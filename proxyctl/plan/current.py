@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from proxyctl.catalog import Deviations, Layout, Value, Version, parse_version
 from proxyctl.catalog.destinations import DESTINATIONS
+from proxyctl.instance.cluster import Membership
 from proxyctl.instance.facts import RuntimeFacts
-from proxyctl.instance.members import Membership
 from proxyctl.instance.read import TableRows
 from proxyctl.state.row import DesiredRow, Key, Layer, Rows
 

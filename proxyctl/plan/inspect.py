@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from proxyctl.catalog import ADMIN_MODULES, TABLES, Layout
 from proxyctl.catalog.destinations import DESTINATIONS, SERVERS, servers_of
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
 from proxyctl.instance.lock import read_staged
-from proxyctl.instance.members import Membership, read_membership
 from proxyctl.instance.read import Reading, TableRows, read_deviations, read_layouts
 from proxyctl.plan.current import Access, Current, Look
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, has_sections, section_of

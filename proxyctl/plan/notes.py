@@ -12,7 +12,7 @@ from proxyctl.catalog.releases import (
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
 from proxyctl.config.sections.fast_routing import COMMENT
 from proxyctl.errors import counted
-from proxyctl.instance.members import MODULES, Membership
+from proxyctl.instance.cluster import MODULES, Membership
 from proxyctl.plan.change import ADD, DELETE, Change
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import TableDiff

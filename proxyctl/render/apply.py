@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.apply.result import ApplyResult, ModuleResult
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Rolled, Rollout, State
-from proxyctl.instance.members import PeerResult
+from proxyctl.instance.cluster import PeerResult
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.plan.plan import Plan
 from proxyctl.render.encode import Shape

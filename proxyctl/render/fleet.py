@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from proxyctl.errors import counted
-from proxyctl.fleet.cluster import clusters
+from proxyctl.fleet.members import clusters
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
 from proxyctl.render.encode import Shape
 from proxyctl.render.style import Style, listed_names, named_address

@@ -1,16 +1,13 @@
-"""Logins, and one statement in, one answer out: the admin interface without its network side."""
+"""One statement in, one answer out: the admin interface without its network side."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +17,8 @@ from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.sandbox import statements, tables
 from proxyctl.sandbox.database import Database, Image
 from proxyctl.sandbox.layers import Layers
-from proxyctl.sandbox.replies import OK, AdminError, Result, refusal
+from proxyctl.sandbox.logins import Logins, Proof, Role, Session
+from proxyctl.sandbox.replies import OK, Result, refusal
 from proxyctl.sandbox.runtime import as_tuples, starting_values
 from proxyctl.sandbox.statements import Command, normalised, single
 from proxyctl.sandbox.statistics import Statistics
@@ -31,119 +29,6 @@ _CLEAR_DIGESTS = ("TRUNCATE STATS_MYSQL_QUERY_DIGEST", "TRUNCATE TABLE STATS_MYS
 _PURGE_DIGESTS = re.compile(
     r"PURGE (?:TABLE )?(?:STATS\.)?STATS_MYSQL_QUERY_DIGEST TO ([0-9]{1,18})"
 )
-
-
-# --- logins ---------------------------------------------------------------------------------------
-
-
-class Role(StrEnum):
-    """What a login may do: everything, or read statistics."""
-
-    ADMIN = "admin"
-    STATS = "stats"
-
-
-_LOCAL_ONLY = frozenset({"admin", "stats"})
-_LOCAL_HOSTS = frozenset({"127.0.0.1", "::1"})
-_TOO_FAR = 1040
-
-
-@dataclass(frozen=True)
-class Session:
-    """One logged-in client."""
-
-    user: str
-    role: Role
-    host: str = "127.0.0.1"
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What a client sent to prove by mysql_native_password that it knows the password.
-
-    `nonce` are the 20 bytes that it was given.
-    """
-
-    nonce: bytes
-    response: bytes
-
-    def shows(self, password: str) -> bool:
-        """Return whether the client knows this password."""
-        if not password or not self.is_given:
-            return not password and not self.is_given
-        inner = _sha1(password.encode("utf-8", "surrogateescape"))
-        outer = _sha1(self.nonce + _sha1(inner))
-        return self.response == bytes(a ^ b for a, b in zip(inner, outer, strict=True))
-
-    @property
-    def is_given(self) -> bool:
-        """Whether the client gave any password: no password comes as nothing, or as a NUL."""
-        return self.response.rstrip(b"\0") != b""
-
-
-def _sha1(raw: bytes) -> bytes:
-    return hashlib.sha1(raw, usedforsecurity=False).digest()
-
-
-class Logins:
-    """The administrators and the users of the proxy, in one map as in ProxySQL."""
-
-    def __init__(self) -> None:
-        self._credentials: dict[str, tuple[str, Role]] = {}
-        self._loaded = dict.fromkeys(Role, "")
-        self._proxy_users: set[str] = set()
-
-    def load_credentials(self, running: Mapping[str, str]) -> None:
-        """Take over the two credential lists: a list that did not change is left alone."""
-        for role in Role:
-            text = running.get(f"admin-{role}_credentials", "")
-            if text == self._loaded[role]:
-                continue
-            for name in _parsed(self._loaded[role]):
-                self._credentials.pop(name, None)
-            self._loaded[role] = text
-            self._add(role)
-
-    def load_users(self, frontends: Iterable[str]) -> None:
-        """Take over the users at RUNTIME: their names are no administrators any more."""
-        self._proxy_users = set(frontends)
-        for role in Role:
-            self._add(role)
-
-    def _add(self, role: Role) -> None:
-        for name, password in _parsed(self._loaded[role]).items():
-            self._credentials[name] = (password, role)
-
-    def log_in(
-        self, user: str, host: str, proof: Proof, running: Mapping[str, str], *, is_remote: bool
-    ) -> Session:
-        """Return the session of a client that may come in; `is_remote` whatever its address is.
-
-        Raises: AdminError as ProxySQL words it.
-        """
-        found = None if user in self._proxy_users else self._credentials.get(user)
-        is_monitor = found is None and user == running.get("mysql-monitor_username")
-        if is_monitor and user not in self._proxy_users:
-            found = (running.get("mysql-monitor_password", ""), Role.STATS)
-        if found is None or not proof.shows(found[0]):
-            used = "YES" if proof.is_given else "NO"
-            raise AdminError(
-                f"ProxySQL Error: Access denied for user '{user}'@'{host}' (using password: {used})"
-            )
-        if (is_remote or host not in _LOCAL_HOSTS) and (user in _LOCAL_ONLY or is_monitor):
-            raise AdminError(
-                f"User '{user}' can only connect locally", code=_TOO_FAR, sqlstate="42000"
-            )
-        return Session(user, found[1], host)
-
-
-def _parsed(credentials: str) -> dict[str, str]:
-    """Return names and passwords of a list `user:password;user:password`."""
-    entries = [entry.split(":") for entry in credentials.split(";") if entry]
-    return {fields[0]: fields[1] if len(fields) > 1 else "" for fields in entries}
-
-
-# --- statements -----------------------------------------------------------------------------------
 
 
 class Engine:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Self
 from proxyctl.catalog import NO_DEVIATIONS, Deviations, known_version, parse_version
 from proxyctl.errors import InternalError, ProxyctlError
 from proxyctl.sandbox import sample_shop
-from proxyctl.sandbox.engine import Engine, Role, Session, Start
+from proxyctl.sandbox.engine import Engine, Start
 from proxyctl.sandbox.layers import RuntimeRows
+from proxyctl.sandbox.logins import Role, Session
 from proxyctl.sandbox.replies import Cell, Options, Result, address_text
 from proxyctl.sandbox.runtime import server_key
 

@@ -13,7 +13,8 @@ from contextlib import suppress
 
 from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.sandbox import protocol
-from proxyctl.sandbox.engine import Engine, Proof, Session
+from proxyctl.sandbox.engine import Engine
+from proxyctl.sandbox.logins import Proof, Session
 from proxyctl.sandbox.protocol import LARGEST_TEXT, NATIVE, Commands, MalformedPacketError, Wire
 from proxyctl.sandbox.replies import (
     AdminError,

@@ -16,7 +16,7 @@ from proxyctl.sandbox.replies import OK, AdminError, Result, not_modelled, refus
 
 if TYPE_CHECKING:
     from proxyctl.sandbox.database import Database
-    from proxyctl.sandbox.engine import Session
+    from proxyctl.sandbox.logins import Session
 
 _TOKEN = re.compile(
     r"""'[^']*(?:''[^']*)*'

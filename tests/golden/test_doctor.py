@@ -17,7 +17,7 @@ from proxyctl.doctor.finding import (
     Finding,
 )
 from proxyctl.instance.backend import NodeAnswer
-from proxyctl.instance.members import Checksum, Member, Membership
+from proxyctl.instance.cluster import Checksum, Member, Membership
 from proxyctl.lint.check import Severity
 from proxyctl.render.doctor import doctor_text
 from proxyctl.render.style import Style

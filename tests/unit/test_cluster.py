@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.instance.members import Checksum, Member, Membership, configured
+from proxyctl.instance.cluster import Checksum, Member, Membership, configured
 from proxyctl.plan.guards.members import dangers
 
 USERS = "mysql_users"

@@ -52,7 +52,7 @@ def apply(
 ) -> int:
     """Change the instance to what the files say, and read it back."""
     from proxyctl.apply.apply import ApplyRequest
-    from proxyctl.fleet.cluster import as_applied
+    from proxyctl.fleet.members import as_applied
     from proxyctl.fleet.rollout import RolloutRequest, roll_out
 
     rollout.check(fleet)

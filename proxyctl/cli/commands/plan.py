@@ -72,7 +72,7 @@ def plan(
     format: Annotated[PlanFormat, FORMAT] = PlanFormat.TEXT,
 ) -> int:
     """Show what apply would change. Sends nothing but SELECTs."""
-    from proxyctl.fleet.cluster import as_applied
+    from proxyctl.fleet.members import as_applied
     from proxyctl.plan.saved import check_target
 
     if with_replay and format is PlanFormat.SQL:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.catalog.variable_rules import DIFFS_BY_CHECKSUM, canonical
-from proxyctl.instance.members import MOST_AHEAD_S, Membership
+from proxyctl.instance.cluster import MOST_AHEAD_S, Membership
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
 from proxyctl.plan.plan import ModulePlan

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from proxyctl.instance.members import travels
+from proxyctl.instance.cluster import travels
 from tests.support.servers import ProxySQL, binary_version, needed_binary
 from tests.support.waiting import until
 
