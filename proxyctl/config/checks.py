@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 
-from proxyctl.catalog import Column, Layout
+from proxyctl.catalog import Column, Kind, Layout
 from proxyctl.catalog.tables import create_table
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes
@@ -249,6 +250,9 @@ def check_families(table: DesiredTable, mistakes: Mistakes) -> None:
 
 # Constraints -------------------------------------------------------------------------------------
 
+_COMPARISON = r"{name} ?(?:>=|<=|>) ?\d+"
+
+
 _PLAIN_WORDS = {
     "CASE WHEN replace_pattern": "a replace_pattern needs a match_pattern",
     "SUBSTR(domain_name": "the domain_name has to begin with a dot",
@@ -259,31 +263,49 @@ _PLAIN_WORDS = {
 def check_constraints(table: DesiredTable, mistakes: Mistakes) -> None:
     """Note every row that an INSERT would fail on. Changes: mistakes."""
     layout = table.layout
-    if not table.rows or not _may_fail(layout, table.used):
+    used = table.used.keys()
+    uniques = tuple(
+        unique
+        for unique in layout.table.unique
+        # It cannot fail where the columns that the primary key has more are constant.
+        if not used.isdisjoint(name for name in layout.table.key if name not in unique)
+    )
+    if not table.rows or not (uniques or any(_may_fail(column, used) for column in layout.columns)):
         return
+    layout = Layout(replace(layout.table, unique=uniques), layout.columns)
     import sqlite3
 
     connection = sqlite3.connect(":memory:")
-    connection.execute(create_table(layout))
-    marks = ",".join("?" * len(layout.columns))
-    insert = f"INSERT INTO {layout.table.sql_name} VALUES ({marks})"
-    for key, row in table.rows.items():
+    try:
+        connection.execute(create_table(layout))
+        marks = ",".join("?" * len(layout.columns))
+        insert = f"INSERT INTO {layout.table.sql_name} VALUES ({marks})"
+        rows = [tuple(map(_value, row, layout.columns)) for row in table.rows.values()]
         try:
-            connection.execute(insert, tuple(map(_value, row, layout.columns)))
-        except sqlite3.IntegrityError as error:
-            mistakes.add(table.where[key], layout.name, *_words(table, key, str(error)))
-    connection.close()
+            connection.executemany(insert, rows)
+        except sqlite3.IntegrityError:
+            # One row failed, and the message does not say which: again, row by row.
+            connection.rollback()
+            for key, row in zip(table.rows, rows, strict=True):
+                try:
+                    connection.execute(insert, row)
+                except sqlite3.IntegrityError as error:
+                    mistakes.add(table.where[key], layout.name, *_words(table, key, str(error)))
+    finally:
+        connection.close()
 
 
-def _may_fail(layout: Layout, used: Collection[str]) -> bool:
-    """Return whether a constraint is about several columns, one of which a file sets.
+def _may_fail(column: Column, used: Collection[str]) -> bool:
+    """Return whether the CHECK of a column is about several, one of which a file sets.
 
-    The models know those of one column, and defaults pass every CHECK.
+    The models have seen what concerns one column alone, and defaults pass every CHECK.
     """
-    checks = ({*re.findall(r"\w+", one.check or "")} & {*layout.names} for one in layout.columns)
-    return bool(layout.table.unique) or any(
-        len(names) > 1 and not names.isdisjoint(used) for names in checks
-    )
+    if column.check is None or column.choices is not None or column.kind is Kind.JSON:
+        return False
+    comparison = _COMPARISON.format(name=re.escape(column.name))
+    if re.fullmatch(f"{comparison}(?: AND {comparison})*", column.check):
+        return False
+    return not set(re.findall(r"\w+", column.check)).isdisjoint(used)
 
 
 def _value(value: object, column: Column) -> object:

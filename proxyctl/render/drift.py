@@ -46,8 +46,8 @@ def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
     if not is_all:
         return drift_text(fleet.only_plan(), style)
     parts = [drift_text(one.own_plan, style) for one in fleet.differing]
-    calm = [one for one in fleet.in_sync if one.plan.taken_out or not one.plan.modules]
-    quiet = [drift_text(one.own_plan, style) for one in calm]
+    listed = [one for one in fleet.in_sync if one.plan.taken_out or not one.plan.modules]
+    quiet = [drift_text(one.own_plan, style) for one in listed]
     last = "".join([*quiet, _summary(fleet) + "\n"])
     return "\n".join([*parts, *failures(fleet.failed, style), last])
 
