@@ -79,7 +79,8 @@ def _without_nul(text: str) -> str:
     return text
 
 
-def _hostgroup(name: str, info: ValidationInfo) -> int:
+def hostgroup_number(name: str, info: ValidationInfo) -> int:
+    """Return the number of a hostgroup's name. Raises: Refusal."""
     context, _ = cast(Any, info.context)
     number: int = context.hostgroup(name)
     return number
@@ -88,7 +89,7 @@ def _hostgroup(name: str, info: ValidationInfo) -> int:
 Name = Annotated[str, Field(min_length=1)]
 Text = Annotated[Reference, AfterValidator(_text)]
 SecretText = Annotated[Reference, AfterValidator(_secret)]
-HostgroupName = Annotated[Name, AfterValidator(_hostgroup)]
+HostgroupName = Annotated[Name, AfterValidator(hostgroup_number)]
 
 
 def _json(value: Any) -> str:  # noqa: ANN401 - anything that JSON has

@@ -196,20 +196,12 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
         mistakes.add(part.where(of_key=True), name, "the section is empty", fix)
         return False
     is_file = name in TABLE_SECTIONS and isinstance(value, YamlMap)
-    shape = "a list" if name in _LISTS else "a mapping"
-    fits = isinstance(value, YamlList if name in _LISTS else YamlMap)
-    if fits or is_file or name in _SCALARS:
+    if is_file or name in _SCALARS or isinstance(value, YamlList if name in _LISTS else YamlMap):
         return True
+    shape, fix = ("a list", "begin each item with `- `") if name in _LISTS else ("a mapping", None)
     message = f"expected {shape}, got {described(value, is_secret=True)}"
-    fix = "begin each item with `- `" if shape == "a list" else None
     mistakes.add(part.where(), name, message, fix)
     return False
-
-
-def check_version(part: Part, mistakes: Mistakes) -> None:
-    """Note a version of the file format that is not known. Changes: mistakes."""
-    if type(part.value) is not int or part.value != 1:
-        mistakes.add(part.where(), "version", f"expected 1, got {described(part.value)}")
 
 
 def named_version(parts: Iterable[Part], mistakes: Mistakes) -> Version | None:
@@ -217,25 +209,20 @@ def named_version(parts: Iterable[Part], mistakes: Mistakes) -> Version | None:
 
     It may be newer than the newest that the catalogue knows.
     """
-    found: Version | None = None
-    first: Where | None = None
+    found: dict[Version, Where] = {}
     for part in parts:
         try:
-            version = _version(part.value)
+            found.setdefault(_version(part.value), part.where())
         except ValueError as error:
             mistakes.add(part.where(), part.name, str(error), f"write it like {REFERENCE}")
-            continue
+    first: Version | None = None
+    for version, where in found.items():
         if first is None:
-            found, first = version, part.where()
-        elif version != found:
-            message = f"{version} differs from {found} at {first}"
-            mistakes.add(
-                part.where(),
-                part.name,
-                message,
-                "all files describe the same ProxySQL, so they name one version",
-            )
-    return found
+            first = version
+            continue
+        message = f"{version} differs from {first} at {found[first]}"
+        mistakes.add(where, "proxysql_version", message, "name one version in all files")
+    return first
 
 
 def _version(value: object) -> Version:

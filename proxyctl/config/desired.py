@@ -19,14 +19,13 @@ from proxyctl.config.checks import (
     check_users,
     chosen_in_files,
 )
-from proxyctl.config.context import TABLE_SECTIONS, Context, Part, check_version, named_version
+from proxyctl.config.context import TABLE_SECTIONS, Context, Part, named_version
 from proxyctl.config.rows import TableRows, compile_part, field_place, join
 from proxyctl.config.sections.fast_routing import keep_alive
-from proxyctl.config.sections.hostgroups import Hostgroups, attribute_rows, compile_hostgroups
+from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
-from proxyctl.config.sections.manage import apply_manage, compile_manage
-from proxyctl.config.sections.pxc import compile_clusters
+from proxyctl.config.sections.manage import apply_manage
 from proxyctl.config.sections.sharding import compile_shards
 from proxyctl.config.sections.tests import compile_routing_tests
 from proxyctl.config.validation import check, missing_table
@@ -124,19 +123,19 @@ def compile_project(sections: Sections, context: Context) -> Project:
     What is wrong with them is noted in the mistakes of the context; nothing is raised.
     """
     for part in sections.get("version", []):
-        check_version(part, context.mistakes)
+        check(part, context)
     named_version(sections.get("proxysql_version", []), context.mistakes)
-    hostgroups = compile_hostgroups(sections.get("hostgroups", []), context)
+    names, attributes = compile_hostgroups(sections.get("hostgroups", []), context)
     instances = compile_instances(sections.get("instances", []), context)
     tests = compile_routing_tests(sections.get("routing_tests", []), context)
     ignores = compile_lint(sections.get("lint", []), context)
     keeps_alive: bool = _single(sections, "keep_fast_routing_alive", True, context)
-    tables, reserved = _tables(sections, hostgroups, context)
+    tables, reserved = _tables(sections, attributes, context)
     keep_alive(tables, context, is_wanted=keeps_alive)
     desired = Desired(
         tables=tables,
         version=context.version,
-        hostgroup_names=hostgroups.names,
+        hostgroup_names=names,
         guards=_guards(sections, context),
         warnings=tuple(context.warnings),
     )
@@ -144,7 +143,7 @@ def compile_project(sections: Sections, context: Context) -> Project:
 
 
 def _tables(
-    sections: Sections, hostgroups: Hostgroups, context: Context
+    sections: Sections, attributes: TableRows | None, context: Context
 ) -> tuple[dict[str, DesiredTable], tuple[range, ...]]:
     """Return all managed tables, checked, and the rule_ids that `sharding` keeps.
 
@@ -159,16 +158,15 @@ def _tables(
             rows.setdefault(part.name, []).extend([found] if found else [])
     clusters = compile_clusters(sections.get("pxc_clusters", []), context)
     shards = compile_shards(sections.get("sharding", []), context)
-    attributes = attribute_rows(hostgroups, context)
-    for generated in (*clusters.rows, *shards.rows, *([attributes] if attributes else [])):
-        rows.setdefault(generated.layout.name, []).append(generated)
+    for generated in (*clusters, *shards.rows, attributes):
+        if generated is not None:
+            rows.setdefault(generated.layout.name, []).append(generated)
     tables = {
         name: join(context.layouts[name], parts, context.mistakes) for name, parts in rows.items()
     }
-    tables = apply_manage(tables, compile_manage(sections.get("manage", []), context), context)
+    tables = apply_manage(tables, sections.get("manage", []), context)
     variables = compile_variables(sections.get("variables", []), context)
     _check_tables(tables, variables, context)
-    clusters.check_nodes(tables.get("mysql_servers"), context.mistakes)
     shards.check_reserved(tables.get("mysql_query_rules"), context)
     shards.check_digests(variables.get("mysql_variables"), context)
     for table in _present(tables, USER_TABLES):

@@ -5,14 +5,35 @@ What only several of its values together can tell is checked where the section i
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Required, cast
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationInfo,
+)
 from typing_extensions import is_typeddict
 
-from proxyctl.catalog import MAX_INT, TABLES, Layout
-from proxyctl.config.columns import HostgroupName, Name, Reference, Text, list_of, row_type
+from proxyctl.catalog import MAX_INT, TABLES, Column, Layout
+from proxyctl.config.columns import (
+    HostgroupName,
+    Name,
+    Reference,
+    Text,
+    hostgroup_number,
+    list_of,
+    row_type,
+)
+from proxyctl.config.mistakes import Refusal, shown
+from proxyctl.state.row import Glob, Span, Term
 
 
 def shape(value: object) -> str:
@@ -61,6 +82,8 @@ KeySpec = Annotated[
     Discriminator(shape),
 ]
 """Values of a key: one or a list. For `manage` also ranges "10-5999" and patterns "app_*"."""
+
+_RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")
 
 
 class Model(BaseModel):
@@ -225,15 +248,50 @@ def _cluster_type(layouts: dict[str, Layout]) -> Any:  # noqa: ANN401 - a type f
     )
 
 
+def _scope_type(column: Column) -> Any:  # noqa: ANN401 - a type form
+    """Return the type of a key column in a scope: a list of lists of terms."""
+
+    def number(word: str, info: ValidationInfo) -> Term:
+        if found := _RANGE.match(word):
+            span = Span(int(found[1]), int(found[2]))
+            if span.low > span.high:
+                raise Refusal(f"{word} runs backwards")
+            return span
+        if word.isascii() and word.isdigit():
+            return int(word)
+        if column.hostgroup:
+            return hostgroup_number(word, info)
+        fix = 'write numbers and ranges: "1,5,10-20"'
+        raise Refusal(f"{shown(word)} is neither a number nor a range", fix)
+
+    def terms(item: int | str, info: ValidationInfo) -> list[Term]:
+        if isinstance(item, int) and not column.is_numeric:
+            raise Refusal("expected text or a pattern, got an integer", "quote it")
+        if isinstance(item, int):
+            return [item]
+        if column.is_numeric:
+            return [number(word.strip(), info) for word in item.split(",")]
+        return [Glob(item) if re.search(r"[*?\[]", item) else item]
+
+    def listed(value: object) -> object:
+        if value == []:
+            raise Refusal("the list is empty, so no row would be managed")
+        return value if isinstance(value, list) else [value]
+
+    one = Annotated[int | str, AfterValidator(terms)]
+    return Annotated[list_of(one), BeforeValidator(listed, json_schema_input_type=KeySpec)]
+
+
 @lru_cache(maxsize=1)
 def _manage_type() -> Any:  # noqa: ANN401 - a type form
     scopes: dict[str, Any] = {}
     ignored: dict[str, Any] = {}
     for name, table in TABLES.items():
         if table.prefix is None:
-            keys = dict.fromkeys(table.key, NotRequired[KeySpec])
+            columns = {column.name: column for column in table.columns}
+            keys = {key: NotRequired[_scope_type(columns[key])] for key in table.key}
             scopes[name] = NotRequired[row_type(f"{name}_scope", (), more=keys)]
-            others = sorted({column.name for column in table.columns} - {*table.key})
+            others = sorted(columns.keys() - {*table.key})
             ignored[name] = NotRequired[list_of(cast(Any, Literal)[*others])]
     ignore = row_type("manage_ignore", (), more=ignored)
     return row_type("manage", (), more={**scopes, "ignore": NotRequired[ignore]})

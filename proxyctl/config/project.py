@@ -107,7 +107,7 @@ class ParsedFiles:
 
         Compiles nothing else; a name with a mistake is left out.
         """
-        return compile_hostgroups(self._sections.get("hostgroups", []), Context(REFERENCE)).names
+        return compile_hostgroups(self._sections.get("hostgroups", []), Context(REFERENCE))[0]
 
     @property
     def version(self) -> Version | None:

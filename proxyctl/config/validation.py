@@ -52,12 +52,6 @@ _COLUMNS_OF = {
 }
 """The tables whose columns are keys of a special section."""
 
-_HOSTGROUP_ID = {
-    "hostgroups": "the number of a hostgroup is its id",
-    "pxc_clusters": "nodes start in writer_hostgroup unless they name their hostgroup",
-}
-"""What stands for the column hostgroup_id in a special section."""
-
 _NAMED = ("instances", "pxc_clusters", "sharding")
 """Sections whose items have a name of their own."""
 
@@ -166,6 +160,8 @@ class _Section:
         return set(by_keys)
 
     def _add(self, keys: Keys, errors: list[ErrorDetails]) -> None:
+        from proxyctl.config.columns import expected
+
         part, context = self._part, self._context
         last = str(keys[-1]) if keys else ""
         column = self._columns.get(last)
@@ -177,39 +173,24 @@ class _Section:
         if refusal is not None:
             context.note(part, keys, refusal.message, refusal.fix)
         elif kind == "missing":
-            needed = f"; it takes {_expected(column)}" if column else ""
+            needed = f"; it takes {expected(column)}" if column else ""
             where = part.where(*keys[:-1])
             context.mistakes.add(where, part.label(keys), f"{last} is missing{needed}")
         elif kind == "extra_forbidden":
-            explained = self._explained(last)
-            models = _models_at(self._kind, keys[:-1])
-            known = {name for model in models for name in _fields(model)}
+            is_known = last in self._columns
+            explained = None if is_known else other_version(self._table, last, context)
+            known = {name for model in _models_at(self._kind, keys[:-1]) for name in _fields(model)}
             fix = context.mistakes.did_you_mean(last, known) or _listed(known)
             message = explained or "no such key"
             context.note(part, keys, message, None if explained else fix, of_key=True)
         else:
-            self._add_wrong(keys, errors, column)
-
-    def _add_wrong(self, keys: Keys, errors: list[ErrorDetails], column: Column | None) -> None:
-        value = self._part.at(keys)
-        is_secret = column.secret if column else keys[-1:] in (("password",), ("vars",))
-        words = _expected(column) if column else _wanted(errors)
-        fix = None
-        if isinstance(value, str) and not is_secret:
-            fix = self._context.mistakes.did_you_mean(value, _choices(errors, column))
-        fix = fix or _fix(value, column, words)
-        if words == "a mapping":
-            fix = _example(_models_at(self._kind, keys)) or fix
-        elif words == "a list" and (item := _example(_models_at(self._kind, keys))):
-            fix = item.replace("write ", "write - ", 1)
-        message = f"expected {words}, got {described(value, is_secret=is_secret)}"
-        self._context.note(self._part, keys, message, fix)
-
-    def _explained(self, name: str) -> str | None:
-        """Return what to say of a key that is a column elsewhere."""
-        if name == "hostgroup_id" and self._part.name in _HOSTGROUP_ID:
-            return _HOSTGROUP_ID[self._part.name]
-        return other_version(self._table, name, self._context) if self._table else None
+            value, fix = part.at(keys), None
+            is_secret = column.secret if column else last in ("password", "vars")
+            words = expected(column) if column else _wanted(errors)
+            if isinstance(value, str) and not is_secret:
+                fix = context.mistakes.did_you_mean(value, _choices(errors, column))
+            message = f"expected {words}, got {described(value, is_secret=is_secret)}"
+            context.note(part, keys, message, fix or _fix(value, column, words))
 
 
 def _keys(error: ErrorDetails, value: Any) -> Keys:  # noqa: ANN401 - any YAML value
@@ -223,12 +204,6 @@ def _keys(error: ErrorDetails, value: Any) -> Keys:  # noqa: ANN401 - any YAML v
     if error["type"] == "missing":
         keys.append(error["loc"][-1])
     return tuple(keys)
-
-
-def _expected(column: Column) -> str:
-    from proxyctl.config.columns import expected
-
-    return expected(column)
 
 
 def _listed(known: Iterable[str]) -> str | None:
@@ -257,6 +232,8 @@ def _choices(errors: list[ErrorDetails], column: Column | None) -> list[str]:
 
 def _fix(value: object, column: Column | None, words: str) -> str | None:
     takes_text = column.kind is Kind.TEXT if column else "text" in words.split(" or ")
+    if words in ("a mapping", "a list"):
+        return "write {key: value, ...}" if words == "a mapping" else "begin each item with `- `"
     if words == "text or a mapping" or (isinstance(value, dict) and takes_text):
         return REFERENCE_FIX
     if takes_text and isinstance(value, int | float):
@@ -270,18 +247,6 @@ def _fix(value: object, column: Column | None, words: str) -> str | None:
 
 
 # What the models know -----------------------------------------------------------------------------
-
-
-def _example(models: list[Any]) -> str | None:
-    """Return how to write a mapping: with the keys that the only model cannot do without."""
-    needed: list[str] = []
-    for model in models if len(models) == 1 else ():
-        if hasattr(model, "model_fields"):
-            fields = model.model_fields.items()
-            needed = [field.alias or name for name, field in fields if field.is_required()]
-        else:
-            needed = [name for name in _fields(model) if name in model.__required_keys__]
-    return f"write {{{', '.join(f'{name}: ...' for name in needed)}}}" if needed else None
 
 
 def _models_at(kind: object, keys: Keys) -> list[Any]:
@@ -326,10 +291,10 @@ def _since_when(since: str, until: str | None, version: Version) -> str:
     return " here, though the release has it: it is another build"
 
 
-def other_version(table: Table, name: str, context: Context) -> str | None:
+def other_version(table: Table | None, name: str, context: Context) -> str | None:
     """Return what to say of a column that the table has, but not in the ProxySQL at hand."""
-    found = [column for column in table.columns if column.name == name]
-    if not found:
+    found = [column for column in table.columns if column.name == name] if table else []
+    if table is None or not found:
         return None
     if missing := missing_table(table, context):
         return missing

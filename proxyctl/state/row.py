@@ -95,11 +95,17 @@ class Span(NamedTuple):
     low: int
     high: int
 
+    def __str__(self) -> str:
+        return f"{self.low}-{self.high}"
+
 
 class Glob(NamedTuple):
     """Texts that fit a pattern with `*`, `?` and `[...]`, as `fnmatch` reads it."""
 
     pattern: str
+
+    def __str__(self) -> str:
+        return self.pattern
 
 
 Term = Value | Span | Glob

@@ -37,7 +37,6 @@ def test_rows_follow_the_layout_of_the_version(tmp_path):
         ("mysql_users: sesame", "mysql_users: expected a list, got text"),
         ("sesame", "expected a mapping of sections, got text"),
         ("global_variables: {}", "write `variables:`"),
-        ("version: true", "expected 1, got true"),
         ("sharding: [{tables: [a], hostgroups: [1], first_rule_id: 1}]", "name is missing"),
     ],
 )

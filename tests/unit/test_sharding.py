@@ -113,10 +113,10 @@ def test_names(pattern: str | list[str], names: list[str]) -> None:
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("t{1..}", "is not a range of numbers"),
-        ("t{a..f}", "is not a range of numbers"),
+        ("t{1..}", "neither a range"),
+        ("t{a..f}", "neither a range"),
         ("t{60..1}", "runs backwards"),
-        ("t{1..9..0}", "has a step of 0"),
+        ("t{1..9..0}", "neither a range"),
         ("t{7}", "neither a range"),
         ("t{}", "neither a range"),
         ("t{1..2", "is not closed"),

@@ -1,75 +1,107 @@
-"""The `hostgroups` section: names for numbers, and rows of mysql_hostgroup_attributes."""
+"""`hostgroups` and `pxc_clusters`: names for numbers, attributes, clusters and their nodes.
+
+They become rows of mysql_hostgroup_attributes, mysql_galera_hostgroups and mysql_servers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from proxyctl.catalog import MAX_INT
-from proxyctl.config.context import Context, Part
+from proxyctl.config.context import Context, Keys, Part
+from proxyctl.config.mistakes import Refusal
 from proxyctl.config.rows import RowPlace, TableRows, table_rows
 from proxyctl.config.validation import check_items
-
-_YAML_WORDS = frozenset(["true", "false", "null", "~", "yes", "no", "on", "off", "y", "n"])
+from proxyctl.config.yaml import plain_value
+from proxyctl.state.row import Where
 
 ATTRIBUTES = "mysql_hostgroup_attributes"
+GALERA = "mysql_galera_hostgroups"
+SERVERS = "mysql_servers"
+FAMILY = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "offline_hostgroup")
 
 
-@dataclass
-class Hostgroups:
-    """All hostgroup names, with the numbers in the context.
+def compile_hostgroups(
+    parts: list[Part], context: Context
+) -> tuple[dict[int, str], TableRows | None]:
+    """Return the names by number, and the rows of attributes; None without any to manage.
 
-    Shape: `names` by number; `first` where each name was first given; `attributes` has a row, and
-    where it stands, for each hostgroup with an attribute.
+    Changes: context, the numbers and mistakes.
     """
-
-    names: dict[int, str] = field(default_factory=dict)
-    first: dict[str, Part] = field(default_factory=dict)
-    attributes: list[tuple[dict[str, Any], RowPlace]] = field(default_factory=list)
-
-
-def compile_hostgroups(parts: list[Part], context: Context) -> Hostgroups:
-    """Return the names and attributes of all files. Changes: context, the numbers and mistakes."""
-    result = Hostgroups()
+    names: dict[int, str] = {}
+    places: dict[str, Where] = {}
+    rows: list[tuple[dict[str, Any], RowPlace]] = []
     for part in parts:
         right = check_items(part, context)
         for name in part.value:
-            first = result.first.setdefault(name, part)
-            if first is not part:
-                message = f"duplicate name (first defined at {first.where(name, of_key=True)})"
+            where = part.where(name, of_key=True)
+            first = places.setdefault(name, where)
+            if first is not where:
+                message = f"duplicate name (first defined at {first})"
                 context.note(part, (name,), message, of_key=True)
-            elif name in right:
-                _add(result, part, name, right[name], context)
-            else:
+                continue
+            if name not in right:
                 # Stands for the number: one mistake must not make a second one.
                 context.hostgroups[name] = MAX_INT - len(context.hostgroups)
-    return result
-
-
-def _add(
-    result: Hostgroups, part: Part, name: str, value: Mapping[str, Any], context: Context
-) -> None:
-    """Add one hostgroup. Changes: result, context."""
-    number: int = value["id"]
-    context.hostgroups[name] = number
-    if not name.strip() or name.lstrip("-").isdigit() or name.lower() in _YAML_WORDS:
-        message = "without quotes YAML readers take this name for a number, a boolean or null"
-        context.note(part, (name,), message, "choose another name", of_key=True)
-    other = result.names.setdefault(number, name)
-    if other != name:
-        first = result.first[other].where(other, "id")
-        message = f"hostgroup {number} is already called {other!r}, at {first}"
-        context.note(part, (name, "id"), message)
-    if len(value) > 1:
-        row = {key: item for key, item in value.items() if key != "id"}
-        place = RowPlace(part, (name,), f"hostgroups {name}", renamed={"hostgroup_id": "id"})
-        result.attributes.append(({"hostgroup_id": number, **row}, place))
-
-
-def attribute_rows(hostgroups: Hostgroups, context: Context) -> TableRows | None:
-    """Return the rows of mysql_hostgroup_attributes; None where there are none to manage."""
+                continue
+            if not _is_text(name):
+                message = (
+                    "without quotes YAML readers take this name for a number, a boolean or null"
+                )
+                context.note(part, (name,), message, "choose another name", of_key=True)
+            number = context.hostgroups[name] = right[name].pop("id")
+            other = names.setdefault(number, name)
+            if other != name:
+                message = f"hostgroup {number} is already called {other!r}, at {places[other]}"
+                context.note(part, (name, "id"), message)
+            if right[name]:
+                place = RowPlace(part, (name,), f"hostgroups {name}", (), {"hostgroup_id": "id"})
+                rows.append(({"hostgroup_id": number, **right[name]}, place))
     layout = context.layouts.get(ATTRIBUTES)
-    if layout is None or not hostgroups.attributes:
-        return None
-    return table_rows(layout, *zip(*hostgroups.attributes, strict=True))
+    return names, table_rows(layout, *zip(*rows, strict=True)) if layout and rows else None
+
+
+def _is_text(name: str) -> bool:
+    """Return whether every YAML reader takes the name for text, also without quotes."""
+    try:
+        return plain_value(name) == name
+    except Refusal:
+        return False
+
+
+def compile_clusters(parts: list[Part], context: Context) -> Iterator[TableRows]:
+    """Yield the rows of all clusters in all files. Changes: context.mistakes."""
+    for name in (GALERA, SERVERS) if parts else ():
+        # Also without a cluster the section owns both tables.
+        yield TableRows(context.layouts[name])
+    for part in parts:
+        for position, cluster in check_items(part, context).items():
+            yield from _cluster(part, position, cluster, context)
+
+
+def _cluster(
+    part: Part, position: int, cluster: Mapping[str, Any], context: Context
+) -> Iterator[TableRows]:
+    """Yield the rows of one cluster. Changes: context.mistakes."""
+    origin = f"pxc_clusters {cluster['name']}"
+    layout = context.layouts[GALERA]
+    row = {key: value for key, value in cluster.items() if key in layout.index}
+    yield table_rows(layout, [row], [RowPlace(part, (position,), origin)])
+    defaults: Mapping[str, Any] = cluster.get("node_defaults", {})
+    others: tuple[Keys, ...] = ((position, "node_defaults"), (position,))
+    rows: list[dict[str, Any]] = []
+    places: list[RowPlace] = []
+    for number, node in enumerate(cluster["nodes"]):
+        merged = {"hostgroup": cluster["writer_hostgroup"], **defaults, **node}
+        is_named = "hostgroup" in node or "hostgroup" in defaults
+        renamed = {"hostgroup_id": "hostgroup" if is_named else "writer_hostgroup"}
+        place = RowPlace(part, (position, "nodes", number), origin, others, renamed)
+        hostgroup = merged.pop("hostgroup")
+        rows.append({"hostgroup_id": hostgroup, **merged})
+        places.append(place)
+        if hostgroup not in (cluster[name] for name in FAMILY):
+            message = f"hostgroup {hostgroup} is not one of the cluster's: no monitor places nodes"
+            fix = f"add the row to {SERVERS} if that is intended"
+            context.mistakes.add(*place.field("hostgroup_id"), f"{message} there", fix)
+    yield table_rows(context.layouts[SERVERS], rows, places)

@@ -9,8 +9,9 @@ is used.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from math import prod
 from os.path import commonprefix
 
 from proxyctl.config.mistakes import Refusal
@@ -18,9 +19,10 @@ from proxyctl.config.mistakes import Refusal
 MAX_NAMES = 1_000_000
 """Most names that one pattern or list may stand for."""
 
+_TOO_MANY = f"more than {MAX_NAMES:,} names"
+
 Names = str | Sequence[str] | Mapping[str, int]
 """Names as a section has them: a pattern, a list of patterns, or a mapping of them."""
-
 
 Keys = tuple[str | int, ...]
 """What leads to a value in a section."""
@@ -35,98 +37,69 @@ class ShardingError(Refusal):
 
 
 _BRACE = re.compile(r"\{([^{}]*)\}")
-_RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(?:\.\.([0-9]{1,18}))?\Z")
-
-
-def _places(source: Names, key: str) -> list[tuple[Keys, str]]:
-    """Return the patterns of a section, each with the keys that lead to it."""
-    if isinstance(source, str):
-        return [((key,), source)]
-    if isinstance(source, Mapping):
-        return [((key, pattern), pattern) for pattern in source]
-    return [((key, position), pattern) for position, pattern in enumerate(source)]
+_RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(?:\.\.([1-9][0-9]{0,17}))?\Z")
 
 
 def expanded(source: Names, key: str) -> tuple[dict[str, Keys], list[ShardingError]]:
     """Return every name with the keys that lead to its pattern, and what is wrong.
 
     `sbtest{1..60}` counts, `t_{0001..5000}` keeps the zeros, `{2..60..2}` has a step, `{a,b}` and
-    `{1..3,7}` list, several braces multiply.
-
-    Shape: at most one problem for each pattern. Raises: ShardingError when it makes no sense to go
-    on: no name, or too many.
+    `{1..3,7}` list, several braces multiply. Shape: at most one problem for each pattern.
     """
+    places: list[tuple[Keys, str]] = [((key,), str(source))]
+    if isinstance(source, Mapping):
+        places = [((key, pattern), pattern) for pattern in source]
+    elif not isinstance(source, str):
+        places = [((key, position), pattern) for position, pattern in enumerate(source)]
     names: dict[str, Keys] = {}
     problems: list[ShardingError] = []
-    total = 0
-    for keys, pattern in _places(source, key):
+    for keys, pattern in places:
         try:
-            pieces, count = _pieces(pattern, keys)
-            total += count
-            if total > MAX_NAMES:
-                break
-            for parts in product(*pieces):
-                name = "".join(parts)
-                if not name:
-                    raise ShardingError(f"{pattern!r} gives an empty name", *keys)
-                if name in names:
-                    raise ShardingError(f"{name!r} is named twice", *keys)
+            for name in _names(pattern):
+                if not name or name in names:
+                    raise Refusal(f"{name!r} is named twice" if name else "gives an empty name")
                 names[name] = keys
-        except ShardingError as problem:
-            problems.append(problem)
-    if total > MAX_NAMES:
-        raise ShardingError(f"{pattern!r}: more than {MAX_NAMES:,} names", *keys)
-    if not names and not problems:
-        raise ShardingError("no name at all", key)
-    return names, problems
+                if len(names) > MAX_NAMES:
+                    raise Refusal(_TOO_MANY)
+        except Refusal as problem:
+            problems.append(ShardingError(f"{pattern!r}: {problem}", *keys))
+    return names, problems if places else [ShardingError("no name at all", key)]
 
 
-def _pieces(pattern: str, keys: Keys) -> tuple[list[list[str]], int]:
-    """Return the parts of a pattern, each with its choices, and how many names they make.
+def _names(pattern: str) -> Iterator[str]:
+    """Yield the names of one pattern. Raises: Refusal."""
+    pieces = [
+        _choices(text) if number % 2 else [text]
+        for number, text in enumerate(_BRACE.split(pattern))
+    ]
+    if any("{" in text or "}" in text for (text, *_) in pieces[::2]):
+        raise Refusal("a brace is not closed, or inside another")
+    if prod(map(len, pieces)) > MAX_NAMES:
+        raise Refusal(_TOO_MANY)
+    yield from map("".join, product(*pieces))
 
-    Raises: ShardingError before anything beyond MAX_NAMES is written out.
-    """
-    pieces: list[list[str]] = []
-    count = 1
-    for number, text in enumerate(_BRACE.split(pattern)):
-        if number % 2 == 0:
-            if "{" in text or "}" in text:
-                message = f"{pattern!r}: a brace is not closed, or inside another"
-                raise ShardingError(message, *keys)
-            pieces.append([text])
+
+def _choices(text: str) -> list[str]:
+    """Return what the text in a brace stands for. Raises: Refusal."""
+    choices: list[str] = []
+    items = [item.strip() for item in text.split(",")]
+    for item in items:
+        found = _RANGE.match(item)
+        if found is None and (".." in item or len(items) == 1):
+            raise Refusal(f"{{{text}}} is neither a range {{1..60}} nor a list {{a,b}}")
+        if found is None:
+            choices.append(item)
             continue
-        items = [item.strip() for item in text.split(",")]
-        try:
-            ranges = [_range(item) for item in items]
-        except ShardingError as error:
-            raise ShardingError(f"{pattern!r}: {error}", *keys) from None
-        if ranges == [None]:
-            message = f"{pattern!r}: {{{text}}} is neither a range {{1..60}} nor a list {{a,b}}"
-            raise ShardingError(message, *keys)
-        count *= sum(1 if found is None else len(found[0]) for found in ranges)
-        if count > MAX_NAMES:
-            raise ShardingError(f"{pattern!r}: more than {MAX_NAMES:,} names", *keys)
-        choices: list[str] = []
-        for item, found in zip(items, ranges, strict=True):
-            choices += [item] if found is None else (str(n).zfill(found[1]) for n in found[0])
-        pieces.append(choices)
-    return pieces, count
-
-
-def _range(item: str) -> tuple[range, int] | None:
-    """Return the numbers of `1..60` and their width in digits, or None for any other text."""
-    found = _RANGE.match(item)
-    if found is None:
-        if ".." in item:
-            raise ShardingError(f"{item!r} is not a range of numbers")
-        return None
-    first, last, step = found[1], found[2], int(found[3] or 1)
-    if int(first) > int(last):
-        raise ShardingError(f"{item!r} runs backwards")
-    if step == 0:
-        raise ShardingError(f"{item!r} has a step of 0")
-    is_padded = any(len(text) > 1 and text.startswith("0") for text in (first, last))
-    return range(int(first), int(last) + 1, step), max(len(first), len(last)) if is_padded else 0
+        first, last = found[1], found[2]
+        numbers = range(int(first), int(last) + 1, int(found[3] or 1))
+        if not numbers:
+            raise Refusal(f"{item!r} runs backwards")
+        if len(numbers) > MAX_NAMES:
+            raise Refusal(_TOO_MANY)
+        is_padded = any(len(digits) > 1 and digits[0] == "0" for digits in (first, last))
+        width = max(len(first), len(last)) if is_padded else 0
+        choices += [str(number).zfill(width) for number in numbers]
+    return choices
 
 
 # One expression for a set of names ----------------------------------------------------------------
@@ -155,9 +128,8 @@ def alternatives(names: Iterable[str]) -> str:
 
 def _expression(names: tuple[str, ...], known: dict[tuple[str, ...], str]) -> str:
     """Return the expression for sorted, different names; '' among them makes the rest optional."""
-    found = known.get(names)
-    if found is not None:
-        return found
+    if names in known:
+        return known[names]
     begin = _beginning([names[0], names[-1]])
     cut = len(begin)
     rest = [name[cut:] for name in names] if cut else list(names)
@@ -227,19 +199,10 @@ def fits(pattern: str) -> bool:
     return length <= MAX_PATTERN and 3 * length + 33 * pattern.count("[") <= _MAX_COMPILED
 
 
-def split(names: Sequence[str], before: str, after: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return patterns that together match the names, each with its names, in order.
-
-    Shape: consecutive parts of nearly equal size, as few as fit.
-    """
-    count = 1
-    while True:
-        parts = [
-            tuple(names[len(names) * i // count : len(names) * (i + 1) // count])
-            for i in range(count)
-        ]
-        patterns = [before + alternatives(part) + after for part in parts]
-        if count >= len(names) or all(map(fits, patterns)):
-            return list(zip(patterns, parts, strict=True))
-        longest = max(len(pattern) for pattern in patterns)
-        count = min(len(names), max(count + 1, count * longest // (2 * MAX_PATTERN)))
+def split(names: Sequence[str], before: str, after: str) -> list[tuple[str, Sequence[str]]]:
+    """Return patterns that together match the names, each with its names, in order."""
+    pattern = before + alternatives(names) + after
+    if fits(pattern) or len(names) == 1:
+        return [(pattern, names)]
+    middle = len(names) // 2
+    return split(names[:middle], before, after) + split(names[middle:], before, after)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from proxyctl.catalog import MAX_INT, Value
 from proxyctl.config.context import Context, Part
+from proxyctl.config.mistakes import shown
 from proxyctl.config.rows import RowPlace, TableRows, table_rows
 from proxyctl.config.sections.shard_names import Keys, Names, ShardingError, expanded, split
 from proxyctl.config.validation import check_items
@@ -29,8 +30,8 @@ AFTER = "($|[^0-9A-Za-z_$])"
 characters that no unquoted name has, so `db`.`t` needs nothing of its own. A letter beyond ASCII
 right beside a name counts as one too."""
 
-_ONLY_FOR_TABLES = ("first_rule_id", "rule_ids", "rules", "match", "schema")
-"""Keys that say something about rules, and nothing about fast routing."""
+_ONLY_FOR_TABLES = ("first_rule_id", "rule_ids", "rules", "match", "schema_")
+"""Fields that say something about rules, and nothing about fast routing."""
 
 _DIGEST_VARIABLES = {
     ("mysql-query_digests", "false"): "rules with match_digest then match every query",
@@ -88,17 +89,11 @@ def _compile(
     part: Part, position: int, scheme: ShardingModel, result: Shards, context: Context
 ) -> None:
     """Generate the rows of one scheme. Changes: result, context.mistakes."""
-    count = len(context.mistakes)
-    if scheme.schemas is not None and scheme.tables is None:
-        for key in _ONLY_FOR_TABLES:
-            if part.value[position].get(key) is not None:
-                message = "no effect: schemas become fast-routing rows, which are not rules"
-                context.note(part, (position, key), message, "remove it", of_key=True)
     rows, problems = generate(scheme)
     for problem in problems:
         keys, of_key = (position, *problem.keys), len(problem.keys) > 1
         context.note(part, keys, problem.message, problem.fix, of_key=of_key)
-    if len(context.mistakes) > count:
+    if problems:
         return
     place = RowPlace(part, (position,), f"sharding {scheme.name}")
     if scheme.rule_ids is not None:
@@ -128,6 +123,10 @@ def generate(scheme: ShardingModel) -> tuple[list[dict[str, Value]], list[Shardi
         source = cast(Names, getattr(scheme, key))
         places, problems = expanded(source, key)
         problems += _name_problems(scheme, places)
+        for name in _ONLY_FOR_TABLES if key == "schemas" else ():
+            if name in scheme.model_fields_set:
+                message = "no effect: schemas become fast-routing rows, which are not rules"
+                problems.append(ShardingError(message, name.rstrip("_"), fix="remove it"))
         return ([], problems) if problems else (make(scheme, _placed(scheme, source, places)), [])
     except ShardingError as problem:
         return [], [problem]
@@ -135,15 +134,14 @@ def generate(scheme: ShardingModel) -> tuple[list[dict[str, Value]], list[Shardi
 
 def _placed(scheme: ShardingModel, source: Names, places: Mapping[str, Keys]) -> dict[str, int]:
     """Return the hostgroup of every name, in the order of the names. Raises: ShardingError."""
-    hostgroups = scheme.hostgroups
     if not isinstance(source, Mapping):
-        return assign(list(places), hostgroups, scheme.assign or "modulo")
+        return assign(list(places), scheme.hostgroups, scheme.assign or "modulo")
     if scheme.assign not in (None, "explicit"):
         message = f"a mapping already places each name: remove {scheme.assign}"
         raise ShardingError(message, "assign")
     placed = {name: source[str(keys[-1])] for name, keys in places.items()}
     for name, hostgroup in placed.items():
-        if hostgroups and hostgroup not in hostgroups:
+        if scheme.hostgroups and hostgroup not in scheme.hostgroups:
             message = f"{name!r} is in hostgroup {hostgroup}, which is not listed"
             raise ShardingError(message, "hostgroups")
     return placed
@@ -162,15 +160,14 @@ def assign(names: Sequence[str], hostgroups: Sequence[int], method: str) -> dict
     if not hostgroups:
         raise ShardingError(f"{method} needs a list of hostgroups", "hostgroups")
     count = len(hostgroups)
-    if method == "range":
-        return {
-            name: hostgroups[position * count // len(names)] for position, name in enumerate(names)
-        }
-    numbers = {name: re.findall(r"[0-9]+", name) for name in names}
-    return {
-        name: hostgroups[int(found[-1] if found else position) % count]
-        for position, (name, found) in enumerate(numbers.items())
-    }
+    placed: dict[str, int] = {}
+    for position, name in enumerate(names):
+        numbers = re.findall(r"[0-9]+", name)
+        shard = int(numbers[-1] if numbers else position) % count
+        if method == "range":
+            shard = position * count // len(names)
+        placed[name] = hostgroups[shard]
+    return placed
 
 
 _CHANGED_IN_DIGEST = re.compile(
@@ -196,8 +193,7 @@ def _name_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[Sh
         other = seen.setdefault(name.lower(), name)
         fix = None
         if len(name) > MAX_NAME:
-            start = f"{name[:20]}..."
-            message = f"{start!r} is longer than a name can be: {MAX_NAME} characters"
+            message = f"{shown(name)} is longer than a name can be: {MAX_NAME} characters"
         elif scheme.tables is None:
             continue
         elif re.search(r"[\x00-\x1f\x7f`./\\\ud800-\udfff]", name):
@@ -215,26 +211,23 @@ def _name_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[Sh
 
 def _rules(scheme: ShardingModel, placed: Mapping[str, int]) -> list[dict[str, Value]]:
     """Return the query rules. Raises: ShardingError."""
-    groups: list[tuple[int, list[str]]] = []
-    if scheme.rules == "per_table":
-        groups = [(hostgroup, [name]) for name, hostgroup in placed.items()]
-    else:
-        order = scheme.hostgroups or list(placed.values())
-        by_hostgroup: dict[int, list[str]] = {number: [] for number in order}
+    groups = [(hostgroup, [name]) for name, hostgroup in placed.items()]
+    if scheme.rules == "per_hostgroup":
+        by_hostgroup = {number: list[str]() for number in scheme.hostgroups or placed.values()}
         for name, hostgroup in placed.items():
             by_hostgroup[hostgroup].append(name)
-        groups = [(number, names) for number, names in by_hostgroup.items() if names]
+        groups = [*by_hostgroup.items()]
     patterns = [
         (hostgroup, pattern, part)
         for hostgroup, names in groups
-        for pattern, part in split(names, BEFORE, AFTER)
+        for pattern, part in (split(names, BEFORE, AFTER) if names else ())
     ]
-    criteria = {"username": scheme.username, "schemaname": scheme.schema_}
-    shared: dict[str, Value] = {
-        name: value for name, value in criteria.items() if value is not None
+    criteria: dict[str, Value] = {
+        "username": scheme.username,
+        "schemaname": scheme.schema_,
+        "flagIN": scheme.flagIN or None,
     }
-    if scheme.flagIN:
-        shared["flagIN"] = scheme.flagIN
+    shared = {name: value for name, value in criteria.items() if value is not None}
     first = _first_rule_id(scheme, len(patterns))
     return [
         {
