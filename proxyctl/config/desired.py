@@ -21,13 +21,12 @@ from proxyctl.config.checks import (
 )
 from proxyctl.config.context import TABLE_SECTIONS, Context, Part, named_version
 from proxyctl.config.rows import TableRows, compile_part, field_place, join
-from proxyctl.config.sections.fast_routing import keep_alive
 from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
 from proxyctl.config.sections.manage import apply_manage
+from proxyctl.config.sections.routing import compile_routing_tests, keep_alive
 from proxyctl.config.sections.sharding import compile_shards
-from proxyctl.config.sections.tests import compile_routing_tests
 from proxyctl.config.validation import check, missing_table
 from proxyctl.config.variables import compile_variables
 from proxyctl.routing.tests import RoutingTest

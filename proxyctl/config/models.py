@@ -192,8 +192,11 @@ class Lint(Model):
 
     ignore: list[
         Annotated[
-            Annotated[Name, Tag("text")] | Annotated[IgnoredFindings, Tag("mapping")],
-            Discriminator(shape),
+            IgnoredFindings,
+            BeforeValidator(
+                lambda value: {"code": value} if isinstance(value, str) else value,
+                json_schema_input_type=Name | IgnoredFindings,
+            ),
         ]
     ] = Field(default_factory=list)
 

@@ -10,7 +10,7 @@ from proxyctl.catalog.releases import (
     beyond_catalogue,
 )
 from proxyctl.catalog.variables import RESTART_TO_TAKE_EFFECT
-from proxyctl.config.sections.fast_routing import COMMENT
+from proxyctl.config.sections.routing import COMMENT
 from proxyctl.errors import counted
 from proxyctl.instance.cluster import MODULES, Membership
 from proxyctl.plan.change import ADD, DELETE, Change

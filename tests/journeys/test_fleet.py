@@ -141,23 +141,6 @@ def test_one_address_under_two_names_is_a_slip(offline: Project, command: str) -
     assert found.out == ""
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("localhost", "127.0.0.1"),
-        ("::1", "LocalHost"),
-        ("Proxy1.example.com", "proxy1.example.com."),
-        ("fd00::0:7", "FD00::7"),
-    ],
-)
-def test_also_in_another_spelling(offline: Project, one: str, other: str) -> None:
-    offline.write(SERVERS)
-    listed = [{"name": "a", "host": one}, {"name": "b", "host": other}]
-    offline.write(json.dumps(listed), "found.json")
-    found = proxyctl("plan", "--all", "--instances-from", "cat found.json")
-    said(found, 1, "<cat>:1:", "instances.b: the address of a, at <cat>:1:")
-
-
 def test_for_one_of_them_it_may_be(offline: Project) -> None:
     """A tunnel has one address, and leads to another instance tomorrow."""
     offline.write(SERVERS + listed([1, 1]))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from proxyctl.catalog import NO_DEVIATIONS, Deviations
-from proxyctl.config.sections.fast_routing import COMMENT
+from proxyctl.config.sections.routing import COMMENT
 from proxyctl.sandbox import Sandbox
 from tests.journeys.layers import everywhere
 from tests.journeys.story import FILES, applied, plan, said

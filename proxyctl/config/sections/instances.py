@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Context, Part
@@ -48,16 +46,15 @@ class Instance:
     vars: Mapping[str, Any] = field(default_factory=dict)
     where: Where = field(default=Where("", 0, 0))
     _secret: str | Mapping[str, Any] | None = field(default=None, repr=False)
-    _references: References | None = field(default=None, repr=False)
-    _fence: Fence = field(default_factory=Fence, repr=False)
+    _references: References = field(default=References(""), repr=False)
 
     def password(self) -> str | None:
         """Return the password; None when the files have none.
 
         Raises: ConfigError when it stands in a variable or a file that does not exist.
         """
-        if self._secret is None or isinstance(self._secret, str) or self._references is None:
-            return self._secret if isinstance(self._secret, str) else None
+        if self._secret is None or isinstance(self._secret, str):
+            return self._secret
         try:
             return self._references.resolve(self._secret, is_secret=True)
         except UnreadableError as error:
@@ -71,7 +68,7 @@ class Instance:
 
         Raises: InstanceError when it cannot be read, or lies outside of where files may lead.
         """
-        return certificates(self.tls_ca or "", "tls_ca", self._fence)
+        return certificates(self.tls_ca or "", "tls_ca", self._references.fence)
 
 
 def certificates(path: str, option: str, fence: Fence = ANYWHERE) -> str:
@@ -92,7 +89,7 @@ def refuse_duplicate_addresses(instances: Iterable[Instance]) -> None:
     first: dict[object, Instance] = {}
     mistakes = []
     for one in instances:
-        known = first.setdefault(_address(one), one)
+        known = first.setdefault(one.socket or (str(one.host).lower(), one.port), one)
         if known is not one:
             path, line, column, _ = one.where
             message = f"the address of {known.name}, at {known.where}"
@@ -100,16 +97,6 @@ def refuse_duplicate_addresses(instances: Iterable[Instance]) -> None:
             mistakes.append(Mistake(path, line, column, f"instances.{one.name}", message, fix))
     if mistakes:
         raise ConfigError(mistakes)
-
-
-def _address(instance: Instance) -> object:
-    """Return the address of an instance in one spelling, without a DNS query."""
-    if instance.socket:
-        return os.path.realpath(instance.socket)
-    host = str(instance.host).lower().removesuffix(".")
-    with suppress(ValueError):
-        host = str(ip_address(host))
-    return "localhost" if host in ("127.0.0.1", "::1") else host, instance.port
 
 
 def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ...]:
@@ -135,16 +122,9 @@ def _instance(part: Part, position: int, model: InstanceModel, context: Context)
         message = f"{named(model.tls_ca or '')}: {error.message}"
         context.note(part, (position, "tls_ca"), message, error.fix)
     return Instance(
-        name=model.name,
-        host=model.host,
-        port=model.port,
-        user=model.user,
-        socket=model.socket,
-        tls_ca=model.tls_ca,
-        tls_required=model.tls_required,
+        **model.model_dump(exclude={"password", "vars"}),
         vars=without_marks(model.vars),
         where=part.where(position),
         _secret=model.password,
         _references=References(os.path.dirname(part.path), context.fence),
-        _fence=context.fence,
     )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from proxyctl.catalog import TABLES
 from proxyctl.config.context import Context, Keys, Part
 from proxyctl.config.validation import check
-from proxyctl.state.row import Key
 
 if TYPE_CHECKING:
     from proxyctl.config.models import IgnoredFindings, Lint
@@ -17,64 +16,38 @@ if TYPE_CHECKING:
 
 def compile_lint(parts: Iterable[Part], context: Context) -> tuple[Ignore, ...]:
     """Return what the sections of all files ignore, in their order. Changes: context.mistakes."""
-    found: list[Ignore] = []
+    found: list[Ignore | None] = []
     for part in parts:
-        section: Lint | None
-        section = check(part, context)
+        section: Lint | None = check(part, context)
         for position, entry in enumerate(section.ignore if section else ()):
-            made = _entry(part, position, entry, context)
-            found += [] if made is None else [made]
-    return tuple(found)
+            found.append(_ignore(part, ("ignore", position), entry, context))
+    return tuple(filter(None, found))
 
 
-def _entry(
-    part: Part, position: int, entry: str | IgnoredFindings, context: Context
-) -> Ignore | None:
+def _ignore(part: Part, keys: Keys, entry: IgnoredFindings, context: Context) -> Ignore | None:
+    """Return what an entry ignores; None after a mistake. Changes: context.mistakes."""
     # Only here: with the checks come the engines, and most files have no such section.
     from proxyctl.lint.check import UnknownCode, codes_of
     from proxyctl.lint.run import Ignore
 
-    keys: Keys = ("ignore", position)
-    code = entry if isinstance(entry, str) else entry.code
+    table, key = entry.table, entry.key
+    cells = key if isinstance(key, list) else [] if key is None else [key]
+    columns = TABLES[table].key if table in TABLES else ()
     try:
-        codes = codes_of(code)
+        codes = codes_of(entry.code)
     except UnknownCode as unknown:
-        at = keys if isinstance(entry, str) else (*keys, "code")
-        fix = unknown.fix(context.mistakes.did_you_mean)
-        context.note(part, at, str(unknown), fix)
+        at = (*keys, "code") if isinstance(part.at(keys), dict) else keys
+        context.note(part, at, str(unknown), unknown.fix(context.mistakes.did_you_mean))
         return None
-    where = part.where(*keys)
-    if isinstance(entry, str):
-        return Ignore(codes, code, where)
-    row = _row(part, keys, entry, context)
-    if row is None:
-        return None
-    table, key = row
-    return Ignore(codes, _text(code, table, key), where, table, key)
-
-
-def _row(
-    part: Part, keys: Keys, entry: IgnoredFindings, context: Context
-) -> tuple[str | None, Key | None] | None:
-    """Return the table and the key of an entry; None after a mistake. Changes: context.mistakes."""
-    if entry.table is not None and entry.table not in TABLES:
-        fix = context.mistakes.did_you_mean(entry.table, TABLES)
+    if table is not None and not columns:
+        fix = context.mistakes.did_you_mean(table, TABLES)
         context.note(part, (*keys, "table"), "no such table", fix)
-        return None
-    if entry.key is None:
-        return entry.table, None
-    if entry.table is None:
+    elif key is not None and table is None:
         context.note(part, (*keys, "key"), "of which table?", "add `table:`")
-        return None
-    key: Key = tuple(entry.key) if isinstance(entry.key, list) else (entry.key,)
-    columns = TABLES[entry.table].key
-    if not 0 < len(key) <= len(columns):
-        message = f"the key of {entry.table} is {', '.join(columns)}"
+    elif key is not None and not 0 < len(cells) <= len(columns):
+        message = f"the key of {table} is {', '.join(columns)}"
         context.note(part, (*keys, "key"), message)
-        return None
-    return entry.table, key
-
-
-def _text(code: str, table: str | None, key: Key | None) -> str:
-    words = [code, *([table] if table else []), *map(str, key or ())]
-    return " ".join(words)
+    else:
+        text = " ".join(str(word) for word in (entry.code, table, *cells) if word is not None)
+        return Ignore(codes, text, part.where(*keys), table, tuple(cells) or None)
+    return None

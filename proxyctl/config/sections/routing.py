@@ -1,4 +1,4 @@
-"""The rule that keeps fast routing alive where the last one of the files has apply=1.
+"""`routing_tests`, and the rule that keeps fast routing alive where the last one has apply=1.
 
 Source: ProxySQL 2.7.1, run: dead with such a last rule, alive with one more that never matches.
 """
@@ -6,15 +6,21 @@ Source: ProxySQL 2.7.1, run: dead with such a last rule, alive with one more tha
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
-from proxyctl.config.context import Context
+from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import RowPlaces, default_row
-from proxyctl.errors import InternalError
+from proxyctl.config.validation import check_items
+from proxyctl.routing import Request
+from proxyctl.routing.tests import RoutingTest
+from proxyctl.state.cells import normal_digest
 from proxyctl.state.row import DesiredTable, Key
+
+if TYPE_CHECKING:
+    from proxyctl.config.models import RoutingTestModel
 
 SECTION = "keep_fast_routing_alive"
 ORIGIN = "added for fast routing"
@@ -41,30 +47,49 @@ def _with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> Desir
 
     Changes: mistakes, where the files leave no room for it.
     """
-    if not isinstance(rules.where, RowPlaces):
-        raise InternalError("a table of rules without the places of its rows")
-    index = rules.layout.index
-    rule_id = max(map(_rule_id, rules.rows)) + 1
-    place = rules.where.places[last,]._replace(origin=ORIGIN)
+    places = cast(RowPlaces, rules.where).places
+    rule_id = max(cast(int, key[0]) for key in rules.rows) + 1
     key: Key = (rule_id,)
     if rule_id > MAX_INT or not rules.owns(key):
         limit = rules.scope.text if rules.scope else f"rule_id up to {MAX_INT}"
         mistakes.add(
-            place.where(),
+            rules.where[last,],
             rules.layout.name,
             f"rule {last} is the last one and has apply 1, so fast routing needs one more rule"
             f" after it; {rule_id} is outside {limit}",
             f"leave one id free at the end of the range, or write {SECTION}: false",
         )
         return rules
+    index = rules.layout.index
     values: list[Any] = default_row(rules.layout)
     values[index["rule_id"]] = rule_id
     values[index["flagIN"]] = NEVER
     values[index["comment"]] = COMMENT
-    places = RowPlaces({**rules.where.places, key: place})
+    where = RowPlaces({**places, key: places[last,]._replace(origin=ORIGIN)})
     origins = rules.origins | {ORIGIN}
-    return replace(rules, rows={**rules.rows, key: tuple(values)}, where=places, origins=origins)
+    return replace(rules, rows={**rules.rows, key: tuple(values)}, where=where, origins=origins)
 
 
-def _rule_id(key: Key) -> int:
-    return cast(int, key[0])
+# Tests --------------------------------------------------------------------------------------------
+
+
+def compile_routing_tests(parts: list[Part], context: Context) -> tuple[RoutingTest, ...]:
+    """Return the tests of all files, in their order. Changes: context.mistakes."""
+    tests: list[RoutingTest] = []
+    for part in parts:
+        for position, model in check_items(part, context).items():
+            tests.append(_test(part, position, model, context))
+    return tuple(tests)
+
+
+def _test(part: Part, position: int, model: RoutingTestModel, context: Context) -> RoutingTest:
+    expect: dict[str, Any] = model.expect.model_dump(exclude_unset=True)
+    if not expect:
+        context.note(part, (position, "expect"), "the test expects nothing")
+    digest = expect.get("digest")
+    if digest is not None and normal_digest(digest) is None:
+        fix = "as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"
+        context.note(part, (position, "expect", "digest"), "not a digest", fix)
+    session = model.model_dump(exclude={"query", "name", "expect"})
+    request = Request(model.query.encode("utf-8", "surrogateescape"), **session)
+    return RoutingTest(model.query, request, expect, part.where(position), model.name)
