@@ -86,16 +86,10 @@ def _spelled(parameter: Any) -> str:  # noqa: ANN401 - as above
     names = ", ".join(f"`{name}`" for name in sorted(parameter.opts, key=len, reverse=True))
     if parameter.is_flag:
         return names
-    choices = _choices(parameter)
-    value = "|".join(choices) if choices else parameter.metavar or parameter.name.upper()
-    return f"{names} `{value}`"
-
-
-def _choices(parameter: Any) -> list[str]:  # noqa: ANN401 - as above
-    if parameter.name == "template":
-        return starter_names()
-    default = parameter.default
-    return [str(choice.value) for choice in type(default)] if isinstance(default, Enum) else []
+    value = parameter.metavar or parameter.name.upper()
+    if isinstance(parameter.default, Enum):
+        value = "|".join(type(parameter.default))
+    return f"{names} `{'|'.join(starter_names()) if parameter.name == 'template' else value}`"
 
 
 def _default(parameter: Any) -> str:  # noqa: ANN401 - as above

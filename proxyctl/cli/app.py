@@ -12,7 +12,6 @@ import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from enum import Enum
 from functools import cache, wraps
 from importlib import import_module
 from itertools import pairwise, takewhile
@@ -216,8 +215,6 @@ def _name_values(command: Click) -> None:
     for parameter in command.get_params(typer.Context(command, help_option_names=_HELP)):
         if getattr(parameter, "is_flag", False):
             parameter.metavar = ""
-        elif parameter.metavar is None and isinstance(parameter.default, Enum):
-            parameter.metavar = "|".join(str(one.value) for one in type(parameter.default))
         elif parameter.metavar is None:
             parameter.metavar = parameter.name.upper()
     for inner in getattr(command, "commands", {}).values():
@@ -237,7 +234,6 @@ def _add_command(
     own help. Changes: app.
     """
     hints = get_type_hints(function, include_extras=True)
-    parameters = inspect.signature(function).parameters
 
     @wraps(function)
     def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
@@ -247,12 +243,15 @@ def _add_command(
             return _debugged(context, lambda: function(**arguments))
         return function(**arguments)
 
+    parameters = inspect.signature(function).parameters
     options: dict[str, tuple[Any, Any]] = {}
     for one, parameter in parameters.items():
         options |= _options(one, hints[one], parameter.default)
-    options |= {"context": (typer.Context, inspect.Parameter.empty)}
-    # `run` above looks for --no-color: it holds for help and errors, too.
-    options |= {"debug": (DebugOption, False), "no_color": (NoColorOption, False)}
+    options |= {
+        "context": (typer.Context, inspect.Parameter.empty),
+        "debug": (DebugOption, False),
+        "no_color": (NoColorOption, False),  # `run` of this module looks for it
+    }
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
         [
@@ -263,14 +262,16 @@ def _add_command(
     app.command(name, epilog=example, rich_help_panel=panel)(run)
 
 
-def _options(name: str, hint: Any, default: object) -> dict[str, tuple[Any, Any]]:  # noqa: ANN401
+def _options(name: str, hint: Any, default: Any) -> dict[str, tuple[Any, Any]]:  # noqa: ANN401
     """Return type and default of an option, or of each option of a group, by name."""
     if not dataclasses.is_dataclass(hint):
         return {name: (hint, default)}
     found: dict[str, tuple[Any, Any]] = {}
     hints = get_type_hints(hint, include_extras=True)
     for one in dataclasses.fields(hint):
-        found |= _options(one.name, hints[one.name], one.metadata.get("option", one.default))
+        found |= _options(one.name, hints[one.name], one.default)
+        if hasattr(hint, "PANEL") and one.default is not dataclasses.MISSING:
+            one.default.rich_help_panel = hint.PANEL
     return found
 
 
@@ -279,7 +280,8 @@ def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:  # noqa: ANN4
     if not dataclasses.is_dataclass(hint):
         return given[name]
     hints: Any = get_type_hints(hint, include_extras=True)
-    return cast("Any", hint)(**{one: _value(one, hints[one], given) for one in hints})
+    names = [one.name for one in dataclasses.fields(hint)]
+    return cast("Any", hint)(**{one: _value(one, hints[one], given) for one in names})
 
 
 def _debugged(context: typer.Context, call: Callable[[], int]) -> int:

@@ -1,8 +1,8 @@
-"""What shell completion offers for the values of options. A mistake on the way offers nothing."""
+"""What shell completion offers for the values of options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from typing import TypeVar
 
@@ -11,81 +11,89 @@ import typer
 from proxyctl.errors import ProxyctlError
 
 T = TypeVar("T")
+Names = Callable[[typer.Context], Iterable[str]]
 
 
-def module_names(incomplete: str) -> list[str]:
-    """Return the admin modules and tables for --only.
+def _completion(names: Names) -> Callable[[typer.Context, str], list[str]]:
+    """Return what offers those names that go on as typed; none after a mistake in the files."""
 
-    A hyphen stands for the blank in the name of a module: bash would insert the blank unquoted.
-    """
+    def offered(context: typer.Context, incomplete: str) -> list[str]:
+        try:
+            return [name for name in names(context) if name.startswith(incomplete)]
+        except ProxyctlError:
+            return []
+
+    return offered
+
+
+def _given(group: type[T], context: typer.Context) -> T:
+    """Return a group of options as far as it was typed."""
+    given = {**context.params, "context": context}
+    return group(**{one.name: given.get(one.name) for one in fields(group)})  # type: ignore[arg-type]
+
+
+@_completion
+def module_names(_: typer.Context) -> Iterator[str]:
+    """Yield the admin modules and tables for --only, a module without blanks."""
     from proxyctl.catalog import ADMIN_MODULES, TABLES
 
-    modules = [name if " " in incomplete else name.replace(" ", "-") for name in ADMIN_MODULES]
-    return _starting(incomplete, [*modules, *(n for n, one in TABLES.items() if not one.prefix)])
+    yield from (name.replace(" ", "-") for name in ADMIN_MODULES)
+    yield from (name for name, one in TABLES.items() if not one.prefix)
 
 
-def instance_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the instances of the files."""
+@_completion
+def instance_names(context: typer.Context) -> Iterator[str]:
+    """Yield the instances of the files."""
     from proxyctl.cli.options import FileOptions
     from proxyctl.config.project import ParsedFiles
 
-    try:
-        instances = ParsedFiles(_typed(FileOptions, context).sources()).instances()
-    except ProxyctlError:
-        return []
-    return _starting(incomplete, (one.name for one in instances))
+    parsed = ParsedFiles(_given(FileOptions, context).sources())
+    yield from (one.name for one in parsed.instances())
 
 
-def snapshot_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the snapshots of the instance, newest first."""
+@_completion
+def snapshot_names(context: typer.Context) -> Iterator[str]:
+    """Yield the snapshots of the instance, newest first."""
     from proxyctl.cli.connect import Place
     from proxyctl.cli.options import ConnectionOptions, FileOptions
     from proxyctl.snapshots.folder import history
 
-    try:
-        place = Place(_typed(FileOptions, context), _typed(ConnectionOptions, context))
-        return _starting(incomplete, (kept.name for kept in history(place.address())))
-    except ProxyctlError:
-        return []
+    place = Place(_given(FileOptions, context), _given(ConnectionOptions, context))
+    yield from (kept.name for kept in history(place.address()))
 
 
-def node_names(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the servers of the files, with the port where it is another one than 3306."""
+@_completion
+def node_names(context: typer.Context) -> Iterator[str]:
+    """Yield the servers of the files, with the port where it is another one than 3306."""
     from proxyctl.cli.options import FileOptions
     from proxyctl.config.project import load_project
 
-    try:
-        project = load_project(_typed(FileOptions, context).sources(), needs_secrets=False)
-    except ProxyctlError:
-        return []
+    project = load_project(_given(FileOptions, context).sources(), needs_secrets=False)
     servers = project.desired.tables.get("mysql_servers")
-    nodes = sorted({key[1:3] for key in servers.rows}) if servers else []
-    return _starting(
-        incomplete, (str(host) if port == 3306 else f"{host}:{port}" for host, port in nodes)
-    )
+    for host, port in sorted({key[1:3] for key in servers.rows}) if servers else ():
+        yield str(host) if port == 3306 else f"{host}:{port}"
 
 
-def check_names(incomplete: str) -> list[str]:
-    """Return the codes and names of lint's checks."""
+@_completion
+def check_names(_: typer.Context) -> Iterator[str]:
+    """Yield the codes and names of lint's checks."""
     from proxyctl.lint.check import all_checks
 
-    words = (word for code, one in all_checks().items() for word in (code, one.name))
-    return _starting(incomplete, words)
+    for code, one in all_checks().items():
+        yield from (code, one.name)
 
 
-def finding_codes(incomplete: str) -> list[str]:
+@_completion
+def finding_codes(_: typer.Context) -> Iterable[str]:
     """Return the codes of doctor's findings."""
     from proxyctl.doctor.finding import CODES
 
-    return _starting(incomplete, CODES)
+    return CODES
 
 
-def _starting(incomplete: str, names: Iterable[str]) -> list[str]:
-    return [name for name in names if name.startswith(incomplete)]
+@_completion
+def starters(_: typer.Context) -> list[str]:
+    """Return the names that `init --template` takes."""
+    from proxyctl.cli.commands.init import starter_names
 
-
-def _typed(group: type[T], context: typer.Context) -> T:
-    """Return a group of options as far as it was typed."""
-    given = {one.name: context.params.get(one.name) for one in fields(group)}  # type: ignore[arg-type]
-    options = {name: value for name, value in given.items() if value is not None}
-    return group(**(options | ({"context": context} if "context" in given else {})))
+    return starter_names()

@@ -1,40 +1,38 @@
 """The instances that a command works on: options and files -> targets, each with its login.
 
-One instance is a fleet of one. A typed address wins over an instance of the environment, and the
-environment wins over the files.
+One instance is a fleet of one. An option wins over the environment, and the environment over the
+files; a typed address wins over an instance of the environment.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxyctl.cli.options import ConnectionOptions, FileOptions, FleetOptions, LayerName
-from proxyctl.cli.output import progress, say
+from proxyctl.cli.options import ConnectionOptions, FileOptions, FleetOptions, LayerName, no_such
+from proxyctl.cli.output import ask_password, can_ask, progress
 from proxyctl.errors import ConfigError, ProxyctlError, UsageError, os_reason
 from proxyctl.state.row import Layer
-from proxyctl.text import nearest
 
 if TYPE_CHECKING:  # slow to import, and validate needs none of them
     from proxyctl.catalog import Version
-    from proxyctl.cli.login import Logins
     from proxyctl.config.files import Fence
     from proxyctl.config.project import Instance, ParsedFiles
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.instance.client import AdminClient
+    from proxyctl.instance.connect import Authority, Login
     from proxyctl.plan.make import PlanOptions
     from proxyctl.state.configuration import Configuration
 
 ADDRESS = frozenset({"host", "port", "socket", "instance"})
 """The options that choose an instance."""
-
-TIMEOUT_S = 60.0
-"""Time limit of the command of --instances-from."""
 
 
 @dataclass(frozen=True)
@@ -58,16 +56,12 @@ class Place:
     def target(self, *, files_are_optional: bool = False) -> Target:
         """Return the instance that the options or the files name, with its files.
 
-        `files_are_optional`: there may be none, and mistakes of the default file are a warning if
-        the options name the instance; its readable part is used then. Raises: UsageError;
-        ConfigError for any other mistake that hides a part of the files.
+        `files_are_optional`: there may be none. Raises: UsageError; ConfigError for any mistake
+        that hides a part of the files.
         """
         from proxyctl.fleet.targets import Target
 
-        if files_are_optional and not self._files_decide:
-            parsed, chosen = self._readable(), None
-        else:
-            parsed, chosen = self._read()
+        parsed, chosen = self._read(files_are_optional=files_are_optional)
         return Target(self._logins.of(chosen), parsed, self.connection.debug)
 
     def targets(self, fleet: FleetOptions, *, files_are_optional: bool = False) -> list[Target]:
@@ -92,8 +86,8 @@ class Place:
 
         Raises: UsageError, ConfigError.
         """
-        chosen = self._read()[1] if self._files_decide else None
-        return self._logins.address_of(chosen)
+        host, port, socket = self._logins.place(self._read()[1] if self._files_decide else None)
+        return socket or f"{host}:{port}"
 
     def has_files(self) -> bool:
         """Return whether -f names files, or the default file exists or may exist."""
@@ -133,11 +127,12 @@ class Place:
         version: Version | None,
         tables: Iterable[str] | None = None,
         layer: LayerName | None = None,
-    ) -> Subject:
-        """Return the configuration of the instance or of the files; dead rules are no mistake.
+    ) -> tuple[Configuration, str]:
+        """Return what to examine, and the name of the instance it comes from, '' for files.
 
-        `version`: the ProxySQL that the files are for, as in `ParsedFiles.project`. `tables` and
-        `layer`: what to read from an instance. Raises: ConfigError, InstanceError, UsageError.
+        Dead rules in files are no mistake. `version`: the ProxySQL that the files are for, as in
+        `ParsedFiles.project`. `tables` and `layer`: what to read from an instance. Raises:
+        ConfigError, InstanceError, UsageError.
         """
         if not self.asks_instance(layer):
             from proxyctl.config.project import load_project
@@ -145,12 +140,11 @@ class Place:
             project = load_project(
                 self.files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
             )
-            return Subject(project.configuration)
+            return project.configuration, ""
         from proxyctl.instance.read import read_configuration
 
         with self.connect() as client:
-            found = read_configuration(client, Layer(layer or LayerName.RUNTIME), tables)
-            return Subject(found, client.name)
+            return read_configuration(client, Layer(layer or "runtime"), tables), client.name
 
     @cached_property
     def _effective(self) -> ConnectionOptions:
@@ -162,19 +156,15 @@ class Place:
         if "instance" in typed:
             kept = {name: getattr(options, name) for name in ("host", "port") if name in typed}
             return replace(options, **{"host": None, "port": None, **kept})
-        if typed & {"host", "socket"}:
-            return replace(options, instance=None)
-        return options
+        return replace(options, instance=None) if typed & {"host", "socket"} else options
 
     @cached_property
     def _logins(self) -> Logins:
-        from proxyctl.cli.login import Logins
-
         return Logins(self._effective)
 
     @cached_property
     def _files_decide(self) -> bool:
-        """Whether a mistake in the files must stop the command before it connects.
+        """Whether a mistake in the files must stop a command that only connects.
 
         It must if -f names the files, or if they may name the instance: otherwise a broken file
         would send the command to the default address.
@@ -184,7 +174,7 @@ class Place:
             return True
         return not (named.host or named.socket) and self.has_files()
 
-    def _read(self) -> tuple[ParsedFiles, Instance | None]:
+    def _read(self, *, files_are_optional: bool = False) -> tuple[ParsedFiles, Instance | None]:
         """Return the files as the chosen instance sees them, and that instance if it is in them.
 
         Raises: UsageError; ConfigError for any mistake that hides a part of the files.
@@ -192,6 +182,8 @@ class Place:
         from proxyctl.config.project import ParsedFiles
 
         given = self.files.sources()
+        if files_are_optional and not (self._files_decide or self.has_files()):
+            given = replace(given, paths=())
         parsed = ParsedFiles(given)
         if self.connection.debug:
             found = ", ".join(sorted(parsed.sections)) or "none"
@@ -208,24 +200,8 @@ class Place:
         parsed.raise_if_misread()
         return parsed, chosen
 
-    def _readable(self) -> ParsedFiles:
-        """Return the readable part of optional files, and warn of the rest."""
-        from proxyctl.config.project import ParsedFiles
-
-        if not self.has_files():
-            return ParsedFiles(replace(self.files.sources(), paths=()))
-        parsed = ParsedFiles(self.files.sources())
-        try:
-            parsed.raise_if_misread()
-            parsed.instances()
-        except ConfigError as error:
-            first, *fix = error.mistakes[0].lines()
-            say(f"warning: the wrong part of the files is skipped: {first}", *fix)
-        return parsed.readable()
-
     def _all_targets(self, fleet: FleetOptions) -> list[Target]:
         """Return all instances. Those without `vars` share files, compiled once per version."""
-        from proxyctl.cli.login import Logins
         from proxyctl.config.files import Fence
         from proxyctl.config.project import ParsedFiles
         from proxyctl.config.sections.instances import refuse_duplicate_addresses
@@ -253,30 +229,19 @@ class Place:
         return targets
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A configuration to examine. `name`: the instance it was read from; empty for files."""
-
-    configuration: Configuration
-    name: str = ""
-
-
 def _choose(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Instance | None:
     """Return the instance of the files that the options choose; None for one not in the files.
 
     Raises: UsageError.
     """
-    names = ", ".join(instance.name for instance in instances)
+    by_name = {instance.name: instance for instance in instances}
+    names = ", ".join(by_name)
     if options.instance:
-        for instance in instances:
-            if instance.name == options.instance:
-                return instance
-        near = nearest(options.instance, [one.name for one in instances], cutoff=0.6)
+        if options.instance in by_name:
+            return by_name[options.instance]
         listed = f"instances: {names}" if names else "the files have no `instances` section"
-        raise UsageError(
-            f"--instance {options.instance}: no such instance in the files",
-            fix=f"did you mean {near}? {listed}" if near else listed,
-        )
+        what = "instance in the files"
+        raise no_such("--instance", options.instance, what, by_name, fix=listed)
     if options.host or options.socket or not instances:
         return None
     if len(instances) > 1:
@@ -287,7 +252,7 @@ def _choose(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Inst
 
 
 def printed_instances(
-    command: str, fence: Fence | None = None, *, timeout_s: float = TIMEOUT_S
+    command: str, fence: Fence | None = None, *, timeout_s: float = 60
 ) -> tuple[Instance, ...]:
     """Return the instances that a command prints.
 
@@ -302,8 +267,7 @@ def printed_instances(
     except ValueError as error:
         raise UsageError(f"--instances-from: {error}".lower()) from error
     if not words:
-        fix = "leave the option out to use the instances of the files"
-        raise UsageError("--instances-from: the command is empty", fix=fix)
+        raise UsageError("--instances-from: the command is empty")
     name = f"--instances-from {words[0]}"
     try:
         done = subprocess.run(  # noqa: S603  # the command that the user wrote
@@ -337,3 +301,125 @@ def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetO
     if not fleet.all_instances:
         found.only_plan()
     return found
+
+
+# Logins -------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Logins:
+    """Logins at one or more instances: reads each file once and asks for each password once."""
+
+    options: ConnectionOptions
+    _asked: dict[str, str] = field(default_factory=dict)
+
+    def of(self, chosen: Instance | None) -> Login:
+        """Return the login at an instance.
+
+        Asks for the password on a terminal when it is not known, once per account.
+        """
+        from proxyctl.instance.connect import Login
+
+        options = self.options
+        host, port, socket = self.place(chosen)
+        user = options.user or (chosen and chosen.user) or self._option_file.get("user") or "admin"
+        return Login(
+            host=host,
+            port=port,
+            user=user,
+            password=self._password(chosen, user, socket or f"{host}:{port}"),
+            name=chosen.name if chosen else "",
+            socket=socket,
+            ca=_authority(options.tls_ca, chosen),
+            tls_required=options.tls_required or bool(chosen and chosen.tls_required),
+        )
+
+    def place(self, chosen: Instance | None) -> tuple[str, int, str | None]:
+        """Return host, port and socket; a socket takes precedence. Raises: UsageError."""
+        options, file = self.options, self._option_file
+        name, colon, number = (options.host or "").partition(":")
+        if colon and number.isdecimal():
+            raise UsageError(
+                f"--host {options.host}: expected a host without a port",
+                fix=f"did you mean --host {name} --port {number}?",
+            )
+        if not file.get("port", "0").isdecimal():
+            raise ProxyctlError(f"--defaults-file: port={file['port']} is not a number")
+        host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
+        port = options.port or (chosen and chosen.port) or int(file.get("port", 0)) or 6032
+        socket = options.socket
+        if socket is None and options.host is None and options.port is None:
+            socket = chosen.socket if chosen else file.get("socket")
+        return host, port, socket
+
+    @cached_property
+    def _option_file(self) -> dict[str, str]:
+        """Return the [client] group of --defaults-file, or user and password of ~/.my.cnf.
+
+        The host of ~/.my.cnf is that of a MySQL server, not of a ProxySQL admin interface.
+        """
+        from proxyctl.config.files import unreadable_file
+        from proxyctl.instance.connect import client_options
+
+        given = self.options.defaults_file
+        path = given or os.path.expanduser("~/.my.cnf")
+        if not given and not os.path.isfile(path):
+            return {}
+        try:
+            found = client_options(path)
+        except OSError as error:
+            option = "--defaults-file" if given else ""
+            raise unreadable_file(path, os_reason(error), option=option) from None
+        names = ("user", "password", "host", "port", "socket") if given else ("user", "password")
+        return {name: found[name] for name in names if name in found}
+
+    def _password(self, chosen: Instance | None, user: str, address: str) -> str:
+        """Return the password from the first place that has one; --debug names the place."""
+        tell = self.options.debug or (lambda _text: None)
+        for place, found in self._passwords(chosen):
+            if found is not None:
+                tell(f"the password comes from {place}")
+                return found
+        if not can_ask():
+            tell("no password is given; an empty one is used")
+            return ""
+        if user not in self._asked:
+            self._asked[user] = ask_password(f"{user}@{address}")
+        return self._asked[user]
+
+    def _passwords(self, chosen: Instance | None) -> Iterator[tuple[str, str | None]]:
+        """Yield each place that may have a password, with the password, by precedence."""
+        if self.options.password_file:
+            yield "--password-file", self._password_in_file
+        yield "PROXYCTL_PASSWORD", os.environ.get("PROXYCTL_PASSWORD")
+        if chosen is not None:
+            yield f"the instance {chosen.name} in the files", chosen.password()
+        yield "the option file", self._option_file.get("password")
+
+    @cached_property
+    def _password_in_file(self) -> str:
+        return password_from(self.options.password_file or "", "--password-file")
+
+
+def _authority(tls_ca: str | None, chosen: Instance | None) -> Authority | None:
+    """Return the CA of --tls-ca, or else that of the instance in the files."""
+    from proxyctl.instance.connect import Authority
+
+    if tls_ca:
+        from proxyctl.config.sections.instances import certificates
+
+        return Authority(f"--tls-ca {tls_ca}", lambda: certificates(tls_ca, "--tls-ca"))
+    if chosen and chosen.tls_ca:
+        return Authority(f"tls_ca {chosen.tls_ca}", chosen.certificates)
+    return None
+
+
+def password_from(path: str, option: str) -> str:
+    """Return the password from the file that an option names. Raises: ProxyctlError."""
+    from proxyctl.config.files import unreadable_file
+
+    try:
+        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = os_reason(error) if isinstance(error, OSError) else "not UTF-8"
+        raise unreadable_file(path, reason, option=option) from None

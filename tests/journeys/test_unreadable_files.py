@@ -21,9 +21,6 @@ from tests.support.parameters import crossed
 
 FILES = "version: 1\nmysql_servers: [{hostgroup_id: 1, hostname: db1}]\n"
 OFFLINE = {name: (name,) for name in ("validate", "render")}
-ALSO_WITHOUT_FILES = {"nodes list", "nodes drain", "nodes restore", "doctor", "lint"}
-"""What the files only add to: names of hostgroups, logins of members, what lint ignores."""
-
 BROKEN = {
     "yaml": "version: 1\ninstances:\n  - {name: px1, host: 127.0.0.1, port: 1}\n  - {a\n",
     "section": "version: 1\ninstnces:\n  - {name: px1, host: 127.0.0.1, port: 1}\n",
@@ -133,8 +130,8 @@ def check(found: Outcome, name: str, kind: str, files: tuple[str, ...]) -> None:
         said(found, 1, "proxyctl.yaml: " if path == "." else f"{path}:")
 
 
-@pytest.mark.parametrize("name", sorted(ALSO_WITHOUT_FILES))
-def test_the_default_file_is_left_out_beside_an_address(
+@pytest.mark.parametrize("name", ["nodes list", "nodes drain", "nodes restore"])
+def test_beside_an_address_the_default_file_may_be_broken(
     offline: Project, asked: Asked, name: str
 ) -> None:
     """Whoever drains a node in a hurry need not mend a file first that says nothing of that."""
@@ -142,9 +139,17 @@ def test_the_default_file_is_left_out_beside_an_address(
     offline.write(BROKEN["yaml"])
     found = proxyctl(*CONNECTING[name], "--host", "127.0.0.1", "--port", str(port))
     assert found.code == 0, found.text
-    warned = "warning: the wrong part of the files is skipped: proxyctl.yaml:5:"
-    assert found.err.count(warned) == 1
     assert statements
+
+
+@pytest.mark.parametrize("name", ["doctor", "lint"])
+def test_a_command_that_asks_the_files_refuses_a_broken_one(
+    offline: Project, asked: Asked, name: str
+) -> None:
+    port, statements = asked
+    offline.write(BROKEN["yaml"])
+    said(proxyctl(name, "--host", "127.0.0.1", "--port", str(port)), 1, "proxyctl.yaml:5:")
+    assert not statements
 
 
 def test_an_instance_that_brings_what_a_template_needs(offline: Project, asked: Asked) -> None:
@@ -223,13 +228,10 @@ def test_the_option_file_of_the_user(offline: Project, asked: Asked) -> None:
     (home / ".my.cnf").touch(mode=0)
     offline.monkeypatch.setenv("HOME", str(home))
     found = run("export", "--port", str(port))
-    assert found.code == 0, found.text
-    assert f"warning: {home}/.my.cnf is skipped: permission denied" in found.err
+    said(found, 1, f"{home}/.my.cnf: permission denied")
+    assert not statements
     home.chmod(0)
-    found = run("export", "--port", str(port))
-    assert found.code == 0, found.text
-    assert ".my.cnf" not in found.err
-    assert statements
+    assert run("export", "--port", str(port)).code == 0
 
 
 REFERRING = {

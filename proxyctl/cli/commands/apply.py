@@ -17,8 +17,6 @@ from proxyctl.cli.options import (
     FleetOptions,
     FormatOption,
     RolloutOptions,
-    Strategy,
-    TextFormat,
 )
 from proxyctl.cli.output import confirm, say, style, write, write_to_stderr
 from proxyctl.errors import (
@@ -48,7 +46,7 @@ def apply(
     plan_file: str | None = typer.Argument(
         None, metavar="PLANFILE", help="A plan saved with plan --out."
     ),
-    format: FormatOption = TextFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Change the instance to what the files say, and read it back."""
     from proxyctl.apply.apply import ApplyRequest
@@ -63,7 +61,7 @@ def apply(
     targets = place.targets(fleet)
     if saved is not None:
         saved.check_address(targets[0].login.address)
-    is_text = format is TextFormat.TEXT
+    is_text = format == "text"
     # One instance is planned under its lock alone, where nobody has to see that plan before.
     is_approved = not fleet.all_instances and (how.auto_approve or saved is not None)
     approved = None
@@ -84,7 +82,7 @@ def apply(
     rollout_request = RolloutRequest(
         request,
         rollout.max_unavailable,
-        has_canary=rollout.strategy is Strategy.CANARY,
+        has_canary=rollout.strategy == "canary",
         workers=fleet.parallel,
         skips=rollout.skip_unreachable,
         say=say,
@@ -115,7 +113,7 @@ def _saved(
             fix="a saved plan keeps the options that it was made with; make another: proxyctl plan"
             f" {shlex.join([*saved.options, *allowances.names()])} --out {path}",
         )
-    missing = sorted(set(saved.variables) - set(place.files.variable_names()))
+    missing = sorted(set(saved.variables) - place.files.variables().keys())
     if missing:
         raise UsageError(
             f"the plan was made with --var {', '.join(missing)}",

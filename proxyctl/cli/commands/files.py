@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from proxyctl.cli.connect import Place
+from proxyctl.cli.connect import Place, password_from
 from proxyctl.cli.options import (
-    FORMAT,
     OR_STDOUT,
     FileOptions,
     FormatOption,
     LayerName,
-    TextFormat,
     VersionOption,
-    chosen_version,
-    option,
+    choice,
     out_option,
+    value,
 )
 from proxyctl.cli.output import ask_password, can_ask, check_new, say, write, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
@@ -35,27 +31,15 @@ if TYPE_CHECKING:
     from proxyctl.state.fold import Exported
 
 
-class RowFormat(StrEnum):
-    """How rows are written."""
-
-    YAML = "yaml"
-    SQL = "sql"
-    CNF = "cnf"
-
-
-class Secrets(StrEnum):
-    """How passwords are written."""
-
-    HASH = "hash"
-    OMIT = "omit"
-    CLEAR = "clear"
-
-
+RowFormat = Literal["yaml", "sql", "cnf"]
+Secrets = Literal["hash", "omit", "clear"]
+RowFormatOption = Annotated[RowFormat, choice(RowFormat)]
 SecretsOption = Annotated[
     Secrets,
-    typer.Option(
+    choice(
+        Secrets,
         "--secrets",
-        help="Write passwords as hashes, leave them out, or (with -o) write them in clear text.",
+        "Write passwords as hashes, leave them out, or (with -o) write them in clear text.",
     ),
 ]
 OutOption = Annotated[str | None, out_option(help="Write to this file.", fix=OR_STDOUT)]
@@ -66,7 +50,7 @@ def check_out(out: str | None, secrets: Secrets) -> None:
 
     Raises: UsageError, RefusedError, ProxyctlError.
     """
-    if secrets is Secrets.CLEAR and not out:
+    if secrets == "clear" and not out:
         raise UsageError(
             "--secrets clear writes passwords in clear text",
             fix="use it with -o FILE, which only its owner can read",
@@ -81,7 +65,7 @@ def emit(exported: Exported, text: str, secrets: Secrets, out: str | None) -> No
         say(f"warning: {warning}")
     if out:
         # Passwords can be guessed from their hashes.
-        mode = 0o644 if secrets is Secrets.OMIT else 0o600
+        mode = 0o644 if secrets == "omit" else 0o600
         write_file(Path(out), text, mode=mode, is_new=True)
         say(f"written to {out}")
     else:
@@ -91,15 +75,15 @@ def emit(exported: Exported, text: str, secrets: Secrets, out: str | None) -> No
 def validate(
     files: FileOptions,
     proxysql_version: VersionOption = None,
-    format: FormatOption = TextFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Check the files without a server. Lists every mistake with its place."""
     from proxyctl.config.project import load_project
     from proxyctl.render.encode import document
 
-    project = load_project(files.sources(), version=chosen_version(proxysql_version))
+    project = load_project(files.sources(), version=proxysql_version)
     counts = {name: len(table.rows) for name, table in project.desired.tables.items()}
-    if format is TextFormat.JSON:
+    if format == "json":
         write(document({"valid": True, "tables": counts}))
     else:
         rows = counted(sum(counts.values()), "row")
@@ -111,8 +95,8 @@ def validate(
 
 def render(
     files: FileOptions,
-    format: Annotated[RowFormat, FORMAT] = RowFormat.YAML,
-    secrets: SecretsOption = Secrets.HASH,
+    format: RowFormatOption = "yaml",
+    secrets: SecretsOption = "hash",
     proxysql_version: VersionOption = None,
     out: OutOption = None,
 ) -> int:
@@ -121,11 +105,11 @@ def render(
     from proxyctl.formats.exported import exported_text
 
     check_out(out, secrets)
-    version, parsed = chosen_version(proxysql_version), ParsedFiles(files.sources())
-    project = parsed.project(version)
-    exported = project.exported(secrets.value)
-    exported.is_for_version = (version or parsed.version) is not None
-    written = exported_text(exported, format.value, secrets.value, owned=project.desired.tables)
+    parsed = ParsedFiles(files.sources())
+    project = parsed.project(proxysql_version)
+    exported = project.exported(secrets)
+    exported.is_for_version = (proxysql_version or parsed.version) is not None
+    written = exported_text(exported, format, secrets, owned=project.desired.tables)
     emit(exported, written, secrets, out)
     return ExitCode.DONE
 
@@ -143,9 +127,9 @@ def schema(out: OutOption = None) -> int:
 
 def export(
     place: Place,
-    layer: LayerName = typer.Option(LayerName.RUNTIME, help="The layer to export."),
-    format: Annotated[RowFormat, FORMAT] = RowFormat.YAML,
-    secrets: SecretsOption = Secrets.HASH,
+    layer: Annotated[LayerName, choice(LayerName, "--layer", "The layer to export.")] = "runtime",
+    format: RowFormatOption = "yaml",
+    secrets: SecretsOption = "hash",
     out: OutOption = None,
 ) -> int:
     """Write the configuration of an instance as files."""
@@ -155,12 +139,12 @@ def export(
 
     check_out(out, secrets)
     with place.connect() as client:
-        exported = export_layer(client, Layer(layer.value), secrets.value)
-        header = [f"{layer.value.upper()} of {client.address}, ProxySQL {client.version_text}"]
+        exported = export_layer(client, Layer(layer), secrets)
+        header = [f"{layer.upper()} of {client.address}, ProxySQL {client.version_text}"]
     text = exported_text(
         exported,
-        format.value,
-        secrets.value,
+        format,
+        secrets,
         header=header,
         check=lambda text: mistakes_in(text, exported.version, exported.deviations),
     )
@@ -168,25 +152,20 @@ def export(
     return ExitCode.DONE
 
 
-_backend_option = functools.partial(option, rich_help_panel="Servers behind ProxySQL")
-
-
 @dataclass(frozen=True)
 class BackendOptions:
     """An account on the MySQL servers behind ProxySQL."""
 
-    backend_user: str | None = _backend_option(
-        None,
-        envvar="PROXYCTL_BACKEND_USER",
-        metavar="NAME",
-        help="Log in to the servers as this account.",
+    PANEL: ClassVar = "Servers behind ProxySQL"
+    backend_user: str | None = value(
+        None, "NAME", "Log in to the servers as this account.", envvar="PROXYCTL_BACKEND_USER"
     )
-    backend_password_file: str | None = _backend_option(
+    backend_password_file: str | None = value(
         None,
-        envvar="PROXYCTL_BACKEND_PASSWORD_FILE",
-        metavar="PATH",
-        help="File with the password of --backend-user. Default:"
+        "PATH",
+        "File with the password of --backend-user. Default:"
         " PROXYCTL_BACKEND_PASSWORD, or a prompt on a terminal.",
+        envvar="PROXYCTL_BACKEND_PASSWORD_FILE",
     )
 
     def account(self) -> Account | None:
@@ -206,8 +185,6 @@ class BackendOptions:
         return Account(self.backend_user, self._password(self.backend_user))
 
     def _password(self, user: str) -> str:
-        from proxyctl.cli.login import password_from
-
         if self.backend_password_file is not None:
             return password_from(self.backend_password_file, "--backend-password-file")
         found = os.environ.get("PROXYCTL_BACKEND_PASSWORD")
@@ -219,18 +196,15 @@ class BackendOptions:
 def import_(
     backends: BackendOptions,
     cnf: str | None = typer.Argument(None, metavar="FILE.cnf", help="A proxysql.cnf file."),
-    users_from: str | None = typer.Option(
+    users_from: str | None = value(
         None,
-        metavar="HOST[:PORT]",
-        help="Import mysql_users from the accounts of this MySQL server, not from a file.",
+        "HOST[:PORT]",
+        "Import mysql_users from the accounts of this MySQL server, not from a file.",
     ),
-    default_hostgroup: int = typer.Option(
-        0,
-        min=0,
-        metavar="N",
-        help="With --users-from: the default_hostgroup of the imported users.",
+    default_hostgroup: int = value(
+        0, "N", "With --users-from: the default_hostgroup of the imported users.", min=0
     ),
-    secrets: SecretsOption = Secrets.HASH,
+    secrets: SecretsOption = "hash",
     proxysql_version: VersionOption = None,
     out: OutOption = None,
 ) -> int:
@@ -239,7 +213,7 @@ def import_(
     from proxyctl.formats.exported import exported_text
 
     check_out(out, secrets)
-    version = chosen_version(proxysql_version)
+    version = proxysql_version
     if (cnf is None) == (users_from is None):
         raise UsageError(
             "import needs FILE.cnf or --users-from HOST",
@@ -258,7 +232,7 @@ def import_(
         exported = _users(str(users_from), backends.account(), version, default_hostgroup)
         exported.is_for_version = version is not None
     text = exported_text(
-        exported, "yaml", secrets.value, check=lambda text: mistakes_in(text, exported.version)
+        exported, "yaml", secrets, check=lambda text: mistakes_in(text, exported.version)
     )
     emit(exported, text, secrets, out)
     if imported is not None:
@@ -275,7 +249,7 @@ def _imported(cnf: str, version: Version | None, secrets: Secrets) -> Imported:
         text = read_bytes(cnf, limit=MAX_FILE).decode("utf-8", "surrogateescape")
     except UnreadableError as error:
         raise ProxyctlError(f"{cnf}: {error}", fix=error.fix or near_file(cnf)) from error
-    return import_cnf(text, cnf, version=version, secrets=secrets.value)
+    return import_cnf(text, cnf, version=version, secrets=secrets)
 
 
 def _users(

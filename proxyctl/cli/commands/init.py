@@ -9,25 +9,22 @@ from pathlib import Path
 
 import typer
 
+from proxyctl.cli.completion import starters
+from proxyctl.cli.options import no_such, value
 from proxyctl.cli.output import say
-from proxyctl.errors import ExitCode, ProxyctlError, RefusedError, UsageError, os_reason
-from proxyctl.text import nearest
+from proxyctl.errors import ExitCode, ProxyctlError, RefusedError, os_reason
 
 _MARK = "proxyctl.yaml"
 """The file that marks a starter. Other folders hold templates of commands, such as the report."""
 
 
-def _starters(incomplete: str) -> list[str]:
-    return [name for name in starter_names() if name.startswith(incomplete)]
-
-
 def init(
     folder: str = typer.Argument(..., metavar="DIR", help="The folder to write into."),
-    template: str = typer.Option(
+    template: str = value(
         "minimal",
-        metavar="NAME",
-        help="The layout: minimal, read-write-split, pxc or sharded.",
-        autocompletion=_starters,
+        "NAME",
+        "The layout: minimal, read-write-split, pxc or sharded.",
+        autocompletion=starters,
     ),
 ) -> int:
     """Write a starter layout into a folder."""
@@ -67,9 +64,8 @@ def copy_starter(name: str, target: Path) -> list[Path]:
 
     names = starter_names()
     if name not in names:
-        near = nearest(name, names, cutoff=0.6)
-        fix = f"did you mean {near}?" if near else f"templates: {', '.join(names)}"
-        raise UsageError(f"--template {name}: no such template", fix=fix)
+        fix = f"templates: {', '.join(names)}"
+        raise no_such("--template", name, "template", names, fix=fix)
     source = templates_folder() / name
     found = sorted(path for path in source.rglob("*") if path.is_file())
     files = {target / path.relative_to(source): path.read_bytes() for path in found}

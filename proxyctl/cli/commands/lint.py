@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from proxyctl.cli.completion import check_names
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import (
-    FORMAT,
-    LayerName,
-    LayerOption,
-    VersionOption,
-    chosen_version,
-)
+from proxyctl.cli.options import LayerName, LayerOption, VersionOption, choice, flag, value
 from proxyctl.cli.output import style, write
 from proxyctl.errors import ConfigError, ExitCode, ProxyctlError, UsageError
 from proxyctl.state.row import Layer, Secret
@@ -30,50 +21,38 @@ if TYPE_CHECKING:
     from proxyctl.lint.subject import Subject
 
 
-class LintFormat(StrEnum):
-    """How findings are written."""
-
-    TEXT = "text"
-    JSON = "json"
-    SARIF = "sarif"
-    GITHUB = "github"
+LintFormat = Literal["text", "json", "sarif", "github"]
 
 
 def lint(
     place: Place,
-    select: list[str] | None = typer.Option(
+    select: list[str] | None = value(
         None,
-        metavar="CODE",
-        help="Run only these checks: a code, its beginning, or a name.",
+        "CODE",
+        "Run only these checks: a code, its beginning, or a name.",
         autocompletion=check_names,
     ),
-    ignore: list[str] | None = typer.Option(
-        None,
-        metavar="CODE",
-        help="Leave out these checks; same form as --select.",
-        autocompletion=check_names,
+    ignore: list[str] | None = value(
+        None, "CODE", "Leave out these checks; same form as --select.", autocompletion=check_names
     ),
-    backend_version: list[str] | None = typer.Option(
+    backend_version: list[str] | None = value(
         None,
-        metavar="X.Y.Z",
-        help="The version of a server behind ProxySQL, to compare with"
+        "X.Y.Z",
+        "The version of a server behind ProxySQL, to compare with"
         " mysql-server_version; repeatable.",
     ),
-    strict: bool = typer.Option(
-        False, "--strict", help="Exit 1 for any finding, not only for an error."
-    ),
+    strict: bool = flag("--strict", "Exit 1 for any finding, not only for an error."),
     layer: LayerOption = None,
-    explain: str | None = typer.Option(
-        None,
-        metavar="CODE",
-        help="Show what a check finds, and the fix.",
-        autocompletion=check_names,
+    explain: str | None = value(
+        None, "CODE", "Show what a check finds, and the fix.", autocompletion=check_names
     ),
-    list_: bool = typer.Option(False, "--list", help="List the checks."),
+    list_: bool = flag("--list", "List the checks."),
     proxysql_version: VersionOption = None,
-    format: Annotated[LintFormat, FORMAT] = LintFormat.TEXT,
+    format: Annotated[LintFormat, choice(LintFormat)] = "text",
 ) -> int:
     """Find rules that never match or misroute queries, and other mistakes. Exit 1 for an error."""
+    from proxyctl.lint.check import UNUSED_IGNORE
+    from proxyctl.lint.run import lint as run
     from proxyctl.render.lint import CHECKS, check_text, checks_text
 
     checks = _chosen([explain] if explain is not None else select or (), ignore or ())
@@ -81,39 +60,26 @@ def lint(
         write("\n".join(map(check_text, checks)))
         return ExitCode.DONE
     if list_:
-        if format not in (LintFormat.TEXT, LintFormat.JSON):
+        if format not in ("text", "json"):
             raise UsageError(f"--list cannot be written as {format}", fix="it has text and json")
-        write(
-            checks_text(checks, style()) if format is LintFormat.TEXT else CHECKS.document(checks)
-        )
+        write(checks_text(checks, style()) if format == "text" else CHECKS.document(checks))
         return ExitCode.DONE
-    version = chosen_version(proxysql_version)
     try:
-        subject, ignores, name = _subject(place, layer, version, backend_version or ())
+        subject, ignores, name = _subject(place, layer, proxysql_version, backend_version or ())
     except ConfigError as wrong:
         write(_mistakes(wrong, format))
         raise
-    report = _report(subject, checks, ignores, name)
-    write(_output(report, format, "" if name else place.files.paths()[0]))
-    fails = bool(report.findings) if strict else report.has_errors
-    return ExitCode.ERROR if fails else ExitCode.DONE
-
-
-def _report(
-    subject: Subject, checks: Sequence[Check], ignores: Sequence[Ignore], name: str
-) -> Report:
-    """Run the checks. Raises: ProxyctlError where nothing can be said of digests."""
-    from proxyctl.lint.check import UNUSED_IGNORE
-    from proxyctl.lint.run import lint as run
-
     if name:
         # What the files ignore may be about rows that this instance does not have.
         checks = [one for one in checks if one.code != UNUSED_IGNORE]
     try:
-        return run(subject, checks, ignores, name=name)
+        report = run(subject, checks, ignores, name=name)
     except ValueError as error:
         # Digest variables under which ProxySQL itself ends.
         raise ProxyctlError(str(error)) from error
+    write(_output(report, format, "" if name else place.files.paths()[0]))
+    fails = bool(report.findings) if strict else report.has_errors
+    return ExitCode.ERROR if fails else ExitCode.DONE
 
 
 def _chosen(select: Sequence[str], ignore: Sequence[str]) -> Sequence[Check]:
@@ -150,7 +116,7 @@ def _subject(
         return subject, project.ignores, ""
     target = place.target(files_are_optional=True)
     with target.connect() as client:
-        configuration = read_configuration(client, Layer(layer or LayerName.RUNTIME))
+        configuration = read_configuration(client, Layer(layer or "runtime"))
     subject = Subject(configuration, backend_versions=backend_versions)
     return subject, target.files.ignores(), target.name
 
@@ -169,13 +135,9 @@ def _mistakes(wrong: ConfigError, format: LintFormat) -> str:
     from proxyctl.render.lint import mistakes_github
     from proxyctl.render.sarif import mistakes_sarif
 
-    match format:
-        case LintFormat.SARIF:
-            return mistakes_sarif(wrong.mistakes, Path.cwd())
-        case LintFormat.GITHUB:
-            return mistakes_github(wrong.mistakes)
-        case _:
-            return ""
+    if format == "sarif":
+        return mistakes_sarif(wrong.mistakes, Path.cwd())
+    return mistakes_github(wrong.mistakes) if format == "github" else ""
 
 
 def _output(report: Report, format: LintFormat, source: str) -> str:
@@ -183,11 +145,11 @@ def _output(report: Report, format: LintFormat, source: str) -> str:
     from proxyctl.render.sarif import lint_sarif
 
     match format:
-        case LintFormat.TEXT:
+        case "text":
             return lint_text(report, style())
-        case LintFormat.JSON:
+        case "json":
             return LINT.document(report)
-        case LintFormat.SARIF:
+        case "sarif":
             return lint_sarif(report, Path.cwd(), source)
-        case LintFormat.GITHUB:
+        case "github":
             return lint_github(report)

@@ -15,8 +15,9 @@ from proxyctl.cli.options import (
     OR_STDOUT,
     FormatOption,
     LockTimeoutOption,
-    TextFormat,
+    flag,
     out_option,
+    value,
 )
 from proxyctl.cli.output import check_new, columns, is_terminal, say, style, write, write_file
 from proxyctl.errors import ExitCode, counted
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
 NodeArgument = Annotated[
     str,
     typer.Argument(
-        metavar="HOST[:PORT]",
-        help="The server, as in mysql_servers.",
-        autocompletion=node_names,
+        metavar="HOST[:PORT]", help="The server, as in mysql_servers.", autocompletion=node_names
     ),
 ]
 
@@ -44,22 +43,21 @@ def _instance_of(client: AdminClient) -> Instance:
 
 def list_nodes(
     place: Place,
-    no_ask: bool = typer.Option(False, "--no-ask", help="Do not connect to the nodes."),
-    format: FormatOption = TextFormat.TEXT,
+    no_ask: bool = flag("--no-ask", "Do not connect to the nodes."),
+    format: FormatOption = "text",
 ) -> int:
     """Show each server as configured, at RUNTIME, and as the server itself reports."""
     from proxyctl.instance.backend import ask_nodes, monitor_account
     from proxyctl.nodes.list import read_nodes, with_answers
     from proxyctl.render.nodes import NODES, nodes_text
 
-    target = place.target(files_are_optional=True)
-    with target.connect() as client:
-        report = replace(read_nodes(client), hostgroup_names=target.files.hostgroup_names())
+    with place.connect() as client:
+        report = replace(read_nodes(client), hostgroup_names=place.hostgroup_names())
         if not no_ask:
             nodes = {view.node for group in report.groups for view in group.nodes}
             answers = ask_nodes(nodes, monitor_account(client))
             report = replace(report, groups=with_answers(report.groups, answers))
-    if format is TextFormat.JSON:
+    if format == "json":
         write(NODES.document(report))
     else:
         width = columns() if is_terminal(sys.stdout) else None
@@ -70,25 +68,21 @@ def list_nodes(
 def drain(
     node: NodeArgument,
     place: Place,
-    wait: bool = typer.Option(
-        True, "--wait/--no-wait", help="Wait until no connection to the node is in use."
+    wait: bool = flag(
+        "--wait/--no-wait", "Wait until no connection to the node is in use.", default=True
     ),
-    timeout: float = typer.Option(
-        300.0, min=0, metavar="SECONDS", help="Give up after this time, with exit code 4."
-    ),
-    force: bool = typer.Option(
-        False, "--force", help="Drain even if a hostgroup is left without a usable server."
-    ),
+    timeout: float = value(300.0, "SECONDS", "Give up after this time, with exit code 4.", min=0),
+    force: bool = flag("--force", "Drain even if a hostgroup is left without a usable server."),
     lock_timeout: LockTimeoutOption = 30.0,
-    format: FormatOption = TextFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Stop new connections to a node, at RUNTIME only: a restart of ProxySQL ends it."""
     from proxyctl.nodes.drain import DrainRequest, wait_until_unused
     from proxyctl.nodes.drain import drain as drain_node
     from proxyctl.render.nodes import DRAINED, NODE, drained_text, unused_text
 
-    is_text = format is TextFormat.TEXT
-    with place.target(files_are_optional=True).connect() as client:
+    is_text = format == "text"
+    with place.connect() as client:
         done = drain_node(client, DrainRequest(node, force, lock_timeout, say))
         if is_text:
             write(style().text(drained_text(done.node, was_before=not done.is_changed)))
@@ -107,17 +101,17 @@ def restore(
     node: NodeArgument,
     place: Place,
     lock_timeout: LockTimeoutOption = 30.0,
-    format: FormatOption = TextFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Return a drained node to its configuration."""
     from proxyctl.nodes.drain import DrainRequest
     from proxyctl.nodes.drain import restore as restore_node
     from proxyctl.render.nodes import NODE, RESTORED, restored_text
 
-    with place.target(files_are_optional=True).connect() as client:
+    with place.connect() as client:
         request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
         done = restore_node(client, request)
-        if format is TextFormat.TEXT:
+        if format == "text":
             write(style().text(restored_text(done.node, was_drained=done.is_changed)))
         else:
             named = NODE.encode(done.node)
@@ -127,12 +121,11 @@ def restore(
 
 def discover(
     place: Place,
-    seed: str = typer.Option(..., "--seed", metavar="HOST[:PORT]", help="Any node of the cluster."),
+    seed: str = value(..., "HOST[:PORT]", "Any node of the cluster."),
     out: Annotated[
-        str | None,
-        out_option(help="Write the section to this new file.", fix=OR_STDOUT),
+        str | None, out_option(help="Write the section to this new file.", fix=OR_STDOUT)
     ] = None,
-    format: FormatOption = TextFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Find the members of a cluster; write the section for the files, or check it.
 
@@ -151,7 +144,7 @@ def discover(
     first = seed_node(seed)
     if out is not None:
         check_new(Path(out))
-    target = place.target(files_are_optional=not place.has_files())
+    target = place.target(files_are_optional=True)
     with target.connect() as client:
         cluster, members = read_members(client, first)
         configured = configured_nodes(client, target.files)
@@ -159,7 +152,7 @@ def discover(
     found = compared(cluster, members, configured, addresses_of_each)
     writes = not configured or out is not None
     section = pxc_section(cluster, members) if writes else None
-    is_text = format is TextFormat.TEXT
+    is_text = format == "text"
     if is_text and not configured:
         say(counted(len(found.members), "member"))
     elif is_text and writes:

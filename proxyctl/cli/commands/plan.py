@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from proxyctl.cli.connect import Place, planned_fleet
 from proxyctl.cli.options import (
-    FORMAT,
     Allowances,
     FleetOptions,
+    FormatOption,
     OnlyOption,
-    TextFormat,
-    VerboseOption,
+    choice,
+    flag,
     out_option,
 )
 from proxyctl.cli.output import progress, say, style, write, write_file
@@ -33,51 +32,31 @@ if TYPE_CHECKING:
     from proxyctl.stats.replay.result import Replay
 
 
-class PlanFormat(StrEnum):
-    """How a plan is written."""
-
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    SQL = "sql"
-
-
-class DriftFormat(StrEnum):
-    """How drift is written."""
-
-    TEXT = "text"
-    JSON = "json"
-    PROMETHEUS = "prometheus"
+PlanFormat = Literal["text", "json", "markdown", "sql"]
+DriftFormat = Literal["text", "json", "prometheus"]
 
 
 def plan(
     place: Place,
     allowances: Allowances,
     fleet: FleetOptions,
-    out: Annotated[
-        str | None,
-        out_option(help="Save the plan for `apply FILE`."),
-    ] = None,
-    detailed_exitcode: bool = typer.Option(
-        False,
-        "--detailed-exitcode",
-        help="Exit 2 if anything differs, 3 if an apply would be refused.",
+    out: Annotated[str | None, out_option(help="Save the plan for `apply FILE`.")] = None,
+    detailed_exitcode: bool = flag(
+        "--detailed-exitcode", "Exit 2 if anything differs, 3 if an apply would be refused."
     ),
-    with_replay: bool = typer.Option(
-        False,
-        "--replay",
-        help="Also show how the digests that the instance has seen would be routed.",
+    with_replay: bool = flag(
+        "--replay", "Also show how the digests that the instance has seen would be routed."
     ),
-    verbose: VerboseOption = False,
-    format: Annotated[PlanFormat, FORMAT] = PlanFormat.TEXT,
+    verbose: bool = flag("--verbose", "Show long values, such as patterns, in full."),
+    format: Annotated[PlanFormat, choice(PlanFormat)] = "text",
 ) -> int:
     """Show what apply would change. Sends nothing but SELECTs."""
     from proxyctl.fleet.members import as_applied
     from proxyctl.plan.saved import check_target
 
-    if with_replay and format is PlanFormat.SQL:
+    if with_replay and format == "sql":
         raise UsageError("--replay cannot be used with --format sql")
-    if fleet.is_meant() and (with_replay or out or format is PlanFormat.SQL):
+    if fleet.is_meant() and (with_replay or out or format == "sql"):
         raise UsageError(
             "--replay, --out and --format sql need a single instance",
             fix="choose it with --instance",
@@ -107,7 +86,7 @@ def _save(out: Path, found: Plan, place: Place, allowances: Allowances, how: Sty
         PLAN.encode(found),
         plan_text(found, replace(how, is_coloured=False, width=None)),
         paths=place.files.paths(),
-        variables=place.files.variable_names(),
+        variables=sorted(place.files.variables()),
         options=allowances.names(),
     )
     write_file(out, text, mode=0o600)
@@ -116,13 +95,13 @@ def _save(out: Path, found: Plan, place: Place, allowances: Allowances, how: Sty
 
 def show(
     plan_file: str = typer.Argument(..., metavar="PLANFILE", help="A plan saved with plan --out."),
-    format: Annotated[TextFormat, FORMAT] = TextFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Show a saved plan. Needs neither the files nor the instance."""
     from proxyctl.plan.saved import SavedPlan
 
     saved = SavedPlan.read(Path(plan_file))
-    if format is TextFormat.JSON:
+    if format == "json":
         write(json.dumps(saved.shown, indent=2) + "\n")
     else:
         lines = (printable(line) for line in saved.text.splitlines())
@@ -134,13 +113,13 @@ def drift(
     place: Place,
     fleet: FleetOptions,
     only: OnlyOption = None,
-    quiet: bool = typer.Option(False, "--quiet", help="Print nothing if nothing differs."),
-    format: Annotated[DriftFormat, FORMAT] = DriftFormat.TEXT,
+    quiet: bool = flag("--quiet", "Print nothing if nothing differs."),
+    format: Annotated[DriftFormat, choice(DriftFormat)] = "text",
 ) -> int:
     """Report what differs from the files, and in which layer (exit 2)."""
     from proxyctl.plan.make import PlanOptions
 
-    if quiet and format is DriftFormat.PROMETHEUS:
+    if quiet and format == "prometheus":
         raise UsageError(
             "--quiet cannot be used with --format prometheus: a missing gauge says nothing"
         )
@@ -157,11 +136,11 @@ def _drift_output(found: Fleet, format: DriftFormat, *, is_all: bool) -> str:
     from proxyctl.render.prometheus import drift_prometheus
 
     match format:
-        case DriftFormat.TEXT:
+        case "text":
             return drifts_text(found, style(), is_all=is_all)
-        case DriftFormat.JSON:
+        case "json":
             return drifts_json(found, is_all=is_all)
-        case DriftFormat.PROMETHEUS:
+        case "prometheus":
             return drift_prometheus(found, is_all=is_all)
 
 
@@ -194,15 +173,15 @@ def _plan_output(
     from proxyctl.render.script import plan_sql
 
     match format:
-        case PlanFormat.TEXT:
+        case "text":
             below = f"\n{appended_text(report, how)}" if report else ""
             return plans_text(fleet, how, is_all=is_all) + below
-        case PlanFormat.JSON:
+        case "json":
             replay = {"replay": REPLAYED.encode(report)} if report else {}
             return plans_json(fleet, is_all=is_all, instance=lambda one: PLAN.encode(one, **replay))
-        case PlanFormat.MARKDOWN:
+        case "markdown":
             below = f"\n{replay_markdown(report)}" if report else ""
             limit = LONGEST - len(below)
             return plans_markdown(fleet, is_all=is_all, limit=limit) + below
-        case PlanFormat.SQL:
+        case "sql":
             return plan_sql(fleet.only_plan())

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from proxyctl.cli.commands.digest.snapshots import write_digests
 from proxyctl.cli.connect import Place
 from proxyctl.cli.options import (
     FormatOption,
     LayerName,
     LayerOption,
-    TextFormat,
     VersionOption,
-    chosen_version,
+    choice,
     file_option,
-    option,
+    flag,
+    spelled,
+    value,
 )
 from proxyctl.cli.output import columns, progress, say, style, write, write_file
-from proxyctl.errors import ExitCode, InstanceError, ProxyctlError, UsageError, counted, os_reason
+from proxyctl.errors import ExitCode, InstanceError, ProxyctlError, UsageError, os_reason
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
@@ -37,44 +35,33 @@ if TYPE_CHECKING:
     from proxyctl.state.configuration import Configuration
 
 _LINES_AT_ONCE = 1_000
-_session_option = functools.partial(option, rich_help_panel="Session")
-
-
-class ExplainFormat(StrEnum):
-    """How an explanation is written."""
-
-    TEXT = "text"
-    JSON = "json"
-    JSONL = "jsonl"
+ExplainFormat = Literal["text", "json", "jsonl"]
 
 
 @dataclass(frozen=True)
 class SessionOptions:
     """The session that sends the query."""
 
-    username: str | None = _session_option(
-        None, metavar="NAME", help="The user who sends the query."
-    )
-    schemaname: str | None = _session_option(
+    PANEL: ClassVar = "Session"
+    username: str | None = value(None, "NAME", "The user who sends the query.")
+    schemaname: str | None = value(
         None,
-        metavar="NAME",
-        help="The session's schema. Default: that of the user, or mysql-default_schema.",
+        "NAME",
+        "The session's schema. Default: that of the user, or mysql-default_schema.",
     )
-    client_addr: str | None = _session_option(None, metavar="ADDRESS", help="The client's address.")
-    proxy_addr: str | None = _session_option(
-        None, metavar="ADDRESS", help="The address the client connected to."
+    client_addr: str | None = value(None, "ADDRESS", "The client's address.")
+    proxy_addr: str | None = value(None, "ADDRESS", "The address the client connected to.")
+    proxy_port: int | None = value(
+        None, "PORT", "The port the client connected to.", min=0, max=65535
     )
-    proxy_port: int | None = _session_option(
-        None, metavar="PORT", min=0, max=65535, help="The port the client connected to."
-    )
-    flagIN: int = _session_option(  # noqa: N815 - the column's own name
-        0, metavar="N", min=0, help="The flagIN that next_query_flagIN of an earlier query left."
+    flagIN: int = value(  # noqa: N815 - the column's own name
+        0, "N", "The flagIN that next_query_flagIN of an earlier query left.", min=0
     )
 
     def given(self) -> list[str]:
         """Return the options that were given."""
         found = {**vars(self), "flagIN": self.flagIN or None}
-        return [f"--{name.replace('_', '-')}" for name, value in found.items() if value is not None]
+        return [spelled(name) for name, given in found.items() if given is not None]
 
 
 def explain(
@@ -83,22 +70,19 @@ def explain(
     query: str | None = typer.Argument(
         None, metavar="QUERY", help="The query; - reads it from stdin."
     ),
-    queries: str | None = typer.Option(
+    queries: str | None = value(
         None,
-        metavar="FILE.jsonl",
-        help='A file of queries, one a line: {"query": ..., "username": ...}; - reads stdin.',
+        "FILE.jsonl",
+        'A file of queries, one a line: {"query": ..., "username": ...}; - reads stdin.',
     ),
     layer: LayerOption = None,
-    pgsql: bool = typer.Option(
-        False, "--pgsql", help="Ask the pgsql_query_rules; --schemaname is the database."
-    ),
-    all_rules: bool = typer.Option(
-        False, "--all-rules", help="List each rule that does not match."
-    ),
+    pgsql: bool = flag("--pgsql", "Ask the pgsql_query_rules; --schemaname is the database."),
+    all_rules: bool = flag("--all-rules", "List each rule that does not match."),
     proxysql_version: VersionOption = None,
-    format: ExplainFormat | None = typer.Option(
-        None, metavar="text|json|jsonl", help="Output format. Default: text; with --queries jsonl."
-    ),
+    format: Annotated[
+        ExplainFormat | None,
+        choice(ExplainFormat, help="Output format. Default: text; with --queries jsonl."),
+    ] = None,
 ) -> int:
     """Show which rules match a query, how it is rewritten and where it goes.
 
@@ -114,18 +98,16 @@ def explain(
         raise UsageError(
             f"{session.given()[0]}: with --queries, each line of the file gives its own"
         )
-    chosen = format or (ExplainFormat.TEXT if queries is None else ExplainFormat.JSONL)
-    explainer, source = _explainer(
-        place, session, layer, chosen_version(proxysql_version), is_pgsql=pgsql
-    )
+    chosen = format or ("text" if queries is None else "jsonl")
+    explainer, source = _explainer(place, session, layer, proxysql_version, is_pgsql=pgsql)
     requests = _requests(query, session, queries)
     match chosen:
-        case ExplainFormat.JSONL:
+        case "jsonl":
             _write_lines(explainer, requests)
-        case ExplainFormat.JSON:
+        case "json":
             answers = [explainer.answer(one) for one in requests]
             write(QUERIES.document(answers) if queries is not None else explain_json(answers[0]))
-        case ExplainFormat.TEXT:
+        case "text":
             for number, request in enumerate(requests):
                 answer = explainer.answer(request)
                 text = explain_text(answer, source=source, lists_all=all_rules, style=style())
@@ -153,19 +135,19 @@ def _explainer(
         )
     tables = pgsql_names(TABLES) if is_pgsql else TABLES
     try:
-        subject = place.subject(version=version, tables=tables, layer=layer)
+        found, name = place.subject(version=version, tables=tables, layer=layer)
     except InstanceError as error:
         if names_admin and session.username is None:
             error.then.append("--user is the admin account; the user of the query is --username")
         raise
-    asked = pgsql_as_mysql(subject.configuration) if is_pgsql else subject.configuration
-    if not subject.name:
+    asked = pgsql_as_mysql(found) if is_pgsql else found
+    if not name:
         if session.username is not None:
             _warn_of_unknown_user(session.username, asked)
         return Explainer(asked), ", ".join(map(os.path.normpath, place.files.paths()))
     asked = replace(asked, hostgroup_names=place.hostgroup_names())
-    explainer = Explainer(asked, is_placed=layer in (None, LayerName.RUNTIME))
-    return explainer, f"{(layer or LayerName.RUNTIME).upper()} of {subject.name}"
+    explainer = Explainer(asked, is_placed=layer in (None, "runtime"))
+    return explainer, f"{(layer or 'runtime').upper()} of {name}"
 
 
 def _warn_of_unknown_user(name: str, files: Configuration) -> None:
@@ -221,16 +203,14 @@ def _write_lines(explainer: Explainer, requests: Iterable[Request]) -> None:
 
 def run_tests(
     place: Place,
-    only: str | None = typer.Option(
-        None, "-k", metavar="TEXT", help="Only tests whose name or query contains this."
-    ),
-    coverage: bool = typer.Option(False, "--coverage", help="List the rules that no test reaches."),
+    only: str | None = value(None, "TEXT", "Only tests whose name or query contains this.", "-k"),
+    coverage: bool = flag("--coverage", "List the rules that no test reaches."),
     junit: Annotated[
         str | None, file_option("--junit", help="Write a JUnit report as well.")
     ] = None,
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print a line for each test."),
+    verbose: bool = flag("--verbose", "Print a line for each test.", "-v"),
     proxysql_version: VersionOption = None,
-    format: FormatOption = TextFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Run the routing_tests of the files. Exit 1 if a test fails.
 
@@ -260,7 +240,7 @@ def run_tests(
         )
     results = list(run(chosen, explainer))
     left = unreached(results, explainer) if coverage else None
-    if format is TextFormat.JSON:
+    if format == "json":
         write(routing_tests_json(results, left))
     else:
         write(routing_tests_text(results, is_verbose=verbose, style=style()))
@@ -271,38 +251,34 @@ def run_tests(
     return ExitCode.DONE if all(result.passed for result in results) else ExitCode.ERROR
 
 
-def _prepared(
-    place: Place, proxysql_version: str | None
-) -> tuple[tuple[RoutingTest, ...], Explainer]:
+def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest, ...], Explainer]:
     """Return the tests of the files, and the explainer that answers them."""
     from proxyctl.config.project import load_project
     from proxyctl.routing.explain import TABLES, Explainer
 
-    version = chosen_version(proxysql_version)
     is_live = place.asks_instance()
     project = load_project(
         place.files.sources(), version=version, takes_dead_rules=is_live, needs_secrets=False
     )
     if not is_live:
         return project.routing_tests, Explainer(project.configuration)
-    subject = place.subject(version=version, tables=TABLES)
-    named = replace(subject.configuration, hostgroup_names=project.desired.hostgroup_names)
+    found, _name = place.subject(version=version, tables=TABLES)
+    named = replace(found, hostgroup_names=project.desired.hostgroup_names)
     return project.routing_tests, Explainer(named, is_placed=True)
 
 
 def replay(
     place: Place,
-    digests: str | None = typer.Option(
+    digests: str | None = value(
         None,
-        metavar="FILE",
-        help="Read digests from a file that --save wrote instead of from the instance.",
+        "FILE",
+        "Read digests from a file of digest snapshot instead of from the instance.",
     ),
-    save: str | None = typer.Option(None, metavar="FILE", help="Also write the digests to a file."),
-    limit: int = typer.Option(20, min=0, metavar="N", help="List at most N of each kind."),
-    detailed_exitcode: bool = typer.Option(
-        False, "--detailed-exitcode", help="Exit 2 if anything changes or may change."
+    limit: int = value(20, "N", "List at most N of each kind.", min=0),
+    detailed_exitcode: bool = flag(
+        "--detailed-exitcode", "Exit 2 if anything changes or may change."
     ),
-    format: FormatOption = TextFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Show how the files would reroute the queries that the instance has seen."""
     from proxyctl.plan.files import routing_change_of
@@ -317,12 +293,9 @@ def replay(
         sides, moves = routing_change_of(client, target.files)
         if table is None:
             table = read_digests(client)
-    if save:
-        write_digests(table, Path(save))
-        say(f"{counted(len(table.rows), 'digest')} saved to {save}")
     with progress("replaying digests", len(table.rows)) as tell:
         report = replayed(table, sides, limit=limit, progress=tell)
-    if format is TextFormat.JSON:
+    if format == "json":
         write(replay_json(report, moves))
     else:
         write(replay_text(report, moves, style()))
@@ -333,14 +306,14 @@ def replay(
 
 def rules(
     place: Place,
-    interval: float | None = typer.Option(
+    interval: float | None = value(
         None,
+        "SECONDS",
+        "Read twice, this far apart, and show the hits per second in between.",
         min=0.1,
         max=86_400,
-        metavar="SECONDS",
-        help="Read twice, this far apart, and show the hits per second in between.",
     ),
-    format: FormatOption = TextFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Show the hits of query rules in force, and the rules without hits."""
     from proxyctl.render.rules import RULES, rules_text
@@ -356,7 +329,7 @@ def rules(
             earlier, sample = sample, read_rule_hits(client)
         name = client.name
         report = rule_report(name, client.address, client.version_text, sample, earlier)
-    if format is TextFormat.JSON:
+    if format == "json":
         write(RULES.document(report))
     else:
         write(rules_text(report, style(), width=columns()))

@@ -10,9 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import typer
-
-from proxyctl.cli.options import chosen_version
+from proxyctl.cli.options import chosen_version, flag, value
 from proxyctl.cli.output import say, style, write, write_file
 from proxyctl.errors import ExitCode, InternalError, UsageError
 
@@ -22,18 +20,17 @@ _EDIT = "UPDATE mysql_servers SET weight=9 WHERE hostname='db2.example.com'"
 
 
 def sandbox(
-    host: str = typer.Option("127.0.0.1", help="Address to listen on."),
-    port: int = typer.Option(6032, min=0, max=65535, help="Port; 0 takes a free one."),
-    proxysql_version: str = typer.Option(
+    host: str = value("127.0.0.1", "HOST", "Address to listen on."),
+    port: int = value(6032, "PORT", "Port; 0 takes a free one.", min=0, max=65535),
+    proxysql_version: str = value(
         "2.7.1",
-        metavar="X.Y.Z",
-        help="The ProxySQL version to simulate. The documentation shows what 2.7.1 answers.",
+        "X.Y.Z",
+        "The ProxySQL version to simulate. The documentation shows what 2.7.1 answers.",
     ),
-    disk: str | None = typer.Option(None, metavar="FILE", help="Keep the DISK layer in this file."),
-    sample: bool = typer.Option(
-        False,
+    disk: str | None = value(None, "FILE", "Keep the DISK layer in this file."),
+    sample: bool = flag(
         "--sample",
-        help="Start with a made-up shop: servers, users, rules and running statistics.",
+        "Start with a made-up shop: servers, users, rules and running statistics.",
     ),
 ) -> int:
     """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""
@@ -46,21 +43,23 @@ def sandbox(
             fix="leave one of them out: the sample would be written into the file",
         )
     gc.enable()  # it lives long, unlike other commands
-
-    def ready(_port: int) -> None:
-        say(f"ProxySQL {proxysql_version} sandbox on {served.address}; ctrl-c ends it")
-        if sample:
-            say(
-                "it plays the traffic of a made-up shop; try digest top, rules, digest suggest, top"
-            )
-        elif disk is None:
-            say("it is empty; --sample fills it with a made-up shop")
-
     served = Sandbox(proxysql_version, path=None if disk is None else Path(disk))
+    about = []
     if sample:
         served.fill_with_sample()
+        about = [
+            "it plays the traffic of a made-up shop; try digest top, rules, digest suggest, top"
+        ]
+    elif disk is None:
+        about = ["it is empty; --sample fills it with a made-up shop"]
     try:
-        served.serve_forever(host, port, ready)
+        served.serve_forever(
+            host,
+            port,
+            lambda _port: say(
+                f"ProxySQL {proxysql_version} sandbox on {served.address}; ctrl-c ends it", *about
+            ),
+        )
     except KeyboardInterrupt:
         say("stopped")
     return ExitCode.DONE

@@ -11,12 +11,7 @@ import typer
 from proxyctl.cli.commands.apply import approve, show
 from proxyctl.cli.completion import snapshot_names
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import (
-    Allowances,
-    ApplyOptions,
-    FormatOption,
-    TextFormat,
-)
+from proxyctl.cli.options import Allowances, ApplyOptions, FormatOption, flag
 from proxyctl.cli.output import say, style, write, write_to_stderr
 from proxyctl.errors import ExitCode
 
@@ -34,8 +29,8 @@ def rollback(
         help="A number or name from `history`, or a file. Default: the newest.",
         autocompletion=snapshot_names,
     ),
-    dry_run: bool = typer.Option(False, "--dry-run", help="Show the plan and change nothing."),
-    format: FormatOption = TextFormat.TEXT,
+    dry_run: bool = flag("--dry-run", "Show the plan and change nothing."),
+    format: FormatOption = "text",
 ) -> int:
     """Restore the configuration from a snapshot."""
     from proxyctl.apply.apply import ApplyRequest, applied, apply_planned
@@ -46,9 +41,9 @@ def rollback(
     from proxyctl.snapshots.rollback import check_fit, rollback_plan
     from proxyctl.snapshots.snapshot import ROLLBACK
 
-    is_text = format is TextFormat.TEXT
+    is_text = format == "text"
     options = replace(allowances.options(), saves=not how.no_save)
-    with place.target(files_are_optional=True).connect() as client:
+    with place.connect() as client:
         back_to = folder.read(folder.find(client.address, which))
         check_fit(client, back_to)
         where = f"back to {back_to.name}, {snapshot_time(back_to.header)}"
@@ -86,14 +81,14 @@ def _plan_output(fleet: Fleet, *, is_text: bool) -> str:
     return plans_text(fleet, style(), is_all=False) if is_text else plans_json(fleet, is_all=False)
 
 
-def history(place: Place, format: FormatOption = TextFormat.TEXT) -> int:
+def history(place: Place, format: FormatOption = "text") -> int:
     """List the snapshots of an instance, newest first. Needs no ProxySQL."""
     from proxyctl.render.history import HISTORY, history_text
     from proxyctl.snapshots import folder
 
     address = place.address()
     found = folder.history(address)
-    if format is TextFormat.JSON:
+    if format == "json":
         write(HISTORY.document(found, address=address))
     elif found:
         write(history_text(found, style()))
@@ -102,7 +97,7 @@ def history(place: Place, format: FormatOption = TextFormat.TEXT) -> int:
     return ExitCode.DONE
 
 
-def snapshot(place: Place, format: FormatOption = TextFormat.TEXT) -> int:
+def snapshot(place: Place, format: FormatOption = "text") -> int:
     """Save what the instance holds now, in all three layers."""
     from proxyctl.render.history import TAKEN
     from proxyctl.snapshots.folder import take_by_hand
@@ -110,7 +105,7 @@ def snapshot(place: Place, format: FormatOption = TextFormat.TEXT) -> int:
     with place.connect() as client:
         taken = take_by_hand(client)
         address = client.address
-    if format is TextFormat.JSON:
+    if format == "json":
         write(TAKEN.document(taken, address=address))
     else:
         write(f"{taken.path}\n")

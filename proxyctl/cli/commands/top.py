@@ -7,9 +7,8 @@ import os
 import signal
 import sys
 
-import typer
-
 from proxyctl.cli.connect import Place
+from proxyctl.cli.options import value
 from proxyctl.cli.output import is_terminal, wants_colour
 from proxyctl.errors import ExitCode, UsageError
 
@@ -18,9 +17,7 @@ _INSTEAD = "without a terminal use digest top, digest diff or rules; for scripts
 
 def top(
     place: Place,
-    interval: float = typer.Option(
-        2, min=0.5, max=3600, metavar="SECONDS", help="Time between two readings."
-    ),
+    interval: float = value(2, "SECONDS", "Time between two readings.", min=0.5, max=3600),
 ) -> int:
     """Watch servers, digests and rules live. Sends only SELECTs."""
     _need_terminal()

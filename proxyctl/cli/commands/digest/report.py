@@ -10,7 +10,7 @@ import typer
 
 from proxyctl.cli.commands.init import templates_folder
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import out_option
+from proxyctl.cli.options import out_option, value
 from proxyctl.cli.output import check_writable, say, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
 from proxyctl.stats.model import NOT_COUNTING, is_counting
@@ -33,12 +33,8 @@ def report(
         " counted between them.",
         show_default=False,
     ),
-    limit: int = typer.Option(
-        250,
-        min=1,
-        max=500,
-        metavar="N",
-        help="List the first N digests in each of the four sort orders.",
+    limit: int = value(
+        250, "N", "List the first N digests in each of the four sort orders.", min=1, max=500
     ),
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network."""

@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,11 +20,7 @@ from proxyctl.cli.commands.digest.top import (
     duration_us,
 )
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import (
-    FORMAT,
-    AutoApproveOption,
-    out_option,
-)
+from proxyctl.cli.options import AutoApproveOption, FormatOption, out_option, value
 from proxyctl.cli.output import check_new, columns, confirm, progress, say, style, write
 from proxyctl.errors import (
     ApplyError,
@@ -42,27 +37,19 @@ from proxyctl.stats.units import size_text, time_text
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
-    from proxyctl.stats.diff import Diff
     from proxyctl.stats.model import DigestTable
 
 
-class DiffFormat(StrEnum):
-    """How the comparison is written."""
+SnapshotOption = Annotated[
+    str | None,
+    out_option(
+        help="A new file for the digests; uncompressed if its name ends in .jsonl."
+        " Default: digests-NAME-TIME.jsonl.gz."
+    ),
+]
 
-    TEXT = "text"
-    JSON = "json"
 
-
-def snapshot(
-    place: Place,
-    out: Annotated[
-        str | None,
-        out_option(
-            help="A new file to write to; uncompressed if its name ends in"
-            " .jsonl. Default: digests-NAME-TIME.jsonl.gz.",
-        ),
-    ] = None,
-) -> int:
+def snapshot(place: Place, out: SnapshotOption = None) -> int:
     """Write the digests that the instance has seen into a file, to compare with later."""
     from proxyctl.stats.model import NOT_COUNTING, is_counting
     from proxyctl.stats.read import streamed_digests
@@ -102,11 +89,10 @@ def _snapshot_path(out: str | None, name: str) -> Path:
     """Return the path of a new snapshot: that of -o, else one named after the instance and time.
 
     The default is in the working folder, with the time in UTC. Raises: RefusedError when the file
-    exists, since it may hold the only copy of its counters; ProxyctlError when it cannot be
-    written.
+    exists; ProxyctlError when it cannot be written.
     """
-    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     safe = re.sub("[^A-Za-z0-9.]+", "-", name).strip("-")
+    moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     path = Path(out or f"digests-{safe}-{moment}.jsonl.gz")
     check_new(path)
     return path
@@ -117,19 +103,20 @@ def diff(
     snapshots: list[str] | None = typer.Argument(
         None, metavar="BEFORE AFTER", help="Two snapshots. Default for AFTER: the instance."
     ),
-    before: str | None = typer.Option(None, metavar="FILE", help="The snapshot BEFORE."),
-    after: str | None = typer.Option(None, metavar="FILE", help="The snapshot AFTER."),
-    sort: DiffSort = typer.Option(
+    before: str | None = value(None, "FILE", "The snapshot BEFORE."),
+    after: str | None = value(None, "FILE", "The snapshot AFTER."),
+    sort: DiffSort = value(
         DiffSort.CHANGE,
-        metavar="KEY",
-        help="Sort key: change (of the load), time, avg, max, count, rows-sent, rows-affected.",
+        "KEY",
+        "Sort key: change (of the load), time, avg, max, count, rows-sent, rows-affected.",
     ),
     group: GroupOption = None,
-    limit: int = typer.Option(20, min=0, max=MOST_LISTED, metavar="N", help="List at most N."),
+    limit: int = value(20, "N", "List at most N.", min=0, max=MOST_LISTED),
     full_text: FullTextOption = False,
-    format: Annotated[DiffFormat, FORMAT] = DiffFormat.TEXT,
+    format: FormatOption = "text",
 ) -> int:
     """Compare digests before and after: rates, times, hostgroups, new and missing digests."""
+    from proxyctl.render.digest_diff import DIFF, digest_diff_text
     from proxyctl.stats.counters import tally
     from proxyctl.stats.diff import check_order, compare
     from proxyctl.stats.digest_file import read_digest_file
@@ -154,35 +141,20 @@ def diff(
     found = replace(
         compare(first, second, sort=sort, limit=limit), hostgroup_names=place.hostgroup_names()
     )
-    write(_output(found, sort, format, has_whole_texts=full_text))
+    if format == "json":
+        write(DIFF.document(found))
+    else:
+        write(digest_diff_text(found, sort, style(), width=columns(), has_whole_texts=full_text))
     return ExitCode.DONE
-
-
-def _output(diff: Diff, sort: DiffSort, format: DiffFormat, *, has_whole_texts: bool) -> str:
-    from proxyctl.render.digest_diff import DIFF, digest_diff_text
-
-    match format:
-        case DiffFormat.JSON:
-            return DIFF.document(diff)
-        case DiffFormat.TEXT:
-            return digest_diff_text(
-                diff, sort, style(), width=columns(), has_whole_texts=has_whole_texts
-            )
 
 
 def reset(
     place: Place,
-    out: Annotated[
-        str | None,
-        out_option(
-            help="A new file for the snapshot that is taken first. Default:"
-            " digests-NAME-TIME.jsonl.gz.",
-        ),
-    ] = None,
-    older_than: str | None = typer.Option(
+    out: SnapshotOption = None,
+    older_than: str | None = value(
         None,
-        metavar="TIME",
-        help="Clear only the entries not seen for this long, such as 7d."
+        "TIME",
+        "Clear only the entries not seen for this long, such as 7d."
         " Needs ProxySQL 3.0.10 or newer.",
     ),
     auto_approve: AutoApproveOption = False,
@@ -190,10 +162,17 @@ def reset(
     """Save the digest statistics to a file, then clear them for everybody."""
     from proxyctl.stats.read import read_digest_memory, streamed_digests
 
-    age_s = _age_s(older_than)
+    age_s = duration_us("--older-than", older_than) // 1_000_000
+    if older_than is not None and not age_s:
+        fix = "without --older-than all entries are cleared"
+        raise UsageError("--older-than: at least 1s", fix=fix)
     with place.connect() as client:
-        if age_s:
-            _refuse_purge_before(client)
+        if age_s and not client.version.has(PURGES_DIGESTS):
+            raise RefusedError(
+                f"{client.address}: ProxySQL {client.version} clears all digests or none: PURGE"
+                f" came with {client.version.numbered(PURGES_DIGESTS)}",
+                fix="leave out --older-than to clear all, or compare two snapshots: digest diff",
+            )
         path = _snapshot_path(out, client.name)
         memory = size_text(read_digest_memory(client))
         what = f"stats_mysql_query_digest, {memory} of digests,"
@@ -222,26 +201,6 @@ def reset(
     return ExitCode.DONE
 
 
-def _age_s(older_than: str | None) -> int:
-    """Return the seconds that --older-than names, 0 without it. Raises: UsageError."""
-    age_s = duration_us("--older-than", older_than) // 1_000_000
-    if older_than is not None and not age_s:
-        raise UsageError(
-            "--older-than: at least 1s", fix="without --older-than all entries are cleared"
-        )
-    return age_s
-
-
-def _refuse_purge_before(client: AdminClient) -> None:
-    """Raises: RefusedError where ProxySQL cannot clear a part of its digests."""
-    if not client.version.has(PURGES_DIGESTS):
-        raise RefusedError(
-            f"{client.address}: ProxySQL {client.version} clears all digests or none: it has no"
-            f" PURGE, which came with {client.version.numbered(PURGES_DIGESTS)}",
-            fix="leave out --older-than to clear all, or compare two snapshots: digest diff",
-        )
-
-
 def _clear(client: AdminClient, age_s: int, path: Path) -> str:
     """Clear the entries not seen for `age_s`, or all of them; return what was done, as text.
 
@@ -258,9 +217,6 @@ def _clear(client: AdminClient, age_s: int, path: Path) -> str:
     except ConnectionLostError as error:
         raise ApplyError(
             error.message,
-            then=[
-                *error.then,
-                f"the statistics may have been cleared; {path} holds them",
-            ],
+            then=[*error.then, f"the statistics may have been cleared; {path} holds them"],
         ) from error
     return f"{counted(removed, 'entry')} cleared"

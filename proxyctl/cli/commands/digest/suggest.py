@@ -3,50 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
 from proxyctl.cli.commands.digest.top import MOST_LISTED
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import FormatOption, TextFormat
+from proxyctl.cli.options import FormatOption, value
 from proxyctl.cli.output import columns, progress, style, write
 from proxyctl.errors import ExitCode, UsageError
+from proxyctl.stats.suggest.context import Kind
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Value
     from proxyctl.stats.suggest.files import Subject
 
 
-class KindName(StrEnum):
-    """A kind of suggestion."""
-
-    READS = "reads"
-    CACHE = "cache"
-    SLOW = "slow"
-
-
 def suggest(
     place: Place,
-    digests: str | None = typer.Option(
+    digests: str | None = value(
         None,
-        metavar="FILE",
-        help="Read digests from a snapshot file; the rules come from the"
+        "FILE",
+        "Read digests from a snapshot file; the rules come from the"
         " files, or from the instance that the command line names.",
     ),
-    only: list[KindName] | None = typer.Option(
-        None, metavar="KIND", help="reads, cache or slow; repeatable. Default: all."
+    only: list[Kind] | None = value(
+        None, "KIND", "reads, cache or slow; repeatable. Default: all."
     ),
-    limit: int = typer.Option(
-        5, min=1, max=MOST_LISTED, metavar="N", help="List at most N of each kind."
-    ),
-    format: FormatOption = TextFormat.TEXT,
+    limit: int = value(5, "N", "List at most N of each kind.", min=1, max=MOST_LISTED),
+    format: FormatOption = "text",
 ) -> int:
     """Suggest improvements from the digests that the instance has seen."""
     from proxyctl.render.digest_suggest import suggest_json, suggest_text
-    from proxyctl.stats.suggest.context import Kind
     from proxyctl.stats.suggest.files import rules_yaml
     from proxyctl.stats.suggest.run import suggest as suggestions
 
@@ -55,7 +42,7 @@ def suggest(
         found = suggestions(
             subject.table,
             subject.configuration,
-            only=[Kind(one) for one in only or ()],
+            only=only or (),
             limit=limit,
             may_use=subject.may_use,
             progress=tell,
@@ -64,7 +51,7 @@ def suggest(
     def as_yaml(rules: Sequence[Mapping[str, Value]]) -> str:
         return rules_yaml(found.layout, rules)
 
-    if format is TextFormat.JSON:
+    if format == "json":
         write(suggest_json(found, as_yaml))
     else:
         write(suggest_text(found, as_yaml, style(), width=columns()))

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import option
+from proxyctl.cli.options import flag, no_such, value
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group
 from proxyctl.stats.top.listing import SeenSince, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
-from proxyctl.text import nearest
 
 if TYPE_CHECKING:
     from proxyctl.stats.top.listing import Top
 
 MOST_LISTED = 1_000_000
 """The maximum of --limit; a snapshot holds all digests."""
-_SHOWN = 60
-
 FullTextOption = Annotated[bool, typer.Option("--full-text", help="Show digest texts in full.")]
 GroupOption = Annotated[
     list[str] | None,
@@ -37,87 +31,57 @@ GroupOption = Annotated[
         help="Group by digest, hostgroup, schemaname, username, client_address. Default: digest.",
     ),
 ]
-
-_filter_option = functools.partial(option, rich_help_panel="Filters")
-_MOST_TEXTS = 100
-"""Values of --text: each one deepens the condition, and SQLite limits its depth to 1,000."""
-_LONGEST_PATTERN = 50_000
-"""Bytes of a LIKE pattern that SQLite accepts; ProxySQL reports no error for a longer one."""
-
-
-class TopFormat(StrEnum):
-    """How the list is written."""
-
-    TEXT = "text"
-    JSON = "json"
-    CSV = "csv"
-    MARKDOWN = "markdown"
-    PROMETHEUS = "prometheus"
+TopFormat = Literal["text", "json", "csv", "markdown", "prometheus"]
 
 
 @dataclass(frozen=True)
 class FilterOptions:
     """Which rows of the statistics count."""
 
-    hostgroup: list[int] | None = _filter_option(
-        None, metavar="N", help="Only this hostgroup; repeatable."
-    )
-    schemaname: list[str] | None = _filter_option(
-        None, metavar="NAME", help="Only this schema; repeatable."
-    )
-    username: list[str] | None = _filter_option(
-        None, metavar="NAME", help="Only this user; repeatable."
-    )
-    client_address: list[str] | None = _filter_option(
-        None, metavar="ADDRESS", help="Only this client; repeatable."
-    )
-    digest: list[str] | None = _filter_option(
-        None, metavar="0x...", help="Only this digest; repeatable."
-    )
-    text: list[str] | None = _filter_option(
+    PANEL: ClassVar = "Filters"
+    hostgroup: list[int] | None = value(None, "N", "Only this hostgroup; repeatable.")
+    schemaname: list[str] | None = value(None, "NAME", "Only this schema; repeatable.")
+    username: list[str] | None = value(None, "NAME", "Only this user; repeatable.")
+    client_address: list[str] | None = value(None, "ADDRESS", "Only this client; repeatable.")
+    digest: list[str] | None = value(None, "0x...", "Only this digest; repeatable.")
+    text: list[str] | None = value(
         None,
-        metavar="TEXT",
-        help="Only digests whose text contains this; % matches anything; repeatable.",
+        "TEXT",
+        "Only digests whose text contains this; % matches anything; repeatable.",
     )
-    seen_since: str | None = _filter_option(
+    seen_since: str | None = value(
         None,
-        metavar="WHEN",
-        help="Only digests seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
+        "WHEN",
+        "Only digests seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
     )
-    min_count: int = _filter_option(
-        0, min=0, metavar="N", help="Only digests with at least N queries."
-    )
-    min_avg: str | None = _filter_option(
-        None, metavar="TIME", help="Only digests with at least this average time, such as 10ms."
+    min_count: int = value(0, "N", "Only digests with at least N queries.", min=0)
+    min_avg: str | None = value(
+        None, "TIME", "Only digests with at least this average time, such as 10ms."
     )
 
 
 def top(
     place: Place,
     filters: FilterOptions,
-    sort: Sort = typer.Option(
+    sort: Sort = value(
         Sort.TIME,
-        metavar="KEY",
-        help="Sort key: time (the share of the load), avg, max, count,"
+        "KEY",
+        "Sort key: time (the share of the load), avg, max, count,"
         " rows-sent, rows-affected, time-per-row.",
     ),
     group: GroupOption = None,
-    limit: int = typer.Option(20, min=1, max=MOST_LISTED, metavar="N", help="List at most N."),
-    rule: bool = typer.Option(
-        False, "--rule", help="Show which rule in force catches each digest."
-    ),
+    limit: int = value(20, "N", "List at most N.", min=1, max=MOST_LISTED),
+    rule: bool = flag("--rule", "Show which rule in force catches each digest."),
     full_text: FullTextOption = False,
-    format: TopFormat = typer.Option(
-        TopFormat.TEXT,
-        metavar="FORMAT",
-        help="Output format: text, json, csv, markdown, prometheus.",
+    format: TopFormat = value(
+        "text", "FORMAT", "Output format: text, json, csv, markdown, prometheus."
     ),
 ) -> int:
     """List the digests that cost most. Sends only SELECTs."""
     from proxyctl.stats.top.query import read_top, with_rules
 
     options = _options(filters, sort, group, limit, has_rules=rule)
-    if rule and format is TopFormat.PROMETHEUS:
+    if rule and format == "prometheus":
         raise UsageError(
             "--rule cannot be used with --format prometheus: rules come and go with the files"
         )
@@ -126,7 +90,7 @@ def top(
         if rule:
             found = with_rules(client, found, members)
     found = replace(found, hostgroup_names=place.hostgroup_names())
-    if format not in (TopFormat.TEXT, TopFormat.MARKDOWN):
+    if format not in ("text", "markdown"):
         for note in found.notes():
             say(f"note: {note}")
     write(_output(found, format, has_whole_texts=full_text))
@@ -148,7 +112,7 @@ def _options(
         usernames=tuple(filters.username or ()),
         client_addresses=tuple(filters.client_address or ()),
         digests=tuple(map(_digest, filters.digest or ())),
-        texts=_texts(filters.text),
+        texts=tuple(filters.text or ()),
         seen_since=_seen_since(filters.seen_since),
         min_count=filters.min_count,
         min_avg_us=duration_us("--min-avg", filters.min_avg),
@@ -164,15 +128,9 @@ def columns_of(given: list[str] | None) -> tuple[Group, ...]:
         try:
             found.append(SHORT_NAMES.get(name) or Group(name))
         except ValueError:
-            near = nearest(name, list(Group), cutoff=0.6)
-            fix = f"did you mean {near}?" if near else f"columns: {', '.join(Group)}"
-            raise UsageError(f"--group {cut_short(name)}: no such column", fix=fix) from None
+            fix = f"columns: {', '.join(Group)}"
+            raise no_such("--group", name, "column", Group, fix=fix) from None
     return tuple(dict.fromkeys(found))
-
-
-def cut_short(value: str) -> str:
-    """Return a value from the command line, shortened for a message."""
-    return value if len(value) <= _SHOWN else f"{value[: _SHOWN - 3]}..."
 
 
 def duration_us(option: str, text: str | None) -> int:
@@ -180,34 +138,16 @@ def duration_us(option: str, text: str | None) -> int:
     if text is None:
         return 0
     try:
-        return microseconds_of(cut_short(text))  # no time is as long as what is cut
+        return microseconds_of(text)
     except ValueError as error:
         raise UsageError(f"{option}: {error}") from None
-
-
-def _texts(given: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the values of --text. Raises: UsageError beyond the limits of SQLite."""
-    from proxyctl.stats.top.query import like_pattern
-
-    texts = tuple(given or ())
-    if len(texts) > _MOST_TEXTS:
-        raise UsageError(f"--text: given {len(texts)} times; at most {_MOST_TEXTS} are accepted")
-    for text in texts:
-        size = len(like_pattern(text).encode("utf-8", "surrogateescape"))
-        if size > _LONGEST_PATTERN:
-            raise UsageError(
-                f"--text {cut_short(text)}: a pattern of {size:,} bytes; SQLite accepts at most"
-                f" {_LONGEST_PATTERN:,}",
-                fix="name the digest with --digest",
-            )
-    return texts
 
 
 def _digest(text: str) -> str:
     """Return a digest in ProxySQL's spelling. Raises: UsageError."""
     found = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
     if found is None:
-        raise UsageError(f"--digest {cut_short(text)}: not a digest such as 0x3EF2C4DB4D1A4E21")
+        raise UsageError(f"--digest {text}: not a digest such as 0x3EF2C4DB4D1A4E21")
     return f"0x{int(found[1], 16):016X}"
 
 
@@ -223,7 +163,7 @@ def _seen_since(text: str | None) -> SeenSince | None:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
-            f"--seen-since {cut_short(text)}: neither a time such as 30min, 2h or 7d nor a date"
+            f"--seen-since {text}: neither a time such as 30min, 2h or 7d nor a date"
             " such as 2026-01-31T12:00"
         ) from None
     if moment.tzinfo is None:
@@ -240,15 +180,15 @@ def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
     )
 
     match format:
-        case TopFormat.TEXT:
+        case "text":
             return digest_top_text(top, style(), width=columns(), has_whole_texts=has_whole_texts)
-        case TopFormat.JSON:
+        case "json":
             return TOP.document(top)
-        case TopFormat.CSV:
+        case "csv":
             return digest_top_csv(top)
-        case TopFormat.MARKDOWN:
+        case "markdown":
             return digest_top_markdown(top)
-        case TopFormat.PROMETHEUS:
+        case "prometheus":
             from proxyctl.render.prometheus import digest_top_prometheus
 
             return digest_top_prometheus(top)
