@@ -7,22 +7,18 @@ import os
 import socket
 import struct
 from collections.abc import Callable
-from typing import Any
 
 import pytest
-from mysql_mimic.errors import MysqlError
 
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.read import END
 from tests.journeys.story import FILES, plan, said
-from tests.support.answering_server import AnsweringServer, packets, result
 from tests.support.cli import Project, proxyctl
-from tests.support.galera_nodes import GaleraCluster, GaleraNode
+from tests.support.mysql_servers import AnsweringServer, TcpServer, error, packets, result
 from tests.support.packets import OK
-from tests.support.servers import Instance, free_port
-from tests.support.tcp_server import TcpServer
+from tests.support.servers import Instance
 
 
 def answers(version: bytes, tables: list[list[bytes]]) -> AnsweringServer:
@@ -119,45 +115,43 @@ def resets(client: socket.socket) -> None:
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
-@pytest.mark.parametrize("serve", [resets, lambda _client: None], ids=["resets", "ends"])
-def test_a_port_that_closes_the_connection(
-    offline: Project, serve: Callable[[socket.socket], None]
+CLOSED = "the connection was closed before ProxySQL answered"
+NO_PROXYSQL: dict[str, tuple[Callable[[socket.socket], None], str]] = {
+    "resets": (resets, CLOSED),
+    "ends": (lambda _client: None, CLOSED),
+    "SSH": (lambda client: client.sendall(b"SSH-2.0-OpenSSH_9.6\r\n"), "cannot connect to"),
+    "HTTP": (lambda client: client.sendall(b"HTTP/1.1 400 Bad\r\n\r\n"), "cannot connect to"),
+}
+
+
+@pytest.mark.parametrize(("serve", "reason"), NO_PROXYSQL.values(), ids=NO_PROXYSQL)
+def test_a_port_that_is_no_proxysql(
+    offline: Project, serve: Callable[[socket.socket], None], reason: str
 ) -> None:
     offline.write(FILES)
     with TcpServer(serve) as server:
         found = plan("--port", str(server.port))
-    said(found, 1, "the connection was closed before ProxySQL answered", "is this its admin port")
+    said(found, 1, reason, f"127.0.0.1:{server.port}", "is this its admin port")
     assert "Errno" not in found.err
     assert "Lost connection" not in found.err
 
 
-@pytest.mark.parametrize("answer", [b"SSH-2.0-OpenSSH_9.6\r\n", b"HTTP/1.1 400 Bad\r\n\r\n"])
-def test_a_port_that_speaks_something_else(offline: Project, answer: bytes) -> None:
-    offline.write(FILES)
-    with TcpServer(lambda client: client.sendall(answer)) as server:
-        found = plan("--port", str(server.port))
-    said(found, 1, f"cannot connect to 127.0.0.1:{server.port}", "admin port")
-
-
-class MySQLNode(GaleraNode):
-    """A MySQL server, or the port of a ProxySQL that applications use."""
-
-    def answer(self, sql: str) -> tuple[list[tuple[Any, ...]], list[str]]:
-        if "@@version" in sql:
-            return [("8.0.36",)], ["@@version"]
-        if "DATABASE()" in sql:
-            return [(None,)], ["DATABASE()"]
-        raise MysqlError("Table 'sqlite_master' doesn't exist", 1146)
-
-
 def test_a_mysql_server_is_no_proxysql(offline: Project) -> None:
+    """Nor is the port of a ProxySQL that applications use."""
+
+    def answer(sql: bytes) -> bytes:
+        if b"@@version" in sql:
+            return result([b"@@version"], [[b"8.0.36"]])
+        if b"DATABASE()" in sql:
+            return result([b"DATABASE()"], [[None]])
+        if sql.startswith(b"SET"):
+            return packets([OK])
+        return error(1146, b"Table 'sqlite_master' doesn't exist")
+
     offline.write(FILES)
-    mysql = GaleraCluster(["127.0.1.9"], free_port())
-    mysql.nodes["127.0.1.9"] = MySQLNode("127.0.1.9")
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "app")
-    with mysql:
-        found = plan("--host", "127.0.1.9", "--port", str(mysql.port), "-u", "app")
-        refused = plan("--host", "127.0.1.9", "--port", str(mysql.port), "-u", "admin")
+    with AnsweringServer(answer, checks_logins=True) as server:
+        found, refused = (plan("--port", str(server.port), "-u", name) for name in ("app", "admin"))
     said(found, 1, "does not answer as ProxySQL does", "8.0.36", "6032")
     said(refused, 1, "access denied", "no ProxySQL answered, but a MySQL server")
 

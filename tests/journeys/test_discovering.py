@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.journeys.story import said
-from tests.support.answering_server import AnsweringServer, packets, result
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.galera_nodes import GaleraCluster
+from tests.support.mysql_servers import AnsweringServer, packets, result
 from tests.support.packets import OK
 from tests.support.servers import free_port
 

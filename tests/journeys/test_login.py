@@ -11,7 +11,7 @@ from proxyctl.sandbox import Sandbox
 from tests.journeys.layers import dump
 from tests.journeys.story import FILES, applied, apply, plan, said
 from tests.support.cli import Project, proxyctl
-from tests.support.hostile_server import HostileServer
+from tests.support.mysql_servers import HostileServer
 from tests.support.servers import Instance, ProxySQL
 
 PASSWORD = "s3cret-of-app"

@@ -6,8 +6,14 @@ import pytest
 
 from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes, backend
 from proxyctl.state.families import Node
-from tests.support.answering_server import Answer, AnsweringServer, error, packets, result
-from tests.support.hostile_server import HostileServer
+from tests.support.mysql_servers import (
+    Answer,
+    AnsweringServer,
+    HostileServer,
+    error,
+    packets,
+    result,
+)
 from tests.support.packets import OK
 from tests.support.servers import free_port
 
