@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
+import pymysql
 import pytest
 
+from proxyctl.config.files import Sources
+from proxyctl.config.project import load_project
+from proxyctl.routing.tests import RoutingTest
 from tests.docs.pages import ROOT, page_id
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance, ProxySQL, needed_binary
@@ -18,6 +23,7 @@ FILES = sorted(
     for file in (ROOT / folder).rglob(pattern)
 )
 FOLDERS = sorted({file.parent for file in FILES})
+PASSWORD = "secret of an account"
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=page_id)
@@ -27,14 +33,39 @@ def test_an_example_can_be_applied(
     offline.connect(instance)
     for file in (f for f in folder.iterdir() if f.is_file()):
         for name in re.findall(r"\{env: (\w+)\}", file.read_text(encoding="utf-8")):
-            monkeypatch.setenv(name, f"secret of {name}")
+            monkeypatch.setenv(name, PASSWORD)
     monkeypatch.setenv("PROXYCTL_FILE", str(folder))
     assert done("validate")
     assert not in_sync(done("plan", "--format", "json"))
     assert done("apply", "--auto-approve")
     again = done("plan", "--format", "json")
     assert in_sync(again), again.text
-    assert "secret of" not in again.text
+    assert PASSWORD not in again.text
+    if instance.kind == "real":
+        check_routing(instance, load_project(Sources((str(folder),))).routing_tests)
+
+
+def check_routing(instance: Instance, tests: Sequence[RoutingTest]) -> None:
+    """Each routing test goes where the file says: without servers, ProxySQL names the hostgroup."""
+    for sql in (
+        "SET mysql-connect_timeout_server_max=10",
+        "SET mysql-poll_timeout=10",
+        "LOAD MYSQL VARIABLES TO RUNTIME",
+        "DELETE FROM mysql_servers",
+        "LOAD MYSQL SERVERS TO RUNTIME",
+    ):
+        instance.execute(sql)
+    [(interface,)] = instance.query("SELECT @@mysql-interfaces")
+    port = int(str(interface).rpartition(":")[2])
+    # LAST_INSERT_ID() of a new session is answered by ProxySQL itself.
+    for test in (one for one in tests if "LAST_INSERT_ID" not in one.query):
+        login = {"user": test.request.username, "password": PASSWORD, "autocommit": None}
+        with (
+            pymysql.connect(host="127.0.0.1", port=port, **login) as session,
+            session.cursor() as cursor,
+            pytest.raises(pymysql.err.MySQLError, match=f"hostgroup {test.expect['hostgroup']} "),
+        ):
+            cursor.execute(test.query)
 
 
 def done(*arguments: str) -> Outcome:
@@ -59,8 +90,6 @@ def test_the_routing_tests_of_an_example_pass(folder: Path) -> None:
         assert found.json["unreached_rules"] == []
 
 
-pytestmark = pytest.mark.real
-
 EXAMPLE = ROOT / "examples" / "take-over"
 
 _LOCAL = {
@@ -74,6 +103,7 @@ _LOCAL = {
 """The example with the folder and the ports of a test, and without looking for its servers."""
 
 
+@pytest.mark.real
 def test_a_plan_shows_nothing(
     tmp_path: Path, offline: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
