@@ -95,21 +95,6 @@ def test_export_leaves_a_second_password_alone(
     ]
 
 
-def test_export_of_a_layer_shows_exactly_the_layers_that_differ(
-    project: Project, instance: Instance
-) -> None:
-    by_hand(instance, LOAD)
-    exported = proxyctl("export", "--layer", "runtime")
-    assert "MEMORY and DISK differ" in exported.err
-    project.write(exported.out)
-    found = plan("--format", "json").json["instances"][0]
-    layers = {tuple(c["layers"]) for m in found["modules"] for c in m["changes"]}
-    assert layers == {("disk",)}
-    applied()
-    assert plan().code == 0
-    assert everywhere(instance, "SELECT hostname FROM {}mysql_servers ORDER BY 1")
-
-
 @pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
 def test_export_of_a_dead_fast_routing(project: Project, instance: Instance, layer: str) -> None:
     rules = "INSERT INTO mysql_query_rules (rule_id, active, apply) VALUES (3, 1, 1)"

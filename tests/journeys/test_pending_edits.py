@@ -95,16 +95,6 @@ def test_an_edit_is_published_by_its_own_load_and_save(
     assert plan().code == 0
 
 
-def test_memory_comes_from_disk_where_nothing_else_differs_there(
-    in_sync: Project, instance: Instance
-) -> None:
-    instance.run(NEW_RULE)
-    in_sync.write(CHANGED)
-    assert offered("take back:") == ["LOAD MYSQL QUERY RULES FROM DISK"]
-    instance.run("UPDATE disk.mysql_query_rules SET comment='on disk' WHERE rule_id=10")
-    assert offered("take back:") == ["DELETE FROM mysql_query_rules WHERE rule_id IN (500)"]
-
-
 def test_discard_pending_overwrites_rows_of_the_files_and_no_others(
     in_sync: Project, instance: Instance
 ) -> None:

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from random import Random
 
 import pytest
 
-from proxyctl.instance.client import AdminClient
-from proxyctl.instance.connect import Login
 from proxyctl.routing.digest import digest
-from proxyctl.routing.sides import Sides
-from proxyctl.stats.digest_file import write_digest_file
-from proxyctl.stats.model import DigestTable, SeenDigest
-from proxyctl.stats.read import read_digests
-from proxyctl.stats.replay.comparison import Comparison, Kind
 from tests.support.cli import Project, proxyctl
-from tests.support.routing_cases import random_case
 from tests.support.routing_rig import Rig
-from tests.support.routing_shapes import Case, Client, Seen
-from tests.unit.test_replay_soundness import changed, configuration
+from tests.support.routing_shapes import Case, Client
 
 pytestmark = pytest.mark.real
 
@@ -100,48 +90,6 @@ def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None
     assert found.json["elsewhere"]["digests"] == 1  # the hint
 
 
-def test_random_rules_do_what_a_replay_says(rig: Rig) -> None:
-    random = Random("replay")
-    with AdminClient(Login(port=rig.server.instance.port, password="admin")) as client:
-        for number in range(4):
-            case = random_case(random, rig.ports, queries=15)
-            options = ("keep_comment", "max_digest_length")
-            for name in options:
-                case.variables.pop(f"mysql-query_digests_{name}", None)
-            sent = [one for one in case.queries if b"*/" not in one.query]
-            case = Case(case.rules, sent, case.fast_routing, case.variables)
-            after = changed(random, case)
-            for one, query in enumerate(sent):
-                alone = Case(case.rules, [query], case.fast_routing, case.variables)
-                old = rig.observe(alone).seen[0]
-                table = read_digests(client)
-                new = rig.observe(
-                    Case(after.rules, [query], after.fast_routing, after.variables)
-                ).seen[0]
-                check(table, case, after, old, new, (number, one, query))
-
-
-def check(table: DigestTable, case: Case, after: Case, old: Seen, new: Seen, what: object) -> None:
-    comparison = Comparison(Sides(configuration(case), configuration(after)), table.variables)
-    rows = [row for row in table.rows if is_of_query(row)]
-    if len(rows) != 1:
-        return
-    verdict = comparison.verdict(rows[0])
-    if any(one.answer and not one.answer[0] for one in verdict.before):
-        return
-    if verdict.is_unknown or old.text is None or new.text is None:
-        return
-    moved = old.hostgroup != new.hostgroup
-    assert not moved or Kind.HOSTGROUP in verdict.certain | verdict.possible, (what, verdict)
-    assert moved or Kind.HOSTGROUP not in verdict.certain, (what, verdict)
-    assert verdict.expected is None or old.hostgroup in verdict.expected, (what, verdict)
-
-
-def is_of_query(row: SeenDigest) -> bool:
-    """Whether a row is of the query, and not of what the rig asks behind it."""
-    return not row.digest_text.upper().startswith("PROXYSQL INTERNAL")
-
-
 # -- suggest ---------------------------------------------------------------------------------------
 
 SHOP = """\
@@ -179,30 +127,5 @@ def test_a_proposed_rule_sends_the_read_to_the_reader_and_nothing_else(
     assert proxyctl("apply", "--auto-approve").code == 0
     after = rig.send(APP, READ, *OTHERS)
     assert after.pop(READ).hostgroup == 2
-    before.pop(READ)
-    assert after == before
-
-
-def test_a_proposed_rule_caches_and_leaves_the_destination(rig: Rig, shop: Project) -> None:
-    made = digest(READ.encode())
-    seen = SeenDigest(
-        *(1, "", "app", "", made.hexadecimal, made.text.decode()),
-        *(50_000, 1_000, 1_100, 50_000 * 300, 1, 600, 0, 50_000),
-    )
-    table = DigestTable("rig", "", "2.7.1", 1_200, [seen])
-    write_digest_file(table, shop.folder / "seen.jsonl")
-    found = proxyctl(
-        *("digest", "suggest", "--digests", "seen.jsonl", "--only", "cache", "--format", "json")
-    )
-    assert found.code == 0, found.text
-    (one,) = found.json["suggestions"]
-    before = rig.send(APP, READ, *OTHERS)
-    shop.write(one["yaml"], "proposed.yaml")
-    given = ("-f", "proxyctl.yaml", "-f", "proposed.yaml")
-    applied = proxyctl("apply", "--auto-approve", *given)
-    assert applied.code == 0, applied.text
-    after = rig.send(APP, READ, *OTHERS)
-    assert after[READ].destination == before[READ].destination == 1
-    assert ("cache_ttl", 1_000) in after.pop(READ).settings
     before.pop(READ)
     assert after == before

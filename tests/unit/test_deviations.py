@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from proxyctl.catalog import (
-    NO_DEVIATIONS,
-    REFERENCE,
     TABLES,
-    Deviations,
     Kind,
-    Layout,
-    Version,
-    layout_of,
 )
 from proxyctl.catalog.deviations import unlisted_column
 from proxyctl.catalog.variables import VARIABLES, is_secret_variable
-
-SERVERS = TABLES["mysql_servers"]
-ZONE = unlisted_column("zone", "VARCHAR", "1", "''")
 
 
 @pytest.mark.parametrize(
@@ -76,32 +65,3 @@ def test_what_is_listed_is_what_the_catalogue_says_whatever_its_name() -> None:
         ("mysql_users", "password"),
         ("pgsql_users", "password"),
     }
-
-
-def test_tables_and_columns_are_those_of_the_instance_whatever_its_release_has() -> None:
-    version = Version(3, 0, 9)
-    layouts = dict(NO_DEVIATIONS.layouts(version))
-    del layouts["pgsql_servers_ssl_params"]
-    later = TABLES["mysql_aws_rds_bgd_hostgroups"]
-    layouts[later.name] = layout_of(later, version)
-    aurora = layouts["mysql_aws_aurora_hostgroups"]
-    fewer = tuple(c for c in aurora.columns if c.name != "autopurge_missing_checks")
-    layouts[aurora.name] = replace(aurora, columns=fewer)
-    found = Deviations.of(layouts, (), version)
-    assert found == Deviations(
-        tables=frozenset({later.name}),
-        missing=frozenset({"pgsql_servers_ssl_params", (aurora.name, "autopurge_missing_checks")}),
-    )
-    assert found.layouts(version) == layouts
-
-
-def test_only_what_the_catalogue_lacks_is_an_addition() -> None:
-    listed = layout_of(SERVERS, REFERENCE)
-    wider = Layout(SERVERS, (*listed.columns, ZONE))
-    layouts = {**NO_DEVIATIONS.layouts(REFERENCE), "mysql_servers": wider}
-    found = Deviations.of(layouts, ["mysql-threads", "mysql-time_travel"], REFERENCE)
-    assert found == Deviations(
-        frozenset({("mysql_servers", ZONE)}), frozenset({"mysql-time_travel"})
-    )
-    assert found.layout_of(SERVERS, REFERENCE).names == wider.names
-    assert NO_DEVIATIONS.layout_of(SERVERS, REFERENCE) is listed

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from proxyctl.instance.backend import NodeAnswer
-from proxyctl.nodes.discover import Membership, compared, members_in, pxc_section, silent_in
+from proxyctl.nodes.discover import Membership, compared, members_in, pxc_section
 from proxyctl.render.nodes import membership_text
 from proxyctl.state.families import Family, Node
 
@@ -65,16 +65,6 @@ def test_what_either_side_lacks_is_named() -> None:
         "n4:3306 is a member, but not in the files\n"
         "n3:3306 is in the files, but not a member\n"
     )
-
-
-def test_members_without_an_address_are_counted() -> None:
-    assert silent_in("10.0.0.1:3306,AUTO,AUTO:3307,,unspecified") == 3
-
-
-def test_a_name_and_its_address_are_one_node() -> None:
-    one = found(["10.0.0.1", "10.0.0.2"], main=["pxc1", "pxc2"])
-    assert one.agrees
-    assert "the files name the same nodes, in hostgroups 10, 20, 30, 40" in membership_text(one)
 
 
 def test_of_several_clusters_the_one_that_shares_a_node_is_compared() -> None:

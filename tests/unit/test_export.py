@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations, Layout, Version, layout_of
-from proxyctl.catalog.variables import VARIABLES
-from proxyctl.cli.commands.files import RowFormat
+from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations, Version, layout_of
 from proxyctl.config.project import mistakes_in
 from proxyctl.errors import Mistake
 from proxyctl.formats.exported import exported_text
 from proxyctl.formats.yaml import places_in
-from proxyctl.state.fold import Exported, export_variables, from_runtime, with_secrets
+from proxyctl.state.fold import Exported, from_runtime, with_secrets
 from proxyctl.state.passwords import native_hash
 from proxyctl.state.row import KEEP
 from tests.support import build
@@ -114,12 +109,6 @@ def test_a_column_that_only_the_instance_knows_is_written():
     ]
 
 
-def test_json_that_is_not_utf8_is_left_out():
-    exported = exported_rows(USERS, {"username": "u", "attributes": '["\udce9"]'})
-    assert "mysql_users" not in written(exported)
-    assert "JSON is UTF-8 text" in exported.warnings[0]
-
-
 def test_a_mistake_of_the_whole_file_is_a_warning():
     exported = exported_rows(RULES, {"rule_id": 1})
     exported_text(exported, "yaml", "clear", check=lambda _: [Mistake("", 1, 1, "", "odd")])
@@ -153,60 +142,10 @@ def test_the_lines_of_a_document_are_found_again():
     assert [found[n] for n in (9, 10, 15)] == [(USERS, 0), (USERS, 1), ("scheduler", 0)]
 
 
-NEWEST = Version(3, 0, 0)
-LAYOUTS = [
-    layout_of(table, NEWEST)
-    for table in TABLES.values()
-    if table.prefix is None and any(column.secret for column in table.columns)
-]
-SECRET_VARIABLES = sorted(name for name, known in VARIABLES.items() if known.secret)
-
-SECRET = "hunter2-topsecret"
-secrets = st.sampled_from([SECRET, f"{SECRET}'", f'{SECRET}"', f"{SECRET}\n{SECRET}\r", None, ""])
-
-
-def test_there_are_secrets() -> None:
-    assert len(LAYOUTS) > 1
-    assert len(SECRET_VARIABLES) > 3
-
-
-def row_with(layout: Layout, secret: str | None) -> tuple[object, ...]:
-    return tuple(
-        secret if column.secret else "app" if column.name in layout.table.key else column.default
-        for column in layout.columns
-    )
-
-
-@pytest.mark.parametrize("form", get_args(RowFormat))
-@pytest.mark.parametrize("mode", ["hash", "omit"])
-@given(secret=secrets)
-def test_no_form_shows_a_secret(form: str, mode: str, secret: str | None) -> None:
-    exported = Exported(NEWEST)
-    for of in LAYOUTS:
-        exported.layouts[of.name] = of
-        rows = [row_with(of, secret)]
-        exported.tables[of.name] = with_secrets(exported, of, rows, mode)
-    variables = [(name, secret) for name in (*SECRET_VARIABLES, "mysql-new_password")]
-    export_variables(exported, variables, mode, keeps_defaults=True)
-    text = exported_text(exported, form, mode)
-    assert SECRET not in text
-    assert SECRET not in "\n".join(exported.warnings)
-    if mode == "omit":
-        assert "*A" not in text
-
-
-def users(password: object) -> Exported:
-    layout = layout_of(TABLES["mysql_users"], Version(2, 7, 1))
-    exported = Exported(Version(2, 7, 1))
-    exported.layouts[layout.name] = layout
-    row = row_with(layout, None)
-    position = layout.index["password"]
-    exported.tables[layout.name] = [(*row[:position], password, *row[position + 1 :])]  # type: ignore[list-item]
-    return exported
-
-
 def test_a_script_without_secrets_sets_none() -> None:
-    script = exported_text(users("pw"), "sql", "omit")
+    script = exported_text(
+        exported_rows(USERS, {"username": "app", "password": "pw"}), "sql", "omit"
+    )
     runs = [line for line in script.splitlines() if not line.startswith("-- ")]
     assert not [line for line in runs if "password" in line or "***" in line]
     assert any(line.startswith("UPDATE mysql_users SET active=") for line in runs)
@@ -214,7 +153,7 @@ def test_a_script_without_secrets_sets_none() -> None:
 
 
 def test_a_cnf_holds_no_user_whose_password_is_not_said() -> None:
-    exported = users(KEEP)
+    exported = exported_rows(USERS, {"username": "app", "password": KEEP})
     assert "username" not in exported_text(exported, "cnf", "hash")
     assert exported.warnings == [
         "not in the .cnf: user app: no password is set here, and without one anybody could log in"

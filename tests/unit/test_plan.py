@@ -22,20 +22,6 @@ def complete(module, surroundings=NOWHERE, used=()):
     return module
 
 
-def test_only_restart_only_variables_of_disk_are_compared():
-    def variables(threads):
-        row = ("mysql-threads", threads)
-        return {("mysql-threads",): row}
-
-    wanted = desired("mysql_variables")
-    wanted = type(wanted)(wanted.layout, variables("8"))
-    found = diff(wanted, variables("4"))
-    assert [bool(found.changes[layer]) for layer in Layer] == [False, False, True]
-    module = complete(module_plan(found))
-    assert (module.load, module.save) == (False, True)
-    assert module.final["mysql_variables"] == variables("8")
-
-
 def test_a_changed_variable_keeps_its_place():
     """A LOAD takes variables in the order of MEMORY, and a bit of the capabilities comes early."""
 
@@ -73,18 +59,6 @@ class TestPendingEdits:
         there = {key: row for key, row in held.items() if key == (1,)}
         module = self.plan(wanted, there, runtime=there, disk=held)
         assert self.codes(module) == []
-
-
-def test_servers_leave_a_used_hostgroup_only_after_rules_have_changed():
-    memory = rows(SERVERS, {"hostgroup_id": 1, "hostname": "a"})
-    servers = module_plan(diff(desired(SERVERS, {"hostgroup_id": 2, "hostname": "a"}), memory))
-    rules = module_plan(diff(desired(RULES, {"rule_id": 1}), {}))
-    servers, rules = with_images([servers, rules], NOWHERE, {SERVERS: frozenset({1})})
-    first, second = servers.images
-    assert {key[0] for key in first[SERVERS]} == {1, 2}
-    assert {key[0] for key in second[SERVERS]} == {2}
-    (servers,) = with_images([servers], NOWHERE, {SERVERS: frozenset({1})})
-    assert len(servers.images) == 1
 
 
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)

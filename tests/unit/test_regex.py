@@ -11,8 +11,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
 from proxyctl.routing.regex.pcre import is_verified
@@ -157,20 +155,6 @@ def test_replacements(engine, pattern, template, subject, first, every):
     compiled = compile_pattern(pattern, engine)
     assert compiled.replace(template, subject, every=False) == first
     assert compiled.replace(template, subject, every=True) == every
-
-
-PIECES = rb"\ ( (? (?< ) [ ] [: :] { } , 1 9 * + ? | ^ $ . - \Q \E \g \k \x \o \c \N (*".split()
-ITEMS = st.sampled_from(PIECES) | st.binary(max_size=2)
-
-
-@given(st.lists(ITEMS, max_size=12).map(b"".join), st.sampled_from(Engine))
-def test_any_bytes_compile_or_are_refused(pattern, engine):
-    try:
-        compiled = compile_pattern(pattern, engine)
-    except BadPattern:
-        return
-    compiled.search(b"ab(1)")
-    compiled.replace(rb"\1\2", b"ab(1)", every=True)
 
 
 def test_a_class_of_many_ranges_is_refused_at_once():

@@ -69,18 +69,6 @@ def asked(found: Desired) -> set[tuple[object, ...]]:
     }
 
 
-def test_placed_nodes_go_back_where_they_were_configured() -> None:
-    memory = held(node("n1", 10), node("n2", 10))
-    runtime = held(
-        node("n1", 10, weight=5),
-        node("n2", 10, weight=5, status="SHUNNED"),
-        node("n2", 30, weight=5),
-    )
-    found = back("mysql_galera_hostgroups", memory, runtime)
-    assert asked(found) == {(10, "n1", "ONLINE", 5), (10, "n2", "ONLINE", 5)}
-    assert "MEMORY and RUNTIME differed" in found.warnings[0]
-
-
 def test_a_drained_node_goes_back_as_it_was_configured() -> None:
     memory = held(node("n1", 10, weight=5), node("n2", 50))
     runtime = held(

@@ -9,7 +9,7 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
-from tests.journeys.story import applied, plan, said
+from tests.journeys.story import applied, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance, ProxySQL, needed_binary, sandbox_of
 from tests.versions.whole import changing_versions, tables_of, whole_files
@@ -89,20 +89,6 @@ def test_an_export_plans_to_nothing(project: Project, server: Server, layer: str
     assert plan().code == 0
 
 
-def test_a_change_by_hand_is_drift_and_goes_away(project: Project, server: Server) -> None:
-    applied()
-    server.instance.execute("UPDATE mysql_servers SET weight=5 WHERE hostname='db2'")
-    server.instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
-    server.instance.execute("UPDATE mysql_users SET max_connections=1 WHERE username='app'")
-    server.instance.execute("SAVE MYSQL USERS TO DISK")
-    drift = proxyctl("drift")
-    assert drift.code == 2
-    assert "weight" in drift.out
-    assert "max_connections" in drift.out
-    applied("--discard-pending")
-    assert plan().code == 0
-
-
 def test_a_server_of_postgresql_that_an_operator_took_out_is_named(
     project: Project, server: Server
 ) -> None:
@@ -130,36 +116,6 @@ def test_a_server_of_postgresql_that_an_operator_took_out_is_named(
     found = proxyctl("drift")
     assert (found.code, words in found.out) == (2, False), found.text
     applied("--discard-pending")
-
-
-def test_a_table_is_emptied_and_rolled_on(project: Project, server: Server) -> None:
-    applied()
-    rules = "mysql_query_rules:\n"
-    text = whole_files(server.version)
-    project.write(text[: text.index(rules)] + "mysql_query_rules: []\n")
-    refused = proxyctl("apply", "--auto-approve")
-    said(refused, 3, "mysql_query_rules")
-    applied("--force")
-    assert counts(server, "disk.")["mysql_query_rules"] == 0
-    assert plan().code == 0
-
-
-def test_a_column_of_a_later_version_is_a_mistake_that_names_it(
-    project: Project, server: Server
-) -> None:
-    text = whole_files(server.version)
-    if server.version < (2, 5, 0):
-        project.write(text.replace("reader: {id: 20}", "reader: {id: 20, multiplex: false}"))
-        said(plan(), 1, f"ProxySQL {server.version} has no table mysql_hostgroup_attributes")
-    elif server.version < (2, 6, 0):
-        project.write(text + "mysql_servers_ssl_params: []\n")
-        said(plan(), 1, "mysql_servers_ssl_params; it came with 2.6.0")
-    elif server.version < (3, 0, 0):
-        project.write(text + "pgsql_servers: []\n")
-        said(plan(), 1, "pgsql_servers; it came with 3.0.0")
-    else:
-        project.write(text.replace("weight: 100", "wait: 100"))
-        said(plan(), 1, "mysql_servers[1].wait: no such key")
 
 
 def test_the_doctor_looks_at_both_protocols(offline: Project, server: Server) -> None:
