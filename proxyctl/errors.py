@@ -83,7 +83,6 @@ class ProxyctlError(Exception):
     """Base of all expected errors: a message, and a fix that says how to get out.
 
     `then`: more lines of it. A line break inside of a text is not ours: a host or a comment has it.
-    `beside`: what was done before, for the keys of JSON beside the error.
     """
 
     exit_code: ClassVar[ExitCode] = ExitCode.ERROR
@@ -93,7 +92,6 @@ class ProxyctlError(Exception):
         self.then = list(then)
         super().__init__("\n".join([message, *self.then]))
         self.fix = fix
-        self.beside: dict[str, object] = {}
 
     def lines(self) -> list[str]:
         """Return the text shown to a person, one entry a line."""

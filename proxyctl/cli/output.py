@@ -219,4 +219,4 @@ def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
         from proxyctl.render.encode import ERROR
 
         with suppress(ProxyctlError):  # stderr has the error already
-            write(json.dumps({**error.beside, "error": ERROR.encode(error)}, indent=2) + "\n")
+            write(json.dumps({"error": ERROR.encode(error)}, indent=2) + "\n")
