@@ -20,55 +20,52 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
-_BEFORE_IES = ("ry", "py")
-"""How nouns end that we count and that change their end: query, entry, copy."""
+_IES_ENDINGS = ("ry", "py")
+"""The endings of nouns with a plural in `ies`: query, entry, copy."""
 
 
 def counted(count: int, noun: str) -> str:
     """Return `1 change`, `2 changes` or `12,756,083 queries`."""
     if count != 1:
-        noun = f"{noun[:-1]}ies" if noun.endswith(_BEFORE_IES) else f"{noun}s"
+        noun = f"{noun[:-1]}ies" if noun.endswith(_IES_ENDINGS) else f"{noun}s"
     return f"{count:,} {noun}"
 
 
 def bug_text(error: BaseException) -> str:
-    """Return what is said of an exception that nobody expected: its kind, and where it came from.
+    """Return the kind of an unexpected exception, and the place in proxyctl that raised it.
 
-    Not its own words: those of a KeyError or of a driver repeat values, and one may be a password.
+    Its message is left out: a KeyError or a driver repeats values, which may be passwords.
     """
-    place, passed = "", error.__traceback__
-    while passed is not None:
-        _, is_ours, path = passed.tb_frame.f_code.co_filename.rpartition("/proxyctl/")
+    place, tb = "", error.__traceback__
+    while tb is not None:
+        _, is_ours, path = tb.tb_frame.f_code.co_filename.rpartition("/proxyctl/")
         if is_ours:
-            place = f" at {path}:{passed.tb_lineno}"
-        passed = passed.tb_next
+            place = f" at {path}:{tb.tb_lineno}"
+        tb = tb.tb_next
     return f"{type(error).__name__}{place}"
 
 
 def traceback_lines(error: BaseException) -> Iterator[str]:
-    """Yield where an exception came from, and what it came of, in lines of code only.
-
-    Its own words stay away, as in `bug_text`.
-    """
+    """Yield the tracebacks of an exception and of its causes, without messages (see `bug_text`)."""
     chain: list[BaseException] = []
-    found: BaseException | None = error
-    while found is not None and found not in chain:
-        chain.append(found)
-        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
-    for one in reversed(chain):
-        for frame in traceback.extract_tb(one.__traceback__):
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    for cause in reversed(chain):
+        for frame in traceback.extract_tb(cause.__traceback__):
             yield f"{frame.filename}:{frame.lineno} in {frame.name}: {frame.line}"
-        yield bug_text(one)
+        yield bug_text(cause)
 
 
 def os_reason(error: OSError) -> str:
-    """Return why the system refused a file, without its number: `permission denied`."""
+    """Return the reason of a system error, without its number: `permission denied`."""
     text = error.strerror or str(error) or "it cannot be read"
     return text[:1].lower() + text[1:]
 
 
 class ExitCode(IntEnum):
-    """What the process returns. 1 to 3 and 64: no instance was changed."""
+    """The exit codes. 1 to 3 and 64: no instance was changed."""
 
     DONE = 0
     ERROR = 1
@@ -80,9 +77,9 @@ class ExitCode(IntEnum):
 
 
 class ProxyctlError(Exception):
-    """Base of all expected errors: a message, and a fix that says how to get out.
+    """Base of all expected errors: a message, and how to fix it.
 
-    `then`: more lines of it. A line break inside of a text is not ours: a host or a comment has it.
+    `then`: further lines. A line break inside a text comes from a host or a comment, not from us.
     """
 
     exit_code: ClassVar[ExitCode] = ExitCode.ERROR
@@ -94,7 +91,7 @@ class ProxyctlError(Exception):
         self.fix = fix
 
     def lines(self) -> list[str]:
-        """Return the text shown to a person, one entry a line."""
+        """Return the text shown to a person, one entry per line."""
         return [self.message, *self.then, *self._fix_lines()]
 
     def _fix_lines(self) -> list[str]:
@@ -122,19 +119,19 @@ class Mistake:
     fix: str | None = None
 
     def lines(self) -> list[str]:
-        """Return `file:line:col: key: what is wrong`, and the fix on a line of its own."""
+        """Return `file:line:col: key: what is wrong`, then the fix."""
         place = f"{self.path}:{self.line}:{self.column}: " if self.line else f"{self.path}: "
         key = f"{self.key}: " if self.key else ""
         fix = [f"  fix: {self.fix}"] if self.fix else []
         return [f"{place}{key}{self.message}", *fix]
 
     def text(self) -> str:
-        """Return the same as one text."""
+        """Return the lines as one text."""
         return "\n".join(self.lines())
 
 
 class ConfigError(ProxyctlError):
-    """The files cannot be used. Carries all mistakes found, sorted by file and line."""
+    """The files cannot be used. Carries all mistakes, sorted by file and line."""
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         self.mistakes = sorted(mistakes, key=lambda m: (m.path, m.line, m.column, m.key, m.message))
@@ -146,11 +143,11 @@ class ConfigError(ProxyctlError):
 
 
 class InstanceError(ProxyctlError):
-    """The instance cannot be reached, does not let us in, or does not answer as ProxySQL does."""
+    """The instance cannot be reached, refuses the login, or does not answer as ProxySQL does."""
 
 
 class ConnectionLostError(InstanceError):
-    """The connection broke while a statement was under way: whether it ran is not known."""
+    """The connection broke during a statement: it is not known whether the statement ran."""
 
 
 class StatementError(InstanceError):
@@ -172,7 +169,7 @@ class StatementError(InstanceError):
 
 
 class RefusedError(ProxyctlError):
-    """proxyctl would not act: a guard, pending edits, a stale plan, a lock. Nothing changed."""
+    """proxyctl refused to act: a guard, pending edits, a stale plan, a lock. Nothing changed."""
 
     exit_code = ExitCode.REFUSED
 
@@ -183,15 +180,16 @@ class RefusedError(ProxyctlError):
         self.reasons = list(reasons)
 
     def lines(self) -> list[str]:
-        """Return the message, one line a reason, then the fix."""
+        """Return the message, one line per reason, then the fix."""
         reasons = [f"  {reason}" for reason in self.reasons]
         return [self.message, *self.then, *reasons, *self._fix_lines()]
 
 
 class ApplyError(ProxyctlError):
-    """An apply stopped part way. The layers may have changed: they are listed by admin module.
+    """An apply stopped part way and may have changed layers.
 
-    `snapshot`: the state before, where the apply itself was done and only what follows it was not.
+    `layers`: the state of the layers by admin module. `snapshot`: the state before the apply,
+    if the apply was complete and a later step failed.
     """
 
     exit_code = ExitCode.INCOMPLETE
@@ -215,17 +213,17 @@ class ApplyError(ProxyctlError):
 
 
 class InterruptedApplyError(ApplyError):
-    """An apply was interrupted from the keyboard; what the layers hold is listed the same way."""
+    """An apply was interrupted from the keyboard."""
 
     exit_code = ExitCode.INTERRUPTED
 
 
 class InternalError(ProxyctlError):
-    """A broken invariant, or what nobody expected: it is a bug, and says so."""
+    """A broken invariant or an unexpected exception: a bug in proxyctl."""
 
 
 def error_texts(error: BaseException) -> list[str]:
-    """Return what is said of any error, a line each; the first one is the message."""
+    """Return the lines of any error, without a fix; the first one is the message."""
     if isinstance(error, KeyboardInterrupt):
         return ["interrupted"]
     if isinstance(error, ProxyctlError):
@@ -234,12 +232,12 @@ def error_texts(error: BaseException) -> list[str]:
 
 
 def unexpected(error: Exception, *, is_debug: bool) -> ProxyctlError:
-    """Return what to say of an exception that nobody below caught."""
+    """Return the error to report for an exception that nothing caught."""
     if isinstance(error, PermissionError) and error.filename:
-        # Somewhere it was only asked whether a file is there.
+        # `Path.exists` raises this for a file in a folder that cannot be read.
         return ProxyctlError(f"{os.fsdecode(error.filename)}: {os_reason(error)}")
     return InternalError(
         error_texts(error)[0],
-        fix=f"{'' if is_debug else 'run again with --debug and '}report what it says: it holds"
-        " no password",
+        fix=f"{'' if is_debug else 'run again with --debug and '}report the output: it holds no"
+        " password",
     )

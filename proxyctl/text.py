@@ -1,4 +1,4 @@
-"""Text for people: what a terminal must not see, counted words, the nearest word. Pure."""
+"""Text for people: what a terminal must not see, and the nearest known word. Pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ CONTROL: Final = (
     r"\u2028\u2029"  # end a line for some readers
     r"\u200b-\u200d\u2060-\u2065\ufeff\U000e0000-\U000e007f"  # cannot be seen
 )
-"""Them all, as a regular expression has them between brackets."""
+"""The characters that a terminal must not see, as inside the brackets of a regular expression."""
 
 
 _COMMAND: Final = (
     r"(?<!\S):(?=:[A-Za-z](?s:.*?)::)"  # ::error file=f::text, where a line begins or is wrapped
     r"|#(?=#\w*\[)"  # ##[error]text and ##vso[...]text, anywhere
 )
-"""What a runner of GitHub or Azure takes for a command in a log; one character makes it text."""
+"""The character of a log command of GitHub or Azure runners that has to be escaped."""
 
 
 _UNSAFE = re.compile(rf"[{CONTROL}\ud800-\udfff]|{_COMMAND}")
@@ -29,12 +29,12 @@ _UNSAFE = re.compile(rf"[{CONTROL}\ud800-\udfff]|{_COMMAND}")
 def printable(text: str) -> str:
     r"""Return the text on one line, with control characters as escapes.
 
-    A comment in a row must not move the cursor of the person who reads the plan, nor tell a
-    pipeline what to do. Bytes that are not UTF-8 show as \xNN.
+    A comment in a row must not move the reader's cursor or command a pipeline. Bytes that are not
+    UTF-8 become \xNN.
     """
 
-    def escape(found: re.Match[str]) -> str:
-        code = ord(found[0])
+    def escape(match: re.Match[str]) -> str:
+        code = ord(match[0])
         if 0xDC80 <= code <= 0xDCFF:
             return f"\\x{code - 0xDC00:02x}"
         named = {9: r"\t", 10: r"\n", 13: r"\r"}.get(code)
@@ -46,56 +46,56 @@ def printable(text: str) -> str:
 
 
 _LONGEST = 100
-"""Of a longer word this much is looked at. Units: characters."""
+"""Only this much of a longer word is compared. Units: characters."""
 
 
 _MOST_COMPARED = 100_000
-"""So many pairs of words are compared: about half a second."""
+"""The limit of compared pairs of words: about half a second."""
 
 
 _FEW = 1_000
-"""Of so many known words it is remembered what is near: one wrong key stands in many rows."""
+"""The most known words for which answers are reused after the limit: many rows repeat a mistake."""
 
 
 _NEAR_PART = 0.6
-"""How near the parts have to be in which two names of several parts differ."""
+"""The least similarity of the parts in which two names differ."""
 
 
 def nearest(word: str, known: Iterable[str], *, cutoff: float) -> str | None:
-    """Return the known word that is nearest, in its own spelling; None when none is near.
+    """Return the nearest known word, as it is spelled there; None if no word is near.
 
-    No suggestion beats a poor one: names such as `mysql-monitor_ssl` and `mysql-monitor_password`
-    are near only if `ssl` and `password` are.
+    A poor suggestion is worse than none: `mysql-monitor_ssl` and `mysql-monitor_password` are near
+    only if `ssl` and `password` are.
 
-    Units: `cutoff` from 0, everything is near, to 1, only the same letters are.
+    Units: `cutoff` from 0 (every word is near) to 1 (only equal words are).
     """
     from difflib import SequenceMatcher, get_close_matches
 
     by_lower: dict[str, str] = {}
     for name in known:
         by_lower.setdefault(name.lower(), name)
-    given = word[:_LONGEST].lower()
-    found = get_close_matches(given, by_lower, n=3, cutoff=cutoff)
-    # Who types `esat` means east, not west: letters change places.
-    found.sort(key=lambda near: sorted(near) != sorted(given))
-    for near in found:
-        one, other = _different_parts(given, near)
-        if not (one and other) or SequenceMatcher(None, one, other).ratio() >= _NEAR_PART:
+    lowered = word[:_LONGEST].lower()
+    candidates = get_close_matches(lowered, by_lower, n=3, cutoff=cutoff)
+    # `esat` is a misspelled east, not west: the letters are the same.
+    candidates.sort(key=lambda near: sorted(near) != sorted(lowered))
+    for near in candidates:
+        first, second = _different_parts(lowered, near)
+        if not (first and second) or SequenceMatcher(None, first, second).ratio() >= _NEAR_PART:
             return by_lower[near]
     return None
 
 
-def _different_parts(one: str, other: str) -> tuple[str, str]:
-    """Return two names without the parts, between `-` and `_`, with which both begin or end."""
-    ones, others = re.split("[-_]", one), re.split("[-_]", other)
+def _different_parts(first: str, second: str) -> tuple[str, str]:
+    """Return two names without their common first and last parts; `-` and `_` separate parts."""
+    first_parts, second_parts = re.split("[-_]", first), re.split("[-_]", second)
     for end in (0, -1):
-        while ones and others and ones[end] == others[end]:
-            del ones[end], others[end]
-    return "_".join(ones), "_".join(others)
+        while first_parts and second_parts and first_parts[end] == second_parts[end]:
+            del first_parts[end], second_parts[end]
+    return "_".join(first_parts), "_".join(second_parts)
 
 
 class Nearest:
-    """Finds near words for a whole file: after very many wrong ones it finds no more."""
+    """Finds near words for a whole file, up to a limit of comparisons."""
 
     def __init__(self, cutoff: float) -> None:
         self._cutoff = cutoff
@@ -103,7 +103,7 @@ class Nearest:
         self._compared = 0
 
     def of(self, word: str, *known: Collection[str]) -> str | None:
-        """Return what `nearest` does, or None where it was asked too often."""
+        """Return the nearest known word, as `nearest` does; None beyond the limit."""
         count = sum(map(len, known))
         if count > _MOST_COMPARED - self._compared and count > _FEW:
             return None
