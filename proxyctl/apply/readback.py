@@ -15,7 +15,7 @@ from proxyctl.catalog.variables import READ_ONLY
 from proxyctl.errors import ProxyctlError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import ask, parse_rows, rows_text
-from proxyctl.plan.diff import NOT_PUBLISHED, counts
+from proxyctl.plan.diff import NOT_PUBLISHED, is_settable
 from proxyctl.state.compare import Difference, differences, fold_users
 from proxyctl.state.families import Family, ServerColumns
 from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, row_name, sorted_keys
@@ -221,7 +221,7 @@ def _both_ways(
         return
     is_variables = layout.table.prefix is not None
     for difference in differences(layout, found, expected.items()):
-        is_unchecked = difference.key[0] in unchecked or not counts(layout, difference)
+        is_unchecked = difference.key[0] in unchecked or not is_settable(layout, difference)
         if not (is_variables and is_unchecked):
             yield Shortfall(layout, difference)
     for key, row in found.items():

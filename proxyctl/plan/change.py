@@ -19,7 +19,7 @@ ADD, CHANGE, DELETE = "add", "change", "delete"
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One field of a changed row. The values of a secret are left out."""
+    """One field of a changed row, without the values of a secret."""
 
     column: str
     current: Value
@@ -30,10 +30,10 @@ class FieldChange:
 class Change(NamedTuple):
     """One row that differs from the files in at least one layer.
 
-    Shape: `action` is ADD, CHANGE or DELETE; `layers` are those that differ; `shown` is the
-    difference of the first of RUNTIME, MEMORY, DISK, and `beside` has those of the other layers, if
-    any layer has the row; `places` gives the places of rows in the files. All else is computed on
-    demand: a first apply has many rows and shows few.
+    Shape: `action` is ADD, CHANGE or DELETE; `layers` are the layers that differ. `shown` is the
+    difference of the first of them in the order RUNTIME, MEMORY, DISK; `other_layers` has the
+    differences of the others, unless every layer lacks the row. `places`: where the files have each
+    row. The properties are computed on demand: a first apply has many rows and shows few.
     """
 
     layout: Layout
@@ -42,7 +42,7 @@ class Change(NamedTuple):
     layers: tuple[Layer, ...]
     shown: Difference
     places: Mapping[Key, Where]
-    beside: tuple[tuple[Layer, Difference], ...] = ()
+    other_layers: tuple[tuple[Layer, Difference], ...] = ()
 
     @property
     def table(self) -> str:
@@ -61,7 +61,7 @@ class Change(NamedTuple):
 
     @property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ; of a row that comes or goes those that are no default."""
+        """The fields that differ; for an added or deleted row the fields without the default."""
         if self.shown.desired is None:
             return tuple(_removed_fields(self.layout, self.shown.current or ()))
         if self.shown.current is None:
@@ -70,83 +70,90 @@ class Change(NamedTuple):
 
     @property
     def further(self) -> list[Change]:
-        """Changes in other layers of columns that agree in the layer that is shown.
+        """The changes of other layers in columns that agree in the shown layer.
 
         For example a drained node: RUNTIME keeps its weight and limit while MEMORY and DISK change.
-        Shape: a change for each layer, or for two that change alike.
+        Shape: one change per layer, or one for two layers with the same change.
         """
-        found: list[Change] = []
-        for layer, held in self.beside if self.action == CHANGE else ():
-            columns = tuple(one for one in held.columns if one not in self.shown.columns)
-            if held.current is None or held.desired is None or not columns:
+        changes: list[Change] = []
+        for layer, difference in self.other_layers if self.action == CHANGE else ():
+            columns = tuple(n for n in difference.columns if n not in self.shown.columns)
+            if difference.current is None or difference.desired is None or not columns:
                 continue
-            rest = held._replace(columns=columns)
-            one = Change(self.layout, self.key, CHANGE, (layer,), rest, self.places)
-            _join(found, one, next((o for o in found if o.fields == one.fields), None))
-        return found
+            unshown = difference._replace(columns=columns)
+            change = Change(self.layout, self.key, CHANGE, (layer,), unshown, self.places)
+            equal = (known for known in changes if known.fields == change.fields)
+            _add_or_join(changes, change, next(equal, None))
+        return changes
 
     @property
     def elsewhere(self) -> list[Change]:
-        """The rows of other layers that equal neither the row that is shown nor the files.
+        """The rows of other layers that equal neither the shown row nor the files.
 
-        Shape: a change for each layer, or for two that hold the same.
+        Shape: one change per layer, or one for two layers with the same row.
         """
-        found: list[Change] = []
-        for layer, held in self.beside:
-            beside = self._as_shown(held) if Layer.RUNTIME in self.layers else held
-            if not _is_other(self.layout, self.shown, beside):
+        changes: list[Change] = []
+        for layer, difference in self.other_layers:
+            at_runtime = self._as_shown(difference) if Layer.RUNTIME in self.layers else difference
+            if not _is_different(self.layout, self.shown, at_runtime):
                 continue
-            action = _action(held)
-            one = Change(self.layout, self.key, action, (layer,), held, self.places)
-            same = (o for o in found if not _is_other(self.layout, o.shown, held))
-            _join(found, one, next(same, None))
-        return found
+            action = _action(difference)
+            change = Change(self.layout, self.key, action, (layer,), difference, self.places)
+            equal = (
+                known
+                for known in changes
+                if not _is_different(self.layout, known.shown, difference)
+            )
+            _add_or_join(changes, change, next(equal, None))
+        return changes
 
-    def _as_shown(self, held: Difference) -> Difference:
-        """Return the difference of another layer as a LOAD would bring it to RUNTIME.
+    def _as_shown(self, difference: Difference) -> Difference:
+        """Return the difference of another layer after a LOAD of its row.
 
-        A row that a LOAD drops is absent, except a server that is OFFLINE_HARD: the files may leave
-        its status alone, and then only its other columns differ.
+        A row that the LOAD drops becomes absent. An OFFLINE_HARD server stays: if the files do not
+        set its status, only its other columns differ.
         """
-        loaded = _as_loaded(self.layout, held)
+        loaded = _as_loaded(self.layout, difference)
         if loaded is None and self.layout.table.role is not Role.SERVERS:
-            return held._replace(current=None)
-        return loaded or held
+            return difference._replace(current=None)
+        return loaded or difference
 
     @property
     def row(self) -> dict[str, Value]:
-        """The desired row, or the current one of a deletion, with secrets left out."""
+        """The desired row (the current row of a deletion), without secrets."""
         return _public(self.layout, self.shown.desired or self.shown.current or ())
 
 
-def _join(found: list[Change], one: Change, same: Change | None) -> None:
-    """Add a change, or add its layers to an equal one."""
-    if same is None:
-        found.append(one)
+def _add_or_join(changes: list[Change], change: Change, equal: Change | None) -> None:
+    """Add a change to the list, or its layers to an equal change."""
+    if equal is None:
+        changes.append(change)
     else:
-        found[found.index(same)] = same._replace(layers=(*same.layers, *one.layers))
+        changes[changes.index(equal)] = equal._replace(layers=(*equal.layers, *change.layers))
 
 
 def changes_of(diff: TableDiff) -> list[Change]:
-    """Merge the differences of the three layers into one change a row, sorted by key."""
+    """Merge the differences of the three layers into one change per row, sorted by key."""
     places = diff.desired.where if diff.desired else {}
-    lists = [diff.changes.get(layer, []) for layer in _SHOWN_FIRST]
+    by_layer = [diff.changes.get(layer, []) for layer in _SHOWN_FIRST]
     if diff.place is not None:
-        lists = _one_key_a_node(diff, diff.place, lists)
-    if lists[0] == lists[1] == lists[2] and all(one.current is None for one in lists[0]):
-        # Nothing, or a first apply: every layer lacks the same rows.
-        lacking = {one.key: one for one in lists[0]}
+        by_layer = _one_key_per_node(diff, diff.place, by_layer)
+    runtime, memory, disk = by_layer
+    if runtime == memory == disk and all(difference.current is None for difference in runtime):
+        # No difference, or a first apply: every layer lacks the same rows.
+        lacking = {difference.key: difference for difference in runtime}
         return [
             Change(diff.layout, key, ADD, _LAYERS[-1], lacking[key], places)
             for key in sorted_keys(lacking)
         ]
-    shown, masks = _merged(lists)
-    beside = _beside(lists, shown)
-    found = []
+    shown, masks = _merged(by_layer)
+    other_layers = _other_layers(by_layer, shown)
+    changes = []
     for key in sorted_keys(shown):
-        one, layers, others = shown[key], _LAYERS[masks[key]], beside.get(key, ())
-        found.append(Change(diff.layout, key, _action(one), layers, one, places, others))
-    return found
+        action, layers = _action(shown[key]), _LAYERS[masks[key]]
+        hidden = other_layers.get(key, ())
+        changes.append(Change(diff.layout, key, action, layers, shown[key], places, hidden))
+    return changes
 
 
 def _action(difference: Difference) -> str:
@@ -155,13 +162,12 @@ def _action(difference: Difference) -> str:
     return ADD if difference.current is None else CHANGE
 
 
-def _one_key_a_node(
-    diff: TableDiff, place: Callable[[Key], Key], lists: list[list[Difference]]
+def _one_key_per_node(
+    diff: TableDiff, place: Callable[[Key], Key], by_layer: list[list[Difference]]
 ) -> list[list[Difference]]:
-    """Give all rows of a node that leaves its family one key.
+    """Give all rows of a node that leaves its family the same key.
 
-    RUNTIME has the node in other hostgroups than MEMORY; the key is that of a row in both, if there
-    is one.
+    RUNTIME has the node in other hostgroups than MEMORY. The key is one that both have, if any.
     """
     staying = set(map(place, diff.desired.rows)) if diff.desired else set()
     keys: dict[Key, Key] = {}
@@ -173,56 +179,56 @@ def _one_key_a_node(
         return difference._replace(key=keys.setdefault(where, difference.key))
 
     return [
-        [renamed(one) for one in sorted(found, key=lambda one: one.key not in diff.memory)]
-        for found in lists
+        [renamed(one) for one in sorted(differences, key=lambda one: one.key not in diff.memory)]
+        for differences in by_layer
     ]
 
 
-def _merged(lists: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[Key, int]]:
-    """Return the difference to show and a bit mask of the differing layers, both by key."""
+def _merged(by_layer: list[list[Difference]]) -> tuple[dict[Key, Difference], dict[Key, int]]:
+    """Return the difference to show, and a bit mask of the differing layers, by key."""
     shown: dict[Key, Difference] = {}
     masks: dict[Key, int] = {}
-    for bit, found in enumerate(lists):
-        for difference in found:
+    for bit, differences in enumerate(by_layer):
+        for difference in differences:
             masks[difference.key] = masks.get(difference.key, 0) | 1 << bit
             shown.setdefault(difference.key, difference)
     return shown, masks
 
 
-def _beside(
-    lists: list[list[Difference]], shown: Mapping[Key, Difference]
+def _other_layers(
+    by_layer: list[list[Difference]], shown: Mapping[Key, Difference]
 ) -> dict[Key, tuple[tuple[Layer, Difference], ...]]:
-    """Return the differences of the other layers, by key."""
-    found: dict[Key, tuple[tuple[Layer, Difference], ...]] = {}
-    for layer, differences in zip(_SHOWN_FIRST[1:], lists[1:], strict=True):
-        for one in differences:
-            if one is not shown[one.key]:
-                found[one.key] = (*found.get(one.key, ()), (layer, one))
-    return found
+    """Return the differences that are not shown, with their layers, by key."""
+    hidden: dict[Key, tuple[tuple[Layer, Difference], ...]] = {}
+    for layer, differences in zip(_SHOWN_FIRST[1:], by_layer[1:], strict=True):
+        for difference in differences:
+            if difference is not shown[difference.key]:
+                hidden[difference.key] = (*hidden.get(difference.key, ()), (layer, difference))
+    return hidden
 
 
-def _as_loaded(layout: Layout, held: Difference) -> Difference | None:
-    """Return the difference with its row as a LOAD makes it; None if the LOAD drops the row."""
-    row = held.current
+def _as_loaded(layout: Layout, difference: Difference) -> Difference | None:
+    """Return the difference with the row that a LOAD makes; None if the LOAD drops the row."""
+    row = difference.current
     if row is None or layout.table.prefix is not None:
-        return held
-    loaded = runtime_image(layout, {held.key: row}).get(held.key)
+        return difference
+    loaded = runtime_image(layout, {difference.key: row}).get(difference.key)
     if loaded is None:
         return None
-    return held._replace(current=tuple(None if cell is KEEP else cell for cell in loaded))
+    return difference._replace(current=tuple(None if cell is KEEP else cell for cell in loaded))
 
 
-def _is_other(layout: Layout, one: Difference, other: Difference) -> bool:
+def _is_different(layout: Layout, first: Difference, second: Difference) -> bool:
     """Return whether two layers differ from the files in different ways.
 
     For rows in no file, only their presence counts.
     """
-    if one.desired is None or other.desired is None:
+    if first.desired is None or second.desired is None:
         return False
-    first, second = one.current, other.current
-    if first is None or second is None:
-        return (first is None) != (second is None)
-    return bool({*one.columns, *other.columns} & {*differing(layout, first, second)})
+    if first.current is None or second.current is None:
+        return (first.current is None) != (second.current is None)
+    columns = differing(layout, first.current, second.current)
+    return bool({*first.columns, *second.columns} & {*columns})
 
 
 _SHOWN_FIRST = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
@@ -231,7 +237,7 @@ _SHOWN_FIRST = (Layer.RUNTIME, Layer.MEMORY, Layer.DISK)
 _LAYERS = tuple(
     tuple(layer for bit, layer in enumerate(_SHOWN_FIRST) if mask & 1 << bit) for mask in range(8)
 )
-"""The layers that a bit mask stands for."""
+"""The layers of each bit mask."""
 
 
 def _public(layout: Layout, row: DesiredRow) -> dict[str, Value]:
@@ -255,15 +261,15 @@ def _field(layout: Layout, position: int, current: Row | None, desired: DesiredR
 
 
 def _added_fields(layout: Layout, desired: DesiredRow) -> Iterator[FieldChange]:
-    """Yield the fields of a new row that differ from the default of a file."""
+    """Yield the fields of a new row that differ from the default in files."""
     for position, (column, cell) in enumerate(zip(layout.columns, desired, strict=True)):
-        is_given = cell is not KEEP and (column.is_required or cell != column.file_default)
-        if is_given and position not in layout.key_index:
+        is_set = cell is not KEEP and (column.is_required or cell != column.file_default)
+        if is_set and position not in layout.key_index:
             yield _field(layout, position, None, desired)
 
 
 def _removed_fields(layout: Layout, current: Row) -> Iterator[FieldChange]:
-    """Yield the fields of a row that goes which differ from the default of a file."""
+    """Yield the fields of a deleted row that differ from the default in files."""
     for position, (column, cell) in enumerate(zip(layout.columns, current, strict=True)):
         if position in layout.key_index or cell == column.file_default:
             continue

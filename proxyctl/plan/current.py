@@ -1,4 +1,4 @@
-"""Everything that a plan knows of an instance: read once by `inspect`, then never changed."""
+"""Everything that a plan knows of an instance: `inspect` reads it once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from proxyctl.state.row import DesiredRow, Key, Layer, Rows
 
 @dataclass(frozen=True)
 class Access:
-    """The login in use. `socket`: the path of a Unix socket, instead of host and port."""
+    """The login in use. `socket`: the path of a Unix socket that replaces host and port."""
 
     user: str
     password: str = field(repr=False)
@@ -26,11 +26,11 @@ class Access:
 
 @dataclass(frozen=True)
 class Look:
-    """The first things to know of an instance: its tables, and how to read them.
+    """The facts of an instance that are read before its rows.
 
     `deviations`: columns and variables that the catalogue lacks. `staged`: the admin modules that a
-    dead apply had begun to write, and whether MEMORY equalled DISK before. `taken_over`: the same,
-    after its lock was taken over and MEMORY came from DISK again.
+    dead apply began to write, and whether MEMORY equalled DISK before. `taken_over`: the same after
+    its lock was taken over and MEMORY was loaded from DISK.
     """
 
     name: str
@@ -53,10 +53,10 @@ class Look:
 class Current:
     """The state of an instance.
 
-    Shape: `tables` by name with all layers, every one that the plan may need. `destinations`: the
-    hostgroups that RUNTIME sends traffic to, for those tables of DESTINATIONS that were not read.
-    `connections` in use by table of servers, keyed like it. `membership`: the ProxySQL Cluster as
-    the instance sees it.
+    Shape: `tables` by name with all layers: every table that the plan may need. `destinations`: the
+    hostgroups that RUNTIME sends traffic to, for the tables of DESTINATIONS that were not read.
+    `connections` in use by table of servers and its key. `membership`: the ProxySQL Cluster as the
+    instance sees it.
     """
 
     look: Look
@@ -68,8 +68,8 @@ class Current:
     def rows(self, name: str) -> Mapping[Layer, Rows]:
         """Return the rows of a table by layer, as an apply will find them.
 
-        If a command died while it staged a module whose MEMORY equalled DISK, the next apply begins
-        with LOAD ... FROM DISK.
+        If a command died while it staged a module whose MEMORY equalled DISK, the next apply first
+        sends LOAD ... FROM DISK.
         """
         table = self.tables[name]
         if not self.look.staged.get(table.layout.table.admin_module):

@@ -1,15 +1,15 @@
-"""The differences of one table: its layers against the files, and against one another. Pure."""
+"""The differences of one table: between its layers and the files, and between its layers. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
-from proxyctl.plan.secrets import Place, covered, hide_references, replaced_secrets
+from proxyctl.plan.secrets import Place, hide, hide_references, replaced_secrets
 from proxyctl.state.compare import Difference, differences, fold_users, value_of
 from proxyctl.state.families import (
     Family,
@@ -26,7 +26,7 @@ from proxyctl.state.runtime import is_copied, runtime_image, still_secret
 from proxyctl.state.servers import ServersVerdict, compare_servers
 
 NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
-"""Variables that are not compared between MEMORY and RUNTIME."""
+"""The variables that are not compared between MEMORY and RUNTIME."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class TableDiff:
     is staged. `changes` by layer: differences from the files. `unpublished` and `unsaved`:
     differences of RUNTIME and DISK from MEMORY, managed or not, with the layer's row as `current`
     and MEMORY's as `desired`. `memory_count` and `runtime_count` count a user, and a node of a
-    family, once; `place` maps a key to what it counts as. For servers: `families` that the monitor
-    places, nodes `drained` at RUNTIME alone, nodes `discovered` by a monitor, and the number of
-    OFFLINE_HARD rows (`draining`). `unowned`: MEMORY rows outside the scope of the files.
-    `as_placed`: the layers of servers that differ from the files by placement alone.
+    family, once; `place` maps the keys of a node to one identity. For servers: `families` that the
+    monitor places, nodes `drained` at RUNTIME alone, nodes `discovered` by a monitor, and the
+    number of OFFLINE_HARD rows (`draining`). `unowned`: the number of MEMORY rows outside the scope
+    of the files. `as_placed`: the layers of servers that differ from the files by placement alone.
     """
 
     layout: Layout
@@ -75,7 +75,7 @@ class TableDiff:
 
     @property
     def restart_only(self) -> Rows:
-        """The variables on DISK that ProxySQL reads when it starts."""
+        """The variables on DISK that ProxySQL reads only at start."""
         if self.layout.table.prefix is None:
             return {}
         return {(name,): self.disk[name,] for name in RESTART_ONLY if (name,) in self.disk}
@@ -100,7 +100,7 @@ def placed_families(
     *,
     rds_discovery: bool,
 ) -> tuple[tuple[Family, ...], tuple[Family, ...], tuple[Family, ...]]:
-    """Return the desired families, those of them that the monitor places now, and those of MEMORY.
+    """Return the desired families, then the desired and the MEMORY families that are placed now.
 
     `tables`: the desired, MEMORY and RUNTIME rows of each table of families.
     """
@@ -119,26 +119,26 @@ def diff_table(
     layout: Layout,
     desired: DesiredTable | None,
     rows: Mapping[Layer, Rows],
-    around: Surroundings = Surroundings(),
+    surroundings: Surroundings = Surroundings(),
 ) -> TableDiff:
-    """Compare the three layers of a table with the files, and with one another.
+    """Compare the three layers of a table with the files and with one another.
 
-    `desired` None: the files do not manage the table. `rows` by layer; equal layers are compared
-    faster when they are one object.
+    `desired` None: the files do not manage the table. `rows` by layer; layers that are the same
+    object are compared faster.
     """
     if desired is not None and desired.references:
         rows = {
             layer: hide_references(layout, held, desired.references) for layer, held in rows.items()
         }
     if layout.table.role is Role.SERVERS:
-        found = _diff_servers(layout, desired, rows, around)
+        diff = _diff_servers(layout, desired, rows, surroundings)
     else:
-        found = _diff_rows(layout, desired, rows)
-    return _hide_replaced(found)
+        diff = _diff_rows(layout, desired, rows)
+    return _hide_replaced(diff)
 
 
 def _hide_replaced(diff: TableDiff) -> TableDiff:
-    """Make secrets of the texts that a secret of the files replaces."""
+    """Mark the texts that a secret of the files replaces as secrets."""
     if not (diff.memory or diff.runtime or diff.disk):
         return diff
     place: Place = diff.place or (lambda key: key)
@@ -147,12 +147,12 @@ def _hide_replaced(diff: TableDiff) -> TableDiff:
     hidden = replaced_secrets(diff.layout, diff.changes.values(), place)
     if not hidden:
         return diff
-    memory = covered(diff.memory, hidden, place)
+    memory = hide(diff.memory, hidden, place)
     return replace(
         diff,
         memory=memory,
-        runtime=covered(diff.runtime, hidden, place),
-        disk=covered(diff.disk, hidden, place),
+        runtime=hide(diff.runtime, hidden, place),
+        disk=hide(diff.disk, hidden, place),
         target=memory if diff.target is diff.memory else diff.target,
     )
 
@@ -164,25 +164,25 @@ def _username(key: Key) -> object:
 def _diff_rows(
     layout: Layout, desired: DesiredTable | None, rows: Mapping[Layer, Rows]
 ) -> TableDiff:
-    """Compare a table of anything but servers."""
+    """Compare a table other than a table of servers."""
     memory, runtime, disk = rows[Layer.MEMORY], rows[Layer.RUNTIME], rows[Layer.DISK]
     folded = _folded(layout, memory)
-    in_memory = _against(layout, desired, folded, Layer.MEMORY)
+    in_memory = _file_differences(layout, desired, folded, Layer.MEMORY)
     target = staged(layout, memory, folded, in_memory) if in_memory else memory
     if disk is memory or disk == memory:
         saved, unsaved = folded, []
     else:
         saved = _folded(layout, disk)
-        unsaved = _both_ways(layout, saved, folded)
+        unsaved = _memory_differences(layout, saved, folded)
     is_same = saved is folded and layout.table.prefix is None
-    on_disk = in_memory if is_same else _against(layout, desired, saved, Layer.DISK)
+    on_disk = in_memory if is_same else _file_differences(layout, desired, saved, Layer.DISK)
     if runtime is memory and is_copied(layout):
         running, unpublished, at_runtime = folded, [], in_memory
     else:
         running = _folded(layout, runtime)
-        unpublished = _both_ways(layout, running, runtime_image(layout, folded))
+        unpublished = _memory_differences(layout, running, runtime_image(layout, folded))
         at_runtime = []
-        # Else RUNTIME shows MEMORY, and MEMORY is what the files say.
+        # Otherwise RUNTIME shows MEMORY, and MEMORY agrees with the files.
         if desired is not None and (unpublished or in_memory):
             image = _wanted_image(desired, target)
             ignored = desired.keep_on_update
@@ -212,23 +212,23 @@ def _diff_servers(
     layout: Layout,
     desired: DesiredTable | None,
     rows: Mapping[Layer, Rows],
-    around: Surroundings,
+    surroundings: Surroundings,
 ) -> TableDiff:
-    """Compare servers: the monitor moves nodes of families between hostgroups at RUNTIME."""
+    """Compare servers. The monitor moves nodes of families between hostgroups at RUNTIME."""
     memory, disk = rows[Layer.MEMORY], rows[Layer.DISK]
     columns = ServerColumns.of(layout)
     runtime = {key: row for key, row in rows[Layer.RUNTIME].items() if not columns.is_off(row)}
     drained = drained_nodes(layout, runtime, memory, disk)
-    families = tuple(families_of(layout, (*around.memory_families, *around.families)))
+    families = tuple(families_of(layout, (*surroundings.memory_families, *surroundings.families)))
     place = place_of(families) if families else None
 
-    def count(found: Rows) -> int:
-        return len(found) if place is None else len(set(map(place, found)))
+    def count(rows_of_layer: Rows) -> int:
+        return len(rows_of_layer) if place is None else len(set(map(place, rows_of_layer)))
 
     def stored(held: Rows, layer: Layer) -> list[Difference]:
-        if desired is not None and around.is_cluster_member and families:
-            return _by_family(desired, held, desired.rows, around).differences
-        return _against(layout, desired, held, layer)
+        if desired is not None and surroundings.is_cluster_member and families:
+            return _by_family(desired, held, desired.rows, surroundings).differences
+        return _file_differences(layout, desired, held, layer)
 
     in_memory = stored(memory, Layer.MEMORY)
     target = staged(layout, memory, memory, in_memory) if in_memory else memory
@@ -237,12 +237,12 @@ def _diff_servers(
         image = dict(runtime_image(layout, dict(desired.rows)))
         for key in switched_off(layout, target, runtime, place):
             image.pop(key, None)
-        at_runtime = _by_family(desired, runtime, image, around, drained=drained)
+        at_runtime = _by_family(desired, runtime, image, surroundings, drained=drained)
     published = compare_servers(
         layout,
         runtime,
         runtime_image(layout, memory),
-        around.memory_families,
+        surroundings.memory_families,
         drained=drained,
     )
     changes = {
@@ -259,7 +259,7 @@ def _diff_servers(
         target,
         changes=changes,
         unpublished=published.differences,
-        unsaved=_both_ways(layout, disk, memory),
+        unsaved=_memory_differences(layout, disk, memory),
         memory_count=count(memory),
         runtime_count=count(runtime),
         place=place,
@@ -271,14 +271,17 @@ def _diff_servers(
         as_placed=tuple(
             layer
             for layer, held in ((Layer.MEMORY, memory), (Layer.DISK, disk))
-            if desired is not None and changes[layer] and _is_as_placed(desired, held, around)
+            if desired is not None and changes[layer] and _is_as_placed(desired, held, surroundings)
         ),
     )
 
 
-def _is_as_placed(desired: DesiredTable, held: Rows, around: Surroundings) -> bool:
-    """Return whether nodes of families stand in other hostgroups, and nothing else differs."""
-    return bool(around.families) and not _by_family(desired, held, desired.rows, around).differences
+def _is_as_placed(desired: DesiredTable, held: Rows, surroundings: Surroundings) -> bool:
+    """Return whether the rows differ only by the hostgroups of nodes of families."""
+    return (
+        bool(surroundings.families)
+        and not _by_family(desired, held, desired.rows, surroundings).differences
+    )
 
 
 def _folded(layout: Layout, rows: Rows) -> Rows:
@@ -291,10 +294,10 @@ def _unowned(desired: DesiredTable | None, rows: Rows) -> int:
     return sum(1 for key in rows if not desired.owns(key))
 
 
-def _against(
+def _file_differences(
     layout: Layout, desired: DesiredTable | None, current: Rows, layer: Layer
 ) -> list[Difference]:
-    """Return the exact differences of rows (users folded) from the desired ones."""
+    """Return the exact differences of rows (users folded) from the files."""
     if desired is None:
         return []
     wanted = _wanted(desired, layer)
@@ -306,7 +309,7 @@ def _against(
 
 
 def _wanted(desired: DesiredTable, layer: Layer) -> Mapping[Key, DesiredRow]:
-    """Return the desired rows that count in this layer."""
+    """Return the desired rows of this layer: restart-only variables are desired on DISK alone."""
     if desired.layout.table.prefix is not None and layer is not Layer.DISK:
         return {key: row for key, row in desired.rows.items() if key[0] not in RESTART_ONLY}
     return desired.rows
@@ -315,7 +318,7 @@ def _wanted(desired: DesiredTable, layer: Layer) -> Mapping[Key, DesiredRow]:
 def _removals(
     desired: DesiredTable, current: Rows, wanted: Mapping[Key, object]
 ) -> Iterable[Difference]:
-    """Yield the rows that should not be there. Variables cannot be removed."""
+    """Yield the rows to remove. Variables cannot be removed."""
     if desired.layout.table.prefix is not None or current.keys() <= wanted.keys():
         return
     for key, row in current.items():
@@ -323,58 +326,62 @@ def _removals(
             yield Difference(key, row, None)
 
 
-def _both_ways(layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]) -> list[Difference]:
+def _memory_differences(
+    layout: Layout, layer: Rows, memory: Mapping[Key, DesiredRow]
+) -> list[Difference]:
     """Return the differences of a layer from MEMORY; the layer's row is `current`."""
     if layer == memory:
         return []
     found = list(differences(layout, layer, memory.items()))
     if layout.table.prefix is not None:
-        # A variable that only DISK has is one this ProxySQL does not know: LOAD removed it from
-        # MEMORY, and no SAVE ever removes it from DISK.
-        return [one for one in found if one.key[0] not in NOT_PUBLISHED and counts(layout, one)]
+        # This ProxySQL does not know a variable that only DISK has: LOAD removed it from MEMORY,
+        # and no SAVE removes it from DISK.
+        return [
+            one for one in found if one.key[0] not in NOT_PUBLISHED and is_settable(layout, one)
+        ]
     found.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
     return found
 
 
-def counts(layout: Layout, difference: Difference) -> bool:
-    """Return whether a difference of a variable counts.
+def is_settable(layout: Layout, difference: Difference) -> bool:
+    """Return whether a statement can settle the difference of a variable.
 
-    It does not if both values are ones that this version does not accept: no statement sets them.
+    No statement can if this version accepts neither of the two values.
     """
     texts = [str(row[1]) for row in (difference.current, difference.desired) if row is not None]
     return not all(is_out_of_reach(str(difference.key[0]), t, layout.version) for t in texts)
 
 
 def _wanted_image(desired: DesiredTable, target: Rows) -> Mapping[Key, DesiredRow]:
-    """Return what RUNTIME shows once the desired rows are loaded.
+    """Return the rows that RUNTIME shows once the desired rows are loaded.
 
-    RUNTIME shows some variables depending on others, which the files may not name.
+    How RUNTIME shows a variable may depend on a variable that the files do not name.
     """
     layout, wanted = desired.layout, _wanted(desired, Layer.RUNTIME)
     if layout.table.prefix is None:
         return runtime_image(layout, dict(wanted))
     image = runtime_image(layout, target)
     ours = ((key, row) for key, row in image.items() if key in wanted)
-    # What MEMORY holds already is a plain text there, and a secret in the files all the same.
+    # The image has plain texts where MEMORY already holds a secret of the files.
     return dict(still_secret(ours, wanted))
 
 
 def switched_off(
     layout: Layout, target: Rows, runtime: Rows, place: Callable[[Key], Key] | None
 ) -> set[Key]:
-    """Return the servers that will be OFFLINE_HARD in MEMORY and that RUNTIME no longer has."""
+    """Return the servers that will be OFFLINE_HARD in MEMORY and that RUNTIME lacks."""
     columns = ServerColumns.of(layout)
-    found = {key for key, row in target.items() if columns.is_off(row)}
+    off = {key for key, row in target.items() if columns.is_off(row)}
     place = place or (lambda key: key)
-    live = {place(key) for key in runtime} if found else set()
-    return {key for key in found if place(key) not in live}
+    live = {place(key) for key in runtime} if off else set()
+    return {key for key in off if place(key) not in live}
 
 
 def _by_family(
     desired: DesiredTable,
     current: Rows,
     wanted: Mapping[Key, DesiredRow],
-    around: Surroundings,
+    surroundings: Surroundings,
     *,
     drained: frozenset[Node] = frozenset(),
 ) -> ServersVerdict:
@@ -383,29 +390,28 @@ def _by_family(
         desired.layout,
         current,
         wanted,
-        around.families,
+        surroundings.families,
         owned={key: desired.owns(key) for key in current},
         ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
         drained=drained,
     )
 
 
-def staged(layout: Layout, memory: Rows, folded: Rows, changes: Iterable[Difference]) -> Rows:
-    """Return MEMORY after the changes: KEEP keeps the present value, or becomes the default.
+def staged(layout: Layout, memory: Rows, folded: Rows, changes: Sequence[Difference]) -> Rows:
+    """Return MEMORY after the changes. KEEP keeps the present value, or becomes the default.
 
-    A user in two halves becomes one row as soon as anything about it changes.
+    A changed user in two halves becomes one row.
     """
     result = dict(memory)
     is_users = folded is not memory
-    found = list(changes)
-    # All rows leave before any comes: the second half of a user that goes may be a row that comes.
-    # A variable stays where it is, as in MEMORY: a LOAD takes them in their order.
+    # Remove all rows before adding any: the second half of a removed user may be an added row.
+    # A variable keeps its place: a LOAD takes variables in the order of MEMORY.
     is_variables = layout.table.prefix is not None
-    for change in found:
+    for change in changes:
         if change.current is not None and not is_variables:
-            # Not change.key: a node of a family may stand elsewhere than where it is configured.
+            # Not change.key: a node of a family may be in another hostgroup than configured.
             _remove(result, layout.key_of(change.current), memory, folded, is_users=is_users)
-    for change in found:
+    for change in changes:
         if change.desired is None:
             continue
         if change.current is None and KEEP not in change.desired:

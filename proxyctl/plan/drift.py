@@ -1,6 +1,6 @@
-"""Drift: which layers of an instance differ from the files, and what that pattern means. Pure.
+"""Drift: which layers of an instance differ from the files, and what each pattern means. Pure.
 
-Only the layers are judged: who changed what, and when, cannot be proven afterwards.
+Only the layers are judged: who made a change, and when, cannot be proven afterwards.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from proxyctl.state.row import Layer
 
 
 class Pattern(NamedTuple):
-    """Which layers differ: a name for machines, and a sentence for people."""
+    """A pattern of differing layers: a name for machines, and a sentence for people."""
 
     name: str
     text: str
@@ -40,11 +40,11 @@ PATTERNS = {
     ),
     frozenset(Layer): Pattern("everywhere", "all layers differ"),
 }
-"""What it means that these layers differ from the files, and the others do not."""
+"""The pattern of each set of layers that differ from the files."""
 
 
 RESTART_ONLY_PATTERN = Pattern("restart_only", "DISK differs: it is read at a restart")
-"""Of a variable that is read at a restart, DISK alone is compared."""
+"""The pattern of variables that ProxySQL reads at a restart: only their DISK is compared."""
 
 
 def pattern_of(change: Change) -> Pattern:

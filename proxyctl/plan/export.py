@@ -1,4 +1,4 @@
-"""Read one layer of an instance for an export; `proxyctl.state.fold` decides what a row becomes."""
+"""Read one layer of an instance for an export; `proxyctl.state.fold` turns its rows into files."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ from proxyctl.state.sql import quoted_name
 
 
 def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
-    """Return a layer as configuration rows.
-
-    Warnings name the tables whose layers differ, since an export has one layer only.
-    """
+    """Return a layer as configuration rows, with a warning for each table whose layers differ."""
     layouts = read_layouts(client)
     facts = read_facts(client)
     deviations = read_deviations(client, layouts)
@@ -54,7 +51,7 @@ def _export_table(
     secrets: str,
 ) -> None:
     layout, layers = table.layout, table.rows
-    found = diff_table(layout, None, layers, Surroundings(memory_families=families))
+    diff = diff_table(layout, None, layers, Surroundings(memory_families=families))
     memory = layers[Layer.MEMORY]
     rows = layers[layer]
     if layer is Layer.RUNTIME:
@@ -67,18 +64,18 @@ def _export_table(
     elif rows:
         exported.tables[layout.name] = with_secrets(exported, layout, sorted_rows(rows), secrets)
         exported.leave_out(layout.name, passed_over(layout, layer, layers[layer], memory))
-    if found.unpublished:
+    if diff.unpublished:
         exported.warnings.append(
-            f"{layout.name}: MEMORY and RUNTIME differ in {counted(len(found.unpublished), 'row')}"
+            f"{layout.name}: MEMORY and RUNTIME differ in {counted(len(diff.unpublished), 'row')}"
         )
-    if found.unsaved:
+    if diff.unsaved:
         exported.warnings.append(
-            f"{layout.name}: MEMORY and DISK differ in {counted(len(found.unsaved), 'row')}"
+            f"{layout.name}: MEMORY and DISK differ in {counted(len(diff.unsaved), 'row')}"
         )
 
 
 def unknown_tables(client: AdminClient) -> list[str]:
-    """Return the tables that have rows and a runtime table, and that the catalogue lacks."""
+    """Return the tables that the catalogue lacks and that have rows and a runtime table."""
     rows = client.query(
         "SELECT m.name FROM sqlite_master m JOIN sqlite_master r ON r.name='runtime_'||m.name"
         " WHERE m.type='table' ORDER BY m.name",
@@ -92,9 +89,9 @@ def _families_placed(
     layouts: Mapping[str, Layout], tables: Mapping[str, TableRows], facts: RuntimeFacts
 ) -> tuple[Family, ...]:
     """Return the families that the monitor places, as MEMORY configures them."""
-    found = {name: tables[name].rows for name in facts.family_tables if name in tables}
+    rows_by_table = {name: tables[name].rows for name in facts.family_tables if name in tables}
     sides = {
         name: (rows[Layer.MEMORY], rows[Layer.MEMORY], rows[Layer.RUNTIME])
-        for name, rows in found.items()
+        for name, rows in rows_by_table.items()
     }
     return placed_families(layouts, sides, rds_discovery=facts.rds_discovery)[2]

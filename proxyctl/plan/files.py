@@ -22,7 +22,7 @@ def plan_files(
     """Return the plan of the files for this instance. Sends SELECTs only.
 
     Raises: ConfigError when the files do not fit this instance, InstanceError when it cannot be
-    read, UsageError for an `only` that names nothing.
+    read, UsageError when `only` names no managed table.
     """
     return plan_and_current(client, files, options)[0]
 
@@ -33,7 +33,7 @@ def plan_and_current(
     options: PlanOptions,
     taken_over: Mapping[str, bool] | None = None,
 ) -> tuple[Plan, Current]:
-    """Return the plan, and what it was made from.
+    """Return the plan, and the state that it was made from.
 
     `taken_over`: see `look_at`. Raises: as `plan_files`.
     """
@@ -44,16 +44,16 @@ def plan_and_current(
 def plan_with_sides(
     client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
 ) -> tuple[Plan, Sides]:
-    """Return the plan, and what routes queries before and after it. Raises: as `plan_files`."""
+    """Return the plan, and the routing before and after it. Raises: as `plan_files`."""
     desired, current, project = _inspected(client, files, options, routing=True)
     return planned(client, desired, current, options, project), sides(desired, current)
 
 
 def routing_change_of(client: AdminClient, files: ParsedFiles) -> tuple[Sides, list[ShardMove]]:
-    """Return what routes queries now and with the files applied, and what changes shard.
+    """Return the routing before and after an apply of the files, and what changes shard.
 
-    A rule that ProxySQL takes and that cannot match is no mistake here. Sends SELECTs only.
-    Raises: ConfigError, InstanceError.
+    Accepts rules that cannot match if ProxySQL accepts them. Sends SELECTs only. Raises:
+    ConfigError, InstanceError.
     """
     desired, current, _ = _inspected(
         client, files, DEFAULT_OPTIONS, routing=True, takes_dead_rules=True
@@ -88,7 +88,7 @@ def planned(
     options: PlanOptions,
     project: Project | None = None,
 ) -> Plan:
-    """Make the plan, and trace its decisions for --debug. Raises: as `make`."""
+    """Return the plan, and trace its decisions for --debug. Raises: as `make`."""
     plan = make(desired, current, options, project)
     if client.is_traced:
         for module in plan.modules:

@@ -18,14 +18,14 @@ from proxyctl.routing.sides import SIDE_TABLES
 from proxyctl.state.row import Desired, Layer
 
 _LARGE = ("MYSQL USERS", "PGSQL USERS", "MYSQL QUERY RULES", "PGSQL QUERY RULES")
-"""Admin modules whose tables can be so large that reading them takes as long as compiling files."""
+"""Admin modules whose tables may take as long to read as the files take to compile."""
 
 
 def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -> Look:
-    """Return the first look at an instance.
+    """Return the facts of an instance that are read before its rows.
 
-    `taken_over`: given by an apply, which holds the lock: the modules that the dead apply before it
-    had staged. Raises: InstanceError.
+    `taken_over`: for an apply, which holds the lock: the modules that a dead apply had staged.
+    Raises: InstanceError.
     """
     login, layouts = client.login, read_layouts(client)
     return Look(
@@ -60,10 +60,10 @@ def inspect(
     *,
     routing: bool = False,
 ) -> Current:
-    """Return everything that a plan of these desired rows may need.
+    """Return the state that a plan of these desired rows may need.
 
-    `reading`: tables that were requested early. `routing`: also read all tables that decide where
-    queries go. Raises: InstanceError.
+    `reading`: the tables that were requested early. `routing`: also read all tables that decide
+    where queries go. Raises: InstanceError.
     """
     reading, layouts = reading or Reading(client), look.layouts
     reading.add(layouts[name] for name in _needed(desired, routing=routing) if name in layouts)
@@ -73,7 +73,7 @@ def inspect(
         reading.add(layouts[name] for name in unread)
         tables = reading.tables()
     modules = {TABLES[name].admin_module for name in desired.tables}
-    others = {
+    destinations = {
         name: layouts[name]
         for name in DESTINATIONS
         if name in layouts.keys() - tables and TABLES[servers_of(name)].admin_module in modules
@@ -81,7 +81,7 @@ def inspect(
     return Current(
         look,
         tables,
-        destinations=used_hostgroups(client, others) if others else {},
+        destinations=used_hostgroups(client, destinations) if destinations else {},
         connections={
             name: used_connections(client, name)
             for name in SERVERS
@@ -92,13 +92,13 @@ def inspect(
 
 
 def _needed(desired: Desired, *, routing: bool) -> Iterator[str]:
-    """Yield the tables that a plan may need: whole admin modules, since a LOAD moves all tables."""
+    """Yield the tables that a plan may need: whole admin modules, since a LOAD moves whole ones."""
     names = {*desired.tables}
     changed = _variables_set(desired)
     if REGEX_ENGINE in changed:
-        names.add(RULES)  # which are loaded again
+        names.add(RULES)  # a new engine needs a LOAD of the rules
     if changed & {*CREDENTIALS}:
-        names.add("mysql_users")  # whose names must not be those of administrators
+        names.add("mysql_users")  # no user may have the name of an administrator
     names |= {servers_of(name) for name in names & {*DESTINATIONS}}
     if routing or has_sections(desired.tables):
         names |= {*SIDE_TABLES}
@@ -122,16 +122,16 @@ def _shards_at_runtime(desired: Desired, tables: Mapping[str, TableRows]) -> boo
 
 
 def _servers_leave(name: str, desired: Desired, tables: Mapping[str, TableRows]) -> bool:
-    """Return whether a server of a table that has connections may leave a hostgroup.
+    """Return whether a server of this table may leave a hostgroup, so that its connections matter.
 
-    In a family RUNTIME has nodes in other hostgroups than the files: only a node that goes counts.
+    The monitor moves the nodes of a family between hostgroups: there, only a removed node counts.
     """
     wanted, held = desired.tables.get(name), tables.get(name)
     if wanted is None or held is None:
         return False
     nodes = {key[1:] for key in wanted.rows}
-    gone = held.rows[Layer.MEMORY].keys() - wanted.rows.keys()
-    return bool(gone) or any(key[1:] not in nodes for key in held.rows[Layer.RUNTIME])
+    removed = held.rows[Layer.MEMORY].keys() - wanted.rows.keys()
+    return bool(removed) or any(key[1:] not in nodes for key in held.rows[Layer.RUNTIME])
 
 
 def _variables_set(desired: Desired) -> set[object]:

@@ -1,11 +1,11 @@
-"""Make a Plan of desired rows and a `Current`. Pure: nothing here asks the instance.
+"""Make a Plan from desired rows and a `Current`. Pure: nothing here asks the instance.
 
 tables     the desired rows in the columns that the instance has
 diff       the differences of each layer from them                -> changes
-steps      which modules are staged, LOADed and SAVEd, with which rows
-pending    what others left in MEMORY                             -> refusals
+steps      the modules to stage, LOAD and SAVE, and their rows
+pending    edits that others left in MEMORY                       -> refusals
 guards     dangerous transitions                                  -> refusals
-notes      what is left alone, and side effects of a LOAD         -> warnings
+notes      rows that are left alone, side effects of a LOAD       -> warnings
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     from proxyctl.lint.run import Placed
 
 MOST_LINTED = 2_000
-"""Rows of all tables up to which lint takes no time that anybody would notice."""
+"""The most rows, over all tables, that a plan runs lint on: more rows take a noticeable time."""
 
 
 @dataclass(frozen=True)
 class PlanOptions:
     """The options of plan and apply.
 
-    `saves`: whether an apply will SAVE. `lints`: a person reads the plan, with what lint finds.
-    Raises: UsageError for a name in `only` that no admin module and no table has.
+    `saves`: whether an apply will SAVE. `lints`: whether a person reads the plan and its lint
+    findings. Raises: UsageError for a name in `only` that is no admin module and no table.
     """
 
     only: tuple[str, ...] = ()
@@ -77,21 +77,21 @@ def make(
 ) -> Plan:
     """Return the plan that brings an instance to the desired rows.
 
-    `project`: the files that the rows come from, None for a snapshot. Raises: ConfigError when the
+    `project`: the files that the rows come from; None for a snapshot. Raises: ConfigError when the
     files do not fit this instance.
     """
     look, limits = current.look, desired.guards
     tables = _fitted(desired, current)
-    diffs, around, families = _diffs(tables, current)
-    modules = _modules(tables, diffs, current, around)
-    found = [*mistakes.when_read(diffs, look.version_text)]
-    if found:
-        raise ConfigError(found)
+    diffs, surroundings, families = _diffs(tables, current)
+    modules = _modules(tables, diffs, current, surroundings)
+    unfit = [*mistakes.in_diffs(diffs, look.version_text)]
+    if unfit:
+        raise ConfigError(unfit)
     in_use = judge.hostgroups_in_use(diffs, current)
     used = {table: found.at_any_time for table, found in in_use.items()}
-    modules = with_images(modules, around, used)
-    dangers = [*judge.dangers(modules, diffs, current, desired, in_use=in_use, around=around)]
-    linted = _Linted()
+    modules = with_images(modules, surroundings, used)
+    dangers = [*judge.dangers(modules, diffs, current, desired, in_use, surroundings)]
+    linted = _LintResult()
     if project is not None and options.lints and limits.action(LINT) is not GuardAction.OFF:
         linted = _lint(project, diffs, modules, limits)
     moves = _shard_moves(modules, tables, current, desired.hostgroup_names)
@@ -115,7 +115,7 @@ def make(
             for found in pending_edits.discarded(module, edits)
         ],
         left_alone=[text for one in diffs.values() for text in notes.left_alone(one)],
-        taken_out=[text for one in diffs.values() for text in notes.taken_out(one)],
+        out_of_service=[text for one in diffs.values() for text in notes.out_of_service(one)],
         warnings=[
             *desired.warnings,
             *notes.left_by_dead_apply(modules, look.staged),
@@ -129,15 +129,15 @@ def make(
         members=[one.name for one in current.membership.listed],
         saves=options.saves,
         families=families,
-        families_before=around.memory_families,
+        families_before=surroundings.memory_families,
         hostgroup_names=desired.hostgroup_names,
         shard_moves=moves,
         source=desired.source,
     )
 
 
-class _Linted(NamedTuple):
-    """What lint finds in the files. `dangers`: what refuses the plan that brings it."""
+class _LintResult(NamedTuple):
+    """What lint finds in the files. `dangers`: the errors that the plan introduces."""
 
     findings: tuple[Placed, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -149,24 +149,24 @@ def _lint(
     diffs: Mapping[str, TableDiff],
     modules: Iterable[ModulePlan],
     limits: GuardLimits,
-) -> _Linted:
-    """Run lint on the files. A plan that changes nothing is refused for nothing."""
+) -> _LintResult:
+    """Run lint on the files. It never refuses a plan that changes nothing."""
     is_in_sync = all(one.is_in_sync for one in modules)
     if sum(len(table.rows) for table in project.desired.tables.values()) > MOST_LINTED:
         text = f"lint: skipped for more than {MOST_LINTED:,} rows; run proxyctl lint"
-        return _Linted() if is_in_sync else _Linted(warnings=(text,))
+        return _LintResult() if is_in_sync else _LintResult(warnings=(text,))
     from proxyctl.plan.guards import lint  # importing every check takes a while
 
     report = lint.report_of(project)
     if report is None:
-        return _Linted()
-    found = lint.errors(report)
+        return _LintResult()
+    errors = lint.errors(report)
     if is_in_sync:
-        return _Linted(found, (*lint.summary(report),)) if found else _Linted()
+        return _LintResult(errors, (*lint.summary(report),)) if errors else _LintResult()
     dangers: tuple[guards.Danger, ...] = ()
-    if found and limits.action(LINT) is GuardAction.REFUSE:
-        dangers = (*lint.dangers(found, lint.brought_by(diffs, project)),)
-    return _Linted(found, (*lint.summary(report),), dangers)
+    if errors and limits.action(LINT) is GuardAction.REFUSE:
+        dangers = (*lint.dangers(errors, lint.introduced_by(diffs, project)),)
+    return _LintResult(errors, (*lint.summary(report),), dangers)
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:
@@ -176,11 +176,11 @@ def select(desired: Desired, only: tuple[str, ...]) -> Desired:
     """
     tables: dict[str, DesiredTable] = {}
     for name in only:
-        found = {one: desired.tables[one] for one in _tables_of(name) if one in desired.tables}
-        if not found:
+        named = {one: desired.tables[one] for one in _tables_of(name) if one in desired.tables}
+        if not named:
             who = "the apply of that snapshot did" if desired.source is SNAPSHOT else "the files do"
             raise UsageError(f"--only {name}: {who} not manage it")
-        tables |= found
+        tables |= named
     return replace(desired, tables=tables) if only else desired
 
 
@@ -198,7 +198,7 @@ def _tables_of(name: str) -> list[str]:
 
 
 def sides(desired: Desired, current: Current) -> Sides:
-    """Return the routing configuration now and after an apply.
+    """Return the routing before and after an apply.
 
     `current`: inspected with `routing`. Raises: as `make`.
     """
@@ -206,13 +206,13 @@ def sides(desired: Desired, current: Current) -> Sides:
 
 
 def routing_change(desired: Desired, current: Current) -> tuple[Sides, list[ShardMove]]:
-    """Return what `sides` does, and the tables and schemas that change shard.
+    """Return the routing before and after an apply, and the tables and schemas that change shard.
 
-    A rule that ProxySQL takes and that cannot match is no mistake here. Raises: ConfigError.
+    Accepts rules that cannot match if ProxySQL accepts them. Raises: ConfigError.
     """
     tables = _fitted(desired, current, takes_dead_rules=True)
-    found = _sides(tables, current, desired.hostgroup_names)
-    return found, shard_moves.shard_moves(found, tables)
+    routing = _sides(tables, current, desired.hostgroup_names)
+    return routing, shard_moves.shard_moves(routing, tables)
 
 
 def _sides(
@@ -230,22 +230,22 @@ def _sides(
 def _fitted(
     desired: Desired, current: Current, *, takes_dead_rules: bool = False
 ) -> dict[str, DesiredTable]:
-    """Return the desired tables in the columns that the instance has. Raises: ConfigError."""
+    """Return the desired tables with the columns of the instance. Raises: ConfigError."""
     look = current.look
-    found = [*mistakes.misfits(desired.tables, look.layouts, look.version)]
+    misfits = [*mistakes.misfits(desired.tables, look.layouts, look.version)]
     if not takes_dead_rules:
-        found += mistakes_at_runtime(desired, look.facts.regex_engine)
-    if found:
-        raise ConfigError(found)
+        misfits += mistakes_at_runtime(desired, look.facts.regex_engine)
+    if misfits:
+        raise ConfigError(misfits)
     return {name: mistakes.fit(one, look.layouts[name]) for name, one in desired.tables.items()}
 
 
 def _surroundings(
     tables: Mapping[str, DesiredTable], diffs: Mapping[str, TableDiff], current: Current
 ) -> tuple[Surroundings, tuple[Family, ...]]:
-    """Return the families that the monitor places now, and the desired families.
+    """Return the facts that decide how servers compare, and the desired families.
 
-    `diffs`: of the managed tables of families, among others.
+    `diffs`: those of the managed tables of families, and possibly more.
     """
     facts = current.look.facts
     managed = {TABLES[name].admin_module for name in tables}
@@ -264,29 +264,29 @@ def _surroundings(
 def _diffs(
     tables: Mapping[str, DesiredTable], current: Current
 ) -> tuple[dict[str, TableDiff], Surroundings, tuple[Family, ...]]:
-    """Return the diffs of the managed tables, what decides about servers, and desired families."""
+    """Return the diffs of the managed tables, the facts about servers, and the desired families."""
     layouts = current.look.layouts
-    found = {
+    diffs = {
         name: diff_table(layouts[name], table, current.rows(name))
         for name, table in tables.items()
         if name not in SERVERS
     }
-    around, families = _surroundings(tables, found, current)
+    surroundings, families = _surroundings(tables, diffs, current)
     for name in SERVERS:
         if name in tables:
-            found[name] = diff_table(layouts[name], tables[name], current.rows(name), around)
-    return {name: found[name] for name in tables}, around, families
+            diffs[name] = diff_table(layouts[name], tables[name], current.rows(name), surroundings)
+    return {name: diffs[name] for name in tables}, surroundings, families
 
 
 def _modules(
     tables: Mapping[str, DesiredTable],
     diffs: dict[str, TableDiff],
     current: Current,
-    around: Surroundings,
+    surroundings: Surroundings,
 ) -> list[ModulePlan]:
     """Return the plans of the admin modules with managed tables.
 
-    Changes: `diffs` gets the other tables of the modules that differ.
+    Changes: `diffs` also gets the unmanaged tables of modules that differ.
     """
     layouts = current.look.layouts
     modules: list[ModulePlan] = []
@@ -297,11 +297,11 @@ def _modules(
         reload = is_of_rules and any(one.changes_regex_engine for one in modules)
         if not managed and not reload:
             continue
-        if reload or not all(found.is_in_sync for found in managed.values()):
-            # A LOAD or SAVE moves the whole module: what else stands in it matters now.
+        if reload or not all(diff.is_in_sync for diff in managed.values()):
+            # A LOAD or SAVE moves the whole module, so its unmanaged tables matter, too.
             for name in names:
                 if name not in tables:
-                    diffs[name] = diff_table(layouts[name], None, current.rows(name), around)
+                    diffs[name] = diff_table(layouts[name], None, current.rows(name), surroundings)
             managed = {name: diffs[name] for name in names}
         modules.append(plan_module(module, managed, reload=reload))
     return modules
@@ -310,7 +310,7 @@ def _modules(
 def _pending(
     modules: Iterable[ModulePlan], current: Current, options: PlanOptions
 ) -> Iterator[tuple[ModulePlan, list[Pending]]]:
-    """Yield the pending edits by module; differences that a dead apply left are ours."""
+    """Yield the pending edits by module, except for modules that a dead apply had staged."""
     look = current.look
     for module in modules:
         if not (look.staged.get(module.name) or look.taken_over.get(module.name)):

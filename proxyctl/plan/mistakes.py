@@ -1,4 +1,4 @@
-"""Fit desired rows to the columns of the instance, and find what it cannot take. Pure."""
+"""Fit desired rows to the columns of the instance, and find rows that it cannot take. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Where
 def fit(table: DesiredTable, layout: Layout) -> DesiredTable:
     """Return the desired table in the layout of the instance.
 
-    Columns that the files were compiled without are left alone.
+    A column that only the instance has is left alone.
     """
     if table.layout.names == layout.names:
         return table if table.layout is layout else replace(table, layout=layout)
@@ -29,7 +29,7 @@ def fit(table: DesiredTable, layout: Layout) -> DesiredTable:
 def misfits(
     tables: Mapping[str, DesiredTable], layouts: Mapping[str, Layout], version: Version
 ) -> Iterator[Mistake]:
-    """Yield tables and columns that the files use and the instance lacks."""
+    """Yield the tables and columns that the files use and the instance lacks."""
     for name, table in tables.items():
         layout = layouts.get(name)
         if layout is None:
@@ -52,33 +52,30 @@ def mistake_at(where: Where | None, key: str, message: str, fix: str | None = No
     return Mistake(where.path, where.line, where.column, key, message, fix)
 
 
-def when_read(diffs: Mapping[str, TableDiff], version: str) -> Iterator[Mistake]:
-    """Yield the mistakes that show only once the tables are read.
-
-    `version`: that of ProxySQL.
-    """
+def in_diffs(diffs: Mapping[str, TableDiff], version: str) -> Iterator[Mistake]:
+    """Yield the mistakes that only the rows of the instance show. `version`: that of ProxySQL."""
     for name in ("mysql_users", "pgsql_users"):
         if name in diffs:
             yield from _new_users_without_password(diffs[name])
-    for found in diffs.values():
-        if found.layout.table.prefix is None or found.desired is None:
+    for diff in diffs.values():
+        if diff.layout.table.prefix is None or diff.desired is None:
             continue
-        for change in found.changes[Layer.MEMORY]:
+        for change in diff.changes[Layer.MEMORY]:
             if change.current is None:
                 yield mistake_at(
-                    found.desired.where.get(change.key),
+                    diff.desired.where.get(change.key),
                     str(change.key[0]),
                     f"ProxySQL {version} has no such variable",
                 )
 
 
-def _new_users_without_password(found: TableDiff) -> Iterator[Mistake]:
-    password = found.layout.index["password"]
-    for change in found.changes[Layer.MEMORY] if found.desired else ():
+def _new_users_without_password(diff: TableDiff) -> Iterator[Mistake]:
+    password = diff.layout.index["password"]
+    for change in diff.changes[Layer.MEMORY] if diff.desired else ():
         row = change.desired
         if change.current is None and row is not None and row[password] is KEEP:
             yield mistake_at(
-                found.desired.where.get(change.key) if found.desired else None,
+                diff.desired.where.get(change.key) if diff.desired else None,
                 "password",
                 f"user {change.key[0]!r} is new and has no password",
                 "add `password: {env: NAME}`; only existing users may leave it out",

@@ -1,4 +1,4 @@
-"""Notes of a plan: what is left alone, and side effects of a LOAD. Pure."""
+"""Notes of a plan: rows that it leaves alone, and side effects of a LOAD. Pure."""
 
 from __future__ import annotations
 
@@ -28,59 +28,60 @@ _IN_LAYER = {
 }
 
 
-def left_alone(found: TableDiff) -> Iterator[str]:
-    """Yield what a table holds that the files do not mention and that stays."""
-    table = found.layout.name
-    scope = found.desired.scope if found.desired and not found.layout.table.prefix else None
-    if scope and found.unowned:
-        yield f"{table}: {counted(found.unowned, 'row')} outside {scope.text}"
-    yield from taken_out(found)
-    for host, port in found.discovered:
+def left_alone(diff: TableDiff) -> Iterator[str]:
+    """Yield what a plan leaves alone in a table, because the files do not mention it."""
+    table = diff.layout.name
+    scope = diff.desired.scope if diff.desired and not diff.layout.table.prefix else None
+    if scope and diff.unowned:
+        yield f"{table}: {counted(diff.unowned, 'row')} outside {scope.text}"
+    yield from out_of_service(diff)
+    for host, port in diff.discovered:
         yield f"{host}:{port} discovered by the monitor"
-    if found.draining:
-        yield f"{table}: {counted(found.draining, 'row')} OFFLINE_HARD, draining"
+    if diff.draining:
+        yield f"{table}: {counted(diff.draining, 'row')} OFFLINE_HARD, draining"
 
 
-def taken_out(found: TableDiff) -> Iterator[str]:
-    """Yield the servers that an operator took out of service, if the files leave that alone."""
-    staying = {(key[1], key[2]) for key in found.target} if found.drained else set()
-    for node in sorted(found.drained & staying, key=node_text):
+def out_of_service(diff: TableDiff) -> Iterator[str]:
+    """Yield the servers that an operator removed from service, if the files leave that alone."""
+    staying = {(key[1], key[2]) for key in diff.target} if diff.drained else set()
+    for node in sorted(diff.drained & staying, key=node_text):
         yield f"{node_text(node)} drained"
-    yield from _statuses(found)
+    yield from _statuses(diff)
 
 
-def _statuses(found: TableDiff) -> Iterator[str]:
+def _statuses(diff: TableDiff) -> Iterator[str]:
     """Yield the servers with a status other than ONLINE that no file sets.
 
-    SHUNNED at RUNTIME alone was set by ProxySQL itself.
+    ProxySQL itself sets SHUNNED at RUNTIME alone.
     """
-    if not found.is_of_servers or found.desired is None:
+    if not diff.is_of_servers or diff.desired is None:
         return
-    status = found.layout.index["status"]
+    status = diff.layout.index["status"]
     layers = {
-        Layer.RUNTIME: found.runtime,
-        Layer.MEMORY: found.memory,
-        Layer.DISK: found.disk,
+        Layer.RUNTIME: diff.runtime,
+        Layer.MEMORY: diff.memory,
+        Layer.DISK: diff.disk,
     }
-    for key, wanted in found.desired.rows.items():
-        if wanted[status] is not KEEP or key[1:3] in found.drained:
+    for key, wanted in diff.desired.rows.items():
+        if wanted[status] is not KEEP or key[1:3] in diff.drained:
             continue
-        held = {
+        statuses = {
             layer: str(rows[key][status]).upper() for layer, rows in layers.items() if key in rows
         }
-        if held.get(Layer.MEMORY) != "SHUNNED" and held.get(Layer.RUNTIME, "").startswith("SHUN"):
-            del held[Layer.RUNTIME]
-        out = {layer: text for layer, text in held.items() if text != "ONLINE"}
-        if out:
-            name = f"{_kind(found)}{key[1]}:{key[2]} in hostgroup {key[0]}"
-            yield f"{name} {_status_text(out)}, set by an operator"
+        at_runtime = statuses.get(Layer.RUNTIME, "")
+        if statuses.get(Layer.MEMORY) != "SHUNNED" and at_runtime.startswith("SHUN"):
+            del statuses[Layer.RUNTIME]
+        unusual = {layer: text for layer, text in statuses.items() if text != "ONLINE"}
+        if unusual:
+            name = f"{_name_prefix(diff)}{key[1]}:{key[2]} in hostgroup {key[0]}"
+            yield f"{name} {_status_text(unusual)}, set by an operator"
 
 
-def _status_text(out: Mapping[Layer, str]) -> str:
-    """Return `OFFLINE_SOFT`, with the layers unless all have it."""
+def _status_text(statuses: Mapping[Layer, str]) -> str:
+    """Return `OFFLINE_SOFT`, with its layers unless it is in all of them."""
     texts = {
-        status: [_IN_LAYER[layer] for layer, text in out.items() if text == status]
-        for status in out.values()
+        status: [_IN_LAYER[layer] for layer, text in statuses.items() if text == status]
+        for status in statuses.values()
     }
     return ", ".join(
         status if len(where) == len(Layer) else f"{status} {' and '.join(where)}"
@@ -89,10 +90,10 @@ def _status_text(out: Mapping[Layer, str]) -> str:
 
 
 def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Value]:
-    """Return the new nodes that enter through another hostgroup than configured, and which.
+    """Return the hostgroup of each new node that is not loaded where it is configured.
 
-    A node that joins a placed Galera family is loaded into the offline hostgroup first: otherwise
-    it would be a second writer.
+    A new node of a placed Galera family is loaded into the offline hostgroup: otherwise it would be
+    a second writer.
     """
     if "mysql_servers" not in module.diffs:
         return {}
@@ -114,33 +115,33 @@ def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key
 
 
 def renumbered_rules(module: ModulePlan) -> dict[tuple[str, Key], str]:
-    """Return notes for the rules of which only the rule_id changes, at the old and the new one.
+    """Return remarks on rules that only get another rule_id, by table and key, old and new.
 
-    Two rules that go, or come, with the same columns are left out: nobody knows which is which.
+    If several deleted or added rules have the same columns, none of them gets a remark.
     """
     pairs: dict[object, dict[str, list[Change]]] = {}
     if not module.counts()[DELETE]:
-        return {}  # a first apply has many new rules, and looks at few
+        return {}  # a first apply has many new rules
     for change in module.changes:
         if change.layout.table.role is Role.RULES and change.action in (ADD, DELETE):
-            rest = tuple(value for name, value in change.row.items() if name != "rule_id")
-            same = pairs.setdefault((change.table, rest), {ADD: [], DELETE: []})
-            same[change.action].append(change)
-    found: dict[tuple[str, Key], str] = {}
-    for same in pairs.values():
-        if len(same[ADD]) == len(same[DELETE]) == 1:
-            (new,), (old,) = same[ADD], same[DELETE]
-            found[new.table, new.key] = f"renumbered: this was rule {old.key[0]}"
-            found[old.table, old.key] = f"renumbered: this becomes rule {new.key[0]}"
-    return found
+            other_columns = tuple(value for name, value in change.row.items() if name != "rule_id")
+            pair = pairs.setdefault((change.table, other_columns), {ADD: [], DELETE: []})
+            pair[change.action].append(change)
+    remarks: dict[tuple[str, Key], str] = {}
+    for pair in pairs.values():
+        if len(pair[ADD]) == len(pair[DELETE]) == 1:
+            (added,), (deleted,) = pair[ADD], pair[DELETE]
+            remarks[added.table, added.key] = f"renumbered: this was rule {deleted.key[0]}"
+            remarks[deleted.table, deleted.key] = f"renumbered: this becomes rule {added.key[0]}"
+    return remarks
 
 
 def warnings(
     modules: Sequence[ModulePlan], families: Sequence[Family], current: Current
 ) -> Iterator[str]:
-    """Yield warnings about these changes, other than those of guards.
+    """Yield warnings about these changes, except for those of guards.
 
-    `families`: those that the monitor will place.
+    `families`: the families that the monitor will place.
     """
     if current.look.facts.is_read_only and not all(module.is_in_sync for module in modules):
         yield (
@@ -153,24 +154,24 @@ def warnings(
         if module.servers is not None and module.load:
             yield from unshunned(module, module.servers, families)
             used = current.connections.get(module.servers.layout.name, {})
-            yield from cut_connections(leaving_servers(module), used, _kind(module.servers))
+            yield from cut_connections(leaving_servers(module), used, _name_prefix(module.servers))
     if current.membership.has_peers:
         yield from not_travelling(modules, current.membership)
         yield from not_answering(modules, current)
 
 
-_NEEDLESS = f"which ProxySQL needs no longer from {FAST_ROUTING_BEHIND_LAST_RULE} on"
+_NOT_NEEDED = f"ProxySQL {FAST_ROUTING_BEHIND_LAST_RULE} and newer do not need it"
 
 
 def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[str]:
-    """Yield what this release of ProxySQL does with the changes that its successors do not."""
+    """Yield what this release of ProxySQL lacks or does not need."""
     changes = [change for module in modules for change in module.changes]
     if changes and (reason := beyond_catalogue(version)):
         yield f"ProxySQL {reason}: columns and variables that proxyctl does not know are left alone"
     for change in changes if version.has(FAST_ROUTING_BEHIND_LAST_RULE) else ():
         held = change.shown.current
         if change.action == DELETE and held is not None and COMMENT in held:
-            yield f"{change.table}: rule {change.key[0]} kept fast routing alive, {_NEEDLESS}"
+            yield f"{change.table}: rule {change.key[0]} kept fast routing alive; {_NOT_NEEDED}"
 
 
 def shared_families(families: Iterable[Family]) -> Iterator[str]:
@@ -188,9 +189,9 @@ def shared_families(families: Iterable[Family]) -> Iterator[str]:
 def left_by_dead_apply(
     modules: Iterable[ModulePlan], leftovers: Mapping[str, bool]
 ) -> Iterator[str]:
-    """Yield what an apply that died had staged, and what becomes of it.
+    """Yield the modules that a dead apply had staged, and what the next apply does with them.
 
-    `leftovers`: whether MEMORY of a module was what DISK held before.
+    `leftovers`: by module, whether its MEMORY equalled DISK before.
     """
     for module in modules:
         if leftovers.get(module.name):
@@ -206,7 +207,7 @@ def left_by_dead_apply(
 
 
 def leaving_servers(module: ModulePlan) -> frozenset[Key]:
-    """Return the servers that RUNTIME has and no more after the last LOAD of the module."""
+    """Return the servers at RUNTIME that the last LOAD of the module removes."""
     servers = module.servers
     if servers is None:
         return frozenset()
@@ -216,18 +217,18 @@ def leaving_servers(module: ModulePlan) -> frozenset[Key]:
 
 
 def cut_connections(
-    leaving: frozenset[Key], used: Mapping[Key, int], kind: str = ""
+    leaving: frozenset[Key], used: Mapping[Key, int], prefix: str = ""
 ) -> Iterator[str]:
-    """Yield how many connections in use are cut, by server. `used`: counted at the instance."""
+    """Yield how many connections in use are cut, by server. `used`: as the instance counts them."""
     for key, count in sorted(used.items(), key=repr):
         if key in leaving:
             drain = (
                 "status: OFFLINE_SOFT in an apply before this one"
-                if kind
+                if prefix
                 else f"proxyctl nodes drain {key[1]}:{key[2]}"
             )
             yield (
-                f"{kind}{key[1]}:{key[2]} leaves hostgroup {key[0]}:"
+                f"{prefix}{key[1]}:{key[2]} leaves hostgroup {key[0]}:"
                 f" {counted(count, 'connection')} in use will be cut; drain it first: {drain}"
             )
 
@@ -235,9 +236,9 @@ def cut_connections(
 def unshunned(module: ModulePlan, servers: TableDiff, families: Iterable[Family]) -> Iterator[str]:
     """Yield the servers that ProxySQL itself has SHUNNED and that the LOAD sets ONLINE."""
     image = module.images[-1].get(servers.layout.name, {}) if module.images else {}
-    mine = families_of(servers.layout, families)
-    writers = {family.writer for family in mine if family.is_galera}
-    status, kind = servers.layout.index["status"], _kind(servers)
+    own_families = families_of(servers.layout, families)
+    writers = {family.writer for family in own_families if family.is_galera}
+    status, prefix = servers.layout.index["status"], _name_prefix(servers)
     shunned: dict[Value, list[str]] = {}
     for key, row in servers.runtime.items():
         loaded = image.get(key)
@@ -247,7 +248,7 @@ def unshunned(module: ModulePlan, servers: TableDiff, families: Iterable[Family]
         if key[0] in writers:
             yield f"{name} becomes the writer in hostgroup {row[0]}: the current one leaves"
         else:
-            shunned.setdefault(row[0], []).append(f"{kind}{name}")
+            shunned.setdefault(row[0], []).append(f"{prefix}{name}")
     for hostgroup, names in shunned.items():
         are, them = ("is", "it") if len(names) == 1 else ("are", "them")
         where = f"{', '.join(names)} in hostgroup {hostgroup}"
@@ -255,7 +256,7 @@ def unshunned(module: ModulePlan, servers: TableDiff, families: Iterable[Family]
 
 
 def saved_placement(module: ModulePlan) -> Iterator[str]:
-    """Yield that rows of servers differ only by where the monitor had placed their nodes."""
+    """Yield the layers of servers that differ only by where the monitor had placed their nodes."""
     if module.servers is not None and module.servers.as_placed:
         layers = " and ".join(layer.name for layer in module.servers.as_placed)
         verb = "hold" if len(module.servers.as_placed) > 1 else "holds"
@@ -266,13 +267,13 @@ def saved_placement(module: ModulePlan) -> Iterator[str]:
         )
 
 
-def _kind(servers: TableDiff) -> str:
-    """Return what stands before the name of a server that is none of MySQL."""
-    return "pgsql " if servers.layout.name == "pgsql_servers" else ""
+def _name_prefix(diff: TableDiff) -> str:
+    """Return the prefix of a server's name: empty for MySQL."""
+    return "pgsql " if diff.layout.name == "pgsql_servers" else ""
 
 
 def restart_required(modules: Iterable[ModulePlan]) -> Iterator[str]:
-    """Yield the changed variables that work only after a restart."""
+    """Yield the changed variables that take effect after a restart."""
     for module in modules:
         if not module.name.endswith("VARIABLES"):
             continue
@@ -282,11 +283,11 @@ def restart_required(modules: Iterable[ModulePlan]) -> Iterator[str]:
 
 
 _ACTIVE_ONLY = {"mysql_query_rules": "rule", "mysql_users": "user"}
-"""Tables of which members take the active rows only, and what a row is."""
+"""The tables whose inactive rows do not travel, and the noun for a row."""
 
 
 def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Iterator[str]:
-    """Yield what these plans change that the other members do not take over."""
+    """Yield the changes of these plans that the other members do not take over."""
     changed = [module for module in modules if module.does_something]
     staying = [module.name for module in changed if membership.name_of(module.name) is None]
     if staying:
@@ -296,9 +297,9 @@ def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Ite
         own = {str(change.key[0]): None for change in module.changes if change.is_members_own}
         if own:
             yield f"{', '.join(own)}: each member has its own value; apply to each"
-        for name, found in module.diffs.items():
-            rows = module.final.get(name, found.target)
-            active = found.layout.index.get("active")
+        for name, diff in module.diffs.items():
+            rows = module.final.get(name, diff.target)
+            active = diff.layout.index.get("active")
             if name not in _ACTIVE_ONLY or active is None or not module.images:
                 continue
             count = sum(1 for row in rows.values() if row[active] == 0)
@@ -311,7 +312,7 @@ def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Ite
 
 
 def not_answering(modules: Iterable[ModulePlan], current: Current) -> Iterator[str]:
-    """Yield the members that never answered this one, if the changes travel."""
+    """Yield the members that never answered this member, if the changes travel."""
     membership = current.membership
     if not any(one.load and membership.name_of(one.name) is not None for one in modules):
         return

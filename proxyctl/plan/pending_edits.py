@@ -1,8 +1,8 @@
 """Pending edits: changes that somebody left in MEMORY and that our LOAD or SAVE would publish.
 
-LOAD and SAVE move whole admin modules, while the files own rows. A row of MEMORY is pending if it
-is not what the files say, and RUNTIME does not show it (before a LOAD) or DISK does not hold it
-(before a SAVE). Pending edits refuse an apply. Pure.
+LOAD and SAVE move whole admin modules, while the files manage rows. A row of MEMORY is a pending
+edit if it differs from the files, and also from RUNTIME (before a LOAD) or DISK (before a SAVE).
+Pending edits refuse an apply. Pure.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ DISCARD = "--discard-pending"
 
 
 MOST_LISTED = 20
-"""Rows of one admin module that are listed; the rest is counted."""
+"""The most rows of one admin module that are listed; further ones are counted."""
 
 
 @dataclass(frozen=True)
 class Pending:
     """One row that somebody edited in MEMORY.
 
-    Shape: `layers` lack the edit; `difference` has the row of the first of them as `current`,
-    MEMORY's as `desired`, and no columns if the row was added or deleted. `is_ours`: the files
-    manage the row and say otherwise; else the row, or the edited columns, are not managed.
+    Shape: `layers` are the layers without the edit. `difference` has the row of the first of them
+    as `current`, the row of MEMORY as `desired`, and no columns if the row was added or deleted.
+    `is_managed`: whether the files manage the row and its edited columns.
     """
 
     layout: Layout
     layers: tuple[Layer, ...]
     difference: Difference
-    is_ours: bool
+    is_managed: bool
 
     @property
     def key(self) -> Key:
@@ -47,109 +47,112 @@ class Pending:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that were edited; none for a whole row."""
+        """The edited columns; none for a whole row."""
         return tuple(self.layout.names[position] for position in self.difference.columns)
 
     def text(self) -> str:
         """Return a short description."""
         is_variable = self.layout.table.prefix is not None
-        what = "" if is_variable else f"{', '.join(self.columns) or 'row'} "
+        subject = "" if is_variable else f"{', '.join(self.columns) or 'row'} "
         name = row_name(self.layout.name, self.key)
         if Layer.RUNTIME not in self.layers:
-            return f"{name}: {what}differs between MEMORY and DISK"
-        how = "edited"
+            return f"{name}: {subject}differs between MEMORY and DISK"
+        verb = "edited"
         if not self.columns:
-            how = "added" if self.difference.current is None else "deleted"
-        return f"{name}: {what}{how} in MEMORY, not loaded to RUNTIME"
+            verb = "added" if self.difference.current is None else "deleted"
+        return f"{name}: {subject}{verb} in MEMORY, not loaded to RUNTIME"
 
 
 def pending_edits(module: ModulePlan, *, saves: bool = True) -> list[Pending]:
     """Return the pending edits that this module's steps would publish, persist or overwrite.
 
-    Shape: sorted by table; a row may come twice, for its managed and its unmanaged columns.
+    Shape: sorted by table; a row may appear twice, for its managed and its unmanaged columns.
     """
-    found: dict[tuple[str, Key, bool], Pending] = {}
+    merged: dict[tuple[str, Key, bool], Pending] = {}
     for name in sorted(module.diffs):
         diff = module.diffs[name]
         edits: list[Pending] = []
         if module.load or module.stages:
-            edits += [e for d in _unpublished(diff) for e in _edits(diff, d, Layer.RUNTIME)]
+            edits += [e for d in _unpublished(diff) for e in _edits_of_row(diff, d, Layer.RUNTIME)]
         if not module.load:
-            # Writing MEMORY loses an edit of our rows; without a LOAD it publishes nothing.
-            edits = [edit for edit in edits if edit.is_ours]
+            # Without a LOAD, an apply only overwrites the managed rows in MEMORY.
+            edits = [edit for edit in edits if edit.is_managed]
         if module.save and saves:
-            edits += [e for d in diff.unsaved for e in _edits(diff, d, Layer.DISK)]
+            edits += [e for d in diff.unsaved for e in _edits_of_row(diff, d, Layer.DISK)]
         else:
-            edits += [e for d in _hidden(diff) for e in _edits(diff, d, Layer.DISK)]
+            edits += [e for d in _hidden(diff) for e in _edits_of_row(diff, d, Layer.DISK)]
         for edit in edits:
-            which = (name, edit.key, edit.is_ours)
-            known = found.get(which)
-            found[which] = replace(known, layers=(*known.layers, *edit.layers)) if known else edit
-    return list(found.values())
+            identity = (name, edit.key, edit.is_managed)
+            known = merged.get(identity)
+            merged[identity] = (
+                replace(known, layers=(*known.layers, *edit.layers)) if known else edit
+            )
+    return list(merged.values())
 
 
 def _unpublished(diff: TableDiff) -> Iterator[Difference]:
     """Yield the differences between MEMORY and RUNTIME.
 
-    A MEMORY row that RUNTIME would lose (inactive, OFFLINE_HARD) counts as edited in those columns.
+    A MEMORY row that RUNTIME would lose (inactive, OFFLINE_HARD) is an edit of those columns.
     RUNTIME may have a node of a family in other hostgroups than MEMORY.
     """
     layout, place = diff.layout, diff.place or (lambda key: key)
-    gone = [one for one in diff.unpublished if one.desired is None]
-    held = {place(key): key for key in diff.memory} if gone else {}
-    for one in diff.unpublished:
-        key = held.get(place(one.key))
-        if one.desired is not None or one.current is None or key is None:
-            yield one
+    removed = [difference for difference in diff.unpublished if difference.desired is None]
+    keys = {place(key): key for key in diff.memory} if removed else {}
+    for difference in diff.unpublished:
+        key = keys.get(place(difference.key))
+        if difference.desired is not None or difference.current is None or key is None:
+            yield difference
             continue
         row = diff.memory[key]
-        columns = differing(layout, one.current, row)
+        columns = differing(layout, difference.current, row)
         columns = tuple(position for position in columns if position not in layout.key_index)
-        yield Difference(key, one.current, row, columns)
+        yield Difference(key, difference.current, row, columns)
 
 
 def _hidden(diff: TableDiff) -> Iterator[Difference]:
     """Yield edits of rows that RUNTIME never shows, for an apply without SAVE.
 
-    Only DISK tells whether somebody edited an inactive rule.
+    Only a comparison with DISK shows whether somebody edited an inactive rule.
     """
     if not diff.unsaved or is_copied(diff.layout):
         return
-    written = {one.key for one in diff.changes.get(Layer.MEMORY, ())}
+    written = {difference.key for difference in diff.changes.get(Layer.MEMORY, ())}
     shown = {key for rows in (diff.memory, diff.disk) for key in runtime_image(diff.layout, rows)}
-    for one in diff.unsaved:
-        if one.desired is not None and one.key in written and one.key not in shown:
-            yield one
+    for difference in diff.unsaved:
+        is_hidden = difference.key in written and difference.key not in shown
+        if difference.desired is not None and is_hidden:
+            yield difference
 
 
-def _edits(diff: TableDiff, difference: Difference, layer: Layer) -> Iterator[Pending]:
+def _edits_of_row(diff: TableDiff, difference: Difference, layer: Layer) -> Iterator[Pending]:
     """Yield the edits of the managed and of the unmanaged columns of one row."""
     layout, desired, key = diff.layout, diff.desired, difference.key
     if desired is None or not desired.owns(key):
-        yield Pending(layout, (layer,), difference, is_ours=False)
+        yield Pending(layout, (layer,), difference, is_managed=False)
         return
     wanted = desired.rows.get(key)
     memory, target = diff.memory.get(key), diff.target.get(key)
     if wanted is None or difference.current is None or difference.desired is None:
         if memory != target:
-            yield Pending(layout, (layer,), difference, is_ours=True)
+            yield Pending(layout, (layer,), difference, is_managed=True)
         return
-    kept = {
+    unmanaged = {
         position
         for position in difference.columns
         if wanted[position] is KEEP or layout.names[position] in desired.keep_on_update
     }
-    ours = tuple(
+    managed = tuple(
         position
         for position in difference.columns
-        if position not in kept
+        if position not in unmanaged
         and (memory is None or target is None or memory[position] != target[position])
     )
-    if ours:
-        yield Pending(layout, (layer,), difference._replace(columns=ours), is_ours=True)
-    if kept:
-        others = difference._replace(columns=tuple(sorted(kept)))
-        yield Pending(layout, (layer,), others, is_ours=False)
+    if managed:
+        yield Pending(layout, (layer,), difference._replace(columns=managed), is_managed=True)
+    if unmanaged:
+        unmanaged_part = difference._replace(columns=tuple(sorted(unmanaged)))
+        yield Pending(layout, (layer,), unmanaged_part, is_managed=False)
 
 
 def refusals(
@@ -160,41 +163,41 @@ def refusals(
 ) -> Iterator[Refusal]:
     """Yield the refusals for the pending edits of the modules.
 
-    Managed rows of all modules have one, as one option discards them. Unmanaged rows have one a
-    module, with the statements that publish them, and those that take exactly these back.
+    The managed rows of all modules share a refusal, as one option discards them. The unmanaged rows
+    of each module have a refusal, with the statements that publish or revert exactly these edits.
     """
-    ours: dict[str, list[Pending]] = {}
+    managed: dict[str, list[Pending]] = {}
     unmanaged: list[Refusal] = []
     for module, edits in pending:
-        if mine := [edit for edit in edits if edit.is_ours]:
-            ours[module.name] = mine
-        if others := [edit for edit in edits if not edit.is_ours]:
-            unmanaged.append(_of_unmanaged(module, others, source))
-    if ours and not discard:
-        count = counted(sum(map(len, ours.values())), "pending edit")
-        message = f"{', '.join(ours)}: {count} would be discarded; {source.says} otherwise"
-        rows = tuple(line for edits in ours.values() for line in _listed(edits))
+        if of_managed_rows := [edit for edit in edits if edit.is_managed]:
+            managed[module.name] = of_managed_rows
+        if of_unmanaged_rows := [edit for edit in edits if not edit.is_managed]:
+            unmanaged.append(_unmanaged_refusal(module, of_unmanaged_rows, source))
+    if managed and not discard:
+        count = counted(sum(map(len, managed.values())), "pending edit")
+        message = f"{', '.join(managed)}: {count} would be discarded; {source.says} otherwise"
+        rows = tuple(line for edits in managed.values() for line in _listed(edits))
         yield Refusal("pending_edit", message, DISCARD, rows)
     yield from unmanaged
 
 
-def _of_unmanaged(module: ModulePlan, edits: Sequence[Pending], source: Source) -> Refusal:
+def _unmanaged_refusal(module: ModulePlan, edits: Sequence[Pending], source: Source) -> Refusal:
     message = f"{module.name}: {counted(len(edits), 'pending edit')} not {source.place}"
     details = (
         *_listed(edits),
         f"publish:    {_publishing(module, edits)}",
         *_undo_statements(module, edits),
     )
-    them = "it" if len(edits) == 1 else "them"
-    fix = f"publish {them}, or take {them} back, with these statements"
+    pronoun = "it" if len(edits) == 1 else "them"
+    fix = f"publish {pronoun}, or take {pronoun} back, with these statements"
     return Refusal("pending_unmanaged", message, None, details, fix)
 
 
 def discarded(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[Discarded]:
-    """Yield the edits of managed rows that an apply with DISCARD overwrites, if there are any."""
-    ours = [edit for edit in edits if edit.is_ours]
-    if ours:
-        yield Discarded(module.name, len(ours), (*_listed(ours),))
+    """Yield the edits of managed rows that an apply with DISCARD overwrites."""
+    managed = [edit for edit in edits if edit.is_managed]
+    if managed:
+        yield Discarded(module.name, len(managed), (*_listed(managed),))
 
 
 def _listed(edits: Sequence[Pending]) -> Iterator[str]:
@@ -210,44 +213,45 @@ def _publishing(module: ModulePlan, edits: Iterable[Pending]) -> str:
 
 
 def _undo_statements(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[str]:
-    """Yield the statements that remove exactly these edits from MEMORY."""
+    """Yield the statements that revert exactly these edits in MEMORY."""
     by_table: dict[str, list[Pending]] = {name: [] for name in module.diffs}
     for edit in edits:
         by_table[edit.layout.name].append(edit)
-    without = {name: _without(module.diffs[name], found) for name, found in by_table.items()}
-    if all(_is_disk(diff, without[name], by_table[name]) for name, diff in module.diffs.items()):
+    diffs = module.diffs
+    reverted = {name: _without_edits(diffs[name], edits) for name, edits in by_table.items()}
+    if all(_equals_disk(diff, reverted[name], by_table[name]) for name, diff in diffs.items()):
         yield f"take back:  LOAD {module.name} FROM DISK;"
         return
-    for name, diff in module.diffs.items():
-        for statement in transition(diff.layout, diff.memory, without[name]):
+    for name, diff in diffs.items():
+        for statement in transition(diff.layout, diff.memory, reverted[name]):
             is_masked = statement.masked != statement.sql
             secret = f"  -- with the secret in the place of {MASK}" if is_masked else ""
             yield f"take back:  {for_clients(statement.masked)};{secret}"
 
 
-def _without(diff: TableDiff, edits: Iterable[Pending]) -> Rows:
+def _without_edits(diff: TableDiff, edits: Iterable[Pending]) -> Rows:
     """Return MEMORY without these edits.
 
-    Rows come from DISK where it differs, since that is the configured row, else from RUNTIME.
+    The earlier row comes from DISK where DISK differs from MEMORY, otherwise from RUNTIME.
     """
     layout = diff.layout
     folded = fold_users(layout, diff.memory) if layout.table.role is Role.USERS else diff.memory
     unsaved = {one.key for one in diff.unsaved}
     changes: list[Difference] = []
     for edit in edits:
-        before, columns = edit.difference.current, edit.difference.columns
+        earlier, columns = edit.difference.current, edit.difference.columns
         if not columns:
-            before = diff.disk.get(edit.key, before) if edit.key in unsaved else before
+            earlier = diff.disk.get(edit.key, earlier) if edit.key in unsaved else earlier
             columns = tuple(range(len(layout.names)))
-        changes.append(Difference(edit.key, folded.get(edit.key), before, columns))
+        changes.append(Difference(edit.key, folded.get(edit.key), earlier, columns))
     return staged(layout, diff.memory, folded, changes)
 
 
-def _is_disk(diff: TableDiff, rows: Rows, edits: Sequence[Pending]) -> bool:
-    """Return whether MEMORY without these edits, `rows`, is what DISK holds.
+def _equals_disk(diff: TableDiff, rows: Rows, edits: Sequence[Pending]) -> bool:
+    """Return whether `rows`, MEMORY without these edits, equal DISK.
 
-    A monitored node that is edited where the monitor placed it, as SAVE ... TO MEMORY leaves it,
-    counts as edited in all its rows: statements for the edited columns would leave it there.
+    A monitored node that was edited where the monitor had placed it (after SAVE ... TO MEMORY) is
+    edited in all its rows: statements for the edited columns would leave it in that hostgroup.
     """
     if not diff.unsaved:
         return rows == diff.memory

@@ -1,7 +1,7 @@
-"""The plan: what differs from the files, the steps that put it right, and the reasons to refuse.
+"""The plan: the differences from the files, the steps of an apply, and the reasons to refuse it.
 
-Pure. A plan is data: it is printed, saved as a receipt, compared by fingerprint, and carried out by
-`proxyctl.apply`.
+Pure. A plan is data: proxyctl prints it, saves it as a receipt, and compares it by fingerprint;
+`proxyctl.apply` carries it out.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ REGEX_ENGINE = "mysql-query_processor_regex"
 class Refusal:
     """A reason not to apply.
 
-    `allow` is the option that lets it through, and `fix` what else to do; `details` are lines of
-    their own: the rows in question, and the statements that get on.
+    `allow`: the option that allows the apply. `fix`: another way to proceed. `details`: further
+    lines with the rows in question and useful statements.
     """
 
     code: str
@@ -47,9 +47,9 @@ class Refusal:
     fix: str | None = None
 
     def below(self, *, of_saved: bool = False) -> tuple[str, ...]:
-        """Return the lines below the message: the details, and the fix.
+        """Return the lines below the message: the details and the fix.
 
-        `of_saved`: of a saved plan, which keeps its options.
+        `of_saved`: the plan is a saved one, whose options cannot change.
         """
         ways = self._ways(of_saved=of_saved)
         return (*self.details, *([f"fix: {ways}"] if ways else ()))
@@ -67,7 +67,7 @@ class Refusal:
 class Discarded:
     """The pending edits of one admin module that `--discard-pending` overwrites.
 
-    Shape: `edits` describes the first ones, a line each; `count` is of all.
+    Shape: `edits` describes the first edits, one line each; `count` counts all.
     """
 
     module: str
@@ -78,10 +78,10 @@ class Discarded:
 class ShardMove(NamedTuple):
     """A name of a `sharding` section whose queries would go to other servers than now.
 
-    Shape: `kind` is table or schema; `current` and `desired` are hostgroups. `how` is `moves`;
-    `enters` where no rule placed it until now, `joins` if its section places other names already,
-    `leaves` where the files have it no more; `servers` where its hostgroup, the same as before,
-    gets servers of another one.
+    Shape: `kind` is table or schema; `current` and `desired` are hostgroups. `how` is one of:
+    `moves`; `enters`: no rule placed the name until now; `joins`: the same, and its section already
+    places other names; `leaves`: the files no longer have the name; `servers`: its hostgroup stays
+    the same and gets servers of another hostgroup.
     """
 
     sharding: str
@@ -96,11 +96,11 @@ class ShardMove(NamedTuple):
 class ModulePlan:
     """One admin module: its changes, and whether it is LOADed and SAVEd.
 
-    Shape: `images` are the MEMORY rows to LOAD by table, one mapping a LOAD (two for MYSQL SERVERS
-    in the union step). `monitored`: the families whose nodes the first LOAD takes where RUNTIME
-    has them right before; those of others are loaded as in `images`, such as for a drain, which
-    moves them. `final` is what MEMORY holds before the SAVE. `diffs` has every table of the module
-    that matters. Rows that are the `memory` object of its diff need no statement.
+    Shape: `images` are the MEMORY rows to LOAD by table, one mapping per LOAD (two for MYSQL
+    SERVERS in the union step). `monitored`: the families whose nodes the first LOAD keeps where
+    RUNTIME has them at that moment; the nodes of other families are loaded as in `images`. `final`
+    are the MEMORY rows before the SAVE. `diffs` has every relevant table of the module. A table
+    whose rows are the `memory` object of its diff needs no statement.
     """
 
     module: AdminModule
@@ -129,7 +129,7 @@ class ModulePlan:
 
     @property
     def is_saved(self) -> bool:
-        """Whether MEMORY is what DISK holds, in all tables."""
+        """Whether MEMORY equals DISK in all tables."""
         return not any(diff.unsaved for diff in self.diffs.values())
 
     @property
@@ -139,17 +139,17 @@ class ModulePlan:
 
     @property
     def is_in_sync(self) -> bool:
-        """Whether its tables agree with the files in all three layers."""
+        """Whether all three layers of its tables agree with the files."""
         return not (self.changes or self.does_something)
 
     @property
     def changes_regex_engine(self) -> bool:
-        """Whether rules have to be loaded again, to be compiled by another engine."""
+        """Whether rules must be loaded again, for another regex engine to compile them."""
         changes = self.at_runtime("mysql_variables")
         return any(change.key == (REGEX_ENGINE,) for change in changes)
 
     def at_runtime(self, table: str) -> list[Difference]:
-        """Return what changes of a table at RUNTIME."""
+        """Return the changes of a table at RUNTIME."""
         diff = self.diffs.get(table)
         return diff.changes.get(Layer.RUNTIME, []) if diff else []
 
@@ -163,7 +163,7 @@ class ModulePlan:
 
     @cached_property
     def tallies(self) -> Counter[tuple[str, str, tuple[Layer, ...]]]:
-        """How many changes there are, by table, action and layers. Counted once: they are many."""
+        """The number of changes by table, action and layers. Counted once: there may be many."""
         found: Counter[tuple[str, str, tuple[Layer, ...]]] = Counter()
         alike = groupby(self.changes, key=attrgetter("layout", "action", "layers"))
         for (layout, action, layers), changes in alike:
@@ -172,17 +172,17 @@ class ModulePlan:
 
     def staging(self) -> Iterator[Statement]:
         """Yield the statements that turn MEMORY into the first image (or the final rows)."""
-        return self.transition({n: s.memory for n, s in self.diffs.items()}, self.first)
+        return self.transition({name: d.memory for name, d in self.diffs.items()}, self.first)
 
     @property
     def first(self) -> dict[str, Rows]:
-        """What MEMORY holds after staging: the first image, or the final rows without a LOAD."""
+        """The MEMORY rows after staging: the first image, or the final rows without a LOAD."""
         return self.images[0] if self.images else self.final
 
     def transition(
         self, before: Mapping[str, Rows], after: Mapping[str, Rows]
     ) -> Iterator[Statement]:
-        """Yield the statements that turn one set of MEMORY rows of this module into another."""
+        """Yield the statements that change MEMORY of this module from `before` to `after`."""
         for name, rows in after.items():
             if rows is not before[name]:
                 yield from transition(self.diffs[name].layout, before[name], rows)
@@ -190,7 +190,7 @@ class ModulePlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that one apply would do to one instance."""
+    """Everything that an apply would do to one instance."""
 
     name: str
     address: str
@@ -198,10 +198,10 @@ class Plan:
     modules: list[ModulePlan] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
     discarded: list[Discarded] = field(default_factory=list)
-    """The edits in MEMORY that an apply overwrites, because it was told to."""
+    """The edits in MEMORY that an apply overwrites because of `--discard-pending`."""
     left_alone: list[str] = field(default_factory=list)
-    taken_out: list[str] = field(default_factory=list)
-    """Of what is left alone, the servers that an operator took out of service."""
+    out_of_service: list[str] = field(default_factory=list)
+    """The servers that an operator removed from service; `left_alone` has them, too."""
     warnings: list[str] = field(default_factory=list)
     findings: tuple[Placed, ...] = ()
     """The errors that lint finds in the files."""
@@ -209,16 +209,16 @@ class Plan:
     members: list[str] = field(default_factory=list)
     """The members of the ProxySQL Cluster that the instance lists."""
     saves: bool = True
-    """Whether the apply SAVEs; without it the modules' `save` says that DISK is behind."""
+    """Whether the apply SAVEs. If not, the `save` of a module says that DISK is behind."""
     families: tuple[Family, ...] = ()
     """The families that the monitor will place once everything is loaded."""
     families_before: tuple[Family, ...] = ()
-    """The families of the MEMORY rows before, which the monitor places now."""
+    """The families of the present MEMORY rows that the monitor places now."""
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     shard_moves: list[ShardMove] = field(default_factory=list)
     """The tables and schemas that change shard, allowed or not."""
     source: Source = FILES
-    """Where the desired rows come from."""
+    """The source of the desired rows."""
 
     @property
     def is_in_sync(self) -> bool:
@@ -234,7 +234,7 @@ class Plan:
 
     @property
     def secrets(self) -> list[Value]:
-        """The secrets that would be written, in the order of the changes."""
+        """The secrets that the apply would write, in the order of the changes."""
         return [
             value_of(change.shown.desired, change.layout.index[field.column])
             for module in self.modules
@@ -247,28 +247,27 @@ class Plan:
     def fingerprint(self) -> str:
         """A hash of what the plan would do: address, changes, steps, refusals.
 
-        What is left alone does not enter: connections that drain meanwhile change no step.
-
-        Secrets enter it only as changed or unchanged: a hash over them could be guessed from the
-        rest of the plan, which is printed.
+        Rows that are left alone do not count: connections that drain meanwhile change no step. A
+        secret only counts as changed or unchanged: the rest of the plan is printed, so that
+        somebody could guess a secret from the hash.
         """
         return _hash([self.address, self.version, list(self._content())])
 
     @cached_property
     def likeness(self) -> str:
-        """A hash that plans of two instances share when they would be printed alike, too.
+        """A hash that two instances share if their plans do the same and are printed alike.
 
-        Secrets enter it as in the fingerprint.
+        Secrets count as in the fingerprint.
         """
-        written = [
-            *(self.left_alone, self.taken_out, self.warnings, self.restart_required),
+        printed = [
+            *(self.left_alone, self.out_of_service, self.warnings, self.restart_required),
             [len(module.images) for module in self.modules],
             self.members,
             self.discarded,
             [(one.finding, one.where) for one in self.findings],
         ]
         names = sorted(self.hostgroup_names.items())
-        return _hash([self.version, self.saves, names, written, list(self._content())])
+        return _hash([self.version, self.saves, names, printed, list(self._content())])
 
     def _content(self) -> Iterator[object]:
         for module in self.modules:
@@ -285,10 +284,10 @@ def _hash(content: object) -> str:
 
 
 def _change_content(change: Change) -> list[object]:
-    gone = change.row if change.action == DELETE else None
+    deleted = change.row if change.action == DELETE else None
     further = [[[*one.layers], _field_content(one)] for one in change.further]
     content = [change.table, [*change.key], change.action, [*change.layers]]
-    return [*content, _field_content(change), gone, *further]
+    return [*content, _field_content(change), deleted, *further]
 
 
 def _field_content(change: Change) -> list[object]:
@@ -315,22 +314,25 @@ def plan_module(
         module=module,
         diffs=diffs,
         changes=changes,
-        load=reload or any(s.changes.get(Layer.RUNTIME) for s in diffs.values()),
-        save=any(s.changes.get(Layer.DISK) for s in diffs.values()),
+        load=reload or any(diff.changes.get(Layer.RUNTIME) for diff in diffs.values()),
+        save=any(diff.changes.get(Layer.DISK) for diff in diffs.values()),
     )
 
 
 def raise_refusals(plan: Plan, *, of_saved: bool = False) -> None:
     """Raise every reason not to apply as one error.
 
-    `of_saved`: the plan is a saved one. Raises: RefusedError.
+    `of_saved`: see `Refusal.below`. Raises: RefusedError.
     """
     if plan.refusals:
         raise RefusedError(
             f"{plan.name}: not applied",
             reasons=[
                 line
-                for one in plan.refusals
-                for line in (one.message, *(f"  {line}" for line in one.below(of_saved=of_saved)))
+                for refusal in plan.refusals
+                for line in (
+                    refusal.message,
+                    *(f"  {line}" for line in refusal.below(of_saved=of_saved)),
+                )
             ],
         )

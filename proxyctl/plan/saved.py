@@ -1,8 +1,8 @@
 """A saved plan: a receipt of what was reviewed, not a script.
 
 `apply PLANFILE` computes the plan again from the same files and the same instance, and refuses when
-the fingerprint differs. No statement is read from the file and no secret stands in it; that a
-secret is still the one of the plan is told by a salted hash that is slow on purpose.
+the fingerprint differs. The file holds no statement to run and no secret: a salted hash, slow on
+purpose, shows whether the secrets are still those of the plan.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class SavedPlan:
-    """What an apply needs from the file, and what `show` writes: `text` and `shown`."""
+    """The contents of the file. `text` and `shown` are for `show`, the rest is for an apply."""
 
     address: str
     fingerprint: str
@@ -69,15 +69,15 @@ class SavedPlan:
         paths, variables, options = (tuple(map(str, items or ())) for items in lists)
         return cls(address, fingerprint, seal, paths, variables, options, text, document["plan"])
 
-    def is_of(self, plan: Plan) -> bool:
-        """Return whether the plan does the same as the saved one, with the same secrets."""
+    def matches(self, plan: Plan) -> bool:
+        """Return whether a plan does the same as the saved plan, with the same secrets."""
         if plan.fingerprint != self.fingerprint:
             return False
         salt, _, _ = self.seal.partition(":")
         return hmac.compare_digest(self.seal, _seal(plan, salt))
 
     def check_address(self, address: str) -> None:
-        """Refuse an instance other than the one the plan was made for."""
+        """Refuse an instance for which the plan was not made."""
         if address != self.address:
             raise RefusedError(
                 f"the plan was made for {self.address}, not for {address}",
@@ -86,13 +86,13 @@ class SavedPlan:
 
 
 def _seal(plan: Plan, salt: str) -> str:
-    """Return `salt:hash` of the secrets that the plan would write; empty without any."""
+    """Return `salt:hash` of the secrets that the plan would write; empty without secrets."""
     secrets = plan.secrets
     if not secrets:
         return ""
     text = json.dumps(secrets).encode()
-    found = hashlib.scrypt(text, salt=salt.encode(), n=2**14, r=8, p=1, dklen=32)
-    return f"{salt}:{found.hex()}"
+    digest = hashlib.scrypt(text, salt=salt.encode(), n=2**14, r=8, p=1, dklen=32)
+    return f"{salt}:{digest.hex()}"
 
 
 _FIX = "make one with: proxyctl plan --out FILE; name configuration files with -f"
@@ -102,12 +102,12 @@ def is_saved_plan(path: Path) -> bool:
     """Return whether the file begins as a saved plan does. Raises: OSError."""
     from proxyctl.config.files import SAVED_PLAN
 
-    with path.open("rb") as found:
-        return found.read(len(SAVED_PLAN)) == SAVED_PLAN.encode()
+    with path.open("rb") as file:
+        return file.read(len(SAVED_PLAN)) == SAVED_PLAN.encode()
 
 
 def check_target(path: Path) -> None:
-    """Refuse to replace a file that is no saved plan, such as the configuration itself.
+    """Refuse to replace a file that is no saved plan, such as a configuration file.
 
     Raises: RefusedError.
     """
@@ -116,7 +116,7 @@ def check_target(path: Path) -> None:
             return
         is_empty = not path.stat().st_size
     except OSError:
-        return  # Whoever writes it says what is wrong.
+        return  # Writing the file reports the error.
     if not is_empty:
         raise RefusedError(
             f"{path}: already exists and is not a saved plan", fix="choose another file"

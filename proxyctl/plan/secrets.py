@@ -1,44 +1,45 @@
-"""Texts of an instance that are secrets as well: files replace them, or put them there. Pure."""
+"""Texts of an instance that are secrets because files set or replace them. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from itertools import chain
 
 from proxyctl.catalog import Layout
 from proxyctl.state.compare import Difference
 from proxyctl.state.row import Key, Row, Rows, Secret, with_secrets
 
 Place = Callable[[Key], object]
-"""What stays the same of a key: halves of a user are one, and nodes in other hostgroups."""
+"""Maps the keys of the halves of a user, or of a node's hostgroups, to one identity."""
 
 
 def replaced_secrets(
     layout: Layout, changes: Iterable[Iterable[Difference]], place: Place
 ) -> dict[object, frozenset[int]]:
-    """Return where secrets of the files replace a text: a restore writes that text again.
+    """Return the columns in which secrets of the files replace texts: a restore writes those texts.
 
-    Shape: positions of columns, by what `place` makes of a key.
+    Shape: positions of columns by the identity that `place` gives a key.
     """
-    hidden: dict[object, frozenset[int]] = {}
-    for difference in (one for found in changes for one in found):
+    positions: dict[object, frozenset[int]] = {}
+    for difference in chain.from_iterable(changes):
         desired = difference.desired
         if desired is None or Secret not in set(map(type, desired)):
             continue
-        found = frozenset(
+        replaced = frozenset(
             position
             for position, cell in enumerate(desired)
             if isinstance(cell, Secret) and position not in layout.key_index
         )
-        if found:
+        if replaced:
             where = place(difference.key)
-            hidden[where] = hidden.get(where, frozenset()) | found
-    return hidden
+            positions[where] = positions.get(where, frozenset()) | replaced
+    return positions
 
 
-def covered(rows: Rows, hidden: dict[object, frozenset[int]], place: Place) -> Rows:
-    """Return the rows with the texts at these positions as secrets."""
+def hide(rows: Rows, positions: dict[object, frozenset[int]], place: Place) -> Rows:
+    """Return the rows with the texts at these positions as secrets. `positions`: by identity."""
     nothing: frozenset[int] = frozenset()
-    return {key: with_secrets(row, hidden.get(place(key), nothing)) for key, row in rows.items()}
+    return {key: with_secrets(row, positions.get(place(key), nothing)) for key, row in rows.items()}
 
 
 def hide_references(layout: Layout, rows: Rows, names: Collection[str]) -> Rows:
@@ -53,5 +54,5 @@ def hidden_row(layout: Layout, key: Key, row: Row, names: Collection[str]) -> Ro
 
 
 def reference_name(layout: Layout, key: Key, position: int) -> str:
-    """Return what references call a cell: its column, or its variable."""
+    """Return the name that references have for a cell: its column, or its variable."""
     return layout.names[position] if layout.table.prefix is None else str(key[0])

@@ -1,4 +1,4 @@
-"""What every LOAD of an apply takes from MEMORY, and what MEMORY holds before the SAVE. Pure."""
+"""The MEMORY rows for every LOAD of an apply, and those before its SAVE. Pure."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def with_images(
     surroundings: Surroundings,
     used_hostgroups: Mapping[str, frozenset[Value]],
 ) -> list[ModulePlan]:
-    """Return the modules with what each loads, and with what MEMORY holds before its SAVE.
+    """Return the modules with the rows that each loads, and with those before its SAVE.
 
     A module of servers loads placed rows. If servers leave a hostgroup that traffic still uses
-    while rules or users change in the same apply, a first LOAD holds old and new rows: a query
-    routed into an emptied hostgroup would wait the whole connect timeout. `used_hostgroups` by
+    while rules or users change in the same apply, a first LOAD has the old and the new rows: a
+    query routed to an emptied hostgroup would wait the whole connect timeout. `used_hostgroups` by
     table of servers.
     """
     plans = list(modules)
@@ -57,7 +57,7 @@ def _server_images(
     families: Collection[Family],
     used_hostgroups: frozenset[Value],
 ) -> list[dict[str, Rows]]:
-    """Return what each LOAD takes. `used_hostgroups`: those that other modules stop to use."""
+    """Return the rows of each LOAD. `used_hostgroups`: those in use before or after the apply."""
     layout, runtime = diff.layout, diff.runtime
     placed = placed_rows(layout, diff.target, runtime, families, drained=diff.drained)
     loaded = with_successors(layout, placed, runtime, families)
@@ -70,8 +70,8 @@ def _server_images(
     }
     if not leaving:
         return [image]
-    both = placed_again(diff, {**leaving, **placed}, runtime, families)
-    return [{**image, layout.name: both}, image]
+    union = placed_again(diff, {**leaving, **placed}, runtime, families)
+    return [{**image, layout.name: union}, image]
 
 
 def placed_again(
@@ -80,32 +80,33 @@ def placed_again(
     runtime: Rows,
     families: Collection[Family],
 ) -> Rows:
-    """Return the servers of an image with the nodes of families where RUNTIME has them by now.
+    """Return the image with the nodes of families in their present hostgroups at RUNTIME.
 
-    The monitor goes on while an apply does: a LOAD of where they stood when the plan was made would
-    give the writes back to a node that has failed since. `image` itself, where nothing moved.
+    The monitor moves nodes during an apply: a LOAD of their hostgroups at the time of the plan
+    would give the writes back to a node that has failed since. Returns `image` itself if no node
+    has moved.
     """
     families = families_of(diff.layout, families)
     in_family, place = by_hostgroup(families), place_of(families)
-    mine = {key: row for key, row in diff.target.items() if key[0] in in_family}
-    staying = {place(key) for key in mine}
+    configured = {key: row for key, row in diff.target.items() if key[0] in in_family}
+    staying = {place(key) for key in configured}
 
     def is_kept(key: Key) -> bool:
-        """Whether it is of no family, or of a node that leaves its own with another LOAD."""
+        """Whether the row is of no family, or its node leaves the family with another LOAD."""
         family = in_family.get(key[0])
         return family is None or not (family.discovers or place(key) in staying)
 
-    others = {key: row for key, row in image.items() if is_kept(key)}
+    kept = {key: row for key, row in image.items() if is_kept(key)}
     layout = diff.layout
-    placed = placed_rows(layout, {**others, **mine}, runtime, families, drained=diff.drained)
+    placed = placed_rows(layout, {**kept, **configured}, runtime, families, drained=diff.drained)
     loaded = with_successors(layout, placed, runtime, families)
     return image if loaded == image else loaded
 
 
 def _with_restart_only(plan: ModulePlan) -> dict[str, Rows]:
-    """Return what MEMORY holds before a SAVE: the file's threads and interfaces, else DISK's.
+    """Return the MEMORY rows before a SAVE: restart-only variables from the files, else from DISK.
 
-    A LOAD puts the running values back into MEMORY; saving those would undo what DISK holds.
+    A LOAD puts the running values back into MEMORY; a SAVE of those would revert DISK.
     """
     final = {name: diff.target for name, diff in plan.diffs.items()}
     for name, diff in plan.diffs.items():

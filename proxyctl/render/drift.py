@@ -46,7 +46,7 @@ def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
     if not is_all:
         return drift_text(fleet.only_plan(), style)
     parts = [drift_text(one.own_plan, style) for one in fleet.differing]
-    listed = [one for one in fleet.in_sync if one.plan.taken_out or not one.plan.modules]
+    listed = [one for one in fleet.in_sync if one.plan.out_of_service or not one.plan.modules]
     quiet = [drift_text(one.own_plan, style) for one in listed]
     last = "".join([*quiet, _summary(fleet) + "\n"])
     return "\n".join([*parts, *failures(fleet.failed, style), last])
@@ -74,7 +74,7 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
         yield f"{name}{plan.address}: the files manage nothing, so nothing was compared"
         return
     if not changes:
-        out = printable("; ".join(plan.taken_out))
+        out = printable("; ".join(plan.out_of_service))
         yield from style.lines(f"{name}{plan.address}: no drift{f' ({out})' if out else ''}")
         return
     verb_end = "s" if changes == 1 else ""

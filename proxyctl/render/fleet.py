@@ -74,8 +74,8 @@ def in_sync_lines(fleet: Fleet) -> Iterator[str]:
     """
     remarks: dict[str, list[Planned]] = {}
     for one in fleet.in_sync:
-        if one.plan.taken_out:
-            remarks.setdefault(f" ({'; '.join(one.plan.taken_out)})", []).append(one)
+        if one.plan.out_of_service:
+            remarks.setdefault(f" ({'; '.join(one.plan.out_of_service)})", []).append(one)
     for one in fleet.in_sync:
         for warning in one.plan.warnings:
             remarks.setdefault(f"; warning: {warning}", []).append(one)

@@ -108,7 +108,7 @@ def plan_text(
 
 def no_changes(plan: Plan) -> str:
     """Return the verdict on a plan that changes nothing."""
-    rest = ", except for what is left alone" if plan.taken_out else ""
+    rest = ", except for what is left alone" if plan.out_of_service else ""
     return f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}{rest}."
 
 

@@ -170,7 +170,7 @@ _OF_PLANS: Sequence[tuple[str, str, Callable[[Plan], Iterable[Sample]]]] = (
     (
         "servers_taken_out",
         "Servers drained or taken out of service, other than by the files.",
-        lambda plan: [({}, len(plan.taken_out))],
+        lambda plan: [({}, len(plan.out_of_service))],
     ),
     (
         "refusals",

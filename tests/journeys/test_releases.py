@@ -174,7 +174,7 @@ def test_a_plan_says_why_the_rule_that_kept_fast_routing_alive_goes(offline: Pro
         instance.execute(f"{into} VALUES (2, 1, '{COMMENT}')")
         instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
         offline.write("mysql_query_rules: []\n")
-        why = "rule 2 kept fast routing alive, which ProxySQL needs no longer from 3.0.9 on"
+        why = "rule 2 kept fast routing alive; ProxySQL 3.0.9 and newer do not need it"
         assert why in plan().text
 
 

@@ -8,7 +8,12 @@ import pytest
 
 from proxyctl.plan.guards.access import Access, blind_monitor, lockouts, replaced_logins
 from proxyctl.plan.guards.deletes import deletions
-from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
+from proxyctl.plan.guards.hostgroups import (
+    Needs,
+    Servers,
+    emptied_hostgroups,
+    unserved_destinations,
+)
 from proxyctl.state.families import Family
 from proxyctl.state.row import GuardLimits, Layer
 from tests.support.build import desired, diff, layout, module_plan, rows
@@ -108,7 +113,7 @@ class TestStrays:
         )
         found = diff(wanted, users)
         changes = found.changes[Layer.RUNTIME]
-        dangers = strays(found.layout, changes, self.SERVERS, self.NEEDS)
+        dangers = unserved_destinations(found.layout, changes, self.SERVERS, self.NEEDS)
         return [f"{danger.guard}: {danger.message}" for danger in dangers]
 
     def test_a_user_without_servers_before_and_a_new_one_are_no_transition(self):
@@ -120,7 +125,10 @@ class TestStrays:
         def said(table, before, after):
             found = diff(desired(table, *after), rows(table, *before))
             changes = found.changes[Layer.RUNTIME]
-            return [d.message for d in strays(found.layout, changes, self.SERVERS, self.NEEDS)]
+            return [
+                d.message
+                for d in unserved_destinations(found.layout, changes, self.SERVERS, self.NEEDS)
+            ]
 
         def rules(*destinations):
             return [

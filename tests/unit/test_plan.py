@@ -116,7 +116,7 @@ def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
     module = module_plan(found)
     (module,) = with_images([module], around, frozenset())
     (edit,) = pending_edits(module)
-    assert (edit.key, edit.is_ours) == ((10, "n2", 3306), False)
+    assert (edit.key, edit.is_managed) == ((10, "n2", 3306), False)
     assert edit.columns == ("status",)
     assert notes.leaving_servers(module) == {(20, "n2", 3306), (30, "n2", 3306)}
     gone = diff(wanted, memory, runtime=rows(SERVERS, nodes[0]), surroundings=around)

@@ -71,7 +71,7 @@ def apply(
         approve(approved, tell, rollout if fleet.all_instances else None, asks=not how.auto_approve)
     request = ApplyRequest(
         options,
-        saved.is_of if saved is not None else lambda _plan: True,
+        saved.matches if saved is not None else lambda _plan: True,
         of_saved=saved is not None,
         lock_timeout_s=how.lock_timeout,
         before=show if is_text and is_approved else lambda _plan: None,

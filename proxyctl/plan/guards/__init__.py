@@ -1,4 +1,4 @@
-"""Guards: transitions that are refused unless they are allowed. Pure."""
+"""Guards: dangerous transitions, which an apply refuses unless they are allowed. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ FORCE = "--force"
 class Danger:
     """A transition that a guard refuses unless it is allowed.
 
-    `guard`: the key in the section `guards`. `fix`: what to do instead. `is_certain`: nothing
-    allows it, because the apply could not finish.
+    `guard`: the key in the section `guards`. `fix`: what to do instead. `is_certain`: no option
+    allows the transition, because the apply could not finish.
     """
 
     guard: str
@@ -26,7 +26,7 @@ class Danger:
 
 
 def refusals(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[Refusal]:
-    """Yield all dangers that stop an apply."""
+    """Yield the dangers that stop an apply."""
     for danger in dangers:
         if danger.is_certain:
             yield Refusal(danger.guard, danger.message, fix=danger.fix)

@@ -1,4 +1,4 @@
-"""Guards: changes after which proxyctl, an administrator or the monitor could not log in."""
+"""Guards: changes after which proxyctl, an administrator, a user or the monitor cannot log in."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ ADMIN_ACCESS, MONITOR_CREDENTIALS = "admin_access", "monitor_credentials"
 
 _MONITOR_ACCOUNT = ("mysql-monitor_username", "mysql-monitor_password")
 _MONITOR_SWITCH = "mysql-monitor_enabled"
-_ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - what others listen to
+_ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - ProxySQL listens there, not proxyctl
 
 
 def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
-    """Yield changes that would lock proxyctl out. `changes`: of admin_variables at RUNTIME."""
+    """Yield the changes that would lock proxyctl out. `changes`: of admin_variables at RUNTIME."""
     before, after = _sides(changes)
     for name, message in (
         ("admin-admin_credentials", _removed_login),
@@ -53,16 +53,16 @@ def _sides(changes: Iterable[Difference]) -> tuple[Mapping[str, str], Mapping[st
 
 
 def logins(text: str) -> list[tuple[str, str]]:
-    """Return user and password of each login in a list such as `admin:admin;app:x`."""
+    """Return the user and password of each login in a list such as `admin:admin;app:x`."""
     entries = (entry.partition(":") for entry in text.split(";") if entry)
     return [(name, password) for name, _, password in entries]
 
 
 def _removed_login(before: str, after: str, access: Access) -> str | None:
-    found = logins(after)
-    if access.user not in dict(logins(before)) or (access.user, access.password) in found:
+    remaining = logins(after)
+    if access.user not in dict(logins(before)) or (access.user, access.password) in remaining:
         return None
-    if access.user in dict(found):
+    if access.user in dict(remaining):
         return (
             f"admin-admin_credentials: {access.user}, the login in use, would get another password;"
             " the next command needs the new one"
@@ -77,7 +77,7 @@ def _only_statistics(before: str, after: str, access: Access) -> str | None:
 
 
 def _removed_interface(before: str, after: str, access: Access) -> str | None:
-    """Return that the address in use goes. It may be a proxy's address, and not listed."""
+    """Return that the address in use would be removed. An address of a proxy is not listed."""
     if not _is_listened_to(before, access) or _is_listened_to(after, access):
         return None
     place = access.socket or f"{access.host}:{access.port}"
@@ -97,7 +97,7 @@ def _is_listened_to(interfaces: str, access: Access) -> bool:
 
 
 def _is_reached(address: str, host: str) -> bool:
-    """Return whether a connection to `host` may end at `address`; a host name may mean any."""
+    """Return whether a connection to `host` may end at `address`. A host name may mean any."""
     if address in _ANYWHERE:
         return True
     if host == "localhost":
@@ -111,7 +111,7 @@ def _is_reached(address: str, host: str) -> bool:
 def shared_names(diffs: Mapping[str, TableDiff], current: Current) -> Iterator[Danger]:
     """Yield the users that would share their name with a login of the admin interface.
 
-    ADMIN VARIABLES is loaded after MYSQL USERS, so the logins of today count as well.
+    ADMIN VARIABLES is loaded after MYSQL USERS, so the present logins count, too.
     """
     known = admins = current.look.facts.admin_names
     if "admin_variables" in diffs:
@@ -129,14 +129,14 @@ def shared_names(diffs: Mapping[str, TableDiff], current: Current) -> Iterator[D
     yield from dropped_users(after - before, known - admins)
 
 
-def _can_log_in(current: Current, users: Rows, among: Collection[str]) -> frozenset[str]:
+def _can_log_in(current: Current, users: Rows, names: Collection[str]) -> frozenset[str]:
     """Return the users with these names that can log in."""
     index = current.look.layouts["mysql_users"].index
     active, frontend = index["active"], index["frontend"]
     return frozenset(
         str(key[0])
         for key, row in users.items()
-        if key[0] in among and row[active] == row[frontend] == 1
+        if key[0] in names and row[active] == row[frontend] == 1
     )
 
 
@@ -145,8 +145,8 @@ def replaced_logins(
 ) -> Iterator[Danger]:
     """Yield the users that would have the name of a login of the admin interface.
 
-    `users` can log in and `admins` are the logins, once everything is applied; `before`: names
-    that are both at RUNTIME already, which are no change.
+    `users` can log in, and `admins` are the logins, after the apply. `before`: names of a user and
+    of a login at RUNTIME already.
     """
     for name in sorted({*users} & {*admins} - {*before}):
         yield Danger(
@@ -158,10 +158,10 @@ def replaced_logins(
 
 
 def dropped_users(users: Collection[str], leaving: Collection[str]) -> Iterator[Danger]:
-    """Yield the new users whose name a login of the admin interface gives up in the same apply.
+    """Yield the new users with the name of a login that the same apply removes.
 
-    ProxySQL keeps its logins among the users: with the login, LOAD ADMIN VARIABLES takes away the
-    user that LOAD MYSQL USERS has just made.
+    ProxySQL keeps logins of the admin interface among the users: LOAD ADMIN VARIABLES removes the
+    login, and with it the user that LOAD MYSQL USERS has just created.
     """
     for name in sorted({*users} & {*leaving}):
         yield Danger(
@@ -174,7 +174,7 @@ def dropped_users(users: Collection[str], leaving: Collection[str]) -> Iterator[
 
 
 def blind_monitor(changes: Iterable[Difference], *, is_on: bool) -> Iterator[Danger]:
-    """Yield that the monitor would lose its account while it is on.
+    """Yield the variables of the monitor's account that would become empty while it is on.
 
     `changes`: of mysql_variables at RUNTIME. `is_on`: whether the monitor is on now.
     """

@@ -1,6 +1,6 @@
 """Guards: hostgroups that lose their last server while traffic needs them.
 
-Also users, rules and fast routing that change from a hostgroup with servers to one without.
+Also users, rules and fast routing that change from a hostgroup with servers to one without servers.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Needs:
-    """The hostgroups that are needed once everything is applied.
+    """The hostgroups that are needed after the apply.
 
-    Shape: `writers` are those of the monitored families; `destinations` the hostgroups that rules,
-    fast routing and users send traffic to, by table. `names` by number. `noun`: what a hostgroup
-    is called.
+    Shape: `writers` are the writer hostgroups of monitored families; `destinations` are the
+    hostgroups that rules, fast routing and users send traffic to, by table. `names` by number.
+    `noun`: the word for a hostgroup.
     """
 
     writers: frozenset[Value]
@@ -50,21 +50,21 @@ class Needs:
         return f"{hostgroup} ({name})" if name else str(hostgroup)
 
     def of(self, hostgroup: Value) -> list[str]:
-        """Return what needs a hostgroup; empty if nothing does."""
-        found = ["a writer hostgroup"] if hostgroup in self.writers else []
+        """Return the uses of a hostgroup; empty if nothing needs it."""
+        reasons = ["a writer hostgroup"] if hostgroup in self.writers else []
         used_by = {table for table, used in self.destinations.items() if hostgroup in used}
         if used_by & _USERS:
-            found.append("the default hostgroup of users")
+            reasons.append("the default hostgroup of users")
         if used_by - _USERS:
-            found.append("a destination of rules")
-        return found
+            reasons.append("a destination of rules")
+        return reasons
 
 
 @dataclass(frozen=True)
 class Servers:
     """The servers at RUNTIME, now and after the last LOAD.
 
-    `families`: those whose nodes the monitor places, now and afterwards.
+    `families`: the families whose nodes the monitor places now and afterwards.
     """
 
     layout: Layout
@@ -74,12 +74,12 @@ class Servers:
 
     @property
     def served_now(self) -> frozenset[Value]:
-        """The hostgroups with a server that gets queries."""
+        """The hostgroups with a server that takes queries."""
         return self._served(self.now)
 
     @property
     def served_afterwards(self) -> frozenset[Value]:
-        """The hostgroups that keep a server that gets queries, or get a new one."""
+        """The hostgroups that keep a server that takes queries, or get a new server."""
         columns = ServerColumns.of(self.layout)
         return self._served(
             {
@@ -90,27 +90,28 @@ class Servers:
         )
 
     def _served(self, rows: Rows) -> frozenset[Value]:
-        """Return the hostgroups of these servers, and those that the monitor fills from them.
+        """Return the hostgroups of these servers, and those into which the monitor moves them.
 
-        In a replication family the monitor waits for a server with read_only off.
+        It fills the writer hostgroup of a replication family only with a server that has read_only
+        off.
         """
         columns = ServerColumns.of(self.layout)
-        found = frozenset(r[columns.hostgroup] for r in rows.values() if columns.takes_queries(r))
+        served = frozenset(r[columns.hostgroup] for r in rows.values() if columns.takes_queries(r))
         for family in self.families:
             healthy = family.hostgroups - {family.offline}
-            if found & healthy:
+            if served & healthy:
                 waiting = {family.writer} if family.kind == "replication" else frozenset()
-                found |= healthy - waiting
-        return found
+                served |= healthy - waiting
+        return served
 
 
 def emptied_hostgroups(servers: Servers, needs: Needs) -> Iterator[Danger]:
-    """Yield each needed hostgroup that would lose its last server in use."""
+    """Yield the needed hostgroups that would lose their last server that takes queries."""
     for hostgroup in sorted(servers.served_now - servers.served_afterwards, key=str):
         reasons = needs.of(hostgroup)
         if not reasons:
             continue
-        message = f"{needs.called(hostgroup)} would have {_nothing_left(servers, hostgroup)}"
+        message = f"{needs.called(hostgroup)} would have {_remainder(servers, hostgroup)}"
         family, fix = _waiting_family(servers, hostgroup), None
         if family is not None:
             offline = needs.called(family.offline)
@@ -119,19 +120,19 @@ def emptied_hostgroups(servers: Servers, needs: Needs) -> Iterator[Danger]:
         yield Danger(EMPTY_HOSTGROUP, f"{message}, but is {_listed(reasons)}", fix)
 
 
-def _nothing_left(servers: Servers, hostgroup: Value) -> str:
-    """Return what remains in a hostgroup that would serve nobody."""
+def _remainder(servers: Servers, hostgroup: Value) -> str:
+    """Return what remains in a hostgroup without a server that takes queries."""
     columns = ServerColumns.of(servers.layout)
-    left = [row for row in servers.loaded.values() if row[columns.hostgroup] == hostgroup]
-    if any(str(row[columns.status]).upper() == "ONLINE" for row in left):
-        if any(columns.takes_queries(row) for row in left):
+    remaining = [row for row in servers.loaded.values() if row[columns.hostgroup] == hostgroup]
+    if any(str(row[columns.status]).upper() == "ONLINE" for row in remaining):
+        if any(columns.takes_queries(row) for row in remaining):
             return "only servers that are SHUNNED now"
         return "only servers of weight 0 or max_connections 0"
     return "no ONLINE server"
 
 
 def _waiting_family(servers: Servers, hostgroup: Value) -> Family | None:
-    """Return the family of a hostgroup, if its new nodes wait in its offline hostgroup."""
+    """Return the family of a hostgroup if its new nodes wait in the offline hostgroup."""
     hostgroups = {key[0] for key in servers.loaded if key not in servers.now}
     return next(
         (
@@ -148,7 +149,7 @@ def _listed(parts: list[str]) -> str:
 
 
 class _Wording(NamedTuple):
-    """The words for a row of a table: noun, predicate, and the columns that name it."""
+    """The words for a row of a table: noun and predicate, and the columns that identify the row."""
 
     noun: str
     consequence: str
@@ -169,19 +170,19 @@ _WORDINGS = {
 }
 
 
-def strays(
+def unserved_destinations(
     layout: Layout, changes: Iterable[Difference], servers: Servers, needs: Needs
 ) -> Iterator[Danger]:
-    """Yield the hostgroups without a server that rows would use instead of one with servers.
+    """Yield the hostgroups without servers that rows would use instead of hostgroups with servers.
 
     `layout`: of a table of DESTINATIONS; `changes`: of that table at RUNTIME. A new row is no
-    transition. A hostgroup that loses its servers is reported by `emptied_hostgroups`.
+    transition. `emptied_hostgroups` reports a hostgroup that loses its servers.
     """
     wording, position = _WORDINGS[layout.name], layout.index[DESTINATIONS[layout.name]]
     served_now = servers.served_now
     served = served_now | servers.served_afterwards
     stray: dict[Value, list[str]] = {}
-    for current, hostgroup in redirected(layout, changes):
+    for current, hostgroup in redirected_rows(layout, changes):
         if hostgroup not in served and current[position] in served_now:
             name = "/".join(str(current[layout.index[column]]) for column in wording.named_by)
             stray.setdefault(hostgroup, []).append(name)
@@ -189,17 +190,17 @@ def strays(
         yield Danger(
             EMPTY_HOSTGROUP,
             f"{needs.called(hostgroup)} {wording.consequence}"
-            f" {counted(len(names), wording.noun)} ({_some(names)})"
+            f" {counted(len(names), wording.noun)} ({_first_names(names)})"
             " and has no server that takes queries",
         )
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (" ..." if len(names) > _MOST_NAMES else "")
 
 
-def redirected(layout: Layout, changes: Iterable[Difference]) -> Iterator[tuple[Row, Value]]:
-    """Yield the present rows at RUNTIME that get another destination, with the new hostgroup."""
+def redirected_rows(layout: Layout, changes: Iterable[Difference]) -> Iterator[tuple[Row, Value]]:
+    """Yield the RUNTIME rows that get another destination, with the new hostgroup."""
     position = layout.index[DESTINATIONS[layout.name]]
     for change in changes:
         if change.current is not None and change.desired is not None:

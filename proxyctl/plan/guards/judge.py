@@ -1,4 +1,4 @@
-"""Asks every guard about the changes of a plan. Pure."""
+"""Runs every guard on the changes of a plan. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,12 @@ from proxyctl.plan.diff import Surroundings, TableDiff
 from proxyctl.plan.guards import Danger, members
 from proxyctl.plan.guards.access import blind_monitor, lockouts, shared_names
 from proxyctl.plan.guards.deletes import deletions
-from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups, strays
+from proxyctl.plan.guards.hostgroups import (
+    Needs,
+    Servers,
+    emptied_hostgroups,
+    unserved_destinations,
+)
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.families import (
     FAMILY_TABLES,
@@ -29,7 +34,7 @@ Used = Mapping[str, frozenset[Value]]
 
 
 class HostgroupsInUse(NamedTuple):
-    """The hostgroups in use, now and once everything is applied."""
+    """The hostgroups in use, now and after the apply."""
 
     before: Used
     after: Used
@@ -43,16 +48,18 @@ class HostgroupsInUse(NamedTuple):
 def hostgroups_in_use(
     diffs: Mapping[str, TableDiff], current: Current
 ) -> dict[str, HostgroupsInUse]:
-    """Return the hostgroups in use by table of servers; none if no hostgroup may lose servers."""
+    """Return the hostgroups in use by table of servers, without tables that do not change."""
     found: dict[str, HostgroupsInUse] = {}
     for table in SERVERS:
         servers = diffs.get(table)
         if servers is None or not servers.changes[Layer.RUNTIME]:
             continue
-        mine = destinations_of(table)
-        before = {name: used for name, used in current.hostgroups_used().items() if name in mine}
+        destinations = destinations_of(table)
+        before = {
+            name: used for name, used in current.hostgroups_used().items() if name in destinations
+        }
         after = dict(before)
-        for name, column in mine.items():
+        for name, column in destinations.items():
             diff = diffs.get(name)
             if diff is not None and diff.desired is not None:
                 image = runtime_image(diff.layout, dict(diff.target))
@@ -66,18 +73,17 @@ def dangers(
     diffs: Mapping[str, TableDiff],
     current: Current,
     desired: Desired,
-    *,
     in_use: Mapping[str, HostgroupsInUse],
-    around: Surroundings,
+    surroundings: Surroundings,
 ) -> Iterator[Danger]:
-    """Yield the findings of all guards."""
+    """Yield the dangers that all guards find."""
     changes = {
         name: found for one in modules for name in one.diffs if (found := one.at_runtime(name))
     }
     yield from deletions(modules, desired.guards)
     for table in SERVERS:
         if changes.keys() & {table, *destinations_of(table)}:
-            servers = _servers(table, modules, current, around)
+            servers = _servers(table, modules, current, surroundings)
             used = in_use[table].after if table in in_use else {}
             noun = "hostgroup" if table == "mysql_servers" else "pgsql hostgroup"
             writers = frozenset(one.writer for one in _configured_families(table, diffs, current))
@@ -87,7 +93,7 @@ def dangers(
             for name in destinations_of(table):
                 if name in changes:
                     layout = current.look.layouts[name]
-                    yield from strays(layout, changes[name], servers, needs)
+                    yield from unserved_destinations(layout, changes[name], servers, needs)
     if "admin_variables" in changes:
         yield from lockouts(changes["admin_variables"], current.look.access)
     if "admin_variables" in diffs:
@@ -103,15 +109,15 @@ def dangers(
 
 
 def _servers(
-    table: str, modules: Sequence[ModulePlan], current: Current, around: Surroundings
+    table: str, modules: Sequence[ModulePlan], current: Current, surroundings: Surroundings
 ) -> Servers:
-    """Return the servers of a table now, and after the last LOAD of the plan."""
+    """Return the servers of a table, now and after the last LOAD of the plan."""
     look = current.look
     for module in modules:
         if table in module.diffs:
             now = module.diffs[table].runtime
             loaded = module.images[-1][table] if module.images else now
-            families = families_of(look.layouts[table], around.families)
+            families = families_of(look.layouts[table], surroundings.families)
             return Servers(look.layouts[table], now, loaded, tuple(families))
     now = current.at_runtime(table)
     rows = {
@@ -127,7 +133,7 @@ def _servers(
 def _configured_families(
     table: str, diffs: Mapping[str, TableDiff], current: Current
 ) -> list[Family]:
-    """Return the families of the servers in a table as MEMORY will configure them."""
+    """Return the families of a table of servers, as MEMORY will configure them."""
     layouts = current.look.layouts
     rows = {
         name: (diffs[name].target if name in diffs else current.rows(name)[Layer.MEMORY]).values()

@@ -1,7 +1,7 @@
-"""What lint finds in the files, said where their changes are reviewed. Pure.
+"""Guards: lint findings in the changes of a plan. Pure.
 
-The guard `lint` warns unless the files say `refuse`. Errors are shown in full, warnings counted.
-Only an error that this plan brings refuses it: one that was there before is none of its doing.
+The guard `lint` warns unless the files say `refuse`. A plan shows errors in full and counts
+warnings. Only an error that the plan introduces refuses it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from proxyctl.plan.guards import Danger
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import LINT, Key, Layer, Row
 
-IsBrought = Callable[[Placed], bool]
-"""Tells whether a plan brings a finding."""
+IsIntroduced = Callable[[Placed], bool]
+"""Tells whether a plan introduces a finding."""
 
 
 @lru_cache(maxsize=8)  # the instances of a fleet share their files
 def report_of(project: Project) -> Report | None:
-    """Return what lint finds in the files.
+    """Return the lint findings of the files.
 
-    None under variables with which ProxySQL itself ends: no digest is known then.
+    None if their variables would end ProxySQL: no digest can be computed then.
     """
     return _report(project.configuration, project.ignores)
 
@@ -42,41 +42,41 @@ def _report(configuration: Configuration, ignores: Sequence[Ignore]) -> Report |
         return None
 
 
-def brought_by(diffs: Mapping[str, TableDiff], project: Project) -> IsBrought:
-    """Return what tells whether a plan brings a finding of the files.
+def introduced_by(diffs: Mapping[str, TableDiff], project: Project) -> IsIntroduced:
+    """Return a function that tells whether the plan introduces a finding.
 
-    It does if it adds or changes the row at RUNTIME, or if lint does not find it in the files
-    without the changes of the plan.
+    The plan introduces a finding if it adds or changes the row at RUNTIME, or if lint does not
+    find it in the files without the changes of the plan.
     """
-    touched = {(name, key) for name, diff in diffs.items() for key in _written(diff)}
-    report = _report(_unchanged(diffs, project), project.ignores)
-    known = {at for one in report.findings for at in _rows(one)} if report else set()
+    touched = {(name, key) for name, diff in diffs.items() for key in _written_keys(diff)}
+    report = _report(_without_changes(diffs, project), project.ignores)
+    known = {row for placed in report.findings for row in _rows_of(placed)} if report else set()
 
-    def is_brought(one: Placed) -> bool:
-        return any(at not in known or at[1:] in touched for at in _rows(one))
+    def is_introduced(placed: Placed) -> bool:
+        return any(row not in known or row[1:] in touched for row in _rows_of(placed))
 
-    return is_brought
+    return is_introduced
 
 
-def _rows(one: Placed) -> Iterator[tuple[str, str, Key]]:
-    for finding in (at.finding for at in (one, *one.others)):
+def _rows_of(placed: Placed) -> Iterator[tuple[str, str, Key]]:
+    for finding in (at.finding for at in (placed, *placed.others)):
         for key in (finding.key, *finding.also):
             yield finding.code, finding.table, key
 
 
-def _written(diff: TableDiff) -> Iterator[Key]:
+def _written_keys(diff: TableDiff) -> Iterator[Key]:
     """Yield the keys of the rows that the plan adds or changes at RUNTIME."""
     for change in diff.changes[Layer.RUNTIME]:
         if change.desired is not None:
             yield diff.layout.key_of(cast("Row", change.desired))
 
 
-def _unchanged(diffs: Mapping[str, TableDiff], project: Project) -> Configuration:
-    """Return what the files say, with RUNTIME's rows where the plan changes RUNTIME."""
+def _without_changes(diffs: Mapping[str, TableDiff], project: Project) -> Configuration:
+    """Return the configuration of the files, with RUNTIME rows where the plan changes RUNTIME."""
     fitted = {name: diff.desired for name, diff in diffs.items() if diff.desired is not None}
     desired = replace(project.desired, tables={**project.desired.tables, **fitted})
-    found = replace(project, desired=desired).configuration
-    tables, variables = dict(found.tables), dict(found.variables)
+    configuration = replace(project, desired=desired).configuration
+    tables, variables = dict(configuration.tables), dict(configuration.variables)
     for name in fitted:
         diff, changes = diffs[name], diffs[name].changes[Layer.RUNTIME]
         before = [change.current for change in changes if change.current is not None]
@@ -84,20 +84,20 @@ def _unchanged(diffs: Mapping[str, TableDiff], project: Project) -> Configuratio
             variables |= variables_of(before)
             continue
         rows = dict(tables[name].rows)
-        for key in _written(diff):
+        for key in _written_keys(diff):
             rows.pop(key, None)
         rows |= {diff.layout.key_of(row): row for row in before}
         tables[name] = Held(diff.layout, rows, tables[name].is_whole)
-    return replace(found, tables=tables, variables=variables)
+    return replace(configuration, tables=tables, variables=variables)
 
 
-def dangers(found: Iterable[Placed], is_brought: IsBrought) -> Iterator[Danger]:
-    """Yield one danger for the errors that the plan brings."""
-    brought = sum(map(is_brought, found))
-    if brought:
-        listed = counted(brought, "error")
-        which = "it as its finding says" if brought == 1 else "them as their findings say"
-        yield Danger(LINT, f"lint finds {listed} in what changes", f"mend {which}")
+def dangers(findings: Iterable[Placed], is_introduced: IsIntroduced) -> Iterator[Danger]:
+    """Yield one danger for all errors that the plan introduces."""
+    introduced = sum(map(is_introduced, findings))
+    if introduced:
+        listed = counted(introduced, "error")
+        pronouns = "it as its finding says" if introduced == 1 else "them as their findings say"
+        yield Danger(LINT, f"lint finds {listed} in the changes", f"correct {pronouns}")
 
 
 def errors(report: Report) -> tuple[Placed, ...]:
@@ -106,12 +106,12 @@ def errors(report: Report) -> tuple[Placed, ...]:
 
 
 def summary(report: Report) -> Iterator[str]:
-    """Yield how much there is: `lint: 1 error, 2 warnings`."""
+    """Yield the numbers of errors and warnings: `lint: 1 error, 2 warnings`."""
     words = [
         counted(report.counts[severity], severity.value)
         for severity in (Severity.ERROR, Severity.WARNING)
         if report.counts[severity]
     ]
     if words:
-        rest = "; proxyctl lint shows all" if report.counts[Severity.WARNING] else ""
-        yield f"lint: {', '.join(words)}{rest}"
+        pointer = "; proxyctl lint shows all" if report.counts[Severity.WARNING] else ""
+        yield f"lint: {', '.join(words)}{pointer}"

@@ -1,6 +1,6 @@
 """Guards: a LOAD at a cluster member that is behind its peers, or that took over a drain.
 
-Also the settings of the cluster that one LOAD cannot bring about.
+Also the cluster variables that one LOAD cannot set.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ CHECKSUM_OFF = "checksum_off"
 
 
 def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
-    """Yield the modules whose LOAD would replace newer content of other members, or be ignored."""
+    """Yield the modules whose LOAD would replace newer content of members, or would be ignored."""
     for module in loaded:
-        ahead = ", ".join(one.name for one in membership.ahead(module))
+        ahead = ", ".join(member.name for member in membership.ahead(module))
         late_s = membership.newest_epoch(module) - membership.now
         if ahead:
             yield Danger(
@@ -47,27 +47,27 @@ def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
 
 
 def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
-    """Yield the nodes of families that are drained in all layers while the files say otherwise.
+    """Yield the nodes of families that are drained in all layers although the files disagree.
 
-    A member takes over RUNTIME of another one into MEMORY and DISK, so a drain looks configured.
+    A member copies RUNTIME of another member to its MEMORY and DISK, so a drain looks configured.
     """
     diffs = [one.diffs["mysql_servers"] for one in modules if "mysql_servers" in one.diffs]
     for diff in diffs:
         columns, in_family = ServerColumns.of(diff.layout), by_hostgroup(diff.families)
-        out = {
+        drained = {
             columns.node(row)
             for row in diff.memory.values()
             if row[columns.hostgroup] in in_family and is_drained_by_limit(columns, row)
         }
-        wanted = {
-            columns.node(one.desired)
-            for one in diff.changes.get(Layer.RUNTIME, ())
-            if one.current is not None
-            and one.desired is not None
-            and is_drained_by_limit(columns, one.current)
-            and not is_drained_by_limit(columns, one.desired)
+        restored = {
+            columns.node(change.desired)
+            for change in diff.changes.get(Layer.RUNTIME, ())
+            if change.current is not None
+            and change.desired is not None
+            and is_drained_by_limit(columns, change.current)
+            and not is_drained_by_limit(columns, change.desired)
         }
-        for node in sorted(out & wanted, key=node_text):
+        for node in sorted(drained & restored, key=node_text):
             yield Danger(
                 DRAINED_ELSEWHERE,
                 f"{node_text(node)} has weight 0 and max_connections 0 in all layers, and the files"
@@ -77,10 +77,10 @@ def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
 
 
 def checksums_off(diff: TableDiff) -> Iterator[Danger]:
-    """Yield the checksums that are off at RUNTIME while the files want them, or their count.
+    """Yield the checksums that are off at RUNTIME although the files set them or their count.
 
-    ProxySQL takes the difference count only with a LOAD after the one that turns the checksum on.
-    `diff`: of admin_variables.
+    ProxySQL accepts the difference count only with a LOAD after the LOAD that turns the checksum
+    on. `diff`: of admin_variables.
     """
     wanted = diff.desired.rows if diff.desired else {}
     for checksum, count in DIFFS_BY_CHECKSUM.items():

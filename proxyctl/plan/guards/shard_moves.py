@@ -1,4 +1,4 @@
-"""Tables and schemas that change shard: their queries go to other servers than now. Pure.
+"""Guards: tables and schemas that change shard, so that their queries go to other servers. Pure.
 
 proxyctl moves queries, not data, so the data has to move first. The data of a name is where its
 writes go. A hostgroup with another number and the same servers is no move.
@@ -35,11 +35,11 @@ CODE = "shard_moves"
 
 
 JOINS = "joins"
-"""A name that joins a section which already places others."""
+"""A new name of a section that already places other names."""
 
 
 SERVERS = "servers"
-"""A name that stays in its hostgroup while the hostgroup gets servers of another one."""
+"""A name that stays in its hostgroup, which gets servers of another hostgroup."""
 
 
 _ORIGIN = re.compile(r"sharding ([^:;]*)")
@@ -60,10 +60,10 @@ class _Shard(NamedTuple):
 
 
 def shard_moves(sides: Sides, desired: Mapping[str, DesiredTable]) -> list[ShardMove]:
-    """Return every name whose queries would go to other servers.
+    """Return the names whose queries would go to other servers.
 
     `desired`: the managed tables, with the places of their rows. Shape: sorted by section and
-    hostgroups; empty if no user could have sent a query yet.
+    hostgroups; empty if no user could send a query until now.
     """
     coming = _shards_of_files(desired)
     leaving = [
@@ -74,25 +74,25 @@ def shard_moves(sides: Sides, desired: Mapping[str, DesiredTable]) -> list[Shard
     shards = [shard for group in coming.values() for shard in group.values()] + leaving
     if not shards:
         return []
-    running: dict[str, set[str]] = {}
+    running_names: dict[str, set[str]] = {}
     for shard in _shards_at_runtime(sides.before):
-        running.setdefault(shard.sharding, set()).add(shard.name)
-    judge = _Judge(sides)
-    gone = set(leaving)
-    found = [
+        running_names.setdefault(shard.sharding, set()).add(shard.name)
+    finder = _MoveFinder(sides)
+    leaving_shards = set(leaving)
+    moves = [
         move._replace(how=JOINS)
-        if move.how == "enters" and move.name not in running.get(move.sharding, {move.name})
+        if move.how == "enters" and move.name not in running_names.get(move.sharding, {move.name})
         else move
         for shard in shards
-        for move in judge.moves(shard, is_leaving=shard in gone)
+        for move in finder.moves(shard, is_leaving=shard in leaving_shards)
     ]
-    return sorted(set(found), key=lambda m: (m.sharding, m.current, m.desired, _natural(m.name)))
+    return sorted(set(moves), key=lambda m: (m.sharding, m.current, m.desired, _natural(m.name)))
 
 
 def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[Refusal]:
     """Yield one refusal, with a line for each pair of hostgroups of a section.
 
-    A name that joins is not refused: a new tenant has no data yet.
+    A name that joins a section is not refused: a new tenant has no data yet.
     """
     refused = [move for move in moves if move.how != JOINS]
     if refused and desired.guards.action(CODE) is GuardAction.REFUSE and not allowed:
@@ -111,7 +111,7 @@ def warnings(moves: Sequence[ShardMove], desired: Desired, *, allowed: bool) -> 
 
 
 MOST_TEXTS = 12
-"""The most texts for a section; the rest is counted."""
+"""The most texts for a section; further names are counted."""
 
 
 def move_texts(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator[str]:
@@ -123,24 +123,26 @@ def move_texts(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator
     for (sharding, kind), pairs in groups.items():
         for number, ((current, desired, how), found) in enumerate(pairs.items()):
             if number == MOST_TEXTS:
-                rest = sum(len(n) for n in [*pairs.values()][number:])
-                yield f"sharding {sharding}: {rest} more {kind}s change shard"
+                count = sum(len(n) for n in [*pairs.values()][number:])
+                yield f"sharding {sharding}: {count} more {kind}s change shard"
                 break
             listed = _listed(list(dict.fromkeys(found)), kind)
-            yield f"sharding {sharding}: {listed} {_where(how, current, desired, names)}"
+            yield f"sharding {sharding}: {listed} {_predicate(how, current, desired, names)}"
 
 
-def _where(how: str, current: int, desired: int, names: Mapping[int, str]) -> str:
+def _predicate(how: str, current: int, desired: int, names: Mapping[int, str]) -> str:
     """Return the predicate of a move."""
     if how == SERVERS:
-        return f"would stay in {_shown(desired, names)}, which gets servers of another hostgroup"
+        return (
+            f"would stay in {_hostgroup(desired, names)}, which gets servers of another hostgroup"
+        )
     verb = {
         "moves": "would go from",
         "enters": "would enter the sharding and go from",
         JOINS: "would join the others and go from",
         "leaves": "would leave the sharding and go from",
     }[how]
-    return f"{verb} {_shown(current, names)} to {_shown(desired, names)}"
+    return f"{verb} {_hostgroup(current, names)} to {_hostgroup(desired, names)}"
 
 
 def _listed(names: list[str], kind: str) -> str:
@@ -151,7 +153,7 @@ def _listed(names: list[str], kind: str) -> str:
     return f"{len(names)} {kind}s ({names[0]}, {names[1]} ... {names[-1]})"
 
 
-def _shown(hostgroup: int, names: Mapping[int, str]) -> str:
+def _hostgroup(hostgroup: int, names: Mapping[int, str]) -> str:
     name = names.get(hostgroup)
     return f"{hostgroup} ({name})" if name else str(hostgroup)
 
@@ -161,19 +163,19 @@ def _natural(name: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(d or 0), t) for d, t in re.findall(r"([0-9]*)([^0-9]*)", name))
 
 
-# Which names there are --------------------------------------------------------------------------
+# Names in the files and at RUNTIME -------------------------------------------------------------
 _ByName = dict[tuple[str, bool], dict[str, _Shard]]
 
 
 def concerns_shards(
     desired: Mapping[str, DesiredTable], rows: Iterable[tuple[Layout, Row]]
 ) -> bool:
-    """Return whether the files have sharding, or a row at RUNTIME comes from it."""
+    """Return whether the files have a `sharding` section, or one of the rows comes from one."""
     return has_sections(desired) or any(section_of(layout, row) is not None for layout, row in rows)
 
 
 def has_sections(desired: Mapping[str, DesiredTable]) -> bool:
-    """Return whether a `sharding` section of the files made any of these rows."""
+    """Return whether any of these rows comes from a `sharding` section of the files."""
     tables = [desired[name] for name in (RULES, FAST_ROUTING) if name in desired]
     return any(one.startswith("sharding ") for table in tables for one in table.origins)
 
@@ -196,22 +198,22 @@ def _shards_of_files(desired: Mapping[str, DesiredTable]) -> _ByName:
 
 def _shards_at_runtime(before: Configuration) -> Iterator[_Shard]:
     for name in (RULES, FAST_ROUTING):
-        held = before.tables.get(name)
-        if held is None:
+        table = before.tables.get(name)
+        if table is None:
             continue
-        for row in held.rows.values():
-            sharding = section_of(held.layout, row)
+        for row in table.rows.values():
+            sharding = section_of(table.layout, row)
             if sharding is not None:
-                yield from _shards_of_row(held.layout, row, sharding)
+                yield from _shards_of_row(table.layout, row, sharding)
 
 
 def section_of(layout: Layout, row: Row) -> str | None:
-    """Return the `sharding` section that a row comes from, as its comment says."""
+    """Return the `sharding` section that the comment of a row names."""
     if layout.name not in (RULES, FAST_ROUTING):
         return None
     comment = row[layout.index["comment"]]
-    found = _ORIGIN.match(comment) if isinstance(comment, str) else None
-    return found[1] if found else None
+    match = _ORIGIN.match(comment) if isinstance(comment, str) else None
+    return match[1] if match else None
 
 
 def _shards_of_row(layout: Layout, row: Iterable[object], sharding: str) -> Iterator[_Shard]:
@@ -226,10 +228,10 @@ def _shards_of_row(layout: Layout, row: Iterable[object], sharding: str) -> Iter
         yield _Shard(sharding, False, name, username, schemaname)
 
 
-# Where they go ----------------------------------------------------------------------------------
+# Hostgroups of a name --------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class _Judge:
-    """Compares where queries on a name go now and afterwards."""
+class _MoveFinder:
+    """Compares the hostgroups that queries on a name go to, now and afterwards."""
 
     sides: Sides
 
@@ -247,7 +249,7 @@ class _Judge:
 
     @cached_property
     def _users(self) -> list[str]:
-        """The users who can log in now and afterwards, one of each kind that rules tell apart."""
+        """The users who can log in now and afterwards: one of each kind that rules distinguish."""
         before, after = (reach.classes for reach in self._reach)
         tables = (side.tables.get(FAST_ROUTING) for side in (self.sides.before, self.sides.after))
         routed = {name for table in tables if table for name in table.column("username")}
@@ -258,11 +260,11 @@ class _Judge:
         return list(alike.values())
 
     def moves(self, shard: _Shard, *, is_leaving: bool) -> Iterator[ShardMove]:
-        """Yield where the name goes now and afterwards, for each user whose data moves."""
+        """Yield the moves of a name, for each user whose queries go to other servers."""
         before, after = self._reach
         for username in self._users if shard.username is None else [shard.username]:
             if username not in before.classes:
-                continue  # nobody could send a query
+                continue  # the user could send no query until now
             for session, query in _writes(shard, username):
                 first = before.route(session, query)
                 second = after.route(session, query)
@@ -271,7 +273,7 @@ class _Judge:
                     continue
                 how = "leaves" if is_leaving else "moves"
                 if current == desired:
-                    if not self._takes_servers_of_others(current):
+                    if not self._takes_foreign_servers(current):
                         continue
                     how = SERVERS
                 elif not self._is_elsewhere(current, desired):
@@ -283,7 +285,7 @@ class _Judge:
                 break
 
     def _is_elsewhere(self, current: int, desired: int) -> bool:
-        """Return whether queries would go to a server that did not have the data.
+        """Return whether queries would go to a server without the data.
 
         A hostgroup without servers holds no data and answers no query.
         """
@@ -292,11 +294,12 @@ class _Judge:
         asked = {backend.node for backend in second.of(desired)}
         return bool(held and asked and not asked <= held)
 
-    @cache  # noqa: B019 - a judge lives as long as its plan is made
-    def _takes_servers_of_others(self, hostgroup: int) -> bool:
+    @cache  # noqa: B019 - a finder lives as long as its plan is made
+    def _takes_foreign_servers(self, hostgroup: int) -> bool:
         """Return whether a hostgroup gets servers of another hostgroup.
 
-        An unknown server may be a replacement with the same data; another shard's server is not.
+        A server that no hostgroup had may be a replacement with the same data. A server of another
+        shard is not.
         """
         first, second = self._servers
         held = {backend.node for backend in first.of_family(hostgroup)}
@@ -305,7 +308,7 @@ class _Judge:
 
 
 def _writes(shard: _Shard, username: str) -> Iterator[tuple[Session, str]]:
-    """Yield the writes on a name. A session begins at flagIN 0: rules lead on to the section's."""
+    """Yield the writes on a name. A session begins at flagIN 0, whose rules lead to the section."""
     session, name = Session(username, shard.schemaname), shard.name
     if shard.by_schema:
         session, name = Session(username, shard.name), "x"
@@ -321,15 +324,15 @@ _OURS = re.compile(r"(?:\\[^0-9A-Za-z]|\[[0-9A-Za-z_-]+\]|\((?!\?)|[)|?]|[^\\\[\
 
 
 def names_in(pattern: str) -> list[str] | None:
-    """Return the names that a generated rule stands for, sorted; None if it is not one of ours.
+    """Return the sorted names that a generated rule matches; None if proxyctl did not generate it.
 
-    A rule at RUNTIME is all that remains of an earlier `sharding` section. Its pattern has literal
-    characters, classes, groups of alternatives, and `?` after one of these.
+    An earlier `sharding` section leaves nothing but rules at RUNTIME. Their patterns consist of
+    literal characters, classes, groups of alternatives, and `?` after one of these.
     """
     if not (pattern.startswith(BEFORE) and pattern.endswith(AFTER)):
         return None
-    inner = pattern[len(BEFORE) : -len(AFTER)]
-    if not _OURS.fullmatch(inner):
+    alternatives = pattern[len(BEFORE) : -len(AFTER)]
+    if not _OURS.fullmatch(alternatives):
         return None
-    names = samples(inner, limit=MAX_NAMES + 1)
+    names = samples(alternatives, limit=MAX_NAMES + 1)
     return sorted(names) if 0 < len(names) <= MAX_NAMES and "" not in names else None
