@@ -47,9 +47,9 @@ def as_read(table: Table, column: Column, value: Value) -> Value:
 
 
 def read_json(column: Column, text: str) -> str:
-    """Return the part of a JSON mapping that ProxySQL reads, or '' for nothing.
+    """Return the part of a JSON mapping that ProxySQL reads; '' if it reads nothing.
 
-    The text stays as it is where all of it is read.
+    A text that ProxySQL reads completely stays unchanged.
     """
     ignored = ignored_keys(column, text)
     if not ignored:
@@ -60,7 +60,7 @@ def read_json(column: Column, text: str) -> str:
 
 
 def ignored_keys(column: Column, text: str) -> list[str | None]:
-    """Return the keys of a JSON mapping that ProxySQL ignores; None stands for all of the text."""
+    """Return the keys of a JSON mapping that ProxySQL ignores; [None] if it ignores the text."""
     try:
         mapping = json.loads(text) if text else {}
     except (ValueError, RecursionError):
@@ -103,16 +103,16 @@ def number(value: Value) -> int | None:
 def normal_digest(value: object) -> str | None:
     """Return how RUNTIME prints a digest; None if ProxySQL drops the criterion.
 
-    Source: C's strtoull with automatic base and an optional sign. 0 and the largest number stand
-    for an unreadable text.
+    Source: C's strtoull with automatic base and an optional sign. 0 and the largest number mean an
+    unreadable text.
     """
-    found = re.match(r"\s*([+-]?)(0[xX][0-9A-Fa-f]+|0[0-7]*|[1-9][0-9]*)", str(value or ""))
-    if found is None:
+    match = re.match(r"\s*([+-]?)(0[xX][0-9A-Fa-f]+|0[0-7]*|[1-9][0-9]*)", str(value or ""))
+    if match is None:
         return None
-    digits = found[2].lower()
+    digits = match[2].lower()
     base = 16 if digits.startswith("0x") else 8 if digits.startswith("0") else 10
     read = min(int(digits, base), _LARGEST)
-    if found[1] == "-" and read != _LARGEST:
+    if match[1] == "-" and read != _LARGEST:
         read = -read % (_LARGEST + 1)
     return None if read in (0, _LARGEST) else f"0x{read:016X}"
 
@@ -122,7 +122,7 @@ _DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
 
 
 def digest_problem(text: str) -> str | None:
-    """Return what ProxySQL makes of a text that is no digest; None of one that is."""
+    """Return how ProxySQL reads an invalid digest; None if the digest is valid."""
     if _DIGEST.match(text) and int(text, 16):
         return None
     read = normal_digest(text)
@@ -143,7 +143,7 @@ MODIFIERS_FIX = "write CASELESS, GLOBAL, or both with a comma and no space betwe
 
 
 def modifiers_problem(text: str) -> str | None:
-    """Return what ProxySQL makes of the first word that it does not know; None without one."""
+    """Return how ProxySQL reads the first unknown word of re_modifiers; None if it knows all."""
     for word in text.split(",") if text else ():
         if word.upper() not in MODIFIERS:
             read = normal_modifiers(word)

@@ -1,7 +1,7 @@
-"""Compares values, and sets of rows. Pure: rows in, differences out.
+"""Compare values and sets of rows. Pure.
 
 Values are compared by their meaning to ProxySQL: a JSON column by its content, a password by
-verification, a variable by its kind. Neither side is rewritten first.
+verification, a variable by its kind.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from proxyctl.state.row import KEEP, DesiredRow, Key, Row, Rows
 
 
 class Difference(NamedTuple):
-    """One row that a layer holds otherwise than desired.
+    """One row that differs between a layer and the desired state.
 
-    Shape: `current` None means that the row is missing in the layer, `desired` None that it should
-    not be there. `columns` are the positions that differ, for a row present on both sides.
+    Shape: `current` None: the layer lacks the row; `desired` None: the layer should not have it.
+    `columns`: for a row on both sides, the positions that differ.
     """
 
     key: Key
@@ -37,22 +37,22 @@ def differences(
     *,
     ignored: frozenset[str] = frozenset(),
 ) -> Iterator[Difference]:
-    """Yield the desired rows that `current` lacks or holds otherwise, but no deletions."""
+    """Yield the desired rows that `current` lacks or holds with other values; no deletions."""
     skip = frozenset(layout.index[name] for name in ignored if name in layout.index)
     for key, row in desired:
-        found = current.get(key)
-        if found is None:
+        held = current.get(key)
+        if held is None:
             yield Difference(key, None, row)
-        elif found is not row and found != row:
-            columns = differing(layout, found, row)
+        elif held is not row and held != row:
+            columns = differing(layout, held, row)
             if skip:
                 columns = tuple(position for position in columns if position not in skip)
             if columns:
-                yield Difference(key, found, row, columns)
+                yield Difference(key, held, row, columns)
 
 
 def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, ...]:
-    """Return the positions in which the rows differ in meaning. KEEP equals anything."""
+    """Return the positions of the cells that differ in meaning. KEEP equals anything."""
     if layout.table.prefix is not None:
         return () if same_variable(str(current[0]), current[1], desired[1]) else (1,)
     return tuple(
@@ -62,38 +62,38 @@ def differing(layout: Layout, current: Row, desired: DesiredRow) -> tuple[int, .
     )
 
 
-def same_cell(layout: Layout, position: int, one: Value, other: Value) -> bool:
+def same_cell(layout: Layout, position: int, left: Value, right: Value) -> bool:
     """Return whether two values of a column mean the same to ProxySQL."""
     column = layout.columns[position]
-    if column.secret and column.is_listed and isinstance(one, str) and isinstance(other, str):
-        return same_password(layout.name, one, other)
-    return same(column, as_read(layout.table, column, one), as_read(layout.table, column, other))
+    if column.secret and column.is_listed and isinstance(left, str) and isinstance(right, str):
+        return same_password(layout.name, left, right)
+    return same(column, as_read(layout.table, column, left), as_read(layout.table, column, right))
 
 
-def same(column: Column, one: Value, other: Value) -> bool:
-    """Return whether two values of a column without passwords mean the same to ProxySQL."""
-    if one == other and type(one) is type(other):
+def same(column: Column, left: Value, right: Value) -> bool:
+    """Return whether two values of a column that holds no password mean the same to ProxySQL."""
+    if left == right and type(left) is type(right):
         return True
-    if one is None or other is None:
+    if left is None or right is None:
         return False
     if column.is_numeric and column.is_listed:
-        return number(one) == number(other)
-    if not isinstance(one, str) or not isinstance(other, str):
-        return str(one) == str(other)
+        return number(left) == number(right)
+    if not isinstance(left, str) or not isinstance(right, str):
+        return str(left) == str(right)
     if column.kind is Kind.JSON:
-        return _same_json(one, other)
+        return _same_json(left, right)
     if column.check and column.check.startswith(("UPPER(", "LOWER(")):
-        return one.upper() == other.upper()
+        return left.upper() == right.upper()
     return False
 
 
-def _same_json(one: str, other: str) -> bool:
-    """Return whether two texts are the same JSON: 1, 1.0 and true differ, as for ProxySQL.
+def _same_json(left: str, right: str) -> bool:
+    """Return whether two texts are the same JSON. 1, 1.0 and true differ, as in ProxySQL.
 
-    Source: ProxySQL 2.7.1, what it logs when servers_defaults or flagOUTs are loaded.
+    Source: what ProxySQL 2.7.1 logs when it loads servers_defaults or flagOUTs.
     """
     try:
-        return _normal_json(one) == _normal_json(other)
+        return _normal_json(left) == _normal_json(right)
     except (ValueError, RecursionError):
         return False
 
@@ -102,22 +102,22 @@ def _normal_json(text: str) -> str:
     return json.dumps(json.loads(text), sort_keys=True)
 
 
-def same_variable(name: str, one: Value, other: object) -> bool:
-    """Return whether a layer that holds the text `one` holds what `other` asks for."""
-    return other is KEEP or canonical_variable(name, one) == canonical_variable(name, other)
+def same_variable(name: str, current: Value, desired: object) -> bool:
+    """Return whether the text `current` in a layer means the same as `desired`."""
+    return desired is KEEP or canonical_variable(name, current) == canonical_variable(name, desired)
 
 
 def canonical_variable(name: str, value: object) -> str:
     """Return the text that RUNTIME shows for a variable, apart from effects of other variables.
 
-    NULL and `(null)` are ''. Names of character sets and collations are lower-cased: RUNTIME shows
-    them as written, and their case has no meaning.
+    NULL and `(null)` become ''. Names of character sets and collations become lower case: RUNTIME
+    shows them as written, and ProxySQL ignores their case.
     """
     return canonical(name, "" if value is None else str(value))
 
 
 def fold_users(layout: Layout, rows: Rows) -> Rows:
-    """Return user rows with the halves of a user joined, if they agree elsewhere.
+    """Return user rows with the two halves of a user joined, if their other columns agree.
 
     RUNTIME always holds halves, as does MEMORY after SAVE ... TO MEMORY: (u, backend 1, frontend 0)
     and (u, backend 0, frontend 1) mean the same as the row (u, 1, 1). Shape: keyed by (username,
@@ -149,15 +149,15 @@ def _joined(layout: Layout, backend_half: Row, frontend_half: Row) -> Row | None
         and last == first + 1
     ):
         return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])
-    for position, (one, other) in enumerate(zip(backend_half, frontend_half, strict=True)):
-        if position in (frontend, backend) or one == other:
+    for position, (left, right) in enumerate(zip(backend_half, frontend_half, strict=True)):
+        if position in (frontend, backend) or left == right:
             continue
-        if not same_cell(layout, position, one, other):
+        if not same_cell(layout, position, left, right):
             return None
     return (*backend_half[:frontend], 1, *backend_half[frontend + 1 :])
 
 
 def value_of(row: DesiredRow, position: int) -> Value:
-    """Return a desired value as a plain one. A column that differs is never KEEP."""
+    """Return a desired value, with None for KEEP (a column that differs is never KEEP)."""
     value = row[position]
     return None if value is KEEP else value

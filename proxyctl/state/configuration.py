@@ -1,6 +1,6 @@
-"""One whole configuration at rest: what files ask for, or what an instance holds in one layer.
+"""One whole configuration: what files ask for, or what an instance holds in one layer.
 
-Routing, lint and replay ask it, and need not know where it came from.
+Routing, lint and replay read it without knowing its origin.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from proxyctl.state.row import Key, Row, Rows, Secret, Where
 
 @dataclass(frozen=True)
 class Held:
-    """A table as a configuration holds it. Shape: `rows` as MEMORY or RUNTIME has them, by key.
+    """A table in a configuration. Shape: `rows` as MEMORY or RUNTIME holds them, by key.
 
-    `is_whole` False: the files own a part of it, and what else stands in it is not known.
+    `is_whole` False: the files own a part of the table, and its other rows are not known.
     """
 
     layout: Layout
@@ -39,10 +39,10 @@ def _nowhere(table: str, key: Key, column: str | None) -> Where | None:  # noqa:
 class Configuration:
     """Tables, variables, and names to show.
 
-    Shape: `tables` by catalogue name, without those of variables; `variables` are those that are
-    set, in ProxySQL's canonical text. `hostgroup_names` by number. `place` tells where a row (or
-    one column of it) stands in the files, None for what is in no file. `is_pgsql`: it is the
-    PostgreSQL side of one, under the names of the MySQL side.
+    Shape: `tables` by catalogue name, without tables of variables; `variables`: the variables that
+    are set, in ProxySQL's canonical text; `hostgroup_names` by number. `place` returns the place of
+    a row (or of one of its columns) in the files; None if no file has it. `is_pgsql`: the
+    PostgreSQL side of a configuration, under the names of the MySQL side.
     """
 
     version: Version
@@ -53,25 +53,25 @@ class Configuration:
     is_pgsql: bool = False
 
     def variable(self, name: str) -> str | None:
-        """Return what is in force: the value that is set, else this version's default."""
+        """Return the value in force: the one that is set, else this version's default."""
         if name in self.variables:
             return self.variables[name]
         known = VARIABLES.get(name)
         return known.default_in(self.version) if known else None
 
     def all_variables(self) -> dict[str, str]:
-        """Return every variable with what is in force."""
-        found = ((name, self.variable(name)) for name in {*VARIABLES, *self.variables})
-        return {name: value for name, value in found if value is not None}
+        """Return every variable with its value in force."""
+        values = ((name, self.variable(name)) for name in {*VARIABLES, *self.variables})
+        return {name: value for name, value in values if value is not None}
 
     def rows(self, table: str) -> Iterable[Row]:
-        """Return the rows of a table; none if it is not there."""
+        """Return the rows of a table; none if the configuration lacks the table."""
         held = self.tables.get(table)
         return held.rows.values() if held else ()
 
 
 def variables_of(rows: Iterable[Row]) -> dict[str, str]:
-    """Return rows of global_variables as canonical texts, by name. A Secret stays one."""
+    """Return rows of global_variables as canonical texts, by name. A Secret stays a Secret."""
     return {str(name): _canonical(str(name), value) for name, value in rows}
 
 

@@ -37,7 +37,7 @@ FAMILY_TABLES = (
     "mysql_aws_rds_bgd_hostgroups",
     "mysql_replication_hostgroups",
 )
-"""Those of MySQL, whose hostgroups are none of PostgreSQL."""
+"""The family tables of MySQL. MySQL and PostgreSQL do not share hostgroups."""
 
 
 PGSQL_FAMILY_TABLES = ("pgsql_replication_hostgroups",)
@@ -48,8 +48,8 @@ class Family:
     """One monitored family.
 
     `discovers`: the monitor adds nodes that nobody configured. `also`: the kinds of other rows that
-    claim its hostgroups. The last three fields are columns of its row, and not part of its
-    identity.
+    claim the family's hostgroups. The last three fields are columns of the family's row, and not
+    part of its identity.
     """
 
     kind: str
@@ -73,12 +73,12 @@ class Family:
 def families_in(
     layouts: Mapping[str, Layout], tables: Mapping[str, Iterable[Row]], *, rds_discovery: bool
 ) -> list[Family]:
-    """Return the families that the rows of these tables define, of either protocol.
+    """Return the families of both protocols that the rows of these tables define.
 
-    ProxySQL checks each table alone, so rows of two tables may name one hostgroup. Two monitors
-    place its nodes then; such rows make one family.
+    ProxySQL checks each table alone, so rows of two tables may name the same hostgroup. Then two
+    monitors place its nodes, and the rows make one family.
     """
-    found: list[Family] = []
+    families: list[Family] = []
     for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES):
         layout = layouts.get(name)
         if layout is None:
@@ -89,7 +89,7 @@ def families_in(
         for row in tables.get(name, ()):
             if "active" in index and row[index["active"]] != 1:
                 continue
-            found.append(
+            families.append(
                 Family(
                     kind=kind,
                     writer=row[index["writer_hostgroup"]],
@@ -110,7 +110,7 @@ def families_in(
                     writer_is_also_reader=_number(row, index.get("writer_is_also_reader"), 0),
                 )
             )
-    return _without_overlap(found)
+    return _without_overlap(families)
 
 
 def _number(row: Row, position: int | None, default: int) -> int:
@@ -118,11 +118,11 @@ def _number(row: Row, position: int | None, default: int) -> int:
 
 
 def _without_overlap(families: Iterable[Family]) -> list[Family]:
-    """Join the families that share a hostgroup. The first one names the result."""
+    """Join the families that share a hostgroup, under the identity of the first."""
     result: list[Family] = []
     for family in families:
         joined = family
-        for other in [one for one in result if _overlap(one, family)]:
+        for other in [earlier for earlier in result if _overlap(earlier, family)]:
             result.remove(other)
             joined = replace(
                 other,
@@ -134,19 +134,23 @@ def _without_overlap(families: Iterable[Family]) -> list[Family]:
     return result
 
 
-def _overlap(one: Family, other: Family) -> bool:
-    return one.protocol == other.protocol and bool(one.hostgroups & other.hostgroups)
+def _overlap(left: Family, right: Family) -> bool:
+    return left.protocol == right.protocol and bool(left.hostgroups & right.hostgroups)
 
 
 def families_of(layout: Layout, families: Iterable[Family]) -> list[Family]:
-    """Return the families whose nodes stand in this table of servers."""
-    return [one for one in families if layout.name == f"{one.protocol}_servers"]
+    """Return the families whose nodes are rows of this table."""
+    return [family for family in families if layout.name == f"{family.protocol}_servers"]
 
 
 def monitored(desired: Iterable[Family], runtime: Iterable[Family]) -> list[Family]:
     """Return the desired families whose nodes the monitor places now: same kind, same writer."""
-    running = {(one.protocol, one.kind, one.writer) for one in runtime}
-    return [one for one in desired if (one.protocol, one.kind, one.writer) in running]
+
+    def identity(family: Family) -> tuple[str, str, Value]:
+        return (family.protocol, family.kind, family.writer)
+
+    running = set(map(identity, runtime))
+    return [family for family in desired if identity(family) in running]
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,7 @@ class ServerColumns:
         return (row[self.hostname], row[self.port])  # type: ignore[return-value]
 
     def is_off(self, row: DesiredRow) -> bool:
-        """Return whether a row is OFFLINE_HARD: such a row never reaches RUNTIME."""
+        """Return whether a row is OFFLINE_HARD; such a row never reaches RUNTIME."""
         return str(row[self.status]).upper() == "OFFLINE_HARD"
 
     def takes_queries(self, row: Row) -> bool:
@@ -184,18 +188,19 @@ class ServerColumns:
 
 
 def takes_queries(status: Value, weight: Value, max_connections: Value) -> bool:
-    """Return whether ProxySQL sends new queries to such a server. Source: ProxySQL 2.7.1, run.
+    """Return whether ProxySQL sends new queries to a server with these cells.
 
-    A server of weight 0 is never chosen; one with max_connections 0 gets no connection.
+    ProxySQL never chooses a server with weight 0, and opens no connection to one with
+    max_connections 0. Source: ProxySQL 2.7.1, run.
     """
     return str(status).upper() == "ONLINE" and weight != 0 and max_connections != 0
 
 
 def place_of(families: Iterable[Family]) -> Callable[[Key], Key]:
-    """Return a function from the key of a server to an identity that a move does not change.
+    """Return a function that maps a server's key to an identity that survives a move.
 
-    Inside a family this is family and node: one node may have several rows. Elsewhere it is the
-    key.
+    Inside a family the identity is the family and the node, which may have several rows. Elsewhere
+    it is the key.
     """
     in_family = by_hostgroup(families)
 
@@ -207,40 +212,39 @@ def place_of(families: Iterable[Family]) -> Callable[[Key], Key]:
 
 
 def by_hostgroup(families: Iterable[Family]) -> dict[Value, Family]:
-    """Return the family of each hostgroup that belongs to one."""
+    """Return the families by hostgroup."""
     return {hostgroup: family for family in families for hostgroup in family.hostgroups}
 
 
 def main_hostgroup(family: Family, configured: Iterable[object]) -> Value:
-    """Return the hostgroup whose row holds for a node in a hostgroup that no file names."""
-    found = cast("Iterable[int]", configured)
-    return min(found, key=lambda hostgroup: (hostgroup != family.writer, hostgroup))
+    """Return the hostgroup whose row also configures a node in a hostgroup without a row."""
+    hostgroups = cast("Iterable[int]", configured)
+    return min(hostgroups, key=lambda hostgroup: (hostgroup != family.writer, hostgroup))
 
 
 def drain_columns(columns: ServerColumns, row: Row) -> frozenset[int]:
-    """Return the columns by which a row drains its server; empty if it does not.
+    """Return the columns by which a row drains its server; empty if the server is not drained.
 
-    A node of a Galera family is drained by max_connections 0, and has weight 0 so that the monitor
-    does not make it the writer. Any other server is drained by its status, which the Galera monitor
-    would undo.
+    max_connections 0 drains a node of a Galera family, and weight 0 keeps the monitor from making
+    it the writer. The status drains any other server; the Galera monitor would undo the status.
     """
-    found: set[int] = set()
+    positions: set[int] = set()
     if str(row[columns.status]).upper() == "OFFLINE_SOFT":
-        found.add(columns.status)
+        positions.add(columns.status)
     if is_drained_by_limit(columns, row):
-        found |= {columns.weight, columns.max_connections}
-    return frozenset(found)
+        positions |= {columns.weight, columns.max_connections}
+    return frozenset(positions)
 
 
 def is_drained_by_limit(columns: ServerColumns, row: DesiredRow) -> bool:
-    """Return whether a row drains its server in the way of a Galera node."""
+    """Return whether a row drains its server as a Galera node is drained."""
     return row[columns.weight] == 0 and row[columns.max_connections] == 0
 
 
 def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> frozenset[Node]:
-    """Return the drained nodes: RUNTIME alone shows them so, on all their rows.
+    """Return the nodes that are drained on all rows at RUNTIME, but neither in MEMORY nor on DISK.
 
-    Of a table other than that of servers: none.
+    A table without servers has none.
     """
     if layout.table.role is not Role.SERVERS:
         return frozenset()
@@ -253,16 +257,16 @@ def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> fr
             if not columns.is_off(row) and not (open_only and drain_columns(columns, row))
         }
 
-    shown = nodes(runtime, open_only=False) - nodes(runtime, open_only=True)
-    if not shown:
+    drained = nodes(runtime, open_only=False) - nodes(runtime, open_only=True)
+    if not drained:
         return frozenset()
-    return frozenset(shown & nodes(memory, open_only=True) & nodes(disk, open_only=True))
+    return frozenset(drained & nodes(memory, open_only=True) & nodes(disk, open_only=True))
 
 
 def without_shunning(columns: ServerColumns, row: Row, memory: Row | None = None) -> Row:
     """Return a row of RUNTIME with its configured status.
 
-    SHUNNED is a passing state, unless `memory`, the row in MEMORY, has it too.
+    SHUNNED is temporary, unless `memory`, the row in MEMORY, has it too.
     """
     if not str(row[columns.status]).upper().startswith("SHUNNED"):
         return row
@@ -273,7 +277,7 @@ def without_shunning(columns: ServerColumns, row: Row, memory: Row | None = None
 
 
 def with_cells(row: Row, changes: Mapping[int, Value]) -> Row:
-    """Return the row with other values at these positions."""
+    """Return the row with new values at these positions."""
     cells = list(row)
     for position, value in changes.items():
         cells[position] = value

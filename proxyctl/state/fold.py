@@ -1,10 +1,9 @@
-"""A layer of an instance as configuration rows: what `export` writes. Pure.
+"""Turn a layer of an instance into configuration rows, which `export` writes. Pure.
 
 RUNTIME is not configuration: users are split into halves, inactive rows are missing, the monitor
-has moved nodes, texts are normalised. If a MEMORY row explains what RUNTIME shows, or why RUNTIME
-does not show it, that row is exported; any other row of RUNTIME is exported as it is. So with three
-equal layers the export of any of them plans to nothing; otherwise exactly the differing layers
-show. `left_out` names the rows that files cannot express.
+has moved nodes, texts are normalised. A MEMORY row that explains a RUNTIME row, or its absence, is
+exported; any other RUNTIME row is exported unchanged. So a plan of an export shows no change while
+the three layers are equal, and otherwise exactly the layers that differ.
 """
 
 from __future__ import annotations
@@ -60,11 +59,11 @@ class Exported:
     """What one export writes.
 
     Shape: `tables` by catalogue name, rows sorted by key, empty tables left out. `variables` are
-    written; `local` and `secrets` become comments, secrets without their values. `left_out`: rows
-    of `tables`, by table and key, that become comments, with the reason; `refused`: variables that
-    do. `places`: the place of a row (by table and key) or a variable (by "variables" and name) in
-    an imported file. `deviations`: what the instance has beyond its version. `is_for_version`: the
-    rows come from, or are for, just this version, so that a file of them names it.
+    written; `local` and `secrets` become comments, secrets without their values. The rows of
+    `left_out` (by table and key) and the variables of `refused` become comments with the reason.
+    `places`: the place of a row (by table and key) or a variable (by "variables" and name) in an
+    imported file. `deviations`: what the instance has beyond its version. `is_for_version`: the
+    rows belong to this version alone, and the written file names it.
     """
 
     version: Version
@@ -81,7 +80,7 @@ class Exported:
     places: dict[tuple[str, Key], str] = field(default_factory=dict)
 
     def leave_out(self, table: str, rows: Mapping[Key, str]) -> None:
-        """Note rows that become comments; the first reason counts. Changes: self."""
+        """Note rows that become comments; a row keeps its first reason. Changes: self."""
         self.left_out[table] = {**rows, **self.left_out.get(table, {})}
 
 
@@ -106,9 +105,9 @@ def from_runtime(
     for key, row in rows.items():
         explained = key in image and not differing(layout, row, image[key])
         result[key] = known[key] if explained else row
-    # Inactive, or ignored by the LOAD: RUNTIME does not show them.
-    unseen = {key: row for key, row in known.items() if key not in result and key not in image}
-    return result | unseen
+    # RUNTIME does not show rows that are inactive or that the LOAD ignored.
+    hidden = {key: row for key, row in known.items() if key not in result and key not in image}
+    return result | hidden
 
 
 def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[Key, str]:
@@ -126,20 +125,20 @@ def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[
 def _servers(
     layout: Layout, runtime: Rows, memory: Rows, families: list[Family], drained: Collection[Node]
 ) -> Rows:
-    """Return the servers without the placement by the monitor, and without drains."""
+    """Return the servers without the monitor's placement and without drains."""
     columns, place, in_family = ServerColumns.of(layout), place_of(families), by_hostgroup(families)
     live = {key: row for key, row in runtime.items() if not columns.is_off(row)}
-    standing = {place(key): row for key, row in reversed(live.items())}
+    first = {place(key): row for key, row in reversed(live.items())}
     configured = set(map(place, memory))
     result: Rows = {}
     for key, row in live.items():
-        is_shown = standing[place(key)] is row and place(key) not in configured
-        if key[0] not in in_family or is_shown:
+        is_discovered = first[place(key)] is row and place(key) not in configured
+        if key[0] not in in_family or is_discovered:
             result[key] = without_shunning(columns, row, memory.get(key))
     for key, row in memory.items():
         is_drained = columns.node(row) in drained
-        if key[0] in in_family and place(key) in standing:
-            placed = live.get(key, standing[place(key)])
+        if key[0] in in_family and place(key) in first:
+            placed = live.get(key, first[place(key)])
             kept = {position: row[position] for position in (columns.hostgroup, columns.status)}
             result[key] = row if is_drained else with_cells(placed, kept)
         elif (is_drained and key in live) or (key not in result and columns.is_off(row)):
@@ -205,7 +204,7 @@ def without_secrets(layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
 
 
 def _may_hold_secrets(layout: Layout) -> bool:
-    """Return whether rows of this table may hold secrets without a reference."""
+    """Return whether rows of this table may hold secrets that came by no reference."""
     return layout.table.role is Role.USERS or any(column.secret for column in layout.columns)
 
 
@@ -246,7 +245,7 @@ def export_variables(
     held = sorted(rows, key=lambda row: str(row[0]))
     texts = {str(name): canonical_variable(str(name), value) for name, value in held}
     defaults = {name: VARIABLES[name].default_in(exported.version) for name in VARIABLES}
-    # Files have to name both or neither.
+    # Files must set both variables or neither.
     is_pair_default = all(texts.get(name) in (None, defaults[name]) for name in CHARSET_PAIR)
     for name_cell, value_cell in held:
         name = str(name_cell)
@@ -275,5 +274,5 @@ def export_variables(
 
 
 def environment_name(variable: str) -> str:
-    """Return the name of the environment variable that an export proposes for a secret."""
+    """Return the environment variable that an export proposes for a secret."""
     return variable.upper().replace("-", "_")

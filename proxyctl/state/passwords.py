@@ -2,9 +2,9 @@
 
 ProxySQL stores passwords as given. For MySQL: clear text, `*` and 40 hex digits
 (mysql_native_password), or `$A$005$` with salt and digest (caching_sha2_password). Comparing texts
-would report a change for every user whose hash stands in one place and whose clear text in the
-other. For PostgreSQL: clear text, `SCRAM-SHA-256$` or `md5`; there only equal texts are equal,
-since what ProxySQL can do at a backend differs between them.
+would report a change for every user with a hash on one side and clear text on the other. For
+PostgreSQL: clear text, `SCRAM-SHA-256$` or `md5`. There only equal texts are the same password: the
+form of the password decides what ProxySQL can do at a backend.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _CRYPT_ORDER = (
 )  # fmt: skip
 
 
-def same_password(table: str, one: str, other: str) -> bool:
-    """Return whether both texts stand for one password of a users table.
+def same_password(table: str, left: str, right: str) -> bool:
+    """Return whether both texts are the same password of a users table.
 
-    They do if they are identical, or for MySQL clear text and its hash.
+    They are if they are identical or, for MySQL, clear text and its hash.
     """
-    if one == other:
+    if left == right:
         return True
-    return _is_mysql(table) and (_verifies(one, other) or _verifies(other, one))
+    return _is_mysql(table) and (_verifies(left, right) or _verifies(right, left))
 
 
 def hashed_password(table: str, password: str) -> str | None:
-    """Return a hash that does the same in a users table; None if there is none to be sure of."""
+    """Return a hash that works like the password in a users table; None if no hash is safe."""
     if _is_mysql(table):
         return password if is_hash(password) else native_hash(password)
     return password if _SCRAM.match(password) or _MD5.match(password) else None
@@ -56,7 +56,7 @@ def _is_mysql(table: str) -> bool:
 
 
 def is_hash(text: str) -> bool:
-    """Return whether the text is a hash that ProxySQL takes for MySQL, and not clear text."""
+    """Return whether ProxySQL reads the text as the hash of a MySQL password."""
     return bool(_NATIVE.match(text) or _SHA2.match(text))
 
 
@@ -75,19 +75,19 @@ def _verifies(clear: str, stored: str) -> bool:
         return False
     if _NATIVE.match(stored):
         return hmac.compare_digest(native_hash(clear), stored.upper())
-    found = _SHA2.match(stored)
-    if found is None:
+    match = _SHA2.match(stored)
+    if match is None:
         return False
-    rounds = int(found[1], 16) * 1000
-    digest = sha256_crypt(_bytes(clear), _bytes(found[2]), rounds)
-    return hmac.compare_digest(digest, found[3].encode())
+    rounds = int(match[1], 16) * 1000
+    digest = sha256_crypt(_bytes(clear), _bytes(match[2]), rounds)
+    return hmac.compare_digest(digest, match[3].encode())
 
 
 def sha256_crypt(password: bytes, salt: bytes, rounds: int) -> bytes:
     """Return the 43 characters of SHA-256-crypt.
 
     Source: the SHA-crypt specification, section "Algorithm for crypt using SHA-256/SHA-512". MySQL
-    uses a salt of 20 arbitrary bytes, which the crypt libraries refuse; hence it stands here.
+    uses a salt of 20 arbitrary bytes, which the crypt libraries refuse.
     """
     sha256 = hashlib.sha256
     inner = sha256(password + salt + password).digest()

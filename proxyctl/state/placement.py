@@ -1,6 +1,6 @@
-"""The rows that a LOAD of MYSQL SERVERS takes, so that the placement by the monitor stays.
+"""The rows whose LOAD of MYSQL SERVERS keeps the monitor's placement.
 
-Publishing the configured rows would make every node of a Galera family a writer at once, empty its
+Loading the configured rows would make every node of a Galera family a writer at once, empty its
 reader hostgroup and cut its connections until the monitor's next check. Pure.
 Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 """
@@ -32,32 +32,34 @@ def placed_rows(
     *,
     drained: Collection[Node] = (),
 ) -> Rows:
-    """Return the MEMORY rows whose LOAD leaves every node of a family where it stands.
+    """Return the MEMORY rows whose LOAD leaves every node of a family in its RUNTIME hostgroups.
 
-    Shape: rows outside families as configured; nodes of a family with the hostgroups they have at
-    RUNTIME and the configured attributes; a new node of a placed Galera family enters through the
-    offline hostgroup; discovered nodes stay, and `drained` ones stay drained. Rows of `runtime`
-    that are OFFLINE_HARD, with the last connections of a server that left, count as absent.
+    Shape: rows outside families as configured; nodes of a family with their RUNTIME hostgroups and
+    the configured attributes; a new node of a placed Galera family in its offline hostgroup.
+    Discovered nodes stay, and `drained` nodes stay drained. OFFLINE_HARD rows of `runtime`, which
+    hold the last connections of a removed server, count as absent.
     """
     columns = ServerColumns.of(layout)
     result: Rows = dict(configured)
     for key, row in runtime.items():
         if key in result and columns.node(row) in drained:
-            held = drain_columns(columns, row)
-            result[key] = with_cells(result[key], {position: row[position] for position in held})
+            drains = drain_columns(columns, row)
+            result[key] = with_cells(result[key], {position: row[position] for position in drains})
     for family in families_of(layout, families):
-        known = [row for row in configured.values() if row[columns.hostgroup] in family.hostgroups]
-        mine = [row for row in known if not columns.is_off(row)]
-        standing: dict[Node, list[Row]] = {}
+        members = [
+            row for row in configured.values() if row[columns.hostgroup] in family.hostgroups
+        ]
+        active = [row for row in members if not columns.is_off(row)]
+        running: dict[Node, list[Row]] = {}
         for row in runtime.values():
             if row[columns.hostgroup] in family.hostgroups and not columns.is_off(row):
-                standing.setdefault(columns.node(row), []).append(row)
-        nodes = {columns.node(row) for row in known}
-        for row in mine:
-            _place_configured(layout, family, row, mine, standing, result, drained)
+                running.setdefault(columns.node(row), []).append(row)
+        configured_nodes = {columns.node(row) for row in members}
+        for row in active:
+            _place_configured(layout, family, row, active, running, result, drained)
         if family.discovers:
-            for node, rows in standing.items():
-                if node not in nodes:
+            for node, rows in running.items():
+                if node not in configured_nodes:
                     loaded = (without_shunning(columns, row) for row in rows)
                     result.update((layout.key_of(row), row) for row in loaded)
     return result
@@ -66,11 +68,10 @@ def placed_rows(
 def with_successors(
     layout: Layout, placed: Rows, runtime: Rows, families: Iterable[Family]
 ) -> Rows:
-    """Return the placed rows with a new writer for every one of a Galera family that leaves.
+    """Return the placed rows with a new writer for each Galera writer that leaves.
 
-    Otherwise the writer hostgroup would have no ONLINE node until the next check of the monitor,
-    and then the reader hostgroup none. The node that the monitor would elect takes the place at
-    once.
+    Otherwise the writer hostgroup would have no ONLINE node until the monitor's next check, and
+    after it the reader hostgroup none. The new writer is the node that the monitor would elect.
     """
     columns, result = ServerColumns.of(layout), dict(placed)
     for family in families_of(layout, families):
@@ -94,9 +95,9 @@ def with_successors(
 
 
 def heirs(layout: Layout, family: Family, rows: Rows) -> list[Node]:
-    """Return the nodes that the Galera monitor would make writers next, the first one first.
+    """Return the nodes that the Galera monitor would make writers next, in its order.
 
-    Such a node is SHUNNED in the writer hostgroup, and takes queries in another one.
+    Such a node is SHUNNED in the writer hostgroup, and takes queries in another hostgroup.
     """
     columns = ServerColumns.of(layout)
     serving = {
@@ -105,7 +106,7 @@ def heirs(layout: Layout, family: Family, rows: Rows) -> list[Node]:
         if row[columns.hostgroup] in family.hostgroups - {family.writer, family.offline}
         and columns.takes_queries(row)
     }
-    waiting = [
+    candidates = [
         row
         for row in rows.values()
         if row[columns.hostgroup] == family.writer
@@ -113,15 +114,15 @@ def heirs(layout: Layout, family: Family, rows: Rows) -> list[Node]:
         and takes_queries("ONLINE", row[columns.weight], row[columns.max_connections])
         and columns.node(row) in serving
     ]
-    return [columns.node(row) for row in sorted(waiting, key=columns.election, reverse=True)]
+    return [columns.node(row) for row in sorted(candidates, key=columns.election, reverse=True)]
 
 
 def promote(
     layout: Layout, family: Family, heir: Node, places: Collection[Value], rows: Rows
 ) -> None:
-    """Make a node the writer, in the `places` (hostgroups) of the old one. Changes: rows.
+    """Make `heir` the writer, in the hostgroups `places` of the old writer. Changes: rows.
 
-    It gives up the other hostgroups, unless nobody else serves there.
+    The heir leaves its other hostgroups, unless no other node serves there.
     """
     columns = ServerColumns.of(layout)
     for key, row in list(rows.items()):
@@ -146,19 +147,19 @@ def _place_configured(
     layout: Layout,
     family: Family,
     row: Row,
-    mine: list[Row],
-    standing: dict[Node, list[Row]],
+    active: list[Row],
+    running: dict[Node, list[Row]],
     result: Rows,
     drained: Collection[Node],
 ) -> None:
     columns = ServerColumns.of(layout)
     node = columns.node(row)
-    rows = standing.get(node)
-    own = {other[columns.hostgroup]: other for other in mine if columns.node(other) == node}
-    staying = [row for other in mine for row in standing.get(columns.node(other), ())]
+    current_rows = running.get(node)
+    own = {other[columns.hostgroup]: other for other in active if columns.node(other) == node}
+    staying = [row for other in active for row in running.get(columns.node(other), ())]
     main = own[main_hostgroup(family, own)]
-    if rows is None:
-        if family.is_galera and standing and family.offline is not None:
+    if current_rows is None:
+        if family.is_galera and running and family.offline is not None:
             result.pop(layout.key_of(row), None)
             source = own.get(family.offline, main)
             entering = with_cells(
@@ -167,7 +168,7 @@ def _place_configured(
             result[layout.key_of(entering)] = entering
         return
     result.pop(layout.key_of(row), None)
-    for current in rows:
+    for current in current_rows:
         source = own.get(current[columns.hostgroup], main)
         changes: dict[int, Value] = {columns.hostgroup: current[columns.hostgroup]}
         if family.is_galera:
@@ -183,9 +184,9 @@ def _galera_status(
 ) -> Value:
     """Return the status to load. `staying`: the RUNTIME rows of all nodes that stay.
 
-    SHUNNED is loaded only if the monitor will end it: the node serves elsewhere, or waits beside
-    another writer. (Between two checks such a node may have no other row, and ONLINE it would be a
-    second writer.) Any other loaded SHUNNED would stay.
+    SHUNNED is loaded only if the monitor will end it: the node serves in another hostgroup, or
+    waits beside another writer. (Between two checks a waiting node may have no other row; loaded
+    as ONLINE it would be a second writer.) Any other loaded SHUNNED would stay.
     """
     status = str(row[columns.status]).upper()
     if status != "SHUNNED":

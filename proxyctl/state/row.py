@@ -1,7 +1,4 @@
-"""Rows and layers: what the files ask for, and what an instance holds.
-
-Both sides meet in the shapes of this file. Nothing here reads a file or talks to a server.
-"""
+"""Rows and layers: the shapes of what the files ask for and of what an instance holds. Pure."""
 
 from __future__ import annotations
 
@@ -18,20 +15,20 @@ Row = tuple[Value, ...]
 
 
 class Secret(str):
-    """A text that came by a reference to the environment or a file: it is nowhere shown.
+    """A text from a reference to the environment or a file, which is never shown.
 
-    Only the type tells it apart; it is compared, hashed and sent as the text it is.
+    Only the type marks it; it is compared, hashed and sent like any text.
     """
 
     __slots__ = ()
 
 
 REFERENCES = frozenset(("env", "file", "hex"))
-"""The keys of `{env: NAME}`, `{file: PATH}` and `{hex: DIGITS}`, which stand for text."""
+"""The keys of `{env: NAME}`, `{file: PATH}` and `{hex: DIGITS}`, which files write for text."""
 
 
 def with_secrets(row: Row, positions: Collection[int]) -> Row:
-    """Return the row with its texts at these positions as secrets."""
+    """Return the row with the texts at these positions as secrets."""
     if not positions:
         return row
     return tuple(
@@ -66,7 +63,7 @@ class _Keep(Enum):
 
 
 KEEP: Final = _Keep.KEEP
-"""In a desired row: the files do not say, so whatever the instance holds is right."""
+"""In a desired row: the files do not set the column, so any value of the instance is right."""
 
 
 DesiredRow = tuple[Value | _Keep, ...]
@@ -75,9 +72,9 @@ DesiredRow = tuple[Value | _Keep, ...]
 class Where(NamedTuple):
     """The place in the files that a row comes from.
 
-    `origin` names the section that generated the row ("sharding sbtest", "pxc_clusters main"), or
-    is empty for a row written out as such. Units: line and column count from 1; line 0 means
-    that the file has no lines for people.
+    `origin` names the section that generated the row ("sharding sbtest", "pxc_clusters main"); it
+    is empty for a row that the file writes itself. Units: line and column count from 1; line 0
+    means that the file has no readable lines.
     """
 
     path: str
@@ -126,8 +123,9 @@ def _allows(term: Term, value: Value) -> bool:
 class Scope:
     """The part of a table that the files own (`manage:`).
 
-    `owns` answers for a primary key; `text` is the scope as the file has it (`rule_id 10-5999`).
-    `terms` says the same as data, for SQL: any of a column's terms, and all of the columns.
+    `owns` returns whether the scope has a primary key; `text` is the scope as the file writes it
+    (`rule_id 10-5999`); `terms` is the scope as data, for SQL: a row is in it if each column fits
+    any of its terms.
     """
 
     owns: Callable[[Key], bool]
@@ -136,12 +134,12 @@ class Scope:
 
     @classmethod
     def of(cls, key: Sequence[str], terms: Mapping[str, Sequence[Term]], text: str) -> Scope:
-        """Return the scope that these terms make of a table with the key columns `key`."""
-        columns = [(key.index(name), found) for name, found in terms.items()]
+        """Return the scope of these terms in a table with the key columns `key`."""
+        columns = [(key.index(name), allowed) for name, allowed in terms.items()]
 
-        def owns(given: Key) -> bool:
+        def owns(row_key: Key) -> bool:
             return all(
-                any(_allows(term, given[index]) for term in found) for index, found in columns
+                any(_allows(term, row_key[index]) for term in allowed) for index, allowed in columns
             )
 
         return cls(owns, text, terms)
@@ -153,10 +151,9 @@ class DesiredTable:
 
     Shape: `rows` by key; a row holds KEEP where the files leave a column alone. `keep_on_update`
     names columns that count only at INSERT (`manage: ignore:`). `used` maps each column that a file
-    sets to the first place that does. `scope` None means that the whole table is ours.
-    `origins`: the special sections that generate rows of it, as `Where.origin` names them.
-    `references`: columns (or variables) whose texts are secrets in every layer, also in rows that
-    go.
+    sets to the first place that sets it. `scope` None: the files own the whole table. `origins`:
+    the special sections that generate its rows, as `Where.origin` names them. `references`: columns
+    (or variables) whose texts are secrets in every layer, also in deleted rows.
     """
 
     layout: Layout
@@ -169,12 +166,12 @@ class DesiredTable:
     references: frozenset[str] = frozenset()
 
     def owns(self, key: Key) -> bool:
-        """Return whether a row with this key is ours: in the files, or to be deleted."""
+        """Return whether the files own the row with this key: they have it, or it is deleted."""
         return key in self.rows or self.scope is None or self.scope.owns(key)
 
 
 class GuardAction(StrEnum):
-    """What becomes of a plan that a guard is about."""
+    """What a guard does with a plan that it objects to."""
 
     REFUSE = "refuse"
     WARN = "warn"
@@ -182,15 +179,12 @@ class GuardAction(StrEnum):
 
 
 LINT = "lint"
-"""The guard that is about the files themselves, not about a transition."""
+"""The guard that judges the files themselves, not a transition."""
 
 
 @dataclass(frozen=True)
 class GuardLimits:
-    """The `guards` section. Shape: `actions` by guard.
-
-    A guard that is not there refuses; `lint` warns.
-    """
+    """The `guards` section. Shape: `actions` by guard; by default `lint` warns, others refuse."""
 
     max_deletes_percent: int = 30
     max_deletes_above_rows: int = 10
@@ -204,7 +198,7 @@ class GuardLimits:
 
 
 class Source(NamedTuple):
-    """How people are told of what is desired, and of what is not in it."""
+    """The phrases of messages about the source of the desired state."""
 
     says: str
     place: str
@@ -220,7 +214,7 @@ SNAPSHOT = Source("the snapshot says", "in the snapshot", "not in the snapshot",
 
 @dataclass(frozen=True)
 class Desired:
-    """Everything that the files, or a snapshot, say about one instance.
+    """The desired state of one instance, from files or a snapshot.
 
     Shape: `tables` by catalogue name, managed tables only. `hostgroup_names` by number.
     """
@@ -257,20 +251,20 @@ NOUNS: Final = {
 def row_name(table: str, key: Key) -> str:
     """Return what people call a row: `rule 5`, `server db1:3306 in hostgroup 20`, `mysql-threads`.
 
-    A user is its name: both halves are one to a reader.
+    Both halves of a user have the same name.
     """
-    known = TABLES[table]
-    if known.prefix is not None:
+    entry = TABLES[table]
+    if entry.prefix is not None:
         return str(key[0])
     if table == "proxysql_servers":
         return f"proxysql server {key[0]}:{key[1]}"
     short = table.removeprefix("mysql_").removeprefix("pgsql_")
     side = "pgsql " if table.startswith("pgsql_") else ""
     noun = f"{side}{NOUNS[short]}" if short in NOUNS else table
-    if known.role is Role.SERVERS:
+    if entry.role is Role.SERVERS:
         node = f"{key[1]}:{key[2]}" if key[2] else key[1]
         return f"{noun} {node} in hostgroup {key[0]}"
-    parts = key[:1] if known.role is Role.USERS else key
+    parts = key[:1] if entry.role is Role.USERS else key
     return f"{noun} {':'.join(map(str, parts))}"
 
 
@@ -278,18 +272,18 @@ _LISTED_ROWS = 5
 
 
 def listed_rows(names: Sequence[str]) -> str:
-    """Return the names of rows; of many the first ones, and how many more."""
-    more = len(names) - _LISTED_ROWS
-    return ", ".join(names[:_LISTED_ROWS]) + (f" and {more} more" if more > 0 else "")
+    """Return the first names of rows, and the number of the others."""
+    hidden = len(names) - _LISTED_ROWS
+    return ", ".join(names[:_LISTED_ROWS]) + (f" and {hidden} more" if hidden > 0 else "")
 
 
 def sorted_keys(keys: Iterable[Key]) -> list[Key]:
-    """Return keys in order; numbers stand before text where a column holds both."""
-    found = list(keys)
+    """Return keys in order: numbers before text where a column holds both."""
+    unsorted = list(keys)
     try:
-        return sorted(found)
+        return sorted(unsorted)
     except TypeError:
-        return sorted(found, key=_sortable)
+        return sorted(unsorted, key=_sortable)
 
 
 def _sortable(key: Key) -> tuple[tuple[int, float, str], ...]:

@@ -1,8 +1,8 @@
-"""The rows that RUNTIME shows after a LOAD of given MEMORY rows.
+"""The rows that RUNTIME shows after a LOAD of MEMORY rows.
 
 RUNTIME is not a copy: a LOAD drops, splits and normalises rows silently. A plan compares RUNTIME
-with this image instead of the MEMORY rows. Source: ProxySQL 2.7.1, read from its source and checked
-on a running server; monitored hostgroup families are not handled here but in `families`.
+with this image instead of the MEMORY rows. `placement` handles monitored hostgroup families.
+Source: ProxySQL 2.7.1, read from its source and checked on a running server.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def is_copied(layout: Layout) -> bool:
 def runtime_image(
     layout: Layout, rows: dict[Key, DesiredRow] | dict[Key, tuple[Value, ...]]
 ) -> dict[Key, DesiredRow]:
-    """Return what RUNTIME holds after these rows were loaded. KEEP stays KEEP.
+    """Return what RUNTIME holds after a LOAD of these rows. KEEP stays KEEP.
 
     Shape: keyed like `rows`; users are folded (one row for both halves).
     """
@@ -106,11 +106,10 @@ def still_secret(
 
 
 def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
-    """Yield the variables that RUNTIME shows, if the rows alone decide it.
+    """Yield the variables that RUNTIME shows.
 
-    They do not where ProxySQL shows no row, nor for a character set that does not fit its
-    collation: which of them wins depends on what RUNTIME held before. Shape: the rows are in the
-    order of MEMORY, which counts.
+    The rows alone do not decide a character set that does not fit its collation: the winner depends
+    on what RUNTIME held before. Shape: the rows in the order of MEMORY, which counts.
     """
     shown: dict[str, str] = {}
     for name, value in ((str(name), value) for name, value in rows.values()):
@@ -119,7 +118,7 @@ def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
             shown[name] = canonical_variable(name, visible)
             shown.update(taken_along(name, shown[name], shown))
     for checksum, diffs in DIFFS_BY_CHECKSUM.items():
-        # Also if the count comes after its checksum: ProxySQL refuses it then.
+        # Even if the count comes after its checksum: ProxySQL then refuses the count.
         if shown.get(checksum) == "false":
             shown[diffs] = "0"
     yield from (((name,), (name, shown[name])) for (name,) in rows if name in shown)
@@ -198,7 +197,7 @@ _ADDRESS = re.compile(r"[0-9A-Fa-f:.]*")
 
 
 def client_addr_problem(value: object) -> str | None:
-    """Return why ProxySQL skips a rule with this client_addr; None if it does not."""
+    """Return why ProxySQL skips a rule with this client_addr; None if it keeps the rule."""
     if not isinstance(value, str):
         return None
     if "%" in value[:-1]:
@@ -209,9 +208,10 @@ def client_addr_problem(value: object) -> str | None:
 
 
 def client_addr_of_nobody(text: str) -> str | None:
-    """Return why no client has this client_addr; None if one may.
+    """Return why no client has this client_addr; None if a client may have it.
 
-    Source: ProxySQL 2.7.1, run: it compares texts, and a client of the Unix socket is `localhost`.
+    ProxySQL compares texts, and a client of the Unix socket is `localhost`. Source: ProxySQL 2.7.1,
+    run.
     """
     known = text.removesuffix("%")
     if _ADDRESS.fullmatch(known) or "localhost".startswith(known):
@@ -220,7 +220,7 @@ def client_addr_of_nobody(text: str) -> str | None:
 
 
 def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:
-    """Return the row of a job: arguments end at the first NULL."""
+    """Return a job's row: its arguments end at the first NULL."""
     positions = [layout.index[f"arg{number}"] for number in range(1, 6)]
     ends = next((n for n, position in enumerate(positions) if row[position] is None), 5)
     cells = list(row)
@@ -230,12 +230,12 @@ def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:
 
 
 def _pasted(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
-    """Yield the rows without such a quote. A row with one works, but is not shown as it is."""
+    """Yield the rows that the runtime table shows unchanged; a quote changes what it shows."""
     yield from ((key, row) for key, row in rows.items() if not columns_with_quote(layout, row))
 
 
 def columns_with_quote(layout: Layout, row: Sequence[object]) -> list[str]:
-    """Return the columns with a quote for which ProxySQL does not show the row as it is."""
+    """Return the columns with a quote that changes what the runtime table shows."""
     if layout.name not in PASTED:
         return []
     quote, names = PASTED[layout.name]
@@ -244,25 +244,22 @@ def columns_with_quote(layout: Layout, row: Sequence[object]) -> list[str]:
 
 def _hostgroups(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
     """Yield the rows of a family table that a LOAD does not ignore."""
-    taken = clashing_writers(layout, rows.values())
+    clashing = clashing_writers(layout, rows.values())
     writer = layout.index["writer_hostgroup"]
-    yield from ((key, row) for key, row in rows.items() if row[writer] not in taken)
+    yield from ((key, row) for key, row in rows.items() if row[writer] not in clashing)
 
 
 def ignored_rows(layout: Layout, rows: Mapping[Key, Sequence[Value]]) -> dict[Key, str]:
-    """Return the rows that a LOAD ignores, or that RUNTIME never shows, each with the reason.
-
-    Inactive rows are not among them.
-    """
+    """Return the active rows that a LOAD ignores or RUNTIME never shows, each with the reason."""
     name, index = layout.name, layout.index
     if is_copied(layout) or layout.table.prefix is not None:
         return {}
     if name in PASTED:
         quotes = ((key, columns_with_quote(layout, row)) for key, row in rows.items())
-        return {key: _hidden(found[0]) for key, found in quotes if found}
+        return {key: _hidden(columns[0]) for key, columns in quotes if columns}
     if "writer_hostgroup" in index:
-        writer, taken = index["writer_hostgroup"], clashing_writers(layout, rows.values())
-        return {key: _clash(row[writer]) for key, row in rows.items() if row[writer] in taken}
+        writer, clashing = index["writer_hostgroup"], clashing_writers(layout, rows.values())
+        return {key: _clash(row[writer]) for key, row in rows.items() if row[writer] in clashing}
     if layout.table.role is Role.USERS:
         reason = _why_no_user
     elif layout.table.role is Role.RULES:
@@ -303,8 +300,8 @@ def _why_no_rule(index: Mapping[str, int], row: Sequence[Value]) -> str | None:
 def clashing_writers(layout: Layout, rows: Iterable[Sequence[object]]) -> set[object]:
     """Return the hostgroups that have another role than writer in any row of a family table.
 
-    A LOAD ignores a row whose writer hostgroup is one of them, in any order: of (1,2) and (2,1)
-    neither is loaded. ProxySQL checks no other clashes.
+    A LOAD ignores every row whose writer hostgroup is one of these: it loads neither (1,2) nor
+    (2,1). ProxySQL checks no other clashes.
     """
     roles = [
         position

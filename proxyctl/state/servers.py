@@ -1,7 +1,7 @@
-"""Compares the servers at RUNTIME with the desired ones. Pure.
+"""Compare the servers at RUNTIME with the desired servers. Pure.
 
-Inside a family the monitor places the nodes, so only membership and attributes count there.
-Elsewhere rows are compared exactly.
+Inside a family the monitor places the nodes, so only membership and attributes count. Elsewhere
+rows are compared exactly.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def _same_status(current: object, desired: object) -> bool:
 
     ProxySQL itself changes ONLINE to SHUNNED and back.
     """
-    one, other = str(current).upper(), str(desired).upper()
-    return one == other or (one.startswith("SHUNNED") and other in ("ONLINE", "SHUNNED"))
+    have, want = str(current).upper(), str(desired).upper()
+    return have == want or (have.startswith("SHUNNED") and want in ("ONLINE", "SHUNNED"))
 
 
 @dataclass
 class ServersVerdict:
-    """The result. `discovered`: nodes that the monitor added, which are left alone."""
+    """The result. `discovered`: nodes that the monitor added; a plan leaves them alone."""
 
     differences: list[Difference]
     discovered: list[Node]
@@ -45,9 +45,10 @@ class ServersVerdict:
 
 @dataclass
 class _Servers(Generic[AnyRow]):
-    """Server rows, those of families apart from all others.
+    """Server rows, divided by family.
 
-    Shape: `outside` by key; `nodes` with every row of a node in its family, and its key.
+    Shape: `outside`: rows of no family, by key; `nodes`: the rows of each node of a family, with
+    their keys.
     """
 
     outside: dict[Key, AnyRow]
@@ -57,19 +58,19 @@ class _Servers(Generic[AnyRow]):
 def _divided(
     columns: ServerColumns, rows: Mapping[Key, AnyRow], families: Mapping[Value, Family]
 ) -> _Servers[AnyRow]:
-    found: _Servers[AnyRow] = _Servers({}, {})
+    servers: _Servers[AnyRow] = _Servers({}, {})
     for key, row in rows.items():
         family = families.get(row[columns.hostgroup])  # type: ignore[arg-type]
         if family is None:
-            found.outside[key] = row
+            servers.outside[key] = row
         else:
-            found.nodes.setdefault((family, columns.node(row)), []).append((key, row))
-    return found
+            servers.nodes.setdefault((family, columns.node(row)), []).append((key, row))
+    return servers
 
 
 @dataclass(frozen=True)
 class _Comparison:
-    """The parameters of a comparison. `is_owned` decides about rows in no file."""
+    """The parameters of a comparison. `is_owned`: whether a plan deletes a row in no file."""
 
     layout: Layout
     columns: ServerColumns
@@ -105,12 +106,12 @@ def compare_servers(
 ) -> ServersVerdict:
     """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
 
-    `runtime` without OFFLINE_HARD rows: they count as absent. `owned` tells for keys that stand
-    only at RUNTIME whether they would be deleted (default: all). `drained` nodes do not differ by
-    what drains them.
+    `runtime` lacks OFFLINE_HARD rows, which count as absent. `owned`: whether a plan deletes a key
+    that only RUNTIME has (default: True). `drained` nodes do not differ in the columns that drain
+    them.
 
-    Shape: a difference for every row of a node that is not as configured. Its key is the configured
-    row's, so that one key may come several times, with another `current` each time.
+    Shape: a difference for each row of a node that is not as configured, under the key of the
+    configured row. A key may appear several times, each time with another `current`.
     """
 
     def is_owned(key: Key) -> bool:
@@ -140,13 +141,13 @@ def _outside_families(
         if key not in wanted and comparison.is_owned(key):
             yield Difference(key, row, None)
     for key, configured in wanted.items():
-        found = current.get(key)
-        if found is None:
+        have = current.get(key)
+        if have is None:
             yield Difference(key, None, configured)
             continue
-        held = comparison.held(found)
-        if changed := tuple(p for p in comparison.changed(found, configured) if p not in held):
-            yield Difference(key, found, configured, changed)
+        held = comparison.held(have)
+        if changed := tuple(p for p in comparison.changed(have, configured) if p not in held):
+            yield Difference(key, have, configured, changed)
 
 
 def _compare_node(
@@ -164,14 +165,14 @@ def _compare_node(
     if not current:
         verdict.differences.extend(Difference(key, None, row) for key, row in wanted)
         return
-    where = {row[columns.hostgroup]: (key, row) for key, row in wanted}
-    main = where[main_hostgroup(family, where)]
+    configured_by_hostgroup = {row[columns.hostgroup]: (key, row) for key, row in wanted}
+    main = configured_by_hostgroup[main_hostgroup(family, configured_by_hostgroup)]
     skip = {columns.hostgroup} | ({columns.status} if family.is_galera else set())
     for _, row in current:
-        key, configured = where.get(row[columns.hostgroup], main)
+        key, configured = configured_by_hostgroup.get(row[columns.hostgroup], main)
         held = comparison.held(row)
-        found = comparison.changed(row, configured)
-        changed = [position for position in found if position not in skip | held]
+        differing_positions = comparison.changed(row, configured)
+        changed = [position for position in differing_positions if position not in skip | held]
         if changed:
             verdict.differences.append(Difference(key, row, configured, tuple(changed)))
 

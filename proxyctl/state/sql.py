@@ -1,4 +1,4 @@
-"""The only place that makes SQL: literals, and the statements for one table.
+"""Make SQL: literals, and the statements for one table. No other place makes SQL.
 
 ProxySQL's admin interface is SQLite behind the MySQL protocol: a quote is doubled, a backslash is
 an ordinary character, and only the first statement of a text runs. Names come from the catalogue or
@@ -25,7 +25,7 @@ MAX_STATEMENT = 1_000_000
 
 
 BATCH_ROWS = 1000
-"""Rows whose literals are made together."""
+"""The number of rows whose literals are made together."""
 
 
 MASK = "***"
@@ -36,7 +36,7 @@ NUL = "a NUL character cannot be stored in ProxySQL"
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement, and a function that returns it with its secrets masked, field by field.
+    """One statement, and a function that returns it with its secrets masked.
 
     Most statements are never shown, so the masked text is made on demand.
     """
@@ -70,18 +70,18 @@ def literal(value: Value) -> str:
 
 
 _NOT_FOR_CLIENTS = re.compile(rf"[{CONTROL}]+|\\+(?=')")
-"""Control characters, which a terminal must not see; and backslashes before a quote, which the
-`mysql` client takes for the end of a literal that goes on, while ProxySQL does not."""
+"""Control characters, which a terminal must not see; and backslashes before a quote, which escape
+the quote for the `mysql` client, but not for ProxySQL."""
 
 
 def for_clients(statement: str) -> str:
     """Return a statement on one line that a terminal can show and the `mysql` client can send.
 
-    Characters that either of them would change stand in literals only, and become `char()`.
+    Characters that either would change occur only in literals, and become `char()`.
     """
 
-    def spelled(found: re.Match[str]) -> str:
-        return f"'||char({','.join(str(ord(character)) for character in found[0])})||'"
+    def spelled(match: re.Match[str]) -> str:
+        return f"'||char({','.join(str(ord(character)) for character in match[0])})||'"
 
     return _NOT_FOR_CLIENTS.sub(spelled, statement)
 
@@ -102,11 +102,11 @@ _ATTRIBUTES, _SECOND_PASSWORD = "attributes", "additional_password"
 
 
 _KNOWN_NAMES = frozenset(column.name for table in TABLES.values() for column in table.columns)
-"""Names that SQLite reads without quotes; those of a ProxySQL to come may be keywords."""
+"""Names that SQLite reads without quotes. Names of a later ProxySQL may be keywords."""
 
 
 def quoted_name(name: str) -> str:
-    """Return a column name as SQLite reads it, quoted where it has to be."""
+    """Return a column name as SQLite reads it, quoted where necessary."""
     return name if name in _KNOWN_NAMES else '"' + name.replace('"', '""') + '"'
 
 
@@ -117,8 +117,8 @@ def _shown(layout: Layout, position: int, row: Row) -> str:
 def is_secret(layout: Layout, position: int, row: Row) -> bool:
     """Return whether the field must never be shown. For variables this depends on the name.
 
-    A value from a reference is a secret in every column outside the key, which names the row. So
-    are the attributes of a user that hold a second password (ProxySQL 3.0).
+    A value from a reference is a secret in every column outside the key, which names the row. User
+    attributes are a secret if they hold a second password (ProxySQL 3.0).
     """
     if isinstance(row[position], Secret) and position not in layout.key_index:
         return True
@@ -130,7 +130,7 @@ def is_secret(layout: Layout, position: int, row: Row) -> bool:
 
 
 def _holds_second_password(attributes: str) -> bool:
-    """Return whether the text has the key, plain or with JSON escapes."""
+    """Return whether the text contains the key, plain or with JSON escapes."""
     if _SECOND_PASSWORD in attributes:
         return True
     try:
@@ -163,25 +163,25 @@ def _chunks(parts: Iterable[str], limit: int) -> Iterator[tuple[int, int, list[s
 
 
 def inserts(layout: Layout, rows: Iterable[Row]) -> Iterator[Statement]:
-    """Yield multi-row INSERTs. No REPLACE: it would delete other rows silently."""
-    given = list(rows)
+    """Yield multi-row INSERTs. A REPLACE would delete other rows silently."""
+    all_rows = list(rows)
     names = ", ".join(map(quoted_name, layout.names))
     head = f"INSERT INTO {layout.table.sql_name} ({names}) VALUES "
 
     def masked(start: int, end: int) -> Callable[[], str]:
         def text() -> str:
-            return head + ",".join(_shown_row(layout, row) for row in given[start:end])
+            return head + ",".join(_shown_row(layout, row) for row in all_rows[start:end])
 
         return text
 
-    for start, end, run in _chunks(_row_literals(given), MAX_STATEMENT):
+    for start, end, run in _chunks(_row_literals(all_rows), MAX_STATEMENT):
         yield Statement(head + ",".join(run), masked(start, end))
 
 
 def _row_literals(rows: Sequence[Row]) -> Iterator[str]:
     """Yield each row as literals in parentheses.
 
-    They are made column by column, which is faster: the cells of a column mostly share one type.
+    Making literals column by column is faster: the cells of a column mostly share a type.
     """
     for start in range(0, len(rows), BATCH_ROWS):
         columns = zip(*rows[start : start + BATCH_ROWS], strict=True)
@@ -190,7 +190,7 @@ def _row_literals(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _literals(cells: tuple[Value, ...]) -> Sequence[str]:
-    """Return what `literal` returns for each of them. Raises like it."""
+    """Return the literal of each cell. Raises: as `literal`."""
     kinds = set(map(type, cells))
     if kinds == {str}:
         # A literal cannot contain NUL, so NUL can separate them.
@@ -210,7 +210,7 @@ def _shown_row(layout: Layout, row: Row) -> str:
 
 
 def deletes(layout: Layout, keys: Iterable[Key]) -> Iterator[Statement]:
-    """Yield DELETEs of the rows with these keys, many a statement."""
+    """Yield DELETEs of the rows with these keys, many rows per statement."""
     for condition in _in_chunks(layout, keys):
         yield Statement.plain(f"DELETE FROM {layout.table.sql_name} WHERE {condition}")
 
@@ -231,23 +231,23 @@ def _in_chunks(layout: Layout, keys: Iterable[Key]) -> Iterator[str]:
 def updates(
     layout: Layout, keys: Iterable[Key], before: Mapping[Key, Row], after: Mapping[Key, Row]
 ) -> Iterator[Statement]:
-    """Yield UPDATEs of the differing columns; rows that change alike share one."""
-    alike: dict[object, tuple[tuple[int, ...], list[Key]]] = {}
+    """Yield UPDATEs of the differing columns; rows with the same change share a statement."""
+    by_change: dict[object, tuple[tuple[int, ...], list[Key]]] = {}
     for key in keys:
         cells = enumerate(zip(before[key], after[key], strict=True))
         changed = tuple([position for position, (old, new) in cells if old != new])
         row = after[key]
-        # A secret is masked, unlike the same text elsewhere.
+        # A secret is masked; the same text in another row may be no secret.
         new = tuple([(row[position], is_secret(layout, position, row)) for position in changed])
-        alike.setdefault((changed, new), (changed, []))[1].append(key)
-    for changed, members in alike.values():
+        by_change.setdefault((changed, new), (changed, []))[1].append(key)
+    for changed, members in by_change.values():
         yield from _update(layout, members, changed, after[members[0]])
 
 
 def _update(
     layout: Layout, keys: Sequence[Key], changed: Sequence[int], row: Row
 ) -> Iterator[Statement]:
-    """Yield the UPDATEs that give these columns of these rows the cells of `row`."""
+    """Yield the UPDATEs that copy the changed cells of `row` to the rows with these keys."""
 
     def text(value: Callable[[int], str], condition: str) -> str:
         sets = (f"{quoted_name(layout.names[position])}={value(position)}" for position in changed)
@@ -265,17 +265,17 @@ def _update(
 
 
 def select_json(tables: Sequence[tuple[Layout, Layer]], *, chunk: int) -> str:
-    """Return one SELECT that reads tables as JSON arrays of rows, at most `chunk` rows an array.
+    """Return one SELECT that reads tables as JSON arrays of at most `chunk` rows each.
 
     JSON made inside SQLite reads five times faster than rows, which ProxySQL sends field by field.
-    Grouping by rowid costs no sort, and keeps every field far below the size of a packet. A
-    statement that names RUNTIME tables makes ProxySQL fill each of them first, and some fill their
-    neighbours too: named together they are filled once, and show one moment.
+    Grouping by rowid costs no sort, and keeps every field far below the size of a packet. ProxySQL
+    fills the RUNTIME tables that a statement names before it runs it, and with some of them their
+    neighbours: tables in one statement are filled once, and show the same moment.
 
-    Shape of the answer: (number of the table, JSON text, how many rows it holds), and at the very
-    end one row (NULL, NULL, how many rows the tables have). ProxySQL answers OK with part of the
-    rows, or none, when a SELECT fails while it runs, as at a BLOB, which JSON cannot hold: without
-    that end nothing may be believed.
+    Shape of the answer: rows of (number of the table, JSON text, its number of rows), and last one
+    row (NULL, NULL, number of rows of all tables). A SELECT that fails while it runs, as at a BLOB,
+    which JSON cannot hold, gets OK with some of the rows or none: an answer without the last row
+    proves nothing.
     """
     sources = [f"{table_name(layout, layer)}{_where(layout, layer)}" for layout, layer in tables]
     parts = [
@@ -301,17 +301,17 @@ def _where(layout: Layout, layer: Layer) -> str:
 
 
 def mask_literals(sql: str) -> str:
-    """Return the statement with every text literal masked, also one that is cut off."""
+    """Return the statement with every text literal masked, also a truncated one."""
     return re.sub(r"'(?:[^']|'')*(?:'|\Z)", literal(MASK), sql)
 
 
 def transition(
     layout: Layout, before: dict[Key, Row], after: dict[Key, Row]
 ) -> Iterator[Statement]:
-    """Yield the statements that turn one set of rows into the other.
+    """Yield the statements that turn the rows `before` into the rows `after`.
 
-    Deletes come first, so that an UPDATE or INSERT does not collide with a row that leaves. An
-    update that would collide with a UNIQUE value on the way becomes a delete and an insert.
+    DELETEs come first, so that no UPDATE or INSERT collides with a deleted row. An update that
+    would collide with the UNIQUE value of another row becomes a DELETE and an INSERT.
     """
     gone = [key for key in before if key not in after]
     changed = [key for key, row in after.items() if key in before and before[key] != row]
@@ -333,22 +333,22 @@ def transition(
 def _clashing(
     layout: Layout, changed: list[Key], before: dict[Key, Row], after: dict[Key, Row]
 ) -> list[Key]:
-    """Return the changed rows that take a UNIQUE value which another row has before the updates.
+    """Return the changed rows whose new UNIQUE value another row has before the updates.
 
-    Each UNIQUE constraint counts alone: a hostgroup may be the writer of one row and the reader of
-    another. NULL does not equal NULL.
+    Each UNIQUE constraint is checked alone: a hostgroup may be the writer of one row and the reader
+    of another. NULL does not equal NULL.
     """
-    found: dict[Key, None] = {}
+    clashing_keys: dict[Key, None] = {}
     for unique in layout.table.unique:
         positions = [layout.index[name] for name in unique]
 
         def value(row: Row, positions: list[int] = positions) -> tuple[Value, ...]:
             return tuple([row[position] for position in positions])
 
-        taken = {key: value(after[key]) for key in changed}
-        moved = [key for key in changed if taken[key] != value(before[key])]
+        wanted = {key: value(after[key]) for key in changed}
+        moved = [key for key in changed if wanted[key] != value(before[key])]
         if moved:
-            held = {value(row) for key, row in before.items() if key in after}
-            clashing = (key for key in moved if None not in taken[key] and taken[key] in held)
-            found |= dict.fromkeys(clashing)
-    return list(found)
+            kept = {value(row) for key, row in before.items() if key in after}
+            clashing = (key for key in moved if None not in wanted[key] and wanted[key] in kept)
+            clashing_keys |= dict.fromkeys(clashing)
+    return list(clashing_keys)
