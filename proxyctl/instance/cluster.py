@@ -77,11 +77,6 @@ def checksum_switch(name: str) -> str:
     return f"admin-checksum_{name.removesuffix('_v2')}"
 
 
-def saving(name: str) -> str:
-    """Return the variable that decides whether a pulled module is saved."""
-    return f"admin-cluster_{name.removesuffix('_v2')}_save_to_disk"
-
-
 def is_source(one: Checksum, other: Checksum) -> bool:
     """Return whether a member with `other` takes over from a member with a different `one`."""
     return one.version > 1 and (other.version <= 1 or one.epoch > other.epoch)
