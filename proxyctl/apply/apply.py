@@ -98,14 +98,14 @@ def apply_planned(
         request.before(found)
         raise_refusals(found, of_saved=request.of_saved)
         if found.is_in_sync:
-            lock.finished({module.name for module in found.modules})
+            lock.forget_leftovers({module.name for module in found.modules})
             return found, None
         kept = keep(header_of(found, request.purpose, request.sources), current.tables)
         how = ApplyOptions(request.options.saves, request.progress)
         result = apply_plan(client, found, lock, how)
         with applied(result):
             result.snapshot = str(kept)
-            lock.finished({module.name for module in found.modules})
+            lock.forget_leftovers({module.name for module in found.modules})
             if request.peer_timeout_s and found.members:
                 loaded = [module.name for module in found.modules if module.images]
                 result.peers = wait_for_members(
@@ -114,7 +114,7 @@ def apply_planned(
         return found, result
     finally:
         with uninterrupted():
-            lock.give_back(request.progress)
+            lock.release_or_report(request.progress)
 
 
 def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]) -> None:

@@ -199,7 +199,7 @@ class Restore:
         # Where MEMORY was not put back, the next apply has to know what stands there as ours.
         results = self.run.results
         left = [name for name, found in results.items() if found.memory != OLD]
-        self.run.lock.leave({name: self.run.was_saved[name] for name in left})
+        self.run.lock.record_leftovers({name: self.run.was_saved[name] for name in left})
         if self.run.reconnect.is_gone:
             for result in results.values():
                 result.memory = result.runtime = UNKNOWN

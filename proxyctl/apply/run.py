@@ -192,7 +192,7 @@ class ApplyRun:
 
     def connect_again(self, cause: ConnectionLostError) -> bool:
         """Open the connection again; return whether ProxySQL was restarted meanwhile."""
-        is_new = self.reconnect.again(cause)
+        is_new = self.reconnect.connect(cause)
         if is_new:
             for result in self.results.values():
                 result.memory = result.runtime = UNKNOWN

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from proxyctl.catalog import ADMIN_MODULES
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Finding, duration, listed
-from proxyctl.instance.cluster import Member, configured, switch
+from proxyctl.instance.cluster import Member, configured, diffs_variable
 from proxyctl.plan.diff import TableDiff
 from proxyctl.state.compare import Difference
 from proxyctl.state.row import Key, row_name
@@ -119,7 +119,7 @@ def _differing(
     own, seen = facts.membership.own[name], member.checksums.get(name)
     if seen is None:
         return
-    where, off = f"{module}, peer {member.name}", switch(name)
+    where, off = f"{module}, peer {member.name}", diffs_variable(name)
     age_s = facts.now - max(own.epoch, seen.epoch)
     if facts.variables.get(off) == "0":
         yield Finding(

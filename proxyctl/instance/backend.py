@@ -1,4 +1,4 @@
-"""The servers behind ProxySQL: a connection to one, and the answers of all."""
+"""Connect to the servers behind ProxySQL, and ask them all at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.connect import code_and_text, decoded, unreachable_reason, why_not_answered
+from proxyctl.instance.connect import (
+    code_and_text,
+    decoded,
+    unreachable_reason,
+    unsafe_method_reason,
+)
 from proxyctl.instance.facts import read_variables
 from proxyctl.state.families import Node
 
@@ -27,7 +32,7 @@ _NO_MONITOR_USER = "no account to log in with: mysql-monitor_username is empty"
 
 @dataclass(frozen=True)
 class Account:
-    """A login at the servers; an empty `user` is none. `password` never appears in a repr."""
+    """A login at the servers; none if `user` is empty. `password` never appears in a repr."""
 
     user: str
     password: str
@@ -37,7 +42,7 @@ class Account:
 
 
 def monitor_account(client: AdminClient) -> Account:
-    """Return the account of ProxySQL's monitor, if it has one. Raises: InstanceError."""
+    """Return the account of ProxySQL's monitor; it may be empty. Raises: InstanceError."""
     values = read_variables(client, "mysql-monitor_username", "mysql-monitor_password")
     return Account(
         values.get("mysql-monitor_username", ""), values.get("mysql-monitor_password", "")
@@ -60,7 +65,7 @@ class Backend:
         """Whether the greeting of the server offers TLS."""
         from pymysql.constants import CLIENT
 
-        # PyMySQL's types do not know what it keeps of the handshake.
+        # PyMySQL's types lack this attribute.
         capabilities: int = self._connection.server_capabilities  # type: ignore[attr-defined]
         return bool(capabilities & CLIENT.SSL)
 
@@ -84,7 +89,7 @@ class Backend:
 def backend(node: Node, account: Account) -> Iterator[Backend]:
     """Connect to a server until the context ends.
 
-    Raises: BackendError, whose text is the reason without the name of the server.
+    Raises: BackendError, whose text does not name the server.
     """
     host, port = node
     if not account.user:  # PyMySQL would log in as the user of this machine
@@ -102,25 +107,25 @@ def _open(host: str, port: int, account: Account) -> Connection[Any]:
     from pymysql.converters import encoders
 
     class BackendConnection(Connection):
-        """A connection that gives no password away to a server that asks for it in clear text."""
+        """A connection that never sends the password in clear text."""
 
         def _create_ssl_ctx(self, _options: object) -> ssl.SSLContext:
             return _tls_where_offered()
 
         def _process_auth(self, plugin_name: bytes, *rest: Any) -> Any:  # noqa: ANN401 - PyMySQL's
-            reason = why_not_answered(plugin_name)
+            reason = unsafe_method_reason(plugin_name)
             if reason:
                 raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
             return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
 
-    # Every column is read as text, whatever its type.
+    # Read every column as text, whatever its type.
     without_decoders: Any = encoders
     try:
         return BackendConnection(
             host=host,
             port=port,
             user=account.user.encode("utf-8", "surrogateescape"),
-            # As text, PyMySQL would take it for latin1.
+            # PyMySQL would encode text as latin1.
             password=account.password.encode("utf-8", "surrogateescape"),
             connect_timeout=_TIMEOUT_S,
             read_timeout=_TIMEOUT_S,
@@ -129,7 +134,7 @@ def _open(host: str, port: int, account: Account) -> Connection[Any]:
             autocommit=True,
         )
     except RuntimeError as error:
-        # PyMySQL, where it would have to encrypt the password by itself.
+        # PyMySQL raises this where the password would need encryption without TLS.
         reason = (
             "the server asks for the clear-text password without TLS; the password was not sent"
         )
@@ -140,9 +145,9 @@ def _open(host: str, port: int, account: Account) -> Connection[Any]:
 
 @cache
 def _tls_where_offered() -> ssl.SSLContext:
-    """Return a TLS context without verification, as PyMySQL uses by default; one for all servers.
+    """Return the TLS context of all servers, without verification, as PyMySQL does by default.
 
-    A default context loads the certificates of the machine, which takes 30 ms each time.
+    A default context loads the machine's certificates, which takes 30 ms each time.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -158,8 +163,8 @@ def _reason(error: Exception) -> str:
     return next((line for line in text.splitlines() if line.strip()), type(error).__name__)
 
 
-_AT_ONCE = 100
-"""Servers that do not answer must not delay the others. Each takes a waiting thread."""
+_MAX_THREADS = 100
+"""A silent server occupies a thread, and must not delay the other servers."""
 
 
 _STATUS = (
@@ -186,10 +191,10 @@ _VARIABLES = (
 
 
 def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, NodeAnswer]:
-    """Return the answer of every node; of an unreachable one, the error."""
+    """Return the answer of every node, or the error of an unreachable node."""
     if not nodes:
         return {}
-    with ThreadPoolExecutor(min(_AT_ONCE, len(nodes))) as pool:
+    with ThreadPoolExecutor(min(_MAX_THREADS, len(nodes))) as pool:
         return dict(zip(nodes, pool.map(lambda node: _ask(node, account), nodes), strict=True))
 
 
@@ -213,9 +218,9 @@ def _by_name(rows: Collection[tuple[str | None, ...]]) -> dict[str, str]:
     return {name.lower(): value for name, value in rows if name is not None and value is not None}
 
 
-def _show(what: str, names: Collection[str]) -> str:
-    wanted = ",".join(f"'{name}'" for name in names)
-    return f"SHOW GLOBAL {what} WHERE Variable_name IN ({wanted})"
+def _show(kind: str, names: Collection[str]) -> str:
+    listed = ",".join(f"'{name}'" for name in names)
+    return f"SHOW GLOBAL {kind} WHERE Variable_name IN ({listed})"
 
 
 def addresses_of_each(hosts: Collection[str]) -> dict[str, frozenset[str]]:
@@ -224,18 +229,18 @@ def addresses_of_each(hosts: Collection[str]) -> dict[str, frozenset[str]]:
 
 
 def _addresses(host: str) -> frozenset[str]:
-    """Return the addresses of a host; empty if its name does not resolve here."""
+    """Return the addresses of a host; empty if this machine cannot resolve the name."""
     try:
-        return frozenset(str(found[4][0]) for found in socket.getaddrinfo(host, None))
+        return frozenset(str(entry[4][0]) for entry in socket.getaddrinfo(host, None))
     except (OSError, UnicodeError):
         return frozenset()
 
 
 @dataclass(frozen=True)
 class NodeAnswer:
-    """The answer of a node that was asked directly; `unreachable` is the error instead.
+    """The direct answer of a node; `unreachable` is the error if there is no answer.
 
-    `status` and `variables` hold wsrep_* and a few others, by lower-case name. `offers_tls` None:
+    `status` and `variables` hold wsrep_* and a few more, by lower-case name. `offers_tls` None:
     unknown.
     """
 

@@ -1,4 +1,4 @@
-"""The accounts of a MySQL or MariaDB server, and which of them become users of ProxySQL."""
+"""Read the accounts of a MySQL or MariaDB server, and turn them into users of ProxySQL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ADMINISTRATIVE = (
     "Repl_slave_priv",
     "Repl_client_priv",
 )
-"""Columns of mysql.user. Others give rights over data, as an application may have."""
+"""Columns of mysql.user. Other columns give rights over data, which an application may need."""
 
 
 _SYSTEM = frozenset(
@@ -41,10 +41,10 @@ _SHA2_SINCE = Version(2, 6, 0)
 
 @dataclass(frozen=True)
 class BackendAccount:
-    """One account. `privileges` are those over the whole server that make it an administrator.
+    """One account. `privileges`: the global privileges that make it an administrator.
 
-    `password` is what the server stores; bytes that are not UTF-8 are surrogate escapes. It never
-    appears in a repr.
+    `password` is the stored text; bytes that are not UTF-8 are surrogate escapes. It never appears
+    in a repr.
     """
 
     user: str
@@ -88,18 +88,18 @@ def _accounts(connection: Backend) -> list[BackendAccount]:
         raise InstanceError(f"{connection.name}: a server older than MySQL 5.7 or MariaDB 10.4")
     privileges = [column for column in _ADMINISTRATIVE if column in columns]
     flags = [column if column in columns else "'N'" for column in ("is_role", "account_locked")]
-    # As hex: what caching_sha2_password stores need not be text.
+    # As hex: a hash of caching_sha2_password need not be valid text.
     rows = connection.query(
         "SELECT User, Host, plugin, HEX(authentication_string),"
         f" {', '.join([*flags, *privileges])} FROM mysql.user ORDER BY User, Host"
     )
     dynamic = _dynamic_privileges(connection)
     locked = _locked_in_mariadb(connection)
-    found = []
+    accounts = []
     for user, host, plugin, password, is_role, is_locked, *held in rows:
         names = [p.removesuffix("_priv").upper() for p, cell in zip(privileges, held, strict=True)
                  if cell == "Y"]  # fmt: skip
-        found.append(
+        accounts.append(
             BackendAccount(
                 user or "",
                 host or "",
@@ -110,21 +110,21 @@ def _accounts(connection: Backend) -> list[BackendAccount]:
                 is_locked == "Y" or (user, host) in locked,
             )
         )
-    return found
+    return accounts
 
 
 _Grantee = tuple[str | None, str | None]
 
 
 def _dynamic_privileges(connection: Backend) -> dict[_Grantee, list[str]]:
-    """Return what MySQL 8 has beside its columns: each of them is administrative."""
+    """Return the dynamic privileges of MySQL 8 by account; every one is administrative."""
     if not _has_table(connection, "global_grants"):
         return {}
-    found: dict[_Grantee, list[str]] = {}
+    by_account: dict[_Grantee, list[str]] = {}
     grants = connection.query("SELECT USER, HOST, PRIV FROM mysql.global_grants")
     for user, host, name in grants:
-        found.setdefault((user, host), []).append(str(name))
-    return found
+        by_account.setdefault((user, host), []).append(str(name))
+    return by_account
 
 
 def _locked_in_mariadb(connection: Backend) -> set[_Grantee]:
@@ -143,30 +143,31 @@ def _has_table(connection: Backend, name: str) -> bool:
 def chosen_accounts(
     accounts: Iterable[BackendAccount], version: Version
 ) -> tuple[list[BackendAccount], list[str]]:
-    """Return one account a user name, and the reasons why others are left out.
+    """Return one account per user name, and the reasons why accounts are left out.
 
-    ProxySQL knows no hosts of users: accounts of one name become one if their passwords agree.
+    ProxySQL's users have no host: accounts with the same name become one user if their passwords
+    agree.
     """
     by_user: dict[str, list[BackendAccount]] = {}
     left_out: list[str] = []
     for account in accounts:
-        reason = _why_not(account, version)
+        reason = _left_out_reason(account, version)
         if reason is None:
             by_user.setdefault(account.user, []).append(account)
         elif reason:
             left_out.append(f"{account.name} is left out: {reason}")
     chosen: list[BackendAccount] = []
-    for user, found in by_user.items():
-        if len({account.password for account in found}) > 1:
-            names = ", ".join(account.host for account in found)
+    for user, namesakes in by_user.items():
+        if len({account.password for account in namesakes}) > 1:
+            names = ", ".join(account.host for account in namesakes)
             left_out.append(f"{user} is left out: its password differs at each of {names}")
         else:
-            chosen.append(found[0])
+            chosen.append(namesakes[0])
     return sorted(chosen, key=lambda account: account.user), left_out
 
 
-def _why_not(account: BackendAccount, version: Version) -> str | None:
-    """Return why an account is no user; None if it is one, '' where that goes without saying."""
+def _left_out_reason(account: BackendAccount, version: Version) -> str | None:
+    """Return why an account becomes no user; None if it does, '' if no one expects it to."""
     if account.user in _SYSTEM or account.is_role:
         return ""
     if not account.user:
@@ -187,7 +188,7 @@ def _why_not(account: BackendAccount, version: Version) -> str | None:
 def exported_users(
     node: Node, account: Account, *, version: Version, default_hostgroup: int
 ) -> Exported:
-    """Return the accounts of a server as users, with a warning for each that is left out.
+    """Return the accounts of a server as users, with a warning for each account left out.
 
     Raises: InstanceError.
     """
@@ -202,7 +203,7 @@ def exported_users(
 def user_rows(
     layout: Layout, accounts: Iterable[BackendAccount], default_hostgroup: int
 ) -> list[Row]:
-    """Return a row of mysql_users for each account, with ProxySQL's defaults elsewhere."""
+    """Return a row of mysql_users for each account, with ProxySQL's defaults for the rest."""
     return [
         _row(
             layout,

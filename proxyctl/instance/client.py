@@ -1,9 +1,9 @@
 """The connection to an admin interface.
 
-One statement a call, over the text protocol, without arguments: literals are made in `sql`. There
-is no transaction: ProxySQL swallows BEGIN, and an open SQLite transaction wedges the interface for
-every administrator. Answers stay bytes until they are decoded with surrogateescape, since one
-latin1 byte in a comment must not break the connection.
+Each call sends one statement over the text protocol, without arguments: `state.sql` makes the
+literals. No call opens a transaction: ProxySQL swallows BEGIN, and an open SQLite transaction
+blocks the interface for every administrator. Answers are decoded with surrogateescape: one latin1
+byte in a comment must not break the connection.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 _TRACED = 2000
-"""How much of a statement is traced. Units: characters."""
+"""The longest traced text of a statement. Units: characters."""
 
 
 class Patience(NamedTuple):
-    """How long to wait for an answer, and what it means if none comes. Units: `seconds`."""
+    """The longest wait for an answer, and the error's reason and fix after it."""
 
     seconds: float
     reason: str = "the admin interface is busy"
@@ -56,10 +56,10 @@ class AdminClient:
         self._patience = Patience(login.read_timeout_s)
         self.version_text = ""
         self.info = ""
-        """What the last answer without rows said beside OK."""
-        self._trace = trace
+        """The message in the last OK answer."""
+        self._write_trace = trace
         self._connection: Connection[Any] | None = None
-        self._why_closed = ""
+        self._closing_reason = ""
         self._sent: tuple[Statement, float] | None = None
         self.connect()
 
@@ -71,29 +71,29 @@ class AdminClient:
 
     @property
     def address(self) -> str:
-        """Where the instance is."""
+        """The address of the instance."""
         return self.login.address
 
     @property
     def name(self) -> str:
-        """What the instance is called: by the files, or else its address."""
+        """The name of the instance in the files, or else its address."""
         return self.login.name or self.address
 
     @property
     def version(self) -> Version:
-        """The ProxySQL version that the instance names."""
+        """The ProxySQL version that the instance reports."""
         return parse_version(self.version_text)
 
     def connect(self) -> None:
         """Open the connection, and check that it is an admin interface with full rights.
 
-        Raises: InstanceError with a way out for every reason that is known.
+        Raises: InstanceError with a fix for every known reason.
         """
         self.close()
-        self.tell(f"connect to {self.address} as {self.login.user}")
+        self.trace(f"connect to {self.address} as {self.login.user}")
         self._connection = open_connection(self.login)
-        self._why_closed = ""
-        self.tell(protection(getattr(self._connection, "_sock", None), self.login))
+        self._closing_reason = ""
+        self.trace(protection(getattr(self._connection, "_sock", None), self.login))
         try:
             self._check_server()
         except BaseException:
@@ -104,14 +104,14 @@ class AdminClient:
         try:
             rows = self.query("SELECT @@version")
         except StatementError as error:
-            # The port for applications asks a server, which may be down.
+            # The port for applications passes the query to a server, which may be down.
             answer = error.message.removeprefix(f"{self.address}: ")
             raise InstanceError(
                 f"{self.address}: not an admin interface: {answer}", fix=PORTS
             ) from error
         self.version_text = str(rows[0][0]) if rows else ""
-        self.tell(f"it reports version {self.version_text}")
-        # A MySQL server, also one behind ProxySQL's port for applications, has versions as well.
+        self.trace(f"it reports version {self.version_text}")
+        # A MySQL server, also behind ProxySQL's port for applications, reports a version as well.
         schema = self.query("SELECT DATABASE()")
         if not _is_version(self.version_text) or schema not in ([("admin",)], [("stats",)]):
             raise InstanceError(
@@ -131,17 +131,17 @@ class AdminClient:
             )
 
     def close(self) -> None:
-        """Close the connection; errors of a broken one are ignored."""
+        """Close the connection, even a broken one."""
         self._sent = None
         if self._connection is not None:
             connection, self._connection = self._connection, None
-            # A broken connection is as closed as can be.
+            # A broken connection needs no closing.
             with suppress(Exception):
                 connection.close()
 
     @contextmanager
     def waiting(self, patience: Patience) -> Iterator[None]:
-        """Wait no longer than this for each answer; past it the connection is closed."""
+        """Limit the wait for each answer inside the block; a timeout closes the connection."""
         before = self._patience
         self._wait_for(patience)
         try:
@@ -151,7 +151,7 @@ class AdminClient:
 
     def _wait_for(self, patience: Patience) -> None:
         self._patience = patience
-        # Any: the types of PyMySQL know no timeout that changes.
+        # Any: PyMySQL's types do not let a timeout change.
         connection: Any = self._connection
         if connection is not None:
             connection._read_timeout = patience.seconds
@@ -173,36 +173,36 @@ class AdminClient:
         return int(cell or 0)
 
     def execute(self, statement: Statement) -> int:
-        """Run one statement that changes something; return the number of rows it changed.
+        """Run one statement that changes something; return the number of changed rows.
 
-        Raises: StatementError when ProxySQL refuses it, ConnectionLostError when it is not known
+        Raises: StatementError when ProxySQL refuses it, ConnectionLostError when nobody knows
         whether it ran.
         """
         self.send(statement)
         return self.receive()[1]
 
     def send(self, statement: Statement) -> None:
-        """Send a statement, whose answer `receive` returns; ProxySQL works on it meanwhile.
+        """Send a statement without waiting for its answer, which `receive` returns.
 
         Raises: as `execute`.
         """
         from pymysql.constants import COMMAND
 
         if self._sent is not None:
-            self.receive()  # an outstanding answer must not be taken for this one's
-        # Any: the types of PyMySQL leave out the two halves of a query.
+            self.receive()  # the answer to an earlier statement
+        # Any: PyMySQL's types lack the two halves of a query.
         connection: Any = self._connection
         if connection is None:
             raise self._closed()
-        self.tell(statement)
+        self.trace(statement)
         self._sent = statement, time.monotonic()
-        # Encoded here: not every PyMySQL lets surrogate escapes through.
+        # Not every PyMySQL encodes surrogate escapes.
         sql = statement.sql.encode("utf-8", "surrogateescape")
         with self._translating(statement):
             connection._execute_command(COMMAND.COM_QUERY, sql)
 
     def receive(self) -> tuple[list[tuple[bytes | None, ...]], int]:
-        """Return the rows of the statement that was sent, and how many it read or changed.
+        """Return the rows of the sent statement, and the number of rows it read or changed.
 
         Raises: as `execute`.
         """
@@ -213,44 +213,46 @@ class AdminClient:
         with self._translating(statement):
             count = connection._read_query_result()
         rows = list(connection._result.rows or ())
-        # The text comes with its length in front.
+        # The message begins with its length.
         self.info = decoded((connection._result.message or b"")[1:])
         done = "read" if connection._result.description else "changed"
         took_ms = (time.monotonic() - began) * 1000
-        self.tell(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")
+        self.trace(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")
         return rows, count
 
     def _closed(self) -> ConnectionLostError:
-        """Return the error for a connection that is closed, with why it was where that is known."""
-        return ConnectionLostError(self._why_closed or f"{self.address}: the connection is closed")
+        """Return the error for a closed connection, with the reason if it is known."""
+        reason = self._closing_reason or f"{self.address}: the connection is closed"
+        return ConnectionLostError(reason)
 
     @property
     def is_traced(self) -> bool:
-        """Whether `tell` has a listener."""
-        return self._trace is not None
+        """Whether `trace` writes anywhere."""
+        return self._write_trace is not None
 
-    def tell(self, what: str | Statement) -> None:
-        """Write a line for --debug: a text without secrets, or a statement, masked if it is."""
-        if self._trace:
-            self._trace(what if isinstance(what, str) else _short(what.masked, _TRACED))
+    def trace(self, event: str | Statement) -> None:
+        """Write a line for --debug: a text without secrets, or a statement with its mask."""
+        if self._write_trace:
+            text = event if isinstance(event, str) else _short(event.masked, _TRACED)
+            self._write_trace(text)
 
     @contextmanager
     def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:
         """Yield the rows of one statement as they arrive, without holding them.
 
-        Leaving before the last row closes the connection: otherwise the rest would have to be read.
+        Leaving before the last row closes the connection, instead of reading the remaining rows.
         Raises: as `query`.
         """
         from pymysql.cursors import SSCursor
 
-        # Any: the types of PyMySQL leave out what is needed to give an answer up.
+        # Any: PyMySQL's types lack the attributes that abandon an answer.
         if self._sent is not None:
             self.receive()
         connection: Any = self._connection
         if connection is None:
             raise self._closed()
         statement = Statement(sql, lambda: mask_literals(sql))
-        self.tell(statement)
+        self.trace(statement)
         cursor: Any = connection.cursor(SSCursor)
         is_done = False
 
@@ -267,7 +269,7 @@ class AdminClient:
             yield rows()
         finally:
             if not is_done:
-                # Cursor and answer would read to the end: there must be none.
+                # Otherwise the cursor and the result would read to the end of the answer.
                 if cursor._result is not None:
                     cursor._result.unbuffered_active = False
                 self.close()
@@ -312,12 +314,12 @@ class AdminClient:
         self.close()
         if "timed out" in text:
             seconds, reason, fix = self._patience
-            self._why_closed = f"{self.address}: no answer within {seconds:g} s: {reason}"
+            self._closing_reason = f"{self.address}: no answer within {seconds:g} s: {reason}"
         else:
-            self.tell(f"the connection was lost: {text or type(error).__name__}")
-            self._why_closed = f"{self.address}: the connection was lost before the answer came"
+            self.trace(f"the connection was lost: {text or type(error).__name__}")
+            self._closing_reason = f"{self.address}: the connection was lost before the answer came"
             fix = "see in ProxySQL's log whether it stopped; when it runs, repeat the command"
-        return ConnectionLostError(self._why_closed, then=[_inside(masked)], fix=fix)
+        return ConnectionLostError(self._closing_reason, then=[_inside(masked)], fix=fix)
 
 
 def _is_version(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""The members of a ProxySQL Cluster: what an instance knows of them, and waiting for them.
+"""Read what an instance knows of the members of its ProxySQL Cluster, and wait for them.
 
 Each member polls the others every second, so proxyctl connects to one member only.
 
@@ -40,7 +40,7 @@ MODULES = {
 
 
 def travels(name: str, version: Version) -> bool:
-    """Return whether members of this version take a module with this checksum over."""
+    """Return whether members of this version take over the module of this checksum."""
     return name in MODULES and (version.has(SYNCS_PGSQL) or not name.startswith("pgsql_"))
 
 
@@ -53,44 +53,44 @@ class Checksum(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether the checksum was ever read."""
+        """Whether the checksum has ever been read."""
         return self.version > 0 and bool(self.checksum)
 
 
 def configured(names: Collection[str]) -> dict[str, str]:
     """Return the admin modules that travel between members, and the checksum name of each.
 
-    For servers this is mysql_servers_v2 if the version has it: mysql_servers also changes with the
-    placement by each monitor. `names`: the checksums that an instance has.
+    For servers the name is mysql_servers_v2 if the version has it: mysql_servers also changes with
+    each monitor's placement. `names`: the checksums of an instance.
     """
-    # In order, so that a name with _v2 replaces the one without.
+    # Sorted, so that a name with _v2 replaces the name without it.
     return {MODULES[name]: name for name in sorted(names) if name in MODULES}
 
 
-def switch(name: str) -> str:
-    """Return the variable that enables pulling differences of a module; 0 is off."""
+def diffs_variable(name: str) -> str:
+    """Return the variable that makes a member pull a module of a peer; 0 is off."""
     return f"admin-cluster_{name.removesuffix('_v2')}_diffs_before_sync"
 
 
-def checksum_switch(name: str) -> str:
-    """Return the variable that holds the one of `switch` at 0 while it is false."""
+def checksum_variable(name: str) -> str:
+    """Return the variable that keeps `diffs_variable` at 0 while it is false."""
     return f"admin-checksum_{name.removesuffix('_v2')}"
 
 
-def is_source(one: Checksum, other: Checksum) -> bool:
-    """Return whether a member with `other` takes over from a member with a different `one`."""
-    return one.version > 1 and (other.version <= 1 or one.epoch > other.epoch)
+def is_source(peer: Checksum, own: Checksum) -> bool:
+    """Return whether a member with `own` takes over from a peer with another checksum."""
+    return peer.version > 1 and (own.version <= 1 or peer.epoch > own.epoch)
 
 
 MOST_AHEAD_S = 30
-"""The longest wait before a LOAD, so that it is later than the last LOAD of any member."""
+"""The longest wait that makes a LOAD later than the last LOAD of any member."""
 
 
 @dataclass(frozen=True)
 class Member:
     """A listed member, with the checksums that the instance read last, by name.
 
-    Units: `silent_s` seconds since its last answer, None if unknown.
+    Units: `silent_s` seconds since the member's last answer, None if unknown.
     """
 
     node: Node
@@ -103,7 +103,7 @@ class Member:
         return node_text(self.node)
 
     def silence(self, longest_s: float) -> str:
-        """Return that the member does not answer; empty if it did within `longest_s` seconds."""
+        """Return how long the member is silent; '' if it answered within `longest_s` seconds."""
         if not any(seen.is_known for seen in self.checksums.values()):
             return "it has never answered this member"
         if self.silent_s is not None and self.silent_s > longest_s:
@@ -115,8 +115,8 @@ class Member:
 class Membership:
     """An instance and its cluster; `listed` is empty for an instance without one.
 
-    Shape: `listed` has every member, usually including the instance itself. `own`: the checksums of
-    the instance by name, of modules that travel. `variables`: those of the cluster at RUNTIME.
+    Shape: `listed` has every member, usually including the instance itself. `own`: the instance's
+    checksums by name, for modules that travel. `variables`: the cluster variables at RUNTIME.
     Units: `now` unix seconds of the instance's clock.
     """
 
@@ -127,7 +127,7 @@ class Membership:
 
     @property
     def has_peers(self) -> bool:
-        """Whether another member takes over what is loaded here."""
+        """Whether other members take over what this instance loads."""
         return len(self.listed) > 1
 
     def name_of(self, module: str) -> str | None:
@@ -139,41 +139,43 @@ class Membership:
         name = self.name_of(module)
         if name is None:
             return 0
-        seen = [one.checksums[name].epoch for one in self.listed if name in one.checksums]
-        return max([self.own[name].epoch, *seen])
+        checksums = [member.checksums[name] for member in self.listed if name in member.checksums]
+        return max(checksum.epoch for checksum in (self.own[name], *checksums))
 
     def ahead(self, module: str) -> list[Member]:
-        """Return the members from which this instance will take the module over."""
+        """Return the members from which this instance will take over the module."""
         name = self.name_of(module)
         if name is None or is_off(name, self.variables):
             return []
         own = self.own[name]
         return [
-            one
-            for one in self.listed
-            if (seen := one.checksums.get(name)) is not None
-            and seen.is_known
-            and seen.checksum != own.checksum
-            and is_source(seen, own)
+            member
+            for member in self.listed
+            if (peer := member.checksums.get(name)) is not None
+            and peer.is_known
+            and peer.checksum != own.checksum
+            and is_source(peer, own)
         ]
 
     def not_following(self, name: str, silence_s: float) -> Iterator[tuple[Member, str, str]]:
-        """Yield each member with another checksum than this instance, the reason and the fix.
+        """Yield each member whose checksum differs from this instance, the reason and the fix.
 
         `silence_s`: a member that has not answered for this long counts as down.
         """
         own = self.own[name]
-        for one in self.listed:
-            seen = one.checksums.get(name)
-            if seen is None or not seen.is_known or seen.checksum != own.checksum:
-                yield one, *_why(name, own, one, silence_s)
+        for member in self.listed:
+            peer = member.checksums.get(name)
+            if peer is None or not peer.is_known or peer.checksum != own.checksum:
+                yield member, *_why_not_following(name, own, member, silence_s)
 
 
-def _why(name: str, own: Checksum, member: Member, silence_s: float) -> tuple[str, str]:
+def _why_not_following(
+    name: str, own: Checksum, member: Member, silence_s: float
+) -> tuple[str, str]:
     """Return the reason why a member does not follow, and the fix."""
-    seen = member.checksums.get(name)
+    peer = member.checksums.get(name)
     silence = member.silence(silence_s)
-    if seen is None or not seen.is_known:
+    if peer is None or not peer.is_known:
         return (
             "it has never answered this member",
             "check its address in proxysql_servers, its admin-cluster_username and its"
@@ -182,9 +184,9 @@ def _why(name: str, own: Checksum, member: Member, silence_s: float) -> tuple[st
     if silence:
         return silence, "it synchronises once it answers again"
     load = f"LOAD {MODULES[name]} again at the member whose content is right"
-    if seen.version > 1 and seen.epoch == own.epoch:
+    if peer.version > 1 and peer.epoch == own.epoch:
         return "it loaded other content in the same second", load
-    if is_source(seen, own):
+    if is_source(peer, own):
         return (
             "it loaded other content later",
             "this member takes it over within seconds, or its log says why not; run plan again",
@@ -193,19 +195,22 @@ def _why(name: str, own: Checksum, member: Member, silence_s: float) -> tuple[st
         return "neither member had a LOAD since it started", load
     return (
         "it answers, but has not taken over the change",
-        f"look at {switch(name)} there, at its proxysql_servers and at its log",
+        f"look at {diffs_variable(name)} there, at its proxysql_servers and at its log",
     )
 
 
 def is_off(name: str, variables: Mapping[str, str]) -> bool:
-    """Return whether a member with these variables never takes the module over."""
-    return variables.get(switch(name)) == "0" or variables.get(checksum_switch(name)) == "false"
+    """Return whether a member with these variables never takes over the module."""
+    return (
+        variables.get(diffs_variable(name)) == "0"
+        or variables.get(checksum_variable(name)) == "false"
+    )
 
 
 # -- reading, and waiting -------------------------------------------------------------------------
 
 _COARSE_S = 0.1
-"""The clock behind an epoch lags some milliseconds behind the clock of SQL. Source: measured."""
+"""The clock of epochs lags some milliseconds behind the clock of SQL. Source: measured."""
 
 
 _POLL_S = 0.5
@@ -225,10 +230,7 @@ def read_peers(client: AdminClient) -> tuple[Node, ...]:
 
 
 def read_membership(client: AdminClient) -> Membership:
-    """Return the instance and its members, as it last saw them.
-
-    Raises: InstanceError.
-    """
+    """Return the instance and its members as it last saw them. Raises: InstanceError."""
     listed = read_peers(client)
     if not listed:
         return Membership()
@@ -238,9 +240,9 @@ def read_membership(client: AdminClient) -> Membership:
         "SELECT hostname, port, name, version, epoch, checksum"
         " FROM stats_proxysql_servers_checksums",
     ):
-        found = checksums.get((str(host), number(port)))
-        if found is not None:
-            found[str(name)] = Checksum(number(version), number(epoch), checksum or "")
+        of_member = checksums.get((str(host), number(port)))
+        if of_member is not None:
+            of_member[str(name)] = Checksum(number(version), number(epoch), checksum or "")
     own = client.query("SELECT name, version, epoch, checksum FROM runtime_checksums_values")
     silent_s = _silences(client)
     return Membership(
@@ -273,7 +275,7 @@ def _read_clock(client: AdminClient) -> float:
 def wait_for_a_later_second(client: AdminClient, module: str, say: Callable[[str], None]) -> None:
     """Wait until a LOAD of an admin module would be newer than the last LOAD at any member.
 
-    After two LOADs within one second members stay different.
+    After two LOADs within the same second members stay different.
 
     Raises: InstanceError, also if the wait would take too long.
     """
@@ -312,7 +314,7 @@ def wait_for_members(
         names = [name for module in modules if (name := membership.name_of(module)) is not None]
         if not names or not membership.has_peers:
             return []
-        behind: dict[str, list[str]] = {one.name: [] for one in membership.listed}
+        behind: dict[str, list[str]] = {member.name: [] for member in membership.listed}
         for name in names:
             for member, reason, fix in membership.not_following(name, _silence_s(membership)):
                 behind[member.name].append(f"{MODULES[name]}: {reason}; {fix}")

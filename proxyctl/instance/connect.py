@@ -1,7 +1,7 @@
-"""From a login to an open connection; every known reason why that fails has its way out.
+"""Open a connection from a login; every known reason for a failure has its fix.
 
-A password must not leave because the other end asks for it: who listens in, or took the port while
-ProxySQL was down, can answer like a server and ask for it in clear text.
+The other end must not get the password just by asking for it: an attacker who listens in, or takes
+the port while ProxySQL is down, can answer like a server and ask for it in clear text.
 """
 
 from __future__ import annotations
@@ -24,36 +24,36 @@ CONNECT_TIMEOUT_S = 10
 
 
 READ_TIMEOUT_S = 60.0
-"""Somebody's read of a large digest table holds the whole admin interface for seconds."""
+"""Another client that reads a large digest table blocks the admin interface for seconds."""
 
 
 PORTS = "the admin port is 6032 by default; 6033 is for applications"
-"""The way out where no admin interface answers."""
+"""The fix where no admin interface answers."""
 
 
 LOST = (2006, 2013, 2014, 2055)
-"""The codes of a connection that broke."""
+"""The codes of a broken connection."""
 
 
 NOT_UNDERSTOOD = (AssertionError, IndexError, RuntimeError, ValueError, struct.error)
-"""What PyMySQL raises, beside its own errors, over packets that are none of the protocol."""
+"""The exceptions, beside its own, that PyMySQL raises on packets that violate the protocol."""
 
 
 _WITHOUT_PROTECTION = frozenset((b"mysql_clear_password", b"dialog", b"mysql_old_password"))
-"""Methods that send the password as it is, or nearly. ProxySQL's admin interface has none."""
+"""Methods that send the password in clear text, or nearly. ProxySQL's admin interface has none."""
 
 
 @dataclass(frozen=True)
 class Authority:
-    """A CA: how messages name its file, and what returns its PEM text."""
+    """A CA: the name of its file in messages, and a function that returns its PEM text."""
 
-    named: str
+    name: str
     read: Callable[[], str]
 
 
 @dataclass(frozen=True)
 class Login:
-    """Where an admin interface is, and who we are there. `password` never appears in a repr."""
+    """The address of an admin interface, and an account. `password` never appears in a repr."""
 
     host: str = "127.0.0.1"
     port: int = 6032
@@ -76,10 +76,7 @@ class Login:
 
 
 def open_connection(login: Login) -> Connection[Any]:
-    """Connect.
-
-    Raises: InstanceError; each known reason with its way out.
-    """
+    """Connect. Raises: InstanceError with a fix for every known reason."""
     from pymysql import err
 
     tls = tls_context(login)
@@ -94,13 +91,13 @@ def open_connection(login: Login) -> Connection[Any]:
 
 
 def _opened(login: Login, tls: ssl.SSLContext | None) -> Connection[Any]:
-    made = _connection_class(login, needs_tls=tls is not None)
-    connection: Connection[Any] = made(
+    connection_class = _connection_class(login, needs_tls=tls is not None)
+    connection: Connection[Any] = connection_class(
         host=login.host,
         port=login.port,
         unix_socket=login.socket,
         user=login.user,
-        password=login.password.encode(),  # as text, PyMySQL would take it for latin1
+        password=login.password.encode(),  # PyMySQL would encode text as latin1
         connect_timeout=login.connect_timeout_s,
         read_timeout=login.connect_timeout_s,
         write_timeout=login.read_timeout_s,
@@ -110,13 +107,13 @@ def _opened(login: Login, tls: ssl.SSLContext | None) -> Connection[Any]:
         ssl=tls,
         ssl_disabled=tls is None and is_local(login),
     )
-    # The greeting comes at once or never; a statement may wait for somebody else's.
+    # The greeting comes at once or never; a statement may wait for another client's.
     connection._read_timeout = login.read_timeout_s  # type: ignore[attr-defined]
     return connection
 
 
 def _connection_class(login: Login, *, needs_tls: bool) -> type[Any]:
-    """Return the class of a connection. PyMySQL takes its time to import: not before it is used."""
+    """Return the class of connections; made on demand, because PyMySQL is slow to import."""
     from pymysql import err
     from pymysql.connections import Connection
     from pymysql.constants import CLIENT, CR
@@ -126,17 +123,17 @@ def _connection_class(login: Login, *, needs_tls: bool) -> type[Any]:
             raise err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
 
     class AdminConnection(Connection):
-        """A connection that gives no password away, and survives any announced version.
+        """A connection that protects the password, and accepts any announced version.
 
         The admin port announces `mysql-server_version`; with `MariaDB-10.2.31` PyMySQL fails in
-        the handshake, and the instance could not be managed at all.
+        the handshake, and nobody could manage the instance.
         """
 
         server_version: str
         server_capabilities: int
 
         def connect(self, sock: socket.socket | None = None) -> None:
-            """Connect. PyMySQL itself would leave a Unix socket open that could not connect."""
+            """Connect. PyMySQL would not close a Unix socket that cannot connect."""
             if sock is None and login.socket:
                 sock = _unix_socket(login.socket, login.connect_timeout_s)
                 self._secure = True
@@ -145,24 +142,24 @@ def _connection_class(login: Login, *, needs_tls: bool) -> type[Any]:
         def _get_server_information(self) -> None:
             super()._get_server_information()  # type: ignore[misc]
             if needs_tls and not self.server_capabilities & CLIENT.SSL:
-                # Not every PyMySQL refuses: some log in without TLS then.
+                # Some versions of PyMySQL would log in without TLS.
                 raise err.OperationalError(CR.CR_SSL_CONNECTION_ERROR, "the instance offers no TLS")
             if not self.server_version.split(".", 1)[0].isdigit():
                 self.server_version = f"8.0.0 ({self.server_version})"
 
         def _process_auth(self, plugin_name: bytes, *rest: Any) -> Any:  # noqa: ANN401 - PyMySQL's
-            check(why_not_answered(plugin_name))
+            check(unsafe_method_reason(plugin_name))
             return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
 
         @property
         def server_public_key(self) -> bytes | None:
-            """The key to send a whole password with, where there is no TLS."""
+            """The key that encrypts the password where there is no TLS."""
             return self._key
 
         @server_public_key.setter
         def server_public_key(self, key: bytes | None) -> None:
             if key is not None:
-                check(why_no_key(login))
+                check(unsafe_key_reason(login))
             self._key = key
 
     return AdminConnection
@@ -180,7 +177,7 @@ def _unix_socket(path: str, timeout_s: int) -> socket.socket:
 
 
 def _denied_fix(login: Login, answer: str) -> str:
-    """Return what may be wrong. Both ports of ProxySQL refuse an account in the same words."""
+    """Return the fix. Both ports of ProxySQL refuse an account in the same words."""
     if not answer.startswith("ProxySQL"):
         return f"no ProxySQL answered, but a MySQL server; {PORTS}"
     if login.socket is None and login.port == 6033:
@@ -246,7 +243,7 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
 
 
 _NO_GREETING = 2013
-"""What PyMySQL says when it is connected and then hears nothing."""
+"""PyMySQL's code for a connection without a greeting."""
 _MUTE = (
     "ProxySQL answers nobody while another program (a backup, sqlite3) has its proxysql.db locked:"
     f" `fuser -v proxysql.db` in the datadir lists who has it open; else {PORTS}"
@@ -255,7 +252,7 @@ _NO_NETWORK = (errno.EHOSTUNREACH, errno.ENETUNREACH)
 
 
 def unreachable_reason(error: Exception, timeout_s: float) -> str | None:
-    """Return why a host cannot be reached, the same for every host; None for another error."""
+    """Return why a host is unreachable, in words that fit every host; None for another error."""
     cause = _cause(error)
     if isinstance(cause, socket.gaierror):
         return "no host has this name"
@@ -269,7 +266,7 @@ def unreachable_reason(error: Exception, timeout_s: float) -> str | None:
 
 
 def _cause(error: Exception) -> Exception:
-    """Return the system's error, where PyMySQL wraps one."""
+    """Return the system's error if PyMySQL wraps it, else the error itself."""
     return getattr(error, "original_exception", None) or error
 
 
@@ -278,21 +275,21 @@ def _is_timeout(error: Exception) -> bool:
 
 
 def tls_context(login: Login) -> ssl.SSLContext | None:
-    """Return how TLS is to be used, or None where nobody asked for it.
+    """Return the TLS context, or None if the login does not ask for TLS.
 
-    Raises: InstanceError for a CA that cannot be used.
+    Raises: InstanceError for an unusable CA.
     """
     if not (login.tls_required or login.ca):
         return None
     try:
-        # Without any text it would trust every CA of the system; a blank is an error.
+        # With an empty text it would trust every CA of the system; a blank is an error.
         context = ssl.create_default_context(cadata=(login.ca.read() or " ") if login.ca else None)
     except ssl.SSLError as error:
         raise InstanceError(
-            f"{login.ca and login.ca.named}: no certificate in PEM format",
+            f"{login.ca and login.ca.name}: no certificate in PEM format",
             fix="name the file of the CA that signed ProxySQL's certificate",
         ) from error
-    # ProxySQL's own certificates carry no host name: the CA is what is verified.
+    # ProxySQL's own certificates have no host name: only the CA is verified.
     context.check_hostname = False
     if login.ca is None:
         context.verify_mode = ssl.CERT_NONE
@@ -300,15 +297,15 @@ def tls_context(login: Login) -> ssl.SSLContext | None:
 
 
 def is_local(login: Login) -> bool:
-    """Return whether nothing between us and the instance can listen in: TLS only costs time then.
+    """Return whether the connection stays on this machine, where TLS only costs time.
 
-    Elsewhere TLS is used as soon as the instance offers it.
+    To other machines a connection uses TLS whenever the instance offers it.
     """
     return login.socket is not None or login.host in ("127.0.0.1", "::1", "localhost")
 
 
-def why_not_answered(method: bytes) -> str | None:
-    """Return why we do not log in by the method that the other end asks for, or None."""
+def unsafe_method_reason(method: bytes) -> str | None:
+    """Return why proxyctl refuses the login method that the other end asks for, or None."""
     if method not in _WITHOUT_PROTECTION:
         return None
     return (
@@ -317,10 +314,10 @@ def why_not_answered(method: bytes) -> str | None:
     )
 
 
-def why_no_key(login: Login) -> str | None:
-    """Return why the password is not encrypted with a key that just came over the wire, or None.
+def unsafe_key_reason(login: Login) -> str | None:
+    """Return why the password is not sent under a key from an unverified connection, or None.
 
-    Whoever stands between can send a key of his own.
+    An attacker in between can send a key of their own.
     """
     if is_local(login):
         return None
@@ -331,7 +328,7 @@ def why_no_key(login: Login) -> str | None:
 
 
 def protection(connection: Any, login: Login) -> str:  # noqa: ANN401 - a socket of any kind
-    """Return how an open connection is protected, for people."""
+    """Return a description of the protection of an open connection."""
     version = getattr(connection, "version", lambda: None)()
     if version is None:
         return "no TLS: a local socket" if login.socket else "no TLS"
@@ -339,12 +336,12 @@ def protection(connection: Any, login: Login) -> str:  # noqa: ANN401 - a socket
 
 
 def decoded(cell: bytes | str) -> str:
-    """Return a cell as text. Bytes that are not UTF-8 stay, as surrogate escapes."""
+    """Return a cell as text. Bytes that are not UTF-8 become surrogate escapes."""
     return cell if isinstance(cell, str) else cell.decode("utf-8", "surrogateescape")
 
 
 def code_and_text(error: Exception) -> tuple[int, str]:
-    """Return what an error of PyMySQL or of the system says; the code is 0 where it has none."""
+    """Return the code (0 if it has none) and the text of an error of PyMySQL or of the system."""
     arguments = error.args
     if len(arguments) >= 2 and isinstance(arguments[0], int):
         return arguments[0], decoded(arguments[1]) if arguments[1] else ""
@@ -352,9 +349,9 @@ def code_and_text(error: Exception) -> tuple[int, str]:
 
 
 def client_options(path: str) -> dict[str, str]:
-    """Return the options of the group `client` of an option file of the mysql client.
+    """Return the options of the group `client` in an option file of the mysql client.
 
-    Raises: OSError where the file cannot be read; ProxyctlError where it is no option file.
+    Raises: OSError for an unreadable file; ProxyctlError for a file that is no option file.
     """
     from pymysql.optionfile import Parser
 

@@ -1,4 +1,4 @@
-"""Reads variables, destinations and server connections at RUNTIME."""
+"""Read variables, destinations and server connections at RUNTIME."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RuntimeFacts:
 
     @property
     def family_tables(self) -> tuple[str, ...]:
-        """The tables whose rows make families, since the monitor of their protocol is on."""
+        """The tables whose rows make families: the monitor of their protocol is on."""
         mysql = FAMILY_TABLES if self.monitor_enabled else ()
         return mysql + (PGSQL_FAMILY_TABLES if self.pgsql_monitor_enabled else ())
 
@@ -53,7 +53,7 @@ _FACTS = (
 
 
 def read_variables(client: AdminClient, *patterns: str) -> dict[str, str]:
-    """Return the variables at RUNTIME whose names are LIKE one of these patterns; all without any.
+    """Return the variables at RUNTIME whose names are LIKE a pattern; all if there is no pattern.
 
     Raises: InstanceError.
     """
@@ -65,7 +65,7 @@ def read_variables(client: AdminClient, *patterns: str) -> dict[str, str]:
 
 
 def read_facts(client: AdminClient) -> RuntimeFacts:
-    """Return what RUNTIME says about monitor, regex engine, administrators and cluster."""
+    """Return the facts of RUNTIME about monitor, regex engine, administrators and cluster."""
     values = read_variables(client, *_FACTS)
     refuse_lethal_numbers(client, "PROXYSQL SERVERS")
     peers = client.query("SELECT count(*) FROM runtime_proxysql_servers")
@@ -75,7 +75,7 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
         pgsql_monitor_enabled=values.get("pgsql-monitor_enabled") == "true",
         rds_discovery=values.get(RDS_DISCOVERY, "0") not in ("", "0"),
         regex_engine=client.number(values.get("mysql-query_processor_regex") or "1"),
-        admin_names=frozenset(one.split(":", 1)[0] for one in logins.split(";") if one),
+        admin_names=frozenset(login.split(":", 1)[0] for login in logins.split(";") if login),
         is_cluster_member=peers != [("0",)],
         is_read_only=values.get(READ_ONLY_SWITCH) == "true",
     )
@@ -84,7 +84,7 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
 def used_hostgroups(
     client: AdminClient, layouts: Mapping[str, Layout]
 ) -> dict[str, frozenset[Value]]:
-    """Return the hostgroups that RUNTIME sends traffic to, by table of DESTINATIONS."""
+    """Return the hostgroups that RUNTIME sends traffic to, by the table that names them."""
     tables = [table for table in DESTINATIONS if table in layouts]
     refuse_lethal_numbers(client, "MYSQL QUERY RULES")
     parts = [
@@ -92,17 +92,18 @@ def used_hostgroups(
         f" WHERE {DESTINATIONS[table]} IS NOT NULL"
         for table in tables
     ]
-    found: dict[str, set[Value]] = {table: set() for table in tables}
+    by_table: dict[str, set[Value]] = {table: set() for table in tables}
     for name, hostgroup in client.query(" UNION ".join(parts)):
         if hostgroup:
-            found[str(name)].add(client.number(hostgroup))
-    return {table: frozenset(hostgroups) for table, hostgroups in found.items()}
+            by_table[str(name)].add(client.number(hostgroup))
+    return {table: frozenset(hostgroups) for table, hostgroups in by_table.items()}
 
 
 class PoolServer(NamedTuple):
-    """A row of stats_mysql_connection_pool or stats_pgsql_connection_pool, counted since the start.
+    """A row of stats_mysql_connection_pool or stats_pgsql_connection_pool.
 
-    Units: `latency_us` is the round trip of the monitor's last ping; 0 when there was none.
+    Units: `errors` and `queries` since the start of ProxySQL; `latency_us` the round trip of the
+    monitor's last ping, 0 without a ping.
     """
 
     hostgroup: int
@@ -122,7 +123,7 @@ class PoolServer(NamedTuple):
 
 
 def read_pool(client: AdminClient, servers: str = "mysql_servers") -> list[PoolServer]:
-    """Return the connection pool, a row for each server of a hostgroup. Raises: InstanceError."""
+    """Return the connection pool: one row per server of a hostgroup. Raises: InstanceError."""
     protocol = servers.partition("_")[0]
     rows = client.query(
         "SELECT hostgroup, srv_host, srv_port, status, ConnUsed, ConnFree, ConnERR, Queries,"
@@ -137,4 +138,4 @@ def read_pool(client: AdminClient, servers: str = "mysql_servers") -> list[PoolS
 
 def used_connections(client: AdminClient, servers: str = "mysql_servers") -> dict[Key, int]:
     """Return the connections in use by server. Shape: keyed like `servers`; only above 0."""
-    return {one.key: one.used for one in read_pool(client, servers) if one.used}
+    return {server.key: server.used for server in read_pool(client, servers) if server.used}

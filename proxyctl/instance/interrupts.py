@@ -1,7 +1,7 @@
-"""Signals during an apply: raised as an interrupt, or held back.
+"""Handle signals during an apply: raise an interrupt, or hold them back.
 
-Only the first signal interrupts. The command then restores, releases the lock and reports, and
-further signals must not end that.
+Only the first signal interrupts. Then the command restores, releases the lock and reports; later
+signals must not stop that.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """A cancelled pipeline sends SIGTERM, a closed terminal SIGHUP."""
 
 
-class _Taker:
-    """The handler of these signals. `held`: the number of blocks that hold them back."""
+class _Handler:
+    """The handler of these signals. `holds`: the number of blocks that hold them back."""
 
     def __init__(self) -> None:
-        self.is_taken = False
-        self.held = 0
+        self.has_interrupted = False
+        self.holds = 0
 
     def __call__(self, number: int, _frame: object) -> None:
-        if self.held or self.is_taken:
+        if self.holds or self.has_interrupted:
             return
-        self.is_taken = True
+        self.has_interrupted = True
         raise KeyboardInterrupt(signal.Signals(number).name)
 
 
@@ -34,38 +34,38 @@ def interruptible() -> Iterator[None]:
     """Raise KeyboardInterrupt for the first signal that would end the process.
 
     Inside an `uninterrupted` block signals stay held back. Changes: after the first signal the
-    process ignores all later ones, also after the block: only the report is left to do.
+    process ignores all later signals, also after the block: only the report remains.
     """
-    with _taking():
+    with _handling():
         yield
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back signals, so that a restore is not cut off halfway."""
-    with _taking() as taker:
-        taker.held += 1
+    """Hold back signals, so that no signal stops a restore halfway."""
+    with _handling() as handler:
+        handler.holds += 1
         try:
             yield
         finally:
-            taker.held -= 1
+            handler.holds -= 1
 
 
 @contextmanager
-def _taking() -> Iterator[_Taker]:
-    """Install a taker unless there is one. Only the main thread may have one."""
+def _handling() -> Iterator[_Handler]:
+    """Install a handler unless one is installed. Only the main thread may install one."""
     if threading.current_thread() is not threading.main_thread():
-        yield _Taker()
+        yield _Handler()
         return
     current = signal.getsignal(signal.SIGINT)
-    if isinstance(current, _Taker):
+    if isinstance(current, _Handler):
         yield current
         return
-    taker = _Taker()
-    before = {number: signal.signal(number, taker) for number in _ENDS}
+    handler = _Handler()
+    before = {number: signal.signal(number, handler) for number in _ENDS}
     try:
-        yield taker
+        yield handler
     finally:
-        if not taker.is_taken:
+        if not handler.has_interrupted:
             for number, former in before.items():
                 signal.signal(number, former)

@@ -1,9 +1,9 @@
-"""The advisory lock: one apply at a time on an instance, among all proxyctl processes.
+"""The advisory lock: among all proxyctl processes, one apply at a time on an instance.
 
-The lock is a row in a TEMP table. All admin sessions share one SQLite handle, so each sees it; SHOW
-TABLES does not list it, and it ends with the ProxySQL process. INSERT takes the lock; an UPDATE by
-owner and expiry takes over the lock of a dead owner. Other clients can ignore it. Source: measured
-on 2.7.1.
+The lock is a row in a TEMP table. All admin sessions share one SQLite handle, so each sees the
+table; SHOW TABLES does not list it, and it ends with the ProxySQL process. INSERT takes the lock;
+an UPDATE by owner and expiry takes over the lock of a dead owner. Other clients can ignore it.
+Source: measured on 2.7.1.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from proxyctl.state.sql import Statement, literal
 from proxyctl.text import printable
 
 LEASE_S = 60
-"""The lease: as long as a statement may take."""
+"""The length of the lease: as long as a statement may take."""
 
 
 RENEW_S = 1.0
-"""The lock is checked before a statement that writes, unless it was within this time."""
+"""Before a statement that writes, the lock is checked unless the last check is newer than this."""
 
 
 POLL_S = 0.5
@@ -38,7 +38,7 @@ _TABLE = "proxyctl_lock"
 
 
 _ABANDONED = "abandoned"
-"""The stage of a row without an owner, which keeps the modules that a dead apply staged."""
+"""The stage of a row without an owner, which records the modules that a dead apply staged."""
 
 
 _VALUES = ") VALUES "
@@ -62,8 +62,8 @@ _LEASE_ENDS = f"{_NOW}+{LEASE_S}"
 class Holder:
     """The holder of the lock. Units: `left_s` seconds until it expires, negative afterwards.
 
-    `expires` is the text of the row; anybody may write one, so it need not be a number. `modules`:
-    the admin modules being written, and whether MEMORY of each equalled DISK before.
+    `expires` is the text in the row; anybody may write the row, so it need not be a number.
+    `modules`: the admin modules being written, and whether MEMORY of each equalled DISK before.
     """
 
     owner: str
@@ -88,13 +88,13 @@ class Holder:
         except PermissionError:
             return False
         except OverflowError:
-            return True  # no process has such a number
+            return True  # no process id is this large
         return False
 
     def text(self) -> str:
         """Return a description of the holder."""
         text = f"{self.purpose} by pid {self.pid} on {self.host}, {self.stage or 'starting'}"
-        return printable(text)  # a row that anybody may write
+        return printable(text)  # anybody may write the row
 
 
 @cache
@@ -114,8 +114,8 @@ def process_space() -> str:
 class Lock:
     """The lock of one apply on one instance.
 
-    `leftovers`: the admin modules that a dead owner had begun to write, and whether MEMORY of each
-    equalled DISK before. The lock records them until an apply has finished them.
+    `leftovers`: the admin modules that a dead owner began to write, and whether MEMORY of each
+    equalled DISK before. The lock records them until an apply finishes them.
     """
 
     client: AdminClient
@@ -126,18 +126,18 @@ class Lock:
     _is_held: bool = False
     _is_lost: bool = False
     _is_gone: bool = False
-    """Whether the ProxySQL process that held the row has ended, and no new row was inserted yet."""
+    """Whether a restart of ProxySQL removed the row, and no new row is inserted yet."""
 
     @property
     def is_lost(self) -> bool:
-        """Whether another owner, or nobody, held the lock while this apply ran.
+        """Whether another owner, or nobody, held the lock for a time while this apply ran.
 
-        Nothing tells since when, or who wrote in between.
+        Nobody knows since when, or who wrote meanwhile.
         """
         return self._is_lost
 
     def take(self, *, timeout_s: float, waiting: Callable[[str], None] | None = None) -> None:
-        """Take the lock, waiting for another holder at most `timeout_s`.
+        """Take the lock; wait at most `timeout_s` for another holder.
 
         Raises: RefusedError that names the holder.
         """
@@ -164,7 +164,7 @@ class Lock:
             time.sleep(POLL_S)
 
     def _row(self, stage: str, modules: Mapping[str, bool]) -> dict[str, str]:
-        """Return our row as SQL, by column."""
+        """Return the row of this owner as SQL literals, by column."""
         return {
             "owner": literal(self.owner),
             "host": literal(socket.gethostname()),
@@ -177,7 +177,7 @@ class Lock:
 
     def _insert(self) -> bool:
         row = self._row("", {})
-        self._is_held = True  # a connection that breaks here may have inserted; `release` checks
+        self._is_held = True  # a broken connection may have inserted the row; `release` checks
         try:
             self.client.execute(
                 Statement.plain(
@@ -193,7 +193,7 @@ class Lock:
         return True
 
     def _take_over(self, holder: Holder) -> bool:
-        """Take over a dead holder's row. Its modules stay in the row until `mark`."""
+        """Take over a dead holder's row, with the modules in it."""
         sets = ",".join(f"{name}={value}" for name, value in self._row("", holder.modules).items())
         self.leftovers, self._is_held = holder.modules, True
         count = self.client.execute(
@@ -218,19 +218,19 @@ class Lock:
         self._update(f"stage={literal(stage)},modules={literal(text)},expires={_LEASE_ENDS}")
 
     def renew(self, *, at_once: bool = False) -> None:
-        """Renew the lease, unless it was renewed a moment ago and `at_once` is False.
+        """Renew the lease; without `at_once` only if the last renewal is older than RENEW_S.
 
-        A process that was stopped for a while, by a debugger or a sleeping machine, finds out here
-        that another apply has taken over, before it writes MEMORY. Raises: as `mark`.
+        A process that a debugger or a sleeping machine stopped for a while learns here, before it
+        writes MEMORY, that another apply has taken over. Raises: as `mark`.
         """
         if at_once or time.monotonic() - self._renewed > RENEW_S:
             self._update(f"expires={_LEASE_ENDS}")
 
     def fenced(self, statement: Statement) -> Statement:
-        """Return the statement with a condition: without our lock it changes nothing.
+        """Return the statement with a condition: it changes nothing unless we hold the lock.
 
-        Another apply may take over between a check of the lock and the statement that follows.
-        Shape: as `state.sql` makes them: an INSERT of VALUES, or one that ends with a WHERE.
+        Another apply may take over between a check of the lock and the next statement. Shape: an
+        INSERT of VALUES, or a statement that ends with a WHERE.
         """
         condition = f"EXISTS(SELECT 1 FROM {_TABLE} WHERE owner={literal(self.owner)})"
 
@@ -253,20 +253,20 @@ class Lock:
     def _lost(self, holder: Holder | None) -> RefusedError:
         """Return the error for a lock that was lost. Changes: the lock is not held."""
         self._is_held, self._is_lost = False, True
-        what = "the lock was removed, by unlock or by another apply that has finished"
+        reason = "the lock was removed, by unlock or by another apply that has finished"
         if holder is not None and holder.stage != _ABANDONED:
-            what = f"the lock was taken by somebody else: {holder.text()}"
+            reason = f"the lock was taken by somebody else: {holder.text()}"
         return RefusedError(
-            f"{self.client.address}: {what}",
+            f"{self.client.address}: {reason}",
             fix="run plan again to see the current state",
         )
 
     def take_again(self) -> bool:
-        """Take the lock again if ProxySQL was restarted; return whether it was.
+        """Take the lock again if ProxySQL was restarted; return whether it was restarted.
 
         Raises: RefusedError if somebody else holds the lock, or removed it without a restart.
         """
-        # Remembered until this returns: the connection may break again in between.
+        # Kept until this method returns: the connection may break again meanwhile.
         self._is_gone = self._is_gone or not _has_table(self.client)
         holder = read_holder(self.client)
         if holder is not None and holder.owner == self.owner:
@@ -281,17 +281,17 @@ class Lock:
         self._is_gone = False
         return True
 
-    def leave(self, modules: Mapping[str, bool]) -> None:
+    def record_leftovers(self, modules: Mapping[str, bool]) -> None:
         """Record that MEMORY of these modules still holds rows of this apply."""
         self.leftovers = {**modules, **self.leftovers}
 
-    def finished(self, modules: Iterable[str]) -> None:
+    def forget_leftovers(self, modules: Iterable[str]) -> None:
         """Forget the leftovers of these modules: MEMORY is in order again."""
         done = {*modules}
         self.leftovers = {name: was for name, was in self.leftovers.items() if name not in done}
 
-    def give_back(self, say: Callable[[str], None]) -> None:
-        """Release the lock, over a new connection if ours broke; report a failure to `say`."""
+    def release_or_report(self, say: Callable[[str], None]) -> None:
+        """Release the lock, if necessary over a new connection; report a failure to `say`."""
         try:
             self.release()
         except InstanceError:
@@ -315,8 +315,8 @@ def _has_table(client: AdminClient) -> bool:
 
 
 def read_holder(client: AdminClient) -> Holder | None:
-    """Return who holds the lock, or None. The table need not exist."""
-    # A SELECT from a missing table would leave an error in the log of the instance.
+    """Return the holder of the lock, or None. The table need not exist."""
+    # A SELECT from a missing table would write an error to the instance's log.
     if not _has_table(client):
         return None
     rows = client.query(
@@ -332,16 +332,16 @@ def read_holder(client: AdminClient) -> Holder | None:
 
 
 def _modules_in(text: str) -> dict[str, bool]:
-    """Return the admin modules of a row; empty if the text is not ours."""
+    """Return the admin modules of a row; empty if proxyctl did not write the text."""
     try:
-        found = json.loads(text)
+        modules = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return {name: was is True for name, was in found.items()} if isinstance(found, dict) else {}
+    return {name: was is True for name, was in modules.items()} if isinstance(modules, dict) else {}
 
 
 def read_staged(client: AdminClient) -> Mapping[str, bool]:
-    """Return the admin modules that a dead command had begun to write."""
+    """Return the admin modules that a dead command began to write."""
     holder = read_holder(client)
     return holder.modules if holder and holder.is_dead() else {}
 
@@ -356,12 +356,12 @@ def break_lock(client: AdminClient) -> Holder | None:
 
 
 def _give_up(client: AdminClient, where: str, leftovers: Mapping[str, bool]) -> None:
-    """Remove the row of the lock, or let it expire if the next apply needs its modules."""
+    """Remove the row of the lock, or expire it if the next apply needs its modules."""
     if not leftovers:
         client.execute(Statement.plain(f"DELETE FROM {_TABLE} WHERE {where}"))
         return
     names = literal(json.dumps(dict(leftovers)))
-    # Without an owner, so that the process, if it still lives, does not find its lock.
+    # Without an owner: a process that still runs must not find its lock.
     sets = f"owner='',stage={literal(_ABANDONED)},modules={names},expires=0"
     client.execute(Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE {where}"))
 
@@ -374,15 +374,15 @@ RESTARTED = "ProxySQL was restarted meanwhile, so MEMORY and RUNTIME come from D
 
 @dataclass
 class Reconnect:
-    """Reconnects to an instance. `is_gone`: the last attempt failed."""
+    """Reconnect to an instance. `is_gone`: the last attempt failed."""
 
     client: AdminClient
     lock: Lock
     is_gone: bool = False
     was_restarted: bool = False
 
-    def again(self, cause: ConnectionLostError) -> bool:
-        """Connect, waiting for a ProxySQL that is starting. Return whether it was restarted.
+    def connect(self, cause: ConnectionLostError) -> bool:
+        """Connect and check the lock, waiting for a ProxySQL that starts; return if it restarted.
 
         After a restart the lock is taken anew. Raises: `cause` if the instance does not answer;
         RefusedError if somebody else holds the lock now.

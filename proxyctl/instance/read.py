@@ -1,6 +1,6 @@
-"""Instance -> rows: the schema as this instance has it, and its tables layer by layer.
+"""Read the schema of an instance, and its tables layer by layer.
 
-Rows come as the JSON text that ProxySQL makes of them; a layer whose text is known is not parsed.
+ProxySQL sends rows as JSON text; a layer with the text of another layer is not parsed again.
 """
 
 from __future__ import annotations
@@ -30,20 +30,22 @@ from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import Key, Layer, Row, Rows, row_name
 from proxyctl.state.sql import Statement, literal, quoted_name, select_json, table_name
 
-NO_BLOBS = "UPDATE ... SET column=CAST(column AS TEXT) WHERE typeof(column)='blob' turns it to text"
+_BLOB_FIX = (
+    "UPDATE ... SET column=CAST(column AS TEXT) WHERE typeof(column)='blob' turns it to text"
+)
 
 
 CHUNK_ROWS = 500
-"""Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB a row are left."""
+"""Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB for each row."""
 
 
 def read_layouts(client: AdminClient) -> dict[str, Layout]:
-    """Return the configuration tables that the instance has, with the columns it really has.
+    """Return the configuration tables of the instance, with the columns that it really has.
 
     Shape: by catalogue name. A column that the catalogue does not list (of a newer ProxySQL) is
-    there as the instance describes it, as long as RUNTIME shows it too.
+    included as the instance describes it, if RUNTIME shows it too.
     """
-    # Without 'main', SQLite looks into every database that is attached, locked ones included.
+    # Without 'main', SQLite looks into every attached database, also into a locked one.
     rows = query_whole(
         client,
         'SELECT m.name, p.name, p.type, p."notnull", p.dflt_value FROM sqlite_master m'
@@ -55,10 +57,10 @@ def read_layouts(client: AdminClient) -> dict[str, Layout]:
         columns.setdefault(str(row[0]), []).append(row[1:])
     layouts = {}
     for table in TABLES.values():
-        found = columns.get(table.sql_name)
-        if found and (table.prefix is None or table.exists_in(client.version)):
-            shown = {row[0] for row in columns.get(f"runtime_{table.sql_name}", found)}
-            described = [row for row in found if row[0] in shown]
+        instance_columns = columns.get(table.sql_name)
+        if instance_columns and (table.prefix is None or table.exists_in(client.version)):
+            shown = {row[0] for row in columns.get(f"runtime_{table.sql_name}", instance_columns)}
+            described = [row for row in instance_columns if row[0] in shown]
             layouts[table.name] = _layout(table, described, client.version)
     _refuse_unknown_schema(client, layouts)
     return layouts
@@ -82,17 +84,19 @@ def _refuse_unknown_schema(client: AdminClient, layouts: Mapping[str, Layout]) -
 
 
 def read_deviations(client: AdminClient, layouts: Mapping[str, Layout]) -> Deviations:
-    """Return what the instance has beyond the catalogue; `layouts` are those of `read_layouts`."""
+    """Return what the instance has beyond the catalogue. `layouts`: from `read_layouts`."""
     names = client.query("SELECT variable_name FROM global_variables")
     return Deviations.of(layouts, (str(name) for (name,) in names), client.version)
 
 
-def _layout(table: Table, found: Iterable[tuple[str | None, ...]], version: Version) -> Layout:
+def _layout(
+    table: Table, instance_columns: Iterable[tuple[str | None, ...]], version: Version
+) -> Layout:
     known = layout_of(table, version)
-    of_others = {column.name: column for column in table.columns}
+    unlisted = {column.name: column for column in table.columns}
     columns = tuple(
-        known.column(name) if name in known.index else of_others.get(name) or unlisted_column(*row)
-        for row in found
+        known.column(name) if name in known.index else unlisted.get(name) or unlisted_column(*row)
+        for row in instance_columns
         for name in (str(row[0]),)
     )
     return known if columns == known.columns else Layout(table, columns, version)
@@ -100,10 +104,10 @@ def _layout(table: Table, found: Iterable[tuple[str | None, ...]], version: Vers
 
 @dataclass(frozen=True)
 class TableRows:
-    """One table as it was read.
+    """One table as read.
 
     Shape: `rows` and `texts` by layer; `texts` are JSON arrays of rows without their brackets, as
-    ProxySQL gave them. Layers with the same text share one set of rows.
+    ProxySQL sent them. Layers with the same text share one set of rows.
     """
 
     layout: Layout
@@ -112,7 +116,7 @@ class TableRows:
 
     @classmethod
     def parsed(cls, layout: Layout, answers: Mapping[Layer, list[bytes]]) -> TableRows:
-        """Return the table that these texts hold."""
+        """Return the table in these texts."""
         rows: dict[Layer, Rows] = {}
         texts: dict[Layer, list[bytes]] = {}
         for layer, text in answers.items():
@@ -126,9 +130,9 @@ Request = tuple[Layout, Layer]
 
 
 class Reading:
-    """Tables on their way from an instance, with all their layers: a statement a call of `add`.
+    """Read tables with all their layers, one statement per call of `add`.
 
-    ProxySQL works on a statement while the caller does something else, and on the next one while
+    ProxySQL works on a statement while the caller does other work, and on the next statement while
     the answer is parsed. Nothing else may use the connection between `add` and `tables`.
     """
 
@@ -141,8 +145,8 @@ class Reading:
         self._found: dict[str, TableRows] = {}
 
     def add(self, layouts: Iterable[Layout]) -> None:
-        """Ask for these tables, unless that was done. Raises: InstanceError."""
-        new = {one.name: one for one in layouts if one.name not in self._known}
+        """Ask for these tables, unless an earlier call did. Raises: InstanceError."""
+        new = {layout.name: layout for layout in layouts if layout.name not in self._known}
         if new:
             self._known |= new.keys()
             self._waiting.append([*new.values()])
@@ -152,11 +156,11 @@ class Reading:
     def _send_next(self) -> None:
         self._sent = []
         if self._waiting:
-            self._sent = [(one, layer) for one in self._waiting.pop(0) for layer in Layer]
+            self._sent = [(layout, layer) for layout in self._waiting.pop(0) for layer in Layer]
             self._answer = ask(self._client, self._sent)
 
     def tables(self) -> dict[str, TableRows]:
-        """Return every table that was asked for, by name. Raises: InstanceError."""
+        """Return every table that `add` asked for, by name. Raises: InstanceError."""
         while self._sent:
             answers: dict[str, dict[Layer, list[bytes]]] = {}
             layouts = {layout.name: layout for layout, _ in self._sent}
@@ -183,10 +187,10 @@ def read_rows(client: AdminClient, layout: Layout, layer: Layer) -> Rows:
 def read_configuration(
     client: AdminClient, layer: Layer, tables: Iterable[str] | None = None
 ) -> Configuration:
-    """Return a layer as it stands. Sends SELECTs only.
+    """Return a layer. Sends SELECTs only.
 
-    `tables`: what to read of it, by catalogue name; all, if not given. Those that this instance
-    does not have are left out. Raises: InstanceError.
+    `tables`: the tables to read, by catalogue name (default: all); a table that the instance lacks
+    is left out. Raises: InstanceError.
     """
     layouts = read_layouts(client)
     held: dict[str, Held] = {}
@@ -206,8 +210,8 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], list[l
     """Ask for tables in one statement; return a function that waits for their texts.
 
     Shape: JSON texts of rows without the outer brackets, one list for each request. Raises:
-    InstanceError when ProxySQL would not survive the question or its DISK is locked; that function,
-    when the answer is not whole.
+    InstanceError when the question would end ProxySQL or its DISK is locked; the returned function
+    raises it when the answer is not complete.
     """
     if any(layer is Layer.DISK for _, layer in requests):
         refuse_locked_disk(client)
@@ -218,28 +222,28 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], list[l
     client.send(Statement.plain(sql))
 
     def texts() -> list[list[bytes]]:
-        answer = client.receive()[0] or answered(lambda: client.raw(sql))
+        answer = client.receive()[0] or retried(lambda: client.raw(sql))
         if _is_complete(answer):
             return _by_table(answer, len(requests))
         names = ", ".join(table_name(layout, layer) for layout, layer in requests)
         raise InstanceError(
             f"{client.address}: {names}: ProxySQL answered with only a part of the rows",
-            fix=f"a cell may be a BLOB: {NO_BLOBS}; or {LOCKED}",
+            fix=f"a cell may be a BLOB: {_BLOB_FIX}; or {_LOCKED_FIX}",
         )
 
     return texts
 
 
 def _is_complete(answer: list[tuple[bytes | None, ...]]) -> bool:
-    """Return whether an answer to `select_json` has its end, and all the rows that this counts."""
+    """Return whether an answer to `select_json` has its last row, and all the rows it counts."""
     *parts, (number, _, total) = answer or [(b"", b"", b"")]
     return number is None and sum(int(part[2] or 0) for part in parts) == int(total or 0)
 
 
 def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[bytes]]:
-    """Return the JSON texts of a complete answer, without their brackets, by number of the table.
+    """Return the JSON texts of a complete answer, without their brackets.
 
-    Shape: a list of texts for each table, in order.
+    Shape: one list of texts per table, in order.
     """
     chunks: list[list[bytes]] = [[] for _ in range(tables)]
     for number, text, _ in answer:
@@ -249,11 +253,11 @@ def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[
 
 
 def rows_text(rows: Iterable[Row]) -> bytes | None:
-    """Return the text that ProxySQL gives of these rows, if it lists them in this order.
+    """Return the text that ProxySQL sends for these rows in this order.
 
-    None where that is not known: text that is not UTF-8. What has this text holds these rows, since
-    a text stands for one set of rows only. Another text proves nothing: it has to be parsed.
-    Source: SQLite 3.43 and orjson escape the same characters, in the same way.
+    None if a cell is not UTF-8: then the text is not known. A layer with this text holds these
+    rows, since a text has one meaning. Another text proves nothing: it must be parsed. Source:
+    SQLite 3.43 and orjson escape the same characters in the same way.
     """
     import orjson
 
@@ -268,13 +272,13 @@ def parse_rows(layout: Layout, chunks: Iterable[bytes]) -> Rows:
     rows: Rows = {}
     keys_of = _keys_function(layout)
     for chunk in chunks:
-        made = list(map(tuple, _loads(b"[" + chunk + b"]")))
-        rows.update(zip(keys_of(made), made, strict=True))
+        parsed = list(map(tuple, _loads(b"[" + chunk + b"]")))
+        rows.update(zip(keys_of(parsed), parsed, strict=True))
     return rows
 
 
 def _keys_function(layout: Layout) -> Callable[[list[Row]], Iterable[Key]]:
-    """Return a function from rows to their keys, without a Python step a row."""
+    """Return a function from rows to their keys that runs no Python code per row."""
     get = itemgetter(*layout.key_index)
     if len(layout.key_index) == 1:
         return lambda rows: zip(map(get, rows), strict=True)
@@ -294,7 +298,7 @@ def _loads(text: bytes) -> list[list[Value]]:
     return rows
 
 
-LOCKED = (
+_LOCKED_FIX = (
     "another program (a backup, sqlite3) has ProxySQL's files locked, or its database is damaged:"
     " PRAGMA integrity_check on the admin interface"
 )
@@ -315,20 +319,20 @@ _DISK_PATIENCE = Patience(
 
 
 def refuse_locked_disk(client: AdminClient) -> None:
-    """Ask for next to nothing of DISK, before a statement reads more of it.
+    """Send a small query to DISK, before a statement reads more of it.
 
-    While the file is locked, ProxySQL 2.7 answers no row, and 3.0 waits, with every other
-    administrator. Source: 2.7.1 and 3.0.3, run.
+    While the file is locked, ProxySQL 2.7 answers without rows, and 3.0 waits and blocks every
+    other administrator. Source: 2.7.1 and 3.0.3, run.
 
     Raises: InstanceError.
     """
     with client.waiting(_DISK_PATIENCE):
-        if not answered(lambda: client.raw("SELECT count(*) FROM disk.sqlite_master")):
+        if not retried(lambda: client.raw("SELECT count(*) FROM disk.sqlite_master")):
             raise InstanceError(f"{client.address}: no answer: {_DISK_LOCKED}", fix=_DISK_FIX)
 
 
 END = "the end of this answer"
-"""What stands in every cell of the last row that `query_whole` asks for."""
+"""The text in every cell of the last row that `query_whole` asks for."""
 
 
 _PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
@@ -337,26 +341,26 @@ _PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 _Row = TypeVar("_Row")
 
 
-def answered(ask: Callable[[], list[_Row]]) -> list[_Row]:
-    """Return the answer to a SELECT that always has a row; an empty list if it stays away."""
+def retried(query: Callable[[], list[_Row]]) -> list[_Row]:
+    """Repeat a SELECT that always has a row until it answers one; return [] if it never does."""
     for pause in _PAUSES_S:
-        if answer := ask():
+        if answer := query():
             return answer
         time.sleep(pause)
-    return ask()
+    return query()
 
 
 def query_whole(client: AdminClient, sql: str, *, width: int) -> list[tuple[str | None, ...]]:
-    """Return the rows of a SELECT as text, all of them. Shape: `width` cells a row.
+    """Return all rows of a SELECT as text. Shape: `width` cells per row.
 
-    Raises: InstanceError where ProxySQL goes on answering with a part, and as `client.query`.
+    Raises: InstanceError if ProxySQL keeps answering with a part of the rows; as `client.query`.
     """
     end = (END,) * width
     marked = f"SELECT * FROM ({sql}) UNION ALL SELECT {', '.join(map(literal, end))}"
-    *rows, last = answered(lambda: client.query(marked)) or [()]
+    *rows, last = retried(lambda: client.query(marked)) or [()]
     if last != end:
         message = f"{client.address}: ProxySQL answered with only a part of the rows: {sql}"
-        raise InstanceError(message, fix=LOCKED)
+        raise InstanceError(message, fix=_LOCKED_FIX)
     return rows
 
 
@@ -380,7 +384,7 @@ LETHAL: Mapping[str, tuple[str, ...]] = {
     ),
     "proxysql_servers": ("weight",),
 }
-"""Columns that have such a CHECK, by table."""
+"""Columns, by table, whose CHECK in the runtime table fails for a negative number."""
 
 
 _FIXES = {
@@ -393,9 +397,10 @@ _FIX = "correct the row in MEMORY, then LOAD {module} TO RUNTIME"
 
 
 def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
-    """Ask MEMORY of an admin module, before RUNTIME of one of its tables is asked for.
+    """Check MEMORY of an admin module before a statement reads RUNTIME of one of its tables.
 
-    ProxySQL fills several tables of a module when one of them is named.
+    ProxySQL ends if a CHECK fails while it fills a runtime table, and it fills several tables of a
+    module when a statement names one.
 
     Raises: InstanceError that names a row.
     """
@@ -405,14 +410,14 @@ def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
         if table.name in LETHAL and table.exists_in(client.version)
     ]
     if any(parse_version(table.since) > NEWEST_PROVEN for table in tables):
-        # A build of another tier may have the number of a release and not its tables.
+        # A build of another tier may have the number of a release without its tables.
         rows = client.query("SELECT name FROM sqlite_master WHERE type='table'")
         tables = [table for table in tables if (table.sql_name,) in rows]
     if not tables:
         return
-    found = client.query(" UNION ALL ".join(map(_select, tables)) + " LIMIT 1")
-    if found:
-        table_name, *cells = found[0]
+    lethal_rows = client.query(" UNION ALL ".join(map(_select, tables)) + " LIMIT 1")
+    if lethal_rows:
+        table_name, *cells = lethal_rows[0]
         name = str(table_name)
         key = tuple(cells[: len(TABLES[name].key)])
         raise InstanceError(

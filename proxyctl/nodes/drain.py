@@ -152,7 +152,7 @@ def _held(client: AdminClient, request: DrainRequest, what: str) -> Iterator[_Se
         yield _Servers(client, lock, has_peers=membership.has_peers)
     finally:
         with uninterrupted():
-            lock.give_back(request.progress)
+            lock.release_or_report(request.progress)
 
 
 @dataclass
@@ -189,7 +189,7 @@ class _Servers:
                 " move the nodes of a family",
                 fix="set it to true, then try again",
             )
-        self.lock.finished([_SERVERS.name])
+        self.lock.forget_leftovers([_SERVERS.name])
         found = diffs[_TABLE]
         return Standing(
             found.layout, found.memory, found.runtime, families, found.drained, self.has_peers
@@ -278,7 +278,7 @@ class _Servers:
         try:
             # Half of an answer may still be on its way.
             cause = error if isinstance(error, ConnectionLostError) else ConnectionLostError("")
-            if not Reconnect(self.client, self.lock).again(cause):
+            if not Reconnect(self.client, self.lock).connect(cause):
                 self.give_memory_back()
             is_drained = node in self.read().drained
         except ProxyctlError as second:

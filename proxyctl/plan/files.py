@@ -94,11 +94,11 @@ def planned(
         for module in plan.modules:
             steps = [f"{len(module.images)} LOAD"] * bool(module.images) + ["SAVE"] * module.save
             steps_text = ", ".join(steps) or "no LOAD, no SAVE"
-            client.tell(
+            client.trace(
                 f"decided: {module.name}: {counted(len(module.changes), 'change')}; {steps_text}"
             )
         for refusal in plan.refusals:
-            client.tell(
+            client.trace(
                 f"decided: refused: {refusal.code}; allowed by {refusal.allow or 'nothing'}"
             )
     return plan
