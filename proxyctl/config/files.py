@@ -127,35 +127,15 @@ def read_text(path: str, *, limit: int = MAX_FILE, fence: Fence = ANYWHERE) -> s
         return content.decode()
     except UnicodeDecodeError as error:
         begin = content.rfind(b"\n", 0, error.start) + 1
-        is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         raise UnreadableError(
             f"not UTF-8: byte 0x{content[error.start]:02X} fits no character",
-            f"save the file as UTF-8{', it is UTF-16' if is_utf16 else ''}",
+            "save the file as UTF-8",
             line=content.count(b"\n", 0, begin) + 1,
             column=len(content[begin : error.start].decode()) + 1,
         ) from None
 
 
 # All files ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Text:
-    """The text of one file; of a template, what it renders to."""
-
-    path: str
-    text: str
-
-
-def is_there(path: str) -> bool:
-    """Return whether a file is there, also a dangling link, and where nobody may look."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
-        return True
-    return True
 
 
 def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
@@ -185,37 +165,29 @@ def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
     return list(found.values())
 
 
-def read_texts(sources: Sources, mistakes: Mistakes) -> list[Text]:
-    """Return the text of every file, templates rendered. Changes: mistakes."""
-    texts = []
-    # Also without a template: a var file that is not there is a mistake anyway.
-    variables = template_variables(sources, mistakes)
-    fence = Fence.around(sources)
-    for path in find_files(sources.paths, mistakes):
-        try:
-            source = read_text(path, fence=fence)
-        except UnreadableError as error:
-            _add_unreadable(mistakes, path, error)
-            continue
-        if not path.endswith(".j2"):
-            texts.append(Text(path, source))
-            continue
-        from proxyctl.config.templates import render  # Jinja2 is slow to import
+def read_source(
+    path: str, variables: Mapping[str, Any], fence: Fence, mistakes: Mistakes
+) -> str | None:
+    """Return the text of a file; of a template, what it renders to. None after a mistake.
 
-        rendered = render(source, path=path, variables=variables, fence=fence, mistakes=mistakes)
-        if rendered is not None:
-            texts.append(Text(path, rendered))
-    return texts
+    Changes: mistakes.
+    """
+    try:
+        source = read_text(path, fence=fence)
+    except UnreadableError as error:
+        fix = near_file(path, "name the files with -f, or start with `proxyctl init`") or error.fix
+        mistakes.add(error.where(path), "", error.message, fix)
+        return None
+    if not path.endswith(".j2"):
+        return source
+    from proxyctl.config.templates import render  # Jinja2 is slow to import
 
-
-def _add_unreadable(mistakes: Mistakes, path: str, error: UnreadableError) -> None:
-    fix = near_file(path, "name the files with -f, or start with `proxyctl init`") or error.fix
-    mistakes.add(error.where(path), "", error.message, fix)
+    return render(source, path=path, variables=variables, fence=fence, mistakes=mistakes)
 
 
 def near_file(path: str, otherwise: str = _CHECK_PATH) -> str | None:
     """Return `did you mean 'proxyctl.yaml'?` for a file that is not there; None if it is there."""
-    if is_there(path):
+    if os.path.lexists(path):
         return None
     names: list[str] = []
     with suppress(OSError):
@@ -278,26 +250,22 @@ SAVED_PLAN = '{\n  "kind": "proxyctl plan"'
 """How the file of `plan --out` begins."""
 
 
-def saved_plan_fix(path: str) -> str:
-    """Return what to do with a saved plan that is given as a file of the configuration."""
-    return f"`proxyctl show {path}` shows it, `proxyctl apply {path}` applies it"
-
-
 def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
     """Return every file, parsed. Changes: mistakes."""
     documents = []
-    for text in read_texts(sources, mistakes):
-        if other := _NOT_YAML.get(Path(text.path).suffix):
-            kind, fix = other
-            mistakes.add(file_place(text.path), "", f"{kind}, not YAML", fix.format(path=text.path))
-            continue
-        if text.text.startswith(SAVED_PLAN):
-            fix = saved_plan_fix(text.path)
-            mistakes.add(file_place(text.path), "", "a saved plan, not YAML", fix)
-            continue
-        if text.path.endswith(".j2"):
-            mistakes.mark_rendered(text.path)
-        document = read_yaml(text.text, text.path, mistakes)
-        if document is not None:
+    # Also without a template: a var file that is not there is a mistake anyway.
+    variables = template_variables(sources, mistakes)
+    fence = Fence.around(sources)
+    for path in find_files(sources.paths, mistakes):
+        text = read_source(path, variables, fence, mistakes)
+        kind, fix = _NOT_YAML.get(Path(path).suffix, ("", ""))
+        if text is not None and text.startswith(SAVED_PLAN):
+            kind = "a saved plan"
+            fix = "`proxyctl show {path}` shows it, `proxyctl apply {path}` applies it"
+        if path.endswith(".j2"):
+            mistakes.mark_rendered(path)
+        if text is not None and kind:
+            mistakes.add(file_place(path), "", f"{kind}, not YAML", fix.format(path=path))
+        elif text is not None and (document := read_yaml(text, path, mistakes)):
             documents.append(document)
     return documents

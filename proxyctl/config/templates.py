@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import TracebackType
+from traceback import walk_tb
 from typing import Any, NoReturn
 
 from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
@@ -17,7 +17,7 @@ from jinja2.exceptions import TemplateError, TemplateRuntimeError, UndefinedErro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from proxyctl.config.files import MAX_FILE, Fence, UnreadableError, read_text
-from proxyctl.config.mistakes import Mistakes, did_you_mean
+from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
 from proxyctl.state.row import Where
 
 _RUNTIME_ERRORS = (
@@ -48,10 +48,22 @@ def render(
     mistakes: Mistakes,
 ) -> str | None:
     """Return what the template renders to; None after a mistake. Changes: mistakes."""
-    name = os.path.basename(path)
-    includes = _Includes(source, path, fence)
+    name, folder = os.path.basename(path), os.path.dirname(path)
+    loaded = {path}
+
+    def load(wanted: str) -> tuple[str, str, None]:
+        if wanted == name:
+            return source, path, None
+        try:
+            found = fence.path(wanted, folder)
+            text = read_text(found, fence=fence)
+        except UnreadableError as error:
+            raise TemplateNotFound(wanted, f"{wanted}: {error.message}") from None
+        loaded.add(found)
+        return text, found, None
+
     environment = ImmutableSandboxedEnvironment(
-        loader=FunctionLoader(includes.load),
+        loader=FunctionLoader(load),
         undefined=StrictUndefined,
         autoescape=False,  # the output is YAML, not HTML
         keep_trailing_newline=True,
@@ -66,9 +78,13 @@ def render(
         mistakes.add(where, "", f"template: {error.message}")
     except SyntaxError as error:
         # Jinja2 compiles a template to Python, which has limits: 200 parentheses, 100 blocks.
-        mistakes.add(Where(path, 0, 0), "", f"template: nests too deep: {error.msg}")
+        mistakes.add(file_place(path), "", f"template: nests too deep: {error.msg}")
     except _RUNTIME_ERRORS as error:
-        where = includes.place(error.__traceback__)
+        frames = walk_tb(error.__traceback__)
+        lines = [(frame.f_code.co_filename, line) for frame, line in frames]
+        # The innermost line of a template that the error passed through.
+        places = [Where(file, line, 1) for file, line in lines if file in loaded]
+        where = places[-1] if places else file_place(path)
         mistakes.add(where, "", f"template: {_words(error)}", _fix(error, variables))
     return None
 
@@ -88,41 +104,6 @@ def _bounded_output(
             raise TemplateRuntimeError(f"renders to more than {MAX_FILE:,} characters")
         pieces.append(piece)
     return "".join(pieces)
-
-
-class _Includes:
-    """Finds templates by name: the file itself, and what it includes, beside it or below."""
-
-    def __init__(self, source: str, path: str, fence: Fence) -> None:
-        self._source = source
-        self._path = path
-        self._fence = fence
-        self._loaded = {path}
-
-    def load(self, name: str) -> tuple[str, str, None] | None:
-        """Return the text of a template and its path, as Jinja2 asks for them.
-
-        Raises: TemplateNotFound.
-        """
-        if name == os.path.basename(self._path):
-            return self._source, self._path, None
-        try:
-            found = self._fence.path(name, os.path.dirname(self._path))
-            text = read_text(found, fence=self._fence)
-        except UnreadableError as error:
-            raise TemplateNotFound(name, f"{name}: {error.message}") from None
-        self._loaded.add(found)
-        return text, found, None
-
-    def place(self, traceback: TracebackType | None) -> Where:
-        """Return the innermost line of a template that an error passed through."""
-        place = Where(self._path, 0, 0)
-        while traceback is not None:
-            file = traceback.tb_frame.f_code.co_filename
-            if file in self._loaded:
-                place = Where(file, traceback.tb_lineno, 1)
-            traceback = traceback.tb_next
-        return place
 
 
 def _words(error: BaseException) -> str:

@@ -279,10 +279,10 @@ def missing_table(table: Table, context: Context) -> str | None:
     if table.name in context.layouts:
         return None
     text = f"ProxySQL {context.version} has no table {table.name}"
-    return text + _since_when(table.since, table.until, context.version)
+    return text + since_when(table.since, table.until, context.version)
 
 
-def _since_when(since: str, until: str | None, version: Version) -> str:
+def since_when(since: str, until: str | None, version: Version) -> str:
     """Return the release that has a table, column or variable which another one lacks."""
     if not version.has(parse_version(since)):
         return f"; it came with {version.numbered(parse_version(since))}"
@@ -298,5 +298,5 @@ def other_version(table: Table | None, name: str, context: Context) -> str | Non
         return None
     if missing := missing_table(table, context):
         return missing
-    when = _since_when(found[0].since, found[-1].until, context.version)
+    when = since_when(found[0].since, found[-1].until, context.version)
     return f"ProxySQL {context.version} has no such column{when}"

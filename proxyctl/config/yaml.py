@@ -8,7 +8,6 @@ refused, so that `010`, `on` or `12:30:45` never turns into a number or a boolea
 
 from __future__ import annotations
 
-import math
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -97,11 +96,11 @@ class Document:
                 mark, value = value.marks[key], value[key]
             else:
                 break
-        return self.at(mark)
+        return _place(self.path, mark)
 
-    def at(self, mark: Mark) -> Where:
-        """Return the place of a mark."""
-        return Where(self.path, mark.line + 1, mark.column + 1)
+
+def _place(path: str, mark: Mark) -> Where:
+    return Where(path, mark.line + 1, mark.column + 1)
 
 
 def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
@@ -114,12 +113,10 @@ def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
         if context and error.context_mark and error.context_mark.line != mark.line:
             context += f" that begins at line {error.context_mark.line + 1}"
         words = ", ".join(filter(None, (context, error.problem)))
-        where = Where(path, mark.line + 1, mark.column + 1)
-        mistakes.add(where, "", f"not YAML: {words}", _syntax_fix(error.problem or "", text, mark))
+        fix = _syntax_fix(error.problem or "", text, mark)
+        mistakes.add(_place(path, mark), "", f"not YAML: {words}", fix)
     except yaml.reader.ReaderError as error:
         mistakes.add(_place_of_byte(text, path, error.position), "", f"not YAML: {error.reason}")
-    except _TooLargeError as error:
-        mistakes.add(error.where, "", str(error))
     except UnicodeEncodeError as error:
         place = _place_of_byte(text[: error.start], path, error.start * 4)
         mistakes.add(place, "", "not YAML: half a surrogate pair is not a character")
@@ -143,14 +140,6 @@ def _place_of_byte(text: str, path: str, position: int) -> Where:
     """Return the place of a byte of the text's UTF-8 form, which is what libyaml counts."""
     before = text.encode()[:position].decode(errors="ignore")
     return Where(path, before.count("\n") + 1, len(before) - before.rfind("\n"))
-
-
-class _TooLargeError(Exception):
-    """Reading cannot go on behind this place."""
-
-    def __init__(self, where: Where, message: str) -> None:
-        super().__init__(message)
-        self.where = where
 
 
 class _Composer:
@@ -183,10 +172,7 @@ class _Composer:
         return value
 
     def _add(self, event: Any, message: str, fix: str | None = None, key: str = "") -> None:  # noqa: ANN401
-        self._mistakes.add(self._where(event.start_mark), key, message, fix)
-
-    def _where(self, mark: Mark) -> Where:
-        return Where(self._path, mark.line + 1, mark.column + 1)
+        self._mistakes.add(_place(self._path, event.start_mark), key, message, fix)
 
     def _node(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - an event of a node
         """Return the value that begins with this event, and remember it if it has an anchor.
@@ -223,7 +209,7 @@ class _Composer:
         self._aliased += nodes
         if self._aliased > MAX_ALIASED_NODES:
             message = f"aliases that stand for more than {MAX_ALIASED_NODES:,} values"
-            raise _TooLargeError(self._where(event.start_mark), message)
+            raise yaml.MarkedYAMLError(problem=message, problem_mark=event.start_mark)
         return value
 
     def _tagged(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - an event of a node
@@ -255,8 +241,8 @@ class _Composer:
         self._nodes += 1
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            where = self._where(event.start_mark)
-            raise _TooLargeError(where, f"nested more than {MAX_DEPTH} levels deep")
+            message = f"nested more than {MAX_DEPTH} levels deep"
+            raise yaml.MarkedYAMLError(problem=message, problem_mark=event.start_mark)
 
     def _sequence(self, start: Any) -> YamlList:  # noqa: ANN401 - a SequenceStartEvent
         self._enter(start)
@@ -298,7 +284,7 @@ class _Composer:
             first, _ = marks[key]
             place = f"line {first.line + 1}, column {first.column + 1}"
             message = f"duplicate key in one mapping (first defined at {place})"
-            self._mistakes.add(self._where(again), key, message)
+            self._mistakes.add(_place(self._path, again), key, message)
         self._depth -= 1
         return result
 
@@ -350,16 +336,6 @@ _MAYBE_SPECIAL = frozenset("0123456789-+.=~nNtTfFyYoO")
 _MAX_DIGITS = 400
 
 
-class DecimalNumber(float):
-    """A decimal number that remembers how it was written: `8.10` is 8.1 and still says 8.10."""
-
-    __slots__ = ("text",)
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
 def plain_value(text: str) -> str | int | float | bool | None:
     """Return the value of a plain scalar. Dates and times stay text.
 
@@ -380,11 +356,10 @@ def plain_value(text: str) -> str | int | float | bool | None:
             raise Refusal("a number with too many digits", "quote it if it is text")
         return int(text)
     if _DECIMAL.match(text):
-        number = DecimalNumber(text)
-        number.text = text
-        if math.isinf(number):
-            raise Refusal("a decimal number that is too large", "quote it if it is text")
-        return number
+        if str(float(text)) != text:
+            message = "a decimal number that YAML readers write back differently"
+            raise Refusal(message, "quote it if it is text")
+        return float(text)
     if _DISPUTED.match(text):
         raise Refusal(
             "one value to some YAML readers and another to others",

@@ -50,11 +50,6 @@ def test_a_link_that_leads_nowhere_is_a_mistake(tmp_path):
     assert caught.value.mistakes[0].message == "no such file or directory"
 
 
-def test_utf_16_is_named(tmp_path):
-    (tmp_path / "a.yaml").write_bytes("version: 1\n".encode("utf-16"))
-    assert "fix: save the file as UTF-8, it is UTF-16" in said(Sources((str(tmp_path),)))[0]
-
-
 def test_a_byte_order_mark_is_not_part_of_the_text(tmp_path):
     path = tmp_path / "a.yaml"
     path.write_bytes(b"\xef\xbb\xbfversion: 1\n")

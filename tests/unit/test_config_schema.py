@@ -6,7 +6,7 @@ from jsonschema import Draft202012Validator
 from proxyctl.catalog import TABLES
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
-from proxyctl.config.files import read_texts, without_marks
+from proxyctl.config.files import read_documents, without_marks
 from proxyctl.config.json_schema import json_schema
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.project import Sources, load_project
@@ -104,8 +104,8 @@ def test_a_valid_file_fits(path):
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_what_a_template_renders_to_fits(path):
-    (found,) = read_texts(Sources((str(path),)), Mistakes())
-    assert errors_in(read_yaml(found.text, found.path, Mistakes()).root) == []
+    (document,) = read_documents(Sources((str(path),)), Mistakes())
+    assert errors_in(document.root) == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from proxyctl.config.files import read_texts
+from proxyctl.config.files import ANYWHERE, read_source, template_variables
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
@@ -16,9 +16,10 @@ mysql_servers:
 
 def rendered(sources):
     mistakes = Mistakes()
-    texts = read_texts(sources, mistakes)
+    variables = template_variables(sources, mistakes)
+    text = read_source(sources.paths[0], variables, ANYWHERE, mistakes)
     mistakes.raise_if_any()
-    return texts[0].text
+    return text
 
 
 def render(folder, text, **variables):
@@ -39,9 +40,9 @@ def test_only_templates_are_rendered(tmp_path):
 
 def test_var_files_come_first_and_the_command_line_wins(tmp_path):
     one = write(tmp_path, "a: 1\nb: {c: [w, x]}\n", "one.yaml")
-    two = write(tmp_path, '{"a": 2, "d": 8.10}', "two.json")
+    two = write(tmp_path, '{"a": 2, "d": 8.1}', "two.json")
     path = write(tmp_path, "# {{ a }} {{ b.c[1] }} {{ d }} {{ e }}", "a.yaml.j2")
-    assert rendered(Sources((path,), {"e": "5"}, (one, two))) == "# 2 x 8.10 5"
+    assert rendered(Sources((path,), {"e": "5"}, (one, two))) == "# 2 x 8.1 5"
 
 
 @pytest.mark.parametrize(

@@ -108,9 +108,8 @@ def test_what_cannot_be_read(text, said):
         ("0", 0),
         ("-12", -12),
         ("+7", 7),
-        ("8.10", 8.1),
-        ("-.5", -0.5),
-        ("1.5e+3", 1500.0),
+        ("8.1", 8.1),
+        ("-0.5", -0.5),
     ],
 )
 def test_what_all_yaml_readers_agree_on(text, value):
@@ -131,6 +130,7 @@ def test_what_is_text(text):
     [
         "010", "007", "-08", "0x1F", "0o17", "0b1", "1_000", "12:30:45", "1:30", "190:20:30.15",
         "on", "Off", "YES", "no", "y", "N", "1e3", "1.5e3", "00.5", ".inf", "-.INF", ".nan", "=",
+        "8.10", ".5", "1.5e+3",
     ],
 )  # fmt: skip
 def test_what_yaml_readers_disagree_on_has_to_be_quoted(text):
@@ -138,10 +138,6 @@ def test_what_yaml_readers_disagree_on_has_to_be_quoted(text):
         plain_value(text)
     assert "quote it" in caught.value.fix
     assert text not in caught.value.message.split(), "the value may be a secret"
-
-
-def test_a_decimal_number_remembers_how_it_was_written():
-    assert str(plain_value("8.10")) == "8.10"
 
 
 def test_numbers_that_no_computer_needs_are_refused():
