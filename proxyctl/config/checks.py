@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
+from contextlib import closing
 
-from proxyctl.catalog import Column, Kind, Layout
+from proxyctl.catalog import Column, Kind
 from proxyctl.catalog.tables import create_table
 from proxyctl.config.context import Context
 from proxyctl.config.mistakes import Mistakes
@@ -27,7 +27,6 @@ from proxyctl.routing.regex import (
 )
 from proxyctl.state.cells import (
     DIGEST_FIX,
-    MAX_LATENCY_MS,
     MODIFIERS_FIX,
     digest_problem,
     ignored_keys,
@@ -42,23 +41,31 @@ from proxyctl.state.runtime import (
     columns_with_quote,
 )
 
-_LARGEST = {
-    "mysql_servers": ("max_latency_ms", MAX_LATENCY_MS),
-    "pgsql_servers": ("max_latency_ms", MAX_LATENCY_MS),
-    "proxysql_servers": ("port", 65535),
-}
-"""Numbers that ProxySQL holds in fewer bits than its table does: a larger one becomes another."""
+RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
+
+USER_TABLES = ("mysql_users", "pgsql_users")
+
+
+def check_tables(
+    tables: Mapping[str, DesiredTable], variables: Mapping[str, DesiredTable], context: Context
+) -> None:
+    """Note rows that ProxySQL would refuse, drop or ignore. Changes: context."""
+    for name, table in tables.items():
+        if not context.takes_dead_rules:
+            _check_json(table, context)
+            if name in RULE_TABLES:
+                _check_rules(table, chosen_in_files(variables), context)
+        _check_quotes(table, context.mistakes)
+        _check_constraints(table, context.mistakes)
+        if "writer_hostgroup" in table.layout.index:
+            _check_families(table, context.mistakes)
+        if name in USER_TABLES:
+            _check_users(table, context.mistakes)
+    if "admin_variables" in variables:
+        _check_logins(variables["admin_variables"], context.mistakes)
+
 
 # Fields ------------------------------------------------------------------------------------------
-
-
-def check_numbers(table: DesiredTable, mistakes: Mistakes) -> None:
-    """Note numbers that ProxySQL would cut. Changes: mistakes."""
-    column, largest = _LARGEST.get(table.layout.name, ("", 0))
-    for key, value in _values(table, column):
-        if isinstance(value, int) and value > largest:
-            message = f"ProxySQL would cut {value}: the largest is {largest}"
-            mistakes.add(*field_place(table, key, column), message)
 
 
 def _values(table: DesiredTable, column: str) -> Iterator[tuple[Key, object]]:
@@ -68,38 +75,33 @@ def _values(table: DesiredTable, column: str) -> Iterator[tuple[Key, object]]:
         yield from ((key, row[position]) for key, row in table.rows.items())
 
 
-def check_json(table: DesiredTable, context: Context) -> None:
+def _check_json(table: DesiredTable, context: Context) -> None:
     """Note what ProxySQL would ignore in a JSON column. Changes: context.mistakes."""
     for column in table.layout.columns:
-        for key, value in _values(table, column.name) if column.json_keys else ():
+        limits = {key.name: key for key in column.json_keys}
+        for key, value in _values(table, column.name) if limits else ():
             for name in ignored_keys(column, value) if isinstance(value, str) else ():
                 where, label = field_place(table, key, column.name)
-                label = label if name is None else f"{label}.{name}"
-                context.mistakes.add(where, label, *_ignored(column, name, context))
+                fix = None
+                if name is None:
+                    message = "ProxySQL reads only a mapping here"
+                elif name in limits:
+                    _, low, high = limits[name]
+                    message = f"ProxySQL ignores all but an integer from {low} to {high}"
+                else:
+                    message = f"ProxySQL {context.version} ignores this key"
+                    near = context.mistakes.did_you_mean(name, limits)
+                    fix = near or f"known are {', '.join(limits)}"
+                context.mistakes.add(where, f"{label}.{name}" if name else label, message, fix)
 
 
-def _ignored(column: Column, name: str | None, context: Context) -> tuple[str, str | None]:
-    """Return why ProxySQL ignores a key of a JSON column (None: all of it), and the fix."""
-    limits = {key.name: key for key in column.json_keys}
-    if name is None:
-        return "ProxySQL reads only a mapping here", None
-    if name in limits:
-        _, low, high = limits[name]
-        return f"ProxySQL ignores all but an integer from {low} to {high}", None
-    near = context.mistakes.did_you_mean(name, limits)
-    fix = near or f"known are {', '.join(limits)}"
-    return f"ProxySQL {context.version} ignores this key", fix
-
-
-def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
+def _check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
     """Note rows that the runtime table never shows, so that no LOAD of them could be verified.
 
     Changes: mistakes.
     """
-    if table.layout.name not in PASTED:
-        return
-    quote = PASTED[table.layout.name][0]
-    for key, row in table.rows.items():
+    quote, *_ = PASTED.get(table.layout.name, ("",))
+    for key, row in table.rows.items() if quote else ():
         for column in columns_with_quote(table.layout, row):
             message = f"ProxySQL does not show a row with {quote} in its runtime table as it is"
             fix = "move it into the script that is called"
@@ -108,8 +110,6 @@ def check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
 
 # Rules -------------------------------------------------------------------------------------------
 
-RULE_TABLES = ("mysql_query_rules", "pgsql_query_rules")
-
 _CRITERIA: dict[str, tuple[Callable[[str], str | None], str]] = {
     "client_addr": (client_addr_problem, CLIENT_ADDR_FIX),
     "digest": (digest_problem, DIGEST_FIX),
@@ -117,13 +117,11 @@ _CRITERIA: dict[str, tuple[Callable[[str], str | None], str]] = {
 }
 """What is wrong with a text, and the fix, by column. Lint says the same of an instance."""
 
-_PATTERNS = ("match_digest", "match_pattern")
-
 _BadField = tuple[Key, str, str, str | None]
 """Row, column, what is wrong, and the fix."""
 
 
-def check_rules(table: DesiredTable, chosen: object, context: Context) -> None:
+def _check_rules(table: DesiredTable, chosen: object, context: Context) -> None:
     """Note rules that would be skipped, lose a criterion, or never match.
 
     For a rule that is not active this is a warning. `chosen`: the value of
@@ -173,13 +171,11 @@ def _bad_patterns(table: DesiredTable, chosen: object) -> Iterator[_BadField]:
     version = table.layout.version
     engine = engine_for(chosen, version)
     negate = table.layout.index["negate_match_pattern"]
-    known: dict[str, str | None] = {}
-    for column in _PATTERNS:
+    known: dict[object, str | None] = {None: None}
+    for column in ("match_digest", "match_pattern"):
         for key, pattern in _values(table, column):
-            if not isinstance(pattern, str):
-                continue
             if pattern not in known:
-                known[pattern] = _problem(pattern, engine)
+                known[pattern] = _problem(str(pattern), engine)
             if known[pattern] is not None:
                 effect = "the rule would never match"
                 if table.rows[key][negate] == 1 and not never_matches_if_broken(version):
@@ -203,7 +199,7 @@ def _problem(pattern: str, engine: Engine) -> str | None:
 # Tables ------------------------------------------------------------------------------------------
 
 
-def check_users(table: DesiredTable, mistakes: Mistakes) -> None:
+def _check_users(table: DesiredTable, mistakes: Mistakes) -> None:
     """Note users that reach nothing. Changes: mistakes."""
     index = table.layout.index
     active, frontend, backend = index["active"], index["frontend"], index["backend"]
@@ -214,7 +210,7 @@ def check_users(table: DesiredTable, mistakes: Mistakes) -> None:
             mistakes.add(where, label, message, "write active: 0 to switch a user off")
 
 
-def check_logins(variables: DesiredTable, mistakes: Mistakes) -> None:
+def _check_logins(variables: DesiredTable, mistakes: Mistakes) -> None:
     """Note a login in both lists: it becomes a stats user, who can change nothing.
 
     Changes: mistakes.
@@ -232,7 +228,7 @@ def check_logins(variables: DesiredTable, mistakes: Mistakes) -> None:
         )
 
 
-def check_families(table: DesiredTable, mistakes: Mistakes) -> None:
+def _check_families(table: DesiredTable, mistakes: Mistakes) -> None:
     """Note rows that ProxySQL ignores: their writer hostgroup has another role elsewhere.
 
     Changes: mistakes.
@@ -250,9 +246,6 @@ def check_families(table: DesiredTable, mistakes: Mistakes) -> None:
 
 # Constraints -------------------------------------------------------------------------------------
 
-_COMPARISON = r"{name} ?(?:>=|<=|>) ?\d+"
-
-
 _PLAIN_WORDS = {
     "CASE WHEN replace_pattern": "a replace_pattern needs a match_pattern",
     "SUBSTR(domain_name": "the domain_name has to begin with a dot",
@@ -260,39 +253,31 @@ _PLAIN_WORDS = {
 """What a CHECK asks for, where its text does not say it well. By the beginning of the text."""
 
 
-def check_constraints(table: DesiredTable, mistakes: Mistakes) -> None:
+def _check_constraints(table: DesiredTable, mistakes: Mistakes) -> None:
     """Note every row that an INSERT would fail on. Changes: mistakes."""
-    layout = table.layout
-    used = table.used.keys()
-    uniques = tuple(
-        unique
-        for unique in layout.table.unique
-        # It cannot fail where the columns that the primary key has more are constant.
-        if not used.isdisjoint(name for name in layout.table.key if name not in unique)
-    )
-    if not table.rows or not (uniques or any(_may_fail(column, used) for column in layout.columns)):
+    layout, used = table.layout, table.used.keys()
+    # UNIQUE cannot fail where the columns that the primary key has more are constant.
+    more = {name for unique in layout.table.unique for name in {*layout.table.key} - {*unique}}
+    if used.isdisjoint(more) and not any(_may_fail(column, used) for column in layout.columns):
         return
-    layout = Layout(replace(layout.table, unique=uniques), layout.columns)
     import sqlite3
 
-    connection = sqlite3.connect(":memory:")
-    try:
+    with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(create_table(layout))
         marks = ",".join("?" * len(layout.columns))
         insert = f"INSERT INTO {layout.table.sql_name} VALUES ({marks})"
-        rows = [tuple(map(_value, row, layout.columns)) for row in table.rows.values()]
-        try:
-            connection.executemany(insert, rows)
-        except sqlite3.IntegrityError:
-            # One row failed, and the message does not say which: again, row by row.
-            connection.rollback()
-            for key, row in zip(table.rows, rows, strict=True):
-                try:
-                    connection.execute(insert, row)
-                except sqlite3.IntegrityError as error:
-                    mistakes.add(table.where[key], layout.name, *_words(table, key, str(error)))
-    finally:
-        connection.close()
+        for key, row in table.rows.items():
+            try:
+                connection.execute(insert, tuple(map(_value, row, layout.columns)))
+            except sqlite3.IntegrityError as error:
+                kind, _, detail = str(error).partition(" constraint failed: ")
+                plain = [words for begin, words in _PLAIN_WORDS.items() if detail.startswith(begin)]
+                reason = plain[0] if plain else str(error)
+                if kind == "UNIQUE":
+                    names = [name.rpartition(".")[2] for name in detail.split(", ")]
+                    reason = f"another row has the same {' and '.join(names)}"
+                message = f"{key_words(layout, key)}: ProxySQL refuses the row: {reason}"
+                mistakes.add(table.where[key], layout.name, message)
 
 
 def _may_fail(column: Column, used: Collection[str]) -> bool:
@@ -302,7 +287,7 @@ def _may_fail(column: Column, used: Collection[str]) -> bool:
     """
     if column.check is None or column.choices is not None or column.kind is Kind.JSON:
         return False
-    comparison = _COMPARISON.format(name=re.escape(column.name))
+    comparison = rf"{re.escape(column.name)} ?(?:>=|<=|>) ?\d+"
     if re.fullmatch(f"{comparison}(?: AND {comparison})*", column.check):
         return False
     return not set(re.findall(r"\w+", column.check)).isdisjoint(used)
@@ -313,22 +298,3 @@ def _value(value: object, column: Column) -> object:
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "surrogateescape").decode("latin-1")
     return column.default if value is KEEP else value
-
-
-def _words(table: DesiredTable, key: Key, error: str) -> tuple[str, str | None]:
-    """Return what to say about SQLite's error on a row."""
-    words = key_words(table.layout, key)
-    kind, _, detail = error.partition(" constraint failed: ")
-    if kind != "UNIQUE":
-        plain = next((w for begin, w in _PLAIN_WORDS.items() if detail.startswith(begin)), None)
-        reason = plain or f"{kind} constraint failed: {detail}"
-        return f"{words}: ProxySQL refuses the row: {reason}", None
-    columns = [name.rpartition(".")[2] for name in detail.split(", ")]
-    positions = [table.layout.index[name] for name in columns]
-    values = [table.rows[key][position] for position in positions]
-    for other, row in table.rows.items():
-        if [row[position] for position in positions] == values:
-            shared = ", ".join(f"{n} {v}" for n, v in zip(columns, values, strict=True))
-            place = table.where[other]
-            return f"{words}: {shared} belongs to another row already, at {place}", None
-    return f"{words}: ProxySQL refuses the row: {error}", None

@@ -28,10 +28,14 @@ from proxyctl.catalog import MAX_INT, Column, Kind, Layout
 from proxyctl.catalog.releases import OLDEST
 from proxyctl.config.env_references import is_reference
 from proxyctl.config.mistakes import Refusal
+from proxyctl.state.cells import MAX_LATENCY_MS
 from proxyctl.state.sql import NUL
 
 _SIGNED = frozenset({"rule_id", "flagIN"})
 """Numbers that ProxySQL keeps below 0, and works with, where no check forbids it."""
+
+_LARGEST = {"max_latency_ms": MAX_LATENCY_MS, "port": 65535}
+"""Numbers that ProxySQL holds in fewer bits than its table does: a larger one becomes another."""
 
 STRICT = ConfigDict(strict=True, extra="forbid")
 
@@ -165,7 +169,7 @@ def limits(column: Column) -> tuple[int, int]:
         return -(2**63), 2**63 - 1
     if low is None:
         low = -MAX_INT if column.name in _SIGNED else 0
-    return low, (MAX_INT if high is None else high)
+    return low, _LARGEST.get(column.name, MAX_INT) if high is None else high
 
 
 def expected(column: Column) -> str:

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import TABLES
-from proxyctl.config.checks import (
-    RULE_TABLES,
-    check_constraints,
-    check_families,
-    check_json,
-    check_logins,
-    check_numbers,
-    check_quotes,
-    check_rules,
-    check_users,
-    chosen_in_files,
-)
+from proxyctl.config.checks import USER_TABLES, check_tables
 from proxyctl.config.context import TABLE_SECTIONS, Context, Part, named_version
 from proxyctl.config.rows import TableRows, compile_part, field_place, join
 from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgroups
@@ -54,8 +42,6 @@ from proxyctl.state.row import (
 if TYPE_CHECKING:
     from proxyctl.config.models import Guards
     from proxyctl.lint.run import Ignore
-
-USER_TABLES = ("mysql_users", "pgsql_users")
 
 Sections = dict[str, list[Part]]
 """The sections of all files, by name."""
@@ -165,36 +151,13 @@ def _tables(
     }
     tables = apply_manage(tables, sections.get("manage", []), context)
     variables = compile_variables(sections.get("variables", []), context)
-    _check_tables(tables, variables, context)
+    check_tables(tables, variables, context)
     shards.check_reserved(tables.get("mysql_query_rules"), context)
     shards.check_digests(variables.get("mysql_variables"), context)
-    for table in _present(tables, USER_TABLES):
-        tables[table.layout.name] = _folded_users(table)
+    for name in USER_TABLES:
+        if name in tables:
+            tables[name] = _folded_users(tables[name])
     return {**tables, **variables}, tuple(shards.reserved.values())
-
-
-def _check_tables(
-    tables: Mapping[str, DesiredTable], variables: Mapping[str, DesiredTable], context: Context
-) -> None:
-    """Note rows that ProxySQL would refuse, cut, drop or ignore. Changes: context."""
-    for table in tables.values():
-        if not context.takes_dead_rules:
-            check_json(table, context)
-        check_numbers(table, context.mistakes)
-        check_quotes(table, context.mistakes)
-        check_constraints(table, context.mistakes)
-        if "writer_hostgroup" in table.layout.index:
-            check_families(table, context.mistakes)
-    for table in [] if context.takes_dead_rules else _present(tables, RULE_TABLES):
-        check_rules(table, chosen_in_files(variables), context)
-    for table in _present(tables, USER_TABLES):
-        check_users(table, context.mistakes)
-    for table in _present(variables, ("admin_variables",)):
-        check_logins(table, context.mistakes)
-
-
-def _present(tables: Mapping[str, DesiredTable], names: Iterable[str]) -> list[DesiredTable]:
-    return [tables[name] for name in names if name in tables]
 
 
 def _folded_users(table: DesiredTable) -> DesiredTable:

@@ -49,9 +49,9 @@ SHARDED = "variables: {mysql-query_digests_no_digits: true}\nsharding: [{name: s
         (RULE % "match_digest: '((', negate_match_pattern: true", "it would match every query"),
         (
             "mysql_servers: [{hostgroup_id: 1, hostname: a, max_latency_ms: 4294968}]",
-            "the largest is 4294967",
+            "an integer from 0 to 4294967, got",
         ),
-        ("proxysql_servers: [{hostname: a, port: 65536}]", "the largest is 65535"),
+        ("proxysql_servers: [{hostname: a, port: 65536}]", "an integer from 0 to 65535, got"),
         ("mysql_query_rules: [{rule_id: -3000000000}]", "rule_id"),
         (RULE % "attributes: '[1e400]'", "the number is too large"),
         (RULE % "attributes: '[\"\\ud800\"]'", "half a surrogate pair"),
