@@ -5,7 +5,7 @@ The other formats have a line or an object a digest; CSV and JSON have the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
@@ -23,12 +23,11 @@ from proxyctl.render.style import (
 )
 from proxyctl.render.table import Column, aligned, csv_text, inline, markdown_table
 from proxyctl.stats.model import CACHE, Group, Load
-from proxyctl.stats.top.listing import Caught, Top, TopRow
+from proxyctl.stats.top import Top, TopRow
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
 _INDENT = 4
-_MOST_PARTS = 3
 _LONGEST_IN_TICKET = 300
 LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
 EMPTY = "No digests: ProxySQL has counted no queries since it started or was reset."
@@ -74,9 +73,8 @@ def digest_top_text(
         lines += _beside(line, "  ".join(group_texts(row.group, top.hostgroup_names)), width)
         longest = None if has_whole_texts else width - _INDENT
         lines += [" " * _INDENT + text for text in _texts(row, longest)]
-        if top.options.with_rules:
-            text = f"-> {_caught_text(row.caught, top.hostgroup_names)}"
-            lines += wrapped(text, width, first=" " * _INDENT, then=" " * (_INDENT + 3))
+        if rule := _rule_text(row, top.hostgroup_names):
+            lines += wrapped(rule, width, first=" " * _INDENT, then=" " * (_INDENT + 3))
     if top.groups > len(top.rows):
         lines.append(f"... and {top.groups - len(top.rows):,} more (--limit lists more)")
     lines += ["", *(style("dim", line) for line in wrapped(LEGEND, width))]
@@ -105,19 +103,11 @@ def group_texts(group: Mapping[Group, str | int], names: Mapping[int, str]) -> I
         yield text if column is Group.DIGEST or value == CACHE else f"{column} {text}"
 
 
-def _caught_text(caught: Sequence[Caught], names: Mapping[int, str]) -> str:
-    """Return what the rules do with a group, the biggest part first."""
-    if not caught:
-        return "not looked up: others of the list have too many entries"
-    parts = []
-    total = sum(one.load.count_star for one in caught)
-    for one in caught[:_MOST_PARTS]:
-        text = outcomes_text(one.outcomes, names, "hostgroup ") or "undecided"
-        share = share_text(one.load.count_star / total) if total and len(caught) > 1 else ""
-        parts.append(f"{text} ({share} of the queries)" if share else text)
-    if len(caught) > _MOST_PARTS:
-        parts.append(f"and {counted(len(caught) - _MOST_PARTS, 'other way')}")
-    return "; ".join(parts)
+def _rule_text(row: TopRow, names: Mapping[int, str]) -> str:
+    """Return what the rules in force do with a group; '' if that was not asked."""
+    if row.outcomes is None:
+        return ""
+    return f"-> {outcomes_text(row.outcomes, names, 'hostgroup ') or 'undecided'}"
 
 
 def _beside(figures: str, aside: str, width: int) -> list[str]:
@@ -151,11 +141,11 @@ def digest_top_markdown(top: Top) -> str:
     columns = [*_COLUMNS, Column("of", of_what, is_number=False)]
     if Group.DIGEST in top.options.groups:
         columns.append(Column("text", _ticket_text, is_number=False))
-    if top.options.with_rules:
-        caught = Column[Ranked](
-            "rules", lambda one: _caught_text(one[1].caught, top.hostgroup_names), is_number=False
+    if top.rows[0].outcomes is not None:
+        rules = Column[Ranked](
+            "rules", lambda one: _rule_text(one[1], top.hostgroup_names), is_number=False
         )
-        columns.append(caught)
+        columns.append(rules)
     table = markdown_table(columns, enumerate(top.rows, 1))
     return "\n".join([*lines, f"{inline(_summary(top))}.", "", *table]) + "\n"
 
@@ -205,9 +195,5 @@ ROW: Shape[TopRow] = Shape(
     share=lambda one: round(one.share, 6),
     cumulative_share=lambda one: round(one.cumulative_share, 6),
     time_per_row=lambda one: None if one.time_per_row is None else round(one.time_per_row, 3),
-    rules=lambda one: (
-        [CAUGHT.encode(part.load, outcomes=OUTCOME.each(part.outcomes)) for part in one.caught]
-        or ABSENT
-    ),
+    rules=lambda one: ABSENT if one.outcomes is None else OUTCOME.each(one.outcomes),
 )
-CAUGHT: Shape[Load] = LOAD.extended("load with its outcomes", "outcomes")

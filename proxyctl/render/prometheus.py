@@ -10,7 +10,7 @@ from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.drift import pattern_of
 from proxyctl.plan.plan import Plan
 from proxyctl.stats.model import Group, is_counting
-from proxyctl.stats.top.listing import Top, TopRow
+from proxyctl.stats.top import Top, TopRow
 from proxyctl.text import printable
 
 LONGEST_TEXT = 200

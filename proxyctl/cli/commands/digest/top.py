@@ -14,11 +14,11 @@ from proxyctl.cli.options import flag, no_such, value
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group
-from proxyctl.stats.top.listing import SeenSince, Sort, TopOptions
+from proxyctl.stats.top import RULE_GROUPS, SeenSince, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
-    from proxyctl.stats.top.listing import Top
+    from proxyctl.stats.top import Top
 
 MOST_LISTED = 1_000_000
 """The maximum of --limit; a snapshot holds all digests."""
@@ -71,24 +71,28 @@ def top(
     ),
     group: GroupOption = None,
     limit: int = value(20, "N", "List at most N.", min=1, max=MOST_LISTED),
-    rule: bool = flag("--rule", "Show which rule in force catches each digest."),
+    rule: bool = flag(
+        "--rule", "Show which rule in force catches each digest. Groups by digest, schema and user."
+    ),
     full_text: FullTextOption = False,
     format: TopFormat = value(
         "text", "FORMAT", "Output format: text, json, csv, markdown, prometheus."
     ),
 ) -> int:
     """List the digests that cost most. Sends only SELECTs."""
-    from proxyctl.stats.top.query import read_top, with_rules
+    from proxyctl.stats.top import read_top, with_rules
 
-    options = _options(filters, sort, group, limit, has_rules=rule)
+    options = _options(filters, sort, group, limit)
     if rule and format == "prometheus":
         raise UsageError(
             "--rule cannot be used with --format prometheus: rules come and go with the files"
         )
+    if rule:
+        options = replace(options, groups=_rule_groups(group))
     with place.connect() as client:
-        found, members = read_top(client, options)
+        found = read_top(client, options)
         if rule:
-            found = with_rules(client, found, members)
+            found = with_rules(client, found)
     found = replace(found, hostgroup_names=place.hostgroup_names())
     if format not in ("text", "markdown"):
         for note in found.notes():
@@ -97,15 +101,21 @@ def top(
     return ExitCode.DONE
 
 
-def _options(
-    filters: FilterOptions, sort: Sort, group: list[str] | None, limit: int, *, has_rules: bool
-) -> TopOptions:
-    groups = columns_of(group)
-    if has_rules and Group.DIGEST not in groups:
-        raise UsageError("--rule needs `digest` in --group: rules are looked up by digest")
+def _rule_groups(group: list[str] | None) -> tuple[Group, ...]:
+    """Return the columns of --group with --rule. Raises: UsageError."""
+    groups = RULE_GROUPS if group is None else columns_of(group)
+    if not set(RULE_GROUPS) <= set(groups):
+        raise UsageError(
+            f"--rule needs {', '.join(RULE_GROUPS)} in --group: rules are looked up by them",
+            fix="leave out --group",
+        )
+    return groups
+
+
+def _options(filters: FilterOptions, sort: Sort, group: list[str] | None, limit: int) -> TopOptions:
     return TopOptions(
         sort=sort,
-        groups=groups,
+        groups=columns_of(group),
         limit=limit,
         hostgroups=tuple(filters.hostgroup or ()),
         schemanames=tuple(filters.schemaname or ()),
@@ -116,7 +126,6 @@ def _options(
         seen_since=_seen_since(filters.seen_since),
         min_count=filters.min_count,
         min_avg_us=duration_us("--min-avg", filters.min_avg),
-        with_rules=has_rules,
     )
 
 
