@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 
-from proxyctl.catalog import Value
+from proxyctl.catalog import Layout
 from proxyctl.errors import counted
+from proxyctl.formats.yaml import row_lines
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
-from proxyctl.stats.suggest.context import Kind, Suggestion, Suggestions
+from proxyctl.stats.suggest.context import Cells, Kind, Suggestion, Suggestions, rule_row
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
-
-RulesText = Callable[[Sequence[Mapping[str, Value]]], str]
-"""Rules as YAML to paste: a section mysql_query_rules."""
 
 _HEADINGS = {
     Kind.READS: "reads on a writer",
@@ -35,11 +32,10 @@ _UNKNOWN = {
         " names in digest texts.",
         "Whether the application tolerates answers as old as cache_ttl, even after its own session"
         " changed the rows.",
-        "How many different values each `?` stands for: the cache keeps one answer per query text."
-        " The estimate assumes a single value, so it is an upper limit.",
-        "Whether the queries are prepared statements: ProxySQL does not cache those.",
-        "Whether answers are empty: mysql-query_cache_stores_empty_result says whether those are"
-        " cached.",
+        "How many answers the cache keeps: one for each query text, user and schema. The estimate"
+        " assumes a single one, and queries that come evenly.",
+        "Whether ProxySQL caches them: not if they are prepared statements, and empty answers only"
+        " with mysql-query_cache_stores_empty_result.",
     ),
     Kind.SLOW: (
         "Why it is slow: ask EXPLAIN on the server. Time spent waiting for locks counts as query"
@@ -52,67 +48,28 @@ _UNKNOWN = {
 _LONGEST_TEXT = 300
 
 
-def _title(found: Suggestions) -> str:
-    """Return the first line: where this is from, and how much of it there is."""
-    return printable(
-        f"{found.name}  ProxySQL {found.version}: {counted(len(found.found), 'suggestion')} from"
-        f" {counted(found.digests, 'entry')}, {counted(found.count_star, 'query')},"
-        f" {time_text(found.sum_time)}"
+def rules_yaml(layout: Layout, rules: Sequence[Cells]) -> str:
+    """Return rules as a section of our files, one a line: however wide, they are to be pasted."""
+    rows = [rule_row(layout, cells) for cells in rules]
+    return "\n".join(["mysql_query_rules:", *row_lines(layout, rows)]) + "\n"
+
+
+def suggest_text(found: Suggestions, style: Style = PLAIN, *, width: int = WIDTH) -> str:
+    """Return the suggestions by kind, each with its evidence; and the rules to paste."""
+    title = printable(
+        f"{found.table.name}  ProxySQL {found.table.version}:"
+        f" {counted(len(found.found), 'suggestion')} from"
+        f" {counted(len(found.table.rows), 'entry')},"
+        f" {counted(found.total.count_star, 'query')}, {time_text(found.total.sum_time)}"
     )
-
-
-def _by_kind(found: Suggestions) -> Iterator[tuple[Kind, list[Suggestion]]]:
-    for kind in Kind:
-        if some := [one for one in found.found if one.kind is kind]:
-            yield kind, some
-
-
-def _common(some: Sequence[Suggestion]) -> list[str]:
-    """Return the sentences that hold for every one of several suggestions."""
-    if len(some) < 2:
-        return []
-    return [text for text in some[0].says if all(text in one.says for one in some)]
-
-
-def _rules(some: Sequence[Suggestion]) -> list[Mapping[str, Value]]:
-    return [rule for one in some for rule in one.rules]
-
-
-def _digest_text(one: Suggestion) -> str:
-    return shown(one.digest_text, limit=_LONGEST_TEXT) if one.digest_text else ""
-
-
-# -- Text.
-
-
-def suggest_text(
-    found: Suggestions, rules_text: RulesText, style: Style = PLAIN, *, width: int = WIDTH
-) -> str:
-    """Return the suggestions by kind: what holds for all, each with its evidence, rules to paste.
-
-    Rules take one line each, however wide: they are to be pasted.
-    """
-    lines = [*(style("bold", line) for line in wrapped(_title(found), width)), ""]
-    for kind, some in _by_kind(found):
-        lines.append(style("bold", _HEADINGS[kind].upper()))
-        common = _common(some)
-        for text in common:
-            lines += wrapped(printable(text), width, first="  ", then="  ")
-        for title, alike in groupby(some, key=attrgetter("title")):
-            lines.append(f"  {style('change', '*')} {printable(title)}")
-            for one in alike:
-                lines += _text_lines(one, common, width)
-        if kind in found.left_out:
-            lines += [f"  ... {found.left_out[kind]:,} more (--limit lists more)", ""]
-        if rules := _rules(some):
-            lines.append("  Paste into the files:")
-            lines += (style("add", f"    {line}") for line in rules_text(rules).splitlines())
-            lines.append("")
+    lines = [*(style("bold", line) for line in wrapped(title, width)), ""]
+    for kind, heading in _HEADINGS.items():
+        lines += _kind_lines(found, kind, heading, style, width)
     if not found.found:
         lines += ["Nothing to suggest.", ""]
     if found.proof:
         lines += [*wrapped(found.proof, width), ""]
-    for kind, _ in _by_kind(found):
+    for kind in dict.fromkeys(one.kind for one in found.found):
         lines.append(style("dim", f"What digests do not tell, for {_HEADINGS[kind]}:"))
         for text in _UNKNOWN[kind]:
             lines += wrapped(text, width, first="  - ", then="    ")
@@ -122,23 +79,34 @@ def suggest_text(
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _text_lines(one: Suggestion, common: Sequence[str], width: int) -> Iterator[str]:
-    if one.digest:
-        text = f"{one.digest}  {_digest_text(one)}"
-        yield from wrapped(text, width, first="    ", then="      ")
-    own = [text for text in (*one.says, one.proof) if text and text not in common]
-    if own:
-        yield from wrapped(printable(" ".join(own)), width, first="    ", then="    ")
-    yield ""
+def _kind_lines(
+    found: Suggestions, kind: Kind, heading: str, style: Style, width: int
+) -> Iterator[str]:
+    some = [one for one in found.found if one.kind is kind]
+    if not some:
+        return
+    yield style("bold", heading.upper())
+    for one in some:
+        text = f"{one.digest}  {shown(one.digest_text, limit=_LONGEST_TEXT)}"
+        yield from wrapped(text, width, first=f"  {style('change', '*')} ", then="    ")
+        says = one.says
+        if kind is not Kind.SLOW and one.rule is None:
+            says += " No rule changes only this digest."
+        yield from wrapped(printable(says), width, first="    ", then="    ")
+        yield ""
+    if kind in found.left_out:
+        yield from (f"  ... {found.left_out[kind]:,} more (--limit lists more)", "")
+    if rules := [one.rule for one in some if one.rule]:
+        yield "  Paste into the files:"
+        yaml = rules_yaml(found.layout, rules)
+        yield from (style("add", f"    {line}") for line in yaml.splitlines())
+        yield ""
 
 
-# -- JSON.
-
-
-def suggest_json(found: Suggestions, rules_text: RulesText) -> str:
-    """Return the suggestions; `rules` by column, `yaml` the same to paste."""
+def suggest_json(found: Suggestions) -> str:
+    """Return the suggestions; `rule` by column, `yaml` the same to paste."""
     made = [
-        SUGGESTION.encode(one, yaml=rules_text(one.rules) if one.rules else None)
+        SUGGESTION.encode(one, yaml=rules_yaml(found.layout, [one.rule]) if one.rule else None)
         for one in found.found
     ]
     return SUGGESTIONS.document(found, suggestions=made)
@@ -147,15 +115,16 @@ def suggest_json(found: Suggestions, rules_text: RulesText) -> str:
 SUGGESTIONS: Shape[Suggestions] = Shape(
     "digest suggest",
     f"{INSTANCE} taken_at digests count_star sum_time suggestions left_out proof notes",
+    **{name: attrgetter(f"table.{name}") for name in (*INSTANCE.split(), "taken_at")},
+    digests=lambda one: len(one.table.rows),
+    count_star=attrgetter("total.count_star"),
+    sum_time=attrgetter("total.sum_time"),
     proof=lambda one: one.proof or None,
 )
 SUGGESTION: Shape[Suggestion] = Shape(
     "suggestion",
-    "kind title digest digest_text evidence says rules yaml proof",
-    digest=lambda one: one.digest or None,
-    digest_text=lambda one: one.digest_text or None,
-    rules=lambda one: [
-        {name: value for name, value in cells.items() if value is not None} for cells in one.rules
-    ],
-    proof=lambda one: one.proof or None,
+    "kind digest digest_text evidence says rule yaml",
+    rule=lambda one: (
+        {name: value for name, value in one.rule.items() if value is not None} if one.rule else None
+    ),
 )

@@ -8,40 +8,21 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from proxyctl.routing.probes import LOCK_ENDS, PROBES
-from proxyctl.routing.probes import Kind as ProbeKind
+from proxyctl.routing.probes import LOCK_ENDS
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_LOCKS = re.compile(
-    "|".join(
-        r"\b" + end.strip().rstrip(";").replace(" ", r"\s+") + r"\b"
-        for end in sorted(set(LOCK_ENDS.values()))
-    ),
-    re.IGNORECASE,
-)
-_OF_THE_SERVER = frozenset(
-    probe.what for probe in PROBES if probe.kind is ProbeKind.FUNCTION and probe.what.isupper()
-)
-_OF_THE_SESSION = _OF_THE_SERVER | _words("""
-LAST_INSERT_ID FOUND_ROWS CONNECTION_ID SLEEP BENCHMARK NEXTVAL LASTVAL SETVAL MASTER_POS_WAIT
-SOURCE_POS_WAIT MASTER_GTID_WAIT WAIT_FOR_EXECUTED_GTID_SET WAIT_UNTIL_SQL_THREAD_AFTER_GTIDS
-LOAD_FILE PS_CURRENT_THREAD_ID PS_THREAD_ID
-""")
-"""Their answer, or what they do, belongs to one connection or one server."""
 _CHANGING = _words("""
 NOW CURRENT_TIMESTAMP CURDATE CURRENT_DATE CURTIME CURRENT_TIME LOCALTIME LOCALTIMESTAMP SYSDATE
 UNIX_TIMESTAMP UTC_DATE UTC_TIME UTC_TIMESTAMP RAND UUID UUID_SHORT RANDOM_BYTES SYS_GUID USER
 CURRENT_USER SESSION_USER SYSTEM_USER CURRENT_ROLE DATABASE SCHEMA VERSION STATEMENT_DIGEST
-ROW_COUNT
 """)
 """Another answer each time, or for each session; some are written without parentheses."""
 _BARE = re.compile(
-    r"\b(CURRENT_TIMESTAMP|CURRENT_DATE|CURRENT_TIME|LOCALTIME|LOCALTIMESTAMP|UTC_DATE|UTC_TIME"
-    r"|UTC_TIMESTAMP|CURRENT_USER|CURRENT_ROLE)\b",
+    r"\b(CURRENT_(TIMESTAMP|DATE|TIME|USER|ROLE)|LOCALTIME(STAMP)?|UTC_(DATE|TIME|TIMESTAMP))\b",
     re.IGNORECASE,
 )
 _PURE = _words("""
@@ -70,21 +51,22 @@ THEN UNION USING VALUES WHEN WHERE XOR AGAINST BINARY DECIMAL DATETIME DOUBLE FL
 """)
 """Words that a parenthesis may follow and that call nothing."""
 
-_OF_ONE_SERVER = re.compile(
-    r"\b(information_schema|performance_schema|sys|mysql)`?\s*\.", re.IGNORECASE
+_SELECT = re.compile(r"\(*\s*SELECT\b", re.IGNORECASE)
+_LOCKS = "|".join(end.strip(" ;").replace(" ", r"\s+") for end in LOCK_ENDS.values())
+_BOUND = re.compile(
+    rf"\b({_LOCKS}|INTO|PROCEDURE|SQL_CALC_FOUND_ROWS|(NEXT|PREVIOUS)\s+VALUE\s+FOR)\b"
+    r"|\.\s*`?(NEXTVAL|CURRVAL)\b"
+    r"|\b(information_schema|performance_schema|sys|mysql)`?\s*\."
+    r"|@|:=",
+    re.IGNORECASE,
 )
-_SEQUENCE = re.compile(
-    r"\b(NEXT|PREVIOUS)\s+VALUE\s+FOR\b|\.\s*`?(NEXTVAL|CURRVAL)\b", re.IGNORECASE
-)
-_TWO_STEPS = re.compile(r"\bSQL_CALC_FOUND_ROWS\b", re.IGNORECASE)
-_TEMPORARY = re.compile(r"\s*CREATE\s+(OR\s+REPLACE\s+)?TEMPORARY\s+TABLE\b", re.IGNORECASE)
+"""What binds a SELECT to one server or connection: locks, writes, sequences, a server's own tables,
+FOUND_ROWS() afterwards, variables."""
 _CALL = re.compile(r"([A-Za-z_$][\w$.]*|`[^`]*`)\s*\(")
-_READ = re.compile(r"\(*\s*SELECT\b", re.IGNORECASE)
 _WRITE = re.compile(
     r"\(*\s*(INSERT|UPDATE|DELETE|REPLACE|TRUNCATE|LOAD|ALTER|DROP|RENAME|CREATE)\b", re.IGNORECASE
 )
-_INTO = re.compile(r"\bINTO\b", re.IGNORECASE)
-_PROCEDURE = re.compile(r"\bPROCEDURE\b", re.IGNORECASE)
+_TEMPORARY = re.compile(r"\s*CREATE\s+(OR\s+REPLACE\s+)?TEMPORARY\s+TABLE\b", re.IGNORECASE)
 _NAME = r"(?:`[^`]+`|[\w$]+)(?:\s*\.\s*(?:`[^`]+`|[\w$]+))?"
 _TABLES = re.compile(
     r"\b(?:FROM|JOIN|(?<!KEY )(?<!FOR )UPDATE|INTO|TABLE)\s+(?:IF NOT EXISTS\s+)?(?!SELECT\b)"
@@ -92,11 +74,6 @@ _TABLES = re.compile(
     re.IGNORECASE,
 )
 _BEGINS = re.compile(r"\s*(BEGIN|START TRANSACTION|SET\s+(SESSION\s+)?AUTOCOMMIT)\b", re.IGNORECASE)
-
-
-def is_select(text: str) -> bool:
-    """Return whether a text begins as a SELECT."""
-    return _READ.match(text) is not None
 
 
 def is_write(text: str) -> bool:
@@ -115,47 +92,21 @@ def makes_temporary_table(text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def not_for_a_reader(text: str) -> str | None:
-    """Return what keeps a query from being answered by another server; None for a plain read."""
-    if not is_select(text):
-        return "it is no SELECT"
-    if _LOCKS.search(text):
-        return "it locks rows"
-    if _INTO.search(text) or _PROCEDURE.search(text):
-        return "it may write (INTO)"
-    if _SEQUENCE.search(text):
-        return "it takes a number of a sequence"
-    if _OF_ONE_SERVER.search(text):
-        return "it asks a server about itself"
-    if _TWO_STEPS.search(text):
-        return "FOUND_ROWS() asks the same connection afterwards"
-    if "@" in text or ":=" in text:
-        return "it uses a variable of the session or the server"
-    for name in called(text):
-        if name in _OF_THE_SESSION:
-            return f"{name} belongs to one connection or server"
-        if name not in _PURE and name not in _CHANGING:
-            return f"{name.lower()}() may be a stored function that writes"
-    return None
+def is_plain_read(text: str) -> bool:
+    """Return whether another server with the same rows could answer a query."""
+    is_free = _SELECT.match(text) is not None and _BOUND.search(text) is None
+    return is_free and _called(text) <= _PURE | _CHANGING
 
 
 @lru_cache(maxsize=4096)
-def not_cacheable(text: str) -> str | None:
-    """Return what keeps an answer from being kept; None if nothing in the text does."""
-    reason = not_for_a_reader(text)
-    if reason is not None:
-        return reason
-    for name in called(text):
-        if name in _CHANGING:
-            return f"{name} gives another answer each time"
-    bare = _BARE.search(text)
-    return f"{bare[1].upper()} gives another answer each time" if bare else None
+def is_cacheable(text: str) -> bool:
+    """Return whether the answer stays the same as long as the rows do."""
+    return is_plain_read(text) and _called(text) <= _PURE and _BARE.search(text) is None
 
 
-def called(text: str) -> list[str]:
+def _called(text: str) -> frozenset[str]:
     """Return the functions that a text calls, in capitals; a quoted name counts as a function."""
-    names = (found[1].strip("`").upper() for found in _CALL.finditer(text))
-    return [name for name in names if name not in _WORDS]
+    return frozenset(found[1].strip("`").upper() for found in _CALL.finditer(text)) - _WORDS
 
 
 @lru_cache(maxsize=4096)

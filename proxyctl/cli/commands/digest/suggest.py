@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxyctl.cli.commands.digest.top import MOST_LISTED
 from proxyctl.cli.connect import Place
 from proxyctl.cli.options import FormatOption, value
-from proxyctl.cli.output import columns, progress, style, write
+from proxyctl.cli.output import columns, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.suggest.context import Kind
 
 if TYPE_CHECKING:
-    from proxyctl.catalog import Value
     from proxyctl.stats.suggest.files import Subject
 
 
@@ -34,27 +32,20 @@ def suggest(
 ) -> int:
     """Suggest improvements from the digests that the instance has seen."""
     from proxyctl.render.digest_suggest import suggest_json, suggest_text
-    from proxyctl.stats.suggest.files import rules_yaml
     from proxyctl.stats.suggest.run import suggest as suggestions
 
     subject = _read(place, digests)
-    with progress("replaying digests", len(subject.table.rows)) as tell:
-        found = suggestions(
-            subject.table,
-            subject.configuration,
-            only=only or (),
-            limit=limit,
-            may_use=subject.may_use,
-            progress=tell,
-        )
-
-    def as_yaml(rules: Sequence[Mapping[str, Value]]) -> str:
-        return rules_yaml(found.layout, rules)
-
+    found = suggestions(
+        subject.table,
+        subject.configuration,
+        only=only or (),
+        limit=limit,
+        may_use=subject.may_use,
+    )
     if format == "json":
-        write(suggest_json(found, as_yaml))
+        write(suggest_json(found))
     else:
-        write(suggest_text(found, as_yaml, style(), width=columns()))
+        write(suggest_text(found, style(), width=columns()))
     return ExitCode.DONE
 
 
