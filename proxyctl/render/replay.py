@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from proxyctl.errors import counted
@@ -14,7 +14,7 @@ from proxyctl.render.plan import SHARD_MOVE
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, shown
 from proxyctl.routing import Source
 from proxyctl.stats.model import Load, SeenDigest
-from proxyctl.stats.replay.comparison import Kind, Outcome
+from proxyctl.stats.replay.comparison import Kind, Outcome, Verdict
 from proxyctl.stats.replay.result import Entry, Flow, Replay
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
@@ -22,7 +22,7 @@ from proxyctl.text import printable
 _Of = TypeVar("_Of")
 WIDEST_TEXT = 110
 """Characters of a digest text that are shown."""
-MOST_FLOWS = 12
+MOST_LINES = 12
 _MOST_OUTCOMES = 3
 TITLE = "Replay of the digests that the instance has seen"
 _KINDS = {
@@ -32,27 +32,40 @@ _KINDS = {
     Kind.BLOCKED: "another answer by a rule",
     Kind.SETTINGS: "other settings",
 }
-NO_LITERALS = "a digest has no literals: rules on match_pattern cannot be told from it"
 
 
-def replay_text(report: Replay, moves: Sequence[ShardMove] = (), style: Style = PLAIN) -> str:
-    """Return a whole replay."""
-    lines = [style("bold", instance_text(report)), ""]
-    lines += [*_shard_lines(report, moves, style), *body_lines(report, style)]
-    return "\n".join(lines) + "\n"
-
-
-def appended_text(report: Replay, style: Style = PLAIN) -> str:
-    """Return a replay as it stands behind a plan, which has its shard moves already."""
-    lines = [style("bold", TITLE), "", *body_lines(report, style)]
-    return "\n".join(lines) + "\n"
+def replay_text(
+    report: Replay, style: Style = PLAIN, *, title: str = "", moves: Sequence[ShardMove] = ()
+) -> str:
+    """Return a whole replay, under the name of the instance or another title."""
+    lines = [style("bold", title or instance_text(report)), ""]
+    for text in move_texts(moves, report.hostgroup_names):
+        lines.append(style("refuse", f"shard move   {printable(text)}"))
+    lines += [""] * bool(moves)
+    return "\n".join([*lines, *body_lines(report, style)]) + "\n"
 
 
 def body_lines(report: Replay, style: Style) -> Iterator[str]:
     """Yield what changes, what is undecided, and the verdict."""
-    yield from _summary_lines(report)
+    tallies = {"digests": report.total, "stay": report.unchanged, "change": report.changed}
+    tallies |= {f"  {_KINDS[kind]}": report.kinds[kind] for kind in Kind if kind in report.kinds}
+    for label, load in {**tallies, "undecided": report.undecided}.items():
+        is_total = load is report.total
+        share = time_text(load.sum_time) if is_total else share_text(report.share(load))
+        yield f"{label:<36}{load.entries:>10,}{share:>10}{load.count_star:>16,} queries"
     yield ""
-    yield from _list_lines(report, style)
+    names = report.hostgroup_names
+    flows = {
+        f"{_place(a, names)} -> {_place(b, names)}": load for (a, b), load in report.flows.items()
+    }
+    yield from _load_lines(report, "Queries that go elsewhere, by hostgroups:", flows)
+    yield from _entries(report, style)
+    rules = {
+        f"rule {rule_id}: {column}": load for (rule_id, column), load in report.open_rules.items()
+    }
+    yield from _load_lines(report, "What a digest does not tell, by rule and column:", rules)
+    notes = [*_notes(report)]
+    yield from [*notes, ""] if notes else ()
     yield style("bold", verdict(report))
 
 
@@ -70,109 +83,56 @@ def verdict(report: Replay) -> str:
     )
 
 
-def _summary_lines(report: Replay) -> Iterator[str]:
-    total = report.total
-    yield _tally_line("digests", report, total, time_text(total.sum_time))
-    yield _tally_line("stay", report, report.unchanged)
-    yield _tally_line("change", report, report.changed)
-    for kind, words in _KINDS.items():
-        if kind in report.certain:
-            yield _tally_line(f"  {words}", report, report.certain[kind])
-    yield _tally_line("undecided", report, report.undecided)
-    for kind, words in _KINDS.items():
-        if kind in report.possible:
-            yield _tally_line(f"  perhaps {words}", report, report.possible[kind])
+def _place(number: int | None, names: Mapping[int, str]) -> str:
+    return "nowhere" if number is None else hostgroup(number, names)
 
 
-def _tally_line(label: str, report: Replay, tally: Load, beside: str = "") -> str:
-    share = beside or share_text(report.share(tally))
-    return f"{label:<36}{tally.entries:>10,}{share:>10}{tally.count_star:>16,} queries"
-
-
-def _shard_lines(report: Replay, moves: Sequence[ShardMove], style: Style) -> Iterator[str]:
-    for text in move_texts(moves, report.hostgroup_names):
-        yield style("refuse", f"shard move   {printable(text)}")
-    if moves:
-        yield ""
-
-
-def _list_lines(report: Replay, style: Style) -> Iterator[str]:
-    names = report.hostgroup_names
-    if report.flows:
-        yield "Queries that go elsewhere, by hostgroups and rules:"
-        flows = _by_time(report.flows)
-        for flow, tally in flows[:MOST_FLOWS]:
-            share = share_text(report.share(tally))
-            yield f"  {share:>6}  {counted(tally.entries, 'digest'):<14}{flow_text(flow, names)}"
-        if len(flows) > MOST_FLOWS:
-            yield f"  ... and {counted(len(flows) - MOST_FLOWS, 'more way')}"
-        yield ""
-    yield from _entries(
-        "Digests that change, the biggest first:", report, report.moved, report.changed, style
-    )
-    if report.undecided.entries:
-        yield from _entries("Undecided digests:", report, report.open, report.undecided, style)
-        yield from _open_rules(report)
-    if report.elsewhere.entries:
-        share = share_text(report.share(report.elsewhere))
-        yield (
-            f"{counted(report.elsewhere.entries, 'digest')} ({share}) did not go where the rules"
-            " in force send them: the rules may be newer, or a hint in a comment, a transaction"
-            " or a mirror decided."
-        )
-        yield ""
-    for note, count in sorted(report.texts.items()):
-        yield f"{counted(count, 'digest')}: {note}"
-    if report.flag_rules:
-        rules = ", ".join(map(str, report.flag_rules[:MOST_FLOWS]))
-        yield f"next_query_flagIN (rule {rules}): assumes that every query begins at flagIN 0"
-    if report.texts or report.flag_rules:
-        yield ""
+def _load_lines(report: Replay, title: str, loads: Mapping[str, Load]) -> Iterator[str]:
+    """Yield the biggest loads, each with what it is of."""
+    if not loads:
+        return
+    yield title
+    for text, load in _by_time(loads)[:MOST_LINES]:
+        share = share_text(report.share(load))
+        yield f"  {share:>6}  {counted(load.entries, 'digest'):<14}{text}"
+    if len(loads) > MOST_LINES:
+        yield f"  ... and {len(loads) - MOST_LINES:,} more"
+    yield ""
 
 
 def _by_time(loads: Mapping[_Of, Load]) -> list[tuple[_Of, Load]]:
     return sorted(loads.items(), key=lambda item: -item[1].sum_time)
 
 
-def _open_rules(report: Replay) -> Iterator[str]:
-    for (rule_id, column), tally in _by_time(report.open_rules)[:MOST_FLOWS]:
-        share = share_text(report.share(tally))
-        digests = counted(tally.entries, "digest")
-        yield f"  {share:>6}  {digests:<14}rule {rule_id}: {column} is undecided"
-    if any(column == "match_pattern" for _, column in report.open_rules):
-        yield f"          {NO_LITERALS}"
-    yield ""
+def _notes(report: Replay) -> Iterator[str]:
+    for note, count in sorted(report.texts.items()):
+        yield f"{counted(count, 'digest')}: {note}"
+    for column, rules, note in (
+        ("next_query_flagIN", report.flag_rules, "assumes that every query begins at flagIN 0"),
+        ("replace_pattern", report.rewriting_rules, "queries are counted as what they became"),
+    ):
+        if rules:
+            yield f"{column} (rule {', '.join(map(str, rules[:MOST_LINES]))}): {note}"
 
 
-def _entries(
-    title: str, report: Replay, entries: Iterable[Entry], tally: Load, style: Style
-) -> Iterator[str]:
-    listed = list(entries)
-    if not listed:
+def _entries(report: Replay, style: Style) -> Iterator[str]:
+    if not report.entries:
         return
-    yield title
-    for entry in listed:
-        yield style("change", f"{_entry_head(report, entry)}{entry_text(entry, report)}")
-        yield f"          {_text(entry)}"
-    if tally.entries > len(listed):
-        yield f"  ... and {tally.entries - len(listed):,} more (--limit lists more)"
+    yield "Digests that change or may change, the biggest first:"
+    for seen, verdict in report.entries:
+        who = f"{shown(seen.username)}@{shown(seen.schemaname)}"
+        head = f"  {share_text(report.share(seen)):>6}  {seen.count_star:>10,} x  {who}  "
+        yield style("change", head + _verdict_text(verdict, report.hostgroup_names))
+        notes = f"   ({'; '.join(verdict.notes)})" if verdict.notes else ""
+        yield f"          {shown(seen.digest_text, limit=WIDEST_TEXT)}{notes}"
+    left = report.changed.entries + report.undecided.entries - len(report.entries)
+    if left:
+        yield f"  ... and {left:,} more (--limit lists more)"
     yield ""
 
 
-def _entry_head(report: Replay, entry: Entry) -> str:
-    seen = entry.seen
-    who = f"{shown(seen.username)}@{shown(seen.schemaname)}"
-    return f"  {share_text(report.share(seen)):>6}  {seen.count_star:>10,} x  {who}  "
-
-
-def _text(entry: Entry) -> str:
-    notes = f"   ({'; '.join(entry.verdict.notes)})" if entry.verdict.notes else ""
-    return shown(entry.seen.digest_text, limit=WIDEST_TEXT) + notes
-
-
-def entry_text(entry: Entry, report: Replay) -> str:
+def _verdict_text(verdict: Verdict, names: Mapping[int, str]) -> str:
     """Return what becomes of a digest before and after."""
-    verdict, names = entry.verdict, report.hostgroup_names
     if not verdict.before:
         return "undecided"
     before, after = (outcomes_text(side, names) for side in (verdict.before, verdict.after))
@@ -206,16 +166,6 @@ def _outcome_text(outcome: Outcome, names: Mapping[int, str], noun: str) -> str:
     return ", ".join(parts)
 
 
-def flow_text(flow: Flow, names: Mapping[int, str]) -> str:
-    """Return where queries went and go, and by which rules."""
-
-    def side(hostgroup_: int | None, rule_id: int | None) -> str:
-        target = "nowhere" if hostgroup_ is None else hostgroup(hostgroup_, names)
-        return f"{target}, {'no rule' if rule_id is None else f'rule {rule_id}'}"
-
-    return f"{side(flow.before, flow.rule_before)} -> {side(flow.after, flow.rule_after)}"
-
-
 # -- JSON.
 
 
@@ -246,72 +196,48 @@ def _message(outcome: Outcome, column: str) -> str | None:
 REPLAY: Shape[Replay] = Shape("replay", f"{INSTANCE} taken_at shard_moves")
 REPLAYED: Shape[Replay] = Shape(
     "result of a replay",
-    "total unchanged changed undecided elsewhere texts next_query_flagIN flows digests",
+    "total unchanged changed undecided kinds undecided_rules texts next_query_flagIN"
+    " replace_pattern flows digests",
     total=lambda one: _part(one, one.total),
     unchanged=lambda one: _part(one, one.unchanged),
-    changed=lambda one: _part(one, one.changed, CHANGED, kinds=_kinds(one, one.certain)),
-    undecided=lambda one: _part(
-        one,
-        one.undecided,
-        UNDECIDED,
-        kinds=_kinds(one, one.possible),
-        rules=_open_rules_of(one),
-    ),
-    elsewhere=lambda one: _part(one, one.elsewhere),
+    changed=lambda one: _part(one, one.changed),
+    undecided=lambda one: _part(one, one.undecided),
+    kinds=lambda one: {kind: _part(one, load) for kind, load in sorted(one.kinds.items())},
+    undecided_rules=lambda one: [
+        {**UNDECIDED.encode(rule), **_part(one, load)}
+        for rule, load in sorted(one.open_rules.items())
+    ],
     next_query_flagIN=lambda one: one.flag_rules,
-    flows=lambda one: [_flow(one, flow, load) for flow, load in _by_time(one.flows)],
+    replace_pattern=lambda one: one.rewriting_rules,
+    flows=lambda one: [
+        {**FLOW.encode(flow), **_part(one, load)} for flow, load in _by_time(one.flows)
+    ],
     digests=lambda one: [
-        *(_entry(one, entry, "changed") for entry in one.moved),
-        *(_entry(one, entry, "undecided") for entry in one.open),
+        {**ENTRY.encode(entry, share=_share(one, entry.seen)), **SEEN.encode(entry.seen)}
+        for entry in one.entries
     ],
 )
 PART: Shape[Load] = Shape(
     "tally", "digests count_star sum_time share", digests=lambda one: one.entries
 )
-CHANGED: Shape[Load] = PART.extended("tally of changed digests", "kinds")
-UNDECIDED: Shape[Load] = PART.extended("tally of undecided digests", "kinds rules")
-OPEN_RULE: Shape[Load] = PART.extended("tally of an undecided rule", "rule_id column")
-FLOW: Shape[Load] = PART.extended("flow", "current desired")
-SIDE: Shape[tuple[int | None, int | None]] = Shape.of_tuples("side of a flow", "hostgroup rule_id")
+FLOW: Shape[Flow] = Shape("flow", "current desired")
+UNDECIDED: Shape[tuple[int, str]] = Shape.of_tuples("undecided rule", "rule_id column")
 SEEN: Shape[SeenDigest] = Shape("row of stats_mysql_query_digest", " ".join(SeenDigest._fields))
 ENTRY: Shape[Entry] = Shape(
     "digest of a replay",
-    "status share kinds possible_kinds current desired undecided notes",
-    kinds=lambda one: sorted(one.verdict.certain),
-    possible_kinds=lambda one: sorted(one.verdict.possible),
+    "status share kinds current desired undecided notes",
+    status=lambda one: "changed" if one.verdict.is_changed else "undecided",
+    kinds=lambda one: sorted(one.verdict.certain or one.verdict.possible),
     current=lambda one: OUTCOME.each(one.verdict.before),
     desired=lambda one: OUTCOME.each(one.verdict.after),
-    undecided=lambda one: UNDECIDED_RULE.each(one.verdict.undecided),
+    undecided=lambda one: UNDECIDED.each(one.verdict.undecided),
     notes=lambda one: one.verdict.notes,
 )
-UNDECIDED_RULE: Shape[tuple[int, str]] = Shape.of_tuples(
-    "undecided rule of a digest", "rule_id column"
-)
 
 
-def _part(
-    report: Replay, load: Load, shape: Shape[Load] = PART, **given: object
-) -> dict[str, object]:
-    return shape.encode(load, share=round(report.share(load), 6), **given)
+def _share(report: Replay, load: Load | SeenDigest) -> float:
+    return round(report.share(load), 6)
 
 
-def _kinds(report: Replay, loads: Mapping[Kind, Load]) -> dict[str, object]:
-    return {kind: _part(report, loads.get(kind, Load())) for kind in Kind}
-
-
-def _open_rules_of(report: Replay) -> list[dict[str, object]]:
-    return [
-        _part(report, load, OPEN_RULE, rule_id=rule_id, column=column)
-        for (rule_id, column), load in sorted(report.open_rules.items())
-    ]
-
-
-def _flow(report: Replay, flow: Flow, load: Load) -> dict[str, object]:
-    current = SIDE.encode((flow.before, flow.rule_before))
-    desired = SIDE.encode((flow.after, flow.rule_after))
-    return _part(report, load, FLOW, current=current, desired=desired)
-
-
-def _entry(report: Replay, entry: Entry, status: str) -> dict[str, object]:
-    share = round(report.share(entry.seen), 6)
-    return {**ENTRY.encode(entry, status=status, share=share), **SEEN.encode(entry.seen)}
+def _part(report: Replay, load: Load) -> dict[str, object]:
+    return PART.encode(load, share=_share(report, load))

@@ -87,7 +87,6 @@ def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None
     # Where rule 15 looks into the query, a digest that rule 20 sends elsewhere cannot be told.
     assert status == {"changed": 4, "undecided": 3}
     assert {move["name"] for move in found.json["shard_moves"]} == {"t1", "t2", "t3", "t4"}
-    assert found.json["elsewhere"]["digests"] == 1  # the hint
 
 
 # -- suggest ---------------------------------------------------------------------------------------

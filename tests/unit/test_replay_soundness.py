@@ -129,8 +129,8 @@ def test_nothing_is_said_that_is_not_so(number: int) -> None:
             continue  # no digest shows them
         routes = [one.route for one in explained]
         seen = seen_of(routers[0], asked, routes[0])
-        if seen is None:
-            continue
+        if seen is None or routes[0].rewritten_query is not None:
+            continue  # counted as what it became
         verdict = comparison.verdict(seen)
         if any(one.answer and not one.answer[0] for one in verdict.before):
             continue  # such as COMMIT; one that ProxySQL does not know for a blank goes unnoticed
@@ -139,5 +139,6 @@ def test_nothing_is_said_that_is_not_so(number: int) -> None:
             continue
         assert kinds <= verdict.certain | verdict.possible, (number, query, verdict, routes)
         assert verdict.certain - {Kind.REWRITTEN} <= kinds, (number, query, verdict, routes)
-        if verdict.expected is not None and not routes[0].is_answered:
-            assert routes[0].destination_hostgroup in verdict.expected, (number, query, routes[0])
+        if verdict.before and not verdict.notes and not routes[0].is_answered:
+            ways = {one.hostgroup for one in verdict.before}
+            assert routes[0].destination_hostgroup in ways, (number, query, routes[0])

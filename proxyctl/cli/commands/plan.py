@@ -169,12 +169,12 @@ def _plan_output(
     """Return the plans; that of one instance with what becomes of its digests."""
     from proxyctl.render.comment import LONGEST, plans_markdown, replay_markdown
     from proxyctl.render.plan import PLAN, plans_json, plans_text
-    from proxyctl.render.replay import REPLAYED, appended_text
+    from proxyctl.render.replay import REPLAYED, TITLE, replay_text
     from proxyctl.render.script import plan_sql
 
     match format:
         case "text":
-            below = f"\n{appended_text(report, how)}" if report else ""
+            below = f"\n{replay_text(report, how, title=TITLE)}" if report else ""
             return plans_text(fleet, how, is_all=is_all) + below
         case "json":
             replay = {"replay": REPLAYED.encode(report)} if report else {}

@@ -298,7 +298,7 @@ def replay(
     if format == "json":
         write(replay_json(report, moves))
     else:
-        write(replay_text(report, moves, style()))
+        write(replay_text(report, style(), moves=moves))
     if detailed_exitcode and (report.moves or moves):
         return ExitCode.DIFFERENCES
     return ExitCode.DONE

@@ -32,7 +32,6 @@ MOST_WAYS = 64
 
 CUT = "cut"
 OTHER_OPTIONS = "made under other mysql-query_digests variables"
-REWRITTEN = "may be what a rule made of another query"
 TOO_MANY = "too many rules that cannot be told"
 
 
@@ -73,19 +72,12 @@ _APART = frozenset({*_ANSWERS, "cache_ttl", "cache_timeout", "reconnect", "stick
 """Settings that are compared by themselves, or that ProxySQL does not use."""
 
 
-def own_outcome(special: Special | None) -> Outcome | None:
-    """Return the outcome where ProxySQL deals with a statement by itself, else None."""
-    if special is None or special.stage is Stage.AFTER_MESSAGES or not special.is_answered:
-        return None
-    return _answered(special)
-
-
 def _answered(special: Special) -> Outcome:
     return Outcome(None, Source.NOTHING, None, ("", special.what))
 
 
 def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> Outcome:
-    """Return what a route means. `special`: of its digest text, and not `own_outcome`."""
+    """Return what a route means. `special`: what its digest text is, if it reaches the rules."""
     rule_id = route.rule_id
     if rule_id is None and route.matched_rules:
         rule_id = route.matched_rules[-1]
@@ -132,9 +124,8 @@ class Verdict:
     Shape: `certain`: in what it differs whichever way the undecided fall; `possible`: for some of
     them. `before` and `after` are what may become of it, without repetition; empty where there are
     too many ways. `undecided` are (rule_id, column) that could not be told; empty where that makes
-    no difference. `expected` are the hostgroups that the rules in force may choose, None if that
-    says nothing. `notes` say what is not known of the text. `is_unknown`: for their sake nothing is
-    said, although the sides differ.
+    no difference. `notes` say what is not known of the text. `is_unknown`: for their sake nothing
+    is said, although the sides differ.
     """
 
     certain: frozenset[Kind] = frozenset()
@@ -142,7 +133,6 @@ class Verdict:
     before: tuple[Outcome, ...] = ()
     after: tuple[Outcome, ...] = ()
     undecided: tuple[tuple[int, str], ...] = ()
-    expected: frozenset[int] | None = None
     notes: tuple[str, ...] = ()
     is_unknown: bool = False
 
@@ -161,6 +151,15 @@ _MOST_KNOWN = 50_000
 """So many verdicts are remembered, for digests that several schemas or hostgroups have."""
 
 
+class _TextDigest(NamedTuple):
+    """A digest as rules see it."""
+
+    text: bytes
+    number: int
+    comment: bytes | None
+    certain: bool = True
+
+
 class Comparison:
     """Two routers, asked about one digest after the other."""
 
@@ -169,17 +168,17 @@ class Comparison:
 
         Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
         """
-        before = router_of(sides.before)
-        engine_stays = sides.before.variable(_ENGINE) == sides.after.variable(_ENGINE)
-        after = router_of(sides.after, patterns=before.patterns if engine_stays else None)
+        before = after = router_of(sides.before)
+        if sides.after is not sides.before:
+            engine_stays = sides.before.variable(_ENGINE) == sides.after.variable(_ENGINE)
+            after = router_of(sides.after, patterns=before.patterns if engine_stays else None)
         self._routers = before, after
         self._differences = _Differences(sides, self._routers)
-        self._texts = _Texts(recorded, sides)
-        self._rewriters = [
-            (rule, words_of(rule.replacement))
-            for rule in before.rules
-            if rule.replacement is not None
-        ]
+        self._options = _options_of(recorded, sides.before)
+        self._digester = Digester(self._options)
+        self._has_other_options = any(
+            _options_of({}, side) != self._options for side in (sides.before, sides.after)
+        )
         self._verdicts: dict[tuple[str, str, str, str], Verdict] = {}
         # Schemas that nothing names are all alike.
         self._named_schemas = {r.schemaname for side in self._routers for r in side.rules}
@@ -191,6 +190,11 @@ class Comparison:
         """The rules that lead a session's next query to another flagIN, which is not followed."""
         rules = (rule for side in self._routers for rule in side.rules)
         return sorted({one.rule_id for one in rules if dict(one.sets).get("next_query_flagIN")})
+
+    @property
+    def rewriting_rules(self) -> list[int]:
+        """The rules in force that rewrite: the statistics count a query as what it became."""
+        return [one.rule_id for one in self._routers[0].rules if one.replacement is not None]
 
     def verdict(self, seen: SeenDigest) -> Verdict:
         """Return what changes for a digest."""
@@ -204,19 +208,21 @@ class Comparison:
         return found
 
     def _verdict(self, seen: SeenDigest) -> Verdict:
-        text = self._texts.read(seen)
-        special = text.special
-        if own := own_outcome(special):
+        text = seen.text
+        special = USE if is_use(text, text) else None
+        special = special or before_rules(text.replace(b"?", b"1")) or behind_rules(text, text)
+        if special and special.is_answered and special.stage is not Stage.AFTER_MESSAGES:
+            own = _answered(special)
             return Verdict(before=(own,), after=(own,))
-        rewriters = self._rewriters_of(seen, text.digest.text)
-        notes = (*text.notes, REWRITTEN) if rewriters else text.notes
+        comment = _COMMENT.search(text) if self._options.keep_comment else None
         request = Request(
             None,
             username=seen.username,
             schemaname=seen.schemaname,
             client_addr=seen.client_address or None,
-            digest=text.digest,
+            digest=_TextDigest(text, int(seen.digest, 16), comment[1] if comment else None),
         )
+        notes = tuple(self._notes(text))
         is_concerned = self._differences.may_concern(request, notes)
 
         def both(way: Way) -> tuple[Outcome, Outcome]:
@@ -230,90 +236,29 @@ class Comparison:
             notes = (*notes, TOO_MANY) if is_concerned else notes
             return Verdict(notes=notes, is_unknown=is_concerned)
         pairs, questions = found
-        asked = {(rule_id, q.column) for q, ids in questions.items() for rule_id in ids}
-        asked |= {(rule_id, "replace_pattern") for rule_id in rewriters}
+        asked = sorted((rule_id, q.column) for q, ids in questions.items() for rule_id in ids)
         kinds = [kinds_of(before, after) for before, after in pairs]
         certain = frozenset[Kind]() if notes else frozenset.intersection(*kinds)
         possible = frozenset.union(*kinds) - certain
         is_unknown = bool(notes) and is_concerned
-        before = tuple(dict.fromkeys(before for before, _ in pairs))
         return Verdict(
             certain,
             possible,
-            before,
+            tuple(dict.fromkeys(before for before, _ in pairs)),
             tuple(dict.fromkeys(after for _, after in pairs)),
-            tuple(sorted(asked)) if possible or is_unknown else (),
-            None if notes else _hostgroups(before),
+            tuple(dict.fromkeys(asked)) if possible or is_unknown else (),
             notes,
             is_unknown,
         )
 
-    def _rewriters_of(self, seen: SeenDigest, text: bytes) -> list[int]:
-        """Return the rules in force that may have made this text of another.
-
-        The statistics count a rewritten query as what it became.
-        """
-        lower = text.lower() if self._rewriters else b""
-        return [
-            rule.rule_id
-            for rule, words in self._rewriters
-            if rule.username in (None, seen.username)
-            and rule.schemaname in (None, seen.schemaname)
-            and (
-                not (rule.client_addr and seen.client_address) or rule.is_from(seen.client_address)
-            )
-            and _stand_in(words, lower)
-        ]
-
-
-def _hostgroups(outcomes: tuple[Outcome, ...]) -> frozenset[int] | None:
-    found = frozenset(one.hostgroup for one in outcomes if one.hostgroup is not None)
-    is_certain = all(one.answer is None and one.hostgroup is not None for one in outcomes)
-    return found if is_certain else None
-
-
-class _TextDigest(NamedTuple):
-    """A digest as rules see it."""
-
-    text: bytes
-    number: int
-    comment: bytes | None
-    certain: bool = True
-
-
-class _Text(NamedTuple):
-    """A digest text. `notes`: why it is not what match_digest saw of the query, or may not be."""
-
-    digest: _TextDigest
-    special: Special | None
-    notes: tuple[str, ...]
-
-
-class _Texts:
-    """Reads the digest texts of the statistics."""
-
-    def __init__(self, recorded: Mapping[str, str], sides: Sides) -> None:
-        self._options = _options_of(recorded, sides.before)
-        self._digester = Digester(self._options)
-        self._are_other = any(
-            _options_of({}, side) != self._options for side in (sides.before, sides.after)
-        )
-
-    def read(self, seen: SeenDigest) -> _Text:
-        text = seen.text
-        comment = _COMMENT.search(text) if self._options.keep_comment else None
-        digest = _TextDigest(text, int(seen.digest, 16), comment[1] if comment else None)
-        special = USE if is_use(text, text) else None
-        special = special or before_rules(text.replace(b"?", b"1")) or behind_rules(text, text)
-        return _Text(digest, special, tuple(self._notes(text)))
-
     def _notes(self, text: bytes) -> Iterator[str]:
+        """Yield why a text is not what match_digest saw of the query, or may not be."""
         is_cut = len(text) >= self._options.max_digest_length
         if is_cut:
             yield CUT
         # A text that digesting changes was made before the variables were set.
         is_stable = is_cut or self._digester.digest(text).text.rstrip() == text.rstrip()
-        if self._are_other or not is_stable:
+        if self._has_other_options or not is_stable:
             yield OTHER_OPTIONS
 
 
@@ -331,25 +276,6 @@ def _options_of(recorded: Mapping[str, str], configuration: Configuration) -> Di
         )
     except ValueError as error:
         raise ProxyctlError(str(error)) from error
-
-
-def words_of(replacement: bytes) -> tuple[bytes, ...]:
-    r"""Return the words that a replacement leaves in a digest text, in lower case.
-
-    Strings, numbers and comments are not in a digest, and what `\1` brings is not known.
-    """
-    text = re.sub(rb"'[^']*'?|\"[^\"]*\"?|/\*.*?\*/|\\[0-9]", b" ", replacement.lower())
-    return tuple(re.findall(rb"(?<![0-9a-z_$.])[a-z_][a-z_$]*", text))
-
-
-def _stand_in(words: tuple[bytes, ...], lower: bytes) -> bool:
-    at = 0
-    for word in words:
-        at = lower.find(word, at)
-        if at < 0:
-            return False
-        at += len(word)
-    return True
 
 
 class _Differences:

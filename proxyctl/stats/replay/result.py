@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heappush, heappushpop
+from heapq import nlargest
 from typing import NamedTuple
 
 from proxyctl.routing.sides import Sides
-from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
+from proxyctl.stats.model import DigestTable, Load, SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, Kind, Verdict
 
 
@@ -20,49 +20,23 @@ class Entry(NamedTuple):
     verdict: Verdict
 
 
-class Biggest:
-    """The entries that took longest."""
-
-    def __init__(self, limit: int | None) -> None:
-        self._limit = limit
-        self._heap: list[tuple[int, int, int, Entry]] = []
-        self._added = 0
-
-    def add(self, entry: Entry) -> None:
-        """Keep an entry if it is one of the biggest. Changes: self."""
-        self._added += 1
-        item = (entry.seen.sum_time, entry.seen.count_star, -self._added, entry)
-        if self._limit is None or len(self._heap) < self._limit:
-            heappush(self._heap, item)
-        elif self._heap:
-            heappushpop(self._heap, item)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return (item[-1] for item in sorted(self._heap, reverse=True))
-
-    def __len__(self) -> int:
-        return len(self._heap)
-
-
 class Flow(NamedTuple):
-    """Where digests go before and after, and by which rules (the last that matched)."""
+    """The hostgroups where digests go before and after; None where no user and no rule has one."""
 
-    before: int | None
-    after: int | None
-    rule_before: int | None
-    rule_after: int | None
+    current: int | None
+    desired: int | None
 
 
 @dataclass
 class Replay:
     """What a replay found out.
 
-    Shape: `total` is the sum of `unchanged`, `changed` and `undecided`; `certain` and `possible`
-    count by kind, and a digest can have several. `flows` are the digests that change hostgroup for
-    sure, where both are known. `open_rules` tell what could not be told, by (rule_id, column).
-    `elsewhere` went to a hostgroup that the rules in force do not choose. `texts` count what is not
-    known of texts, by reason. `flag_rules` lead a session's next query to another flagIN: that is
-    not followed, every query begins at 0.
+    Shape: `entries` are the biggest that change or may. `total` is the sum of `unchanged`,
+    `changed` and `undecided`; `kinds` are in what digests change for sure, and one can have
+    several. `flows` are the digests that change hostgroup for sure, where both are known.
+    `open_rules` tell what could not be told, by (rule_id, column). `texts` count what is not known
+    of texts, by reason. `flag_rules` lead a session's next query to another flagIN: that is not
+    followed, every query begins at 0. `rewriting_rules` make digests of others.
     """
 
     name: str
@@ -70,19 +44,17 @@ class Replay:
     version: str
     taken_at: int
     hostgroup_names: Mapping[int, str]
-    moved: Biggest
-    open: Biggest
+    flag_rules: Sequence[int]
+    rewriting_rules: Sequence[int]
+    entries: Sequence[Entry] = ()
     total: Load = field(default_factory=Load)
     unchanged: Load = field(default_factory=Load)
     changed: Load = field(default_factory=Load)
     undecided: Load = field(default_factory=Load)
-    elsewhere: Load = field(default_factory=Load)
-    certain: dict[Kind, Load] = field(default_factory=dict)
-    possible: dict[Kind, Load] = field(default_factory=dict)
+    kinds: dict[Kind, Load] = field(default_factory=dict)
     flows: dict[Flow, Load] = field(default_factory=dict)
     open_rules: dict[tuple[int, str], Load] = field(default_factory=dict)
     texts: Counter[str] = field(default_factory=Counter)
-    flag_rules: tuple[int, ...] = ()
 
     @property
     def moves(self) -> bool:
@@ -96,70 +68,62 @@ class Replay:
         return tally.count_star / self.total.count_star if self.total.count_star else 0.0
 
 
+_STEP = 500
+
+
 def replay(
     table: DigestTable,
     sides: Sides,
     *,
-    limit: int | None = 20,
+    limit: int = 20,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> Replay:
-    """Return what becomes of every digest. `limit`: entries to list of each kind; None is all.
+    """Return what becomes of every digest. `limit`: of those listed, the biggest by query time.
 
     `progress`: called with the number of digests that are done.
     Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
     """
+    comparison = Comparison(sides, table.variables)
     report = Replay(
         table.name,
         table.address,
         table.version,
         table.taken_at,
         sides.after.hostgroup_names,
-        Biggest(limit),
-        Biggest(limit),
+        comparison.flag_rules,
+        comparison.rewriting_rules,
     )
-    comparison = Comparison(sides, table.variables)
-    report.flag_rules = tuple(comparison.flag_rules)
-    for number, seen in enumerate(table.rows):
-        if number % _STEP == 0:
-            progress(number)
-        _count(report, seen, comparison.verdict(seen))
-    progress(len(table.rows))
+
+    def judged() -> Iterator[Entry]:
+        for number, seen in enumerate(table.rows):
+            if number % _STEP == 0:
+                progress(number)
+            entry = Entry(seen, comparison.verdict(seen))
+            _count(report, entry)
+            if entry.verdict.is_changed or entry.verdict.is_open:
+                yield entry
+        progress(len(table.rows))
+
+    # With 0 nothing would be counted.
+    biggest = nlargest(
+        max(limit, 1), judged(), key=lambda one: (one[0].sum_time, one[0].count_star)
+    )
+    report.entries = biggest[:limit]
     return report
 
 
-_STEP = 500
-
-
-def _count(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:
+def _count(report: Replay, entry: Entry) -> None:
+    seen, verdict = entry
     report.total.add(seen)
     report.texts.update(verdict.notes)
-    if verdict.is_changed:
-        report.changed.add(seen)
-        report.moved.add(Entry(seen, verdict))
-        _count_flow(report, seen, verdict)
-    elif verdict.is_open:
-        report.undecided.add(seen)
-        report.open.add(Entry(seen, verdict))
-    else:
-        report.unchanged.add(seen)
-    for kinds, tallies in (
-        (verdict.certain, report.certain),
-        (verdict.possible, report.possible),
-    ):
-        for kind in kinds:
-            tallies.setdefault(kind, Load()).add(seen)
+    load = report.changed if verdict.is_changed else report.unchanged
+    load = report.undecided if verdict.is_open else load
+    load.add(seen)
+    for kind in verdict.certain:
+        report.kinds.setdefault(kind, Load()).add(seen)
     for rule in verdict.undecided:
         report.open_rules.setdefault(rule, Load()).add(seen)
-    expected = verdict.expected
-    if expected is not None and seen.hostgroup not in (CACHE, *expected):
-        report.elsewhere.add(seen)
-
-
-def _count_flow(report: Replay, seen: SeenDigest, verdict: Verdict) -> None:
-    if Kind.HOSTGROUP not in verdict.certain:
-        return
-    ends = {(b.hostgroup, a.hostgroup) for b in verdict.before for a in verdict.after}
-    if len(ends) == 1:
-        before, after = verdict.before[0], verdict.after[0]
-        flow = Flow(before.hostgroup, after.hostgroup, before.rule_id, after.rule_id)
-        report.flows.setdefault(flow, Load()).add(seen)
+    if Kind.HOSTGROUP in verdict.certain:
+        ends = {(b.hostgroup, a.hostgroup) for b in verdict.before for a in verdict.after}
+        if len(ends) == 1:
+            report.flows.setdefault(Flow(*ends.pop()), Load()).add(seen)

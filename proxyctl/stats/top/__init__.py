@@ -1,1 +1,0 @@
-"""The digests that cost most: `digest top`."""
