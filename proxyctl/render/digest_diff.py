@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from operator import itemgetter
 
 from proxyctl.render.digest_top import group_texts
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
@@ -22,10 +22,8 @@ from proxyctl.stats.diff import (
     LEAST_CALLS,
     LEAST_CHANGE,
     LEAST_EXPECTED,
-    LEAST_MOVE,
     Diff,
     Entry,
-    Remark,
     Side,
     Verdict,
 )
@@ -67,51 +65,35 @@ def change_text(before: float, after: float) -> str:
     return f"{(after - before) / before:+.1%}" if before else ""
 
 
-class _Total(NamedTuple):
-    """A line of the summary."""
+Total = tuple[str, str, str, str]
+"""A line of the summary: what it is, before, after, and the change."""
 
-    what: str
-    before: str
-    after: str
-    change: str = ""
-
-
-_TOTAL_COLUMNS: tuple[Column[_Total], ...] = (
-    Column("", lambda one: one.what, is_number=False),
-    Column("before", lambda one: one.before),
-    Column("after", lambda one: one.after),
-    Column("change", lambda one: one.change),
+_TOTAL_COLUMNS: tuple[Column[Total], ...] = (
+    Column("", itemgetter(0), is_number=False),
+    Column("before", itemgetter(1)),
+    Column("after", itemgetter(2)),
+    Column("change", itemgetter(3)),
 )
 
 
-def _totals(diff: Diff) -> list[_Total]:
-    one, other = diff.before, diff.after
-    rate, rate_after = one.total.count_star / one.seconds, other.total.count_star / other.seconds
-    busy, busy_after = one.total.sum_time / one.seconds, other.total.sum_time / other.seconds
+def _totals(diff: Diff) -> Iterator[Total]:
+    sides = diff.before, diff.after
+    one, other = sides
+    yield "until", moment(one.table.taken_at), moment(other.table.taken_at), ""
+    yield "counted for", time_text(one.seconds * 1e6), time_text(other.seconds * 1e6), ""
+    rates = [side.rate(side.total) for side in sides]
+    yield "queries", rate_text(rates[0]), rate_text(rates[1]), change_text(*rates)
+    busy = [side.busy(side.total) for side in sides]
+    times = [f"{time_text(time)}/s" for time in busy]
+    yield "query time", times[0], times[1], change_text(*busy)
+    averages = [_average(side.total) or "-" for side in sides]
     has_both = one.total.count_star and other.total.count_star
     change = change_text(one.total.average, other.total.average) if has_both else ""
-    return [
-        _Total("until", moment(one.table.taken_at), moment(other.table.taken_at)),
-        _Total("counted for", time_text(one.seconds * 1e6), time_text(other.seconds * 1e6)),
-        _Total("queries", rate_text(rate), rate_text(rate_after), change_text(rate, rate_after)),
-        _Total(
-            "query time",
-            f"{time_text(busy)}/s",
-            f"{time_text(busy_after)}/s",
-            change_text(busy, busy_after),
-        ),
-        _Total("average", _average(one.total) or "-", _average(other.total) or "-", change),
-    ]
+    yield "average", averages[0], averages[1], change
 
 
 def _average(load: Load) -> str:
     return time_text(load.average) if load.count_star else ""
-
-
-def _average_change(entry: Entry) -> str:
-    """Return how much slower or faster a digest became; '' where that cannot be told."""
-    is_known = entry.after.count_star and entry.verdict is not Verdict.FEW_CALLS
-    return change_text(entry.before.average, entry.after.average) if is_known else ""
 
 
 def _hostgroups(calls: Mapping[int, int], names: Mapping[int, str]) -> str:
@@ -145,10 +127,10 @@ def digest_diff_text(
     """Return a comparison, in lines of `width`. `has_whole_texts`: texts are not shortened."""
     lines = [style("bold", instance_text(diff.after.table)), ""]
     lines += [*aligned(_TOTAL_COLUMNS, _totals(diff)), ""]
-    for text in diff.remarks.values():
+    for text in diff.notes:
         first, *others = wrapped(printable(text), width - 6)
         lines += [style("refuse", "note: ") + first, *(f"      {line}" for line in others)]
-    if diff.remarks:
+    if diff.notes:
         lines.append("")
     if not diff.count:
         return "\n".join([*lines, "No digest has any queries."]) + "\n"
@@ -188,43 +170,37 @@ def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
 
 def _figures(diff: Diff, entry: Entry) -> Sequence[str]:
     """Return the numbers of an entry, each as `before -> after`; of one side where it has one."""
-    rate, rate_after = map(rate_text, diff.rate(entry))
-    busy, busy_after = (f"{time_text(time)}/s" for time in diff.busy(entry))
-    average, average_after = _average(entry.before), _average(entry.after)
-    one = _hostgroups(entry.hostgroups_before, diff.hostgroup_names)
-    other = _hostgroups(entry.hostgroups_after, diff.hostgroup_names)
+    before, after, names = entry.before, entry.after, diff.hostgroup_names
+    rate, busy, average = _side_figures(diff.before, before)
+    rate_after, busy_after, average_after = _side_figures(diff.after, after)
+    one = _hostgroups(entry.hostgroups_before, names)
+    other = _hostgroups(entry.hostgroups_after, names)
     where = f"hostgroup {f'{one} -> {other}' if entry.is_moved else other or one}"
-    if not entry.after.count_star:
+    if not after.count_star:
         return f"was {busy}", rate, f"avg {average}", where
-    if not entry.before.count_star:
+    if not before.count_star:
         return f"time {busy_after}", rate_after, f"avg {average_after}", where
-    change = _average_change(entry)
-    averages = f"avg {average} -> {average_after}" + (f" ({change})" if change else "")
+    averages = f"avg {average} -> {average_after}"
+    if entry.verdict is not Verdict.FEW_CALLS and before.average:
+        averages += f" ({change_text(before.average, after.average)})"
     return f"time {busy} -> {busy_after}", f"{rate} -> {rate_after}", averages, where
+
+
+def _side_figures(side: Side, load: Load) -> tuple[str, str, str]:
+    return rate_text(side.rate(load)), f"{time_text(side.busy(load))}/s", _average(load)
 
 
 # -- JSON.
 
 
-_LIMITS = {
-    "least_calls": LEAST_CALLS,
-    "least_change": LEAST_CHANGE,
-    "least_expected": LEAST_EXPECTED,
-    "least_move": LEAST_MOVE,
-}
-"""When an average counts as changed, or a digest as moved, new or vanished."""
-
 DIFF: Shape[Diff] = Shape(
     "digest diff",
-    "before after remarks rule counts digests",
+    "before after is_cleared notes counts digests",
     before=lambda one: _side(one.before),
     after=lambda one: _side(one.after),
-    remarks=lambda one: REMARK.each(one.remarks.items()),
-    rule=lambda _: _LIMITS,
     counts=lambda one: _counts_of(one),
     digests=lambda one: [_entry(one, entry) for entry in one.entries],
 )
-REMARK: Shape[tuple[Remark, str]] = Shape.of_tuples("remark", "code message")
 SIDE: Shape[DigestTable] = Shape(
     "side of a comparison",
     f"{INSTANCE} taken_at uptime entries seconds",
@@ -252,17 +228,15 @@ def _counts_of(diff: Diff) -> dict[str, int]:
 
 
 def _side(side: Side) -> dict[str, object]:
-    return {
-        **SIDE.encode(side.table, seconds=side.seconds),
-        **_figures_of(side.total, side, ABSENT),
-    }
+    figures = _figures_of(side.total, side, ABSENT)
+    return {**SIDE.encode(side.table, seconds=side.seconds), **figures}
 
 
 def _figures_of(load: Load, side: Side, hostgroups: object) -> dict[str, object]:
     return FIGURES.encode(
         load,
-        calls_per_second=round(load.count_star / side.seconds, 6),
-        time_per_second=round(load.sum_time / side.seconds, 3),
+        calls_per_second=round(side.rate(load), 6),
+        time_per_second=round(side.busy(load), 3),
         hostgroups=hostgroups,
     )
 

@@ -12,15 +12,15 @@ side lacks, that it was to be expected there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from heapq import nlargest
 from itertools import chain
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import SAME_SECOND, Bundle, Key, Tally
-from proxyctl.stats.model import SWITCH, TRACKS_CLIENTS, DigestTable, Group, Load, is_counting
+from proxyctl.stats.counters import Bundle, Key, Tally
+from proxyctl.stats.model import SWITCH, DigestTable, Group, Load, is_counting
 
 LEAST_CALLS = 30
 """So many calls on either side, or nothing is said about the average."""
@@ -80,9 +80,7 @@ def is_moved(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
         return False
     if not before.keys() & after.keys():
         return True
-    if min(total, total_after) < LEAST_CALLS:
-        return False
-    return any(
+    return min(total, total_after) >= LEAST_CALLS and any(
         abs(before.get(number, 0) / total - after.get(number, 0) / total_after) >= LEAST_MOVE
         for number in before.keys() | after.keys()
     )
@@ -94,21 +92,7 @@ class DiffSort(StrEnum):
     CHANGE = "change"
     TIME = "time"
     AVG = "avg"
-    MAX = "max"
     COUNT = "count"
-    ROWS_SENT = "rows-sent"
-    ROWS_AFFECTED = "rows-affected"
-
-
-class Remark(StrEnum):
-    """A reason why two tables are harder to compare than they look."""
-
-    CLEARED = "cleared"
-    OTHER_INSTANCE = "other_instance"
-    OTHER_VERSION = "other_version"
-    OTHER_OPTIONS = "other_options"
-    EMPTY = "empty"
-    SWITCHED_OFF = "switched_off"
 
 
 @dataclass(frozen=True)
@@ -135,41 +119,40 @@ class Side:
 
     table: DigestTable
     seconds: int
-    total: Load
+    total: Load = field(default_factory=Load)
+
+    def rate(self, load: Load) -> float:
+        """Return the calls a second."""
+        return load.count_star / self.seconds
+
+    def busy(self, load: Load) -> float:
+        """Return the query time in a second, in microseconds."""
+        return load.sum_time / self.seconds
 
 
-@dataclass(frozen=True)
+@dataclass
 class Diff:
     """The result of a comparison.
 
-    Shape: `remarks` have a sentence each. `entries` are the first in the order that was asked for.
-    `count` is the number of entries with any call, `counts` of those with each verdict, `moved` of
-    those whose hostgroups changed. `hostgroup_names` are those of the files, by number.
+    Shape: `entries` are the first in the order that was asked for. `counts` are the entries with
+    any call, by verdict, `moved` those whose hostgroups changed. `hostgroup_names` are those of the
+    files, by number. `notes` say why the tables are harder to compare than they look.
     """
 
     by: tuple[Group, ...]
     before: Side
     after: Side
-    remarks: dict[Remark, str]
-    entries: list[Entry]
-    count: int
-    counts: dict[Verdict, int]
-    moved: int
+    is_cleared: bool
+    notes: Sequence[str]
+    entries: Sequence[Entry] = ()
+    counts: dict[Verdict, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
+    moved: int = 0
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
 
-    def rate(self, entry: Entry) -> tuple[float, float]:
-        """Return the calls a second, before and after."""
-        return (
-            entry.before.count_star / self.before.seconds,
-            entry.after.count_star / self.after.seconds,
-        )
-
-    def busy(self, entry: Entry) -> tuple[float, float]:
-        """Return the query time in a second, before and after, in microseconds."""
-        return (
-            entry.before.sum_time / self.before.seconds,
-            entry.after.sum_time / self.after.seconds,
-        )
+    @property
+    def count(self) -> int:
+        """How many entries there are, listed or not."""
+        return sum(self.counts.values())
 
 
 def compare(
@@ -177,175 +160,107 @@ def compare(
 ) -> Diff:
     """Compare two tables; keep the first `limit` entries in an order.
 
-    The other entries are only counted: there may be a million. If a clock was set back, or both
-    tables are of one second, the time between counts as one second; `check_order` refuses those.
+    The other entries are only counted: there may be a million. Raises: UsageError where no time is
+    between them.
     """
-    remarks = _remarks(before, after)
-    is_reset = Remark.CLEARED in remarks
-    began_at = max(before.table.taken_at, after.began_at if is_reset else 0)
-    seconds = (
-        max(before.table.taken_at - before.began_at, 1),
-        max(after.table.taken_at - began_at, 1),
-    )
-    counts = dict.fromkeys(Verdict, 0)
-    totals = [Load(), Load()]
-    moved = 0
-
-    def counted() -> Iterator[Entry]:
-        nonlocal moved
-        # Nobody knows when counters were cleared that are still empty.
-        known = seconds[0], seconds[1] if after.groups or not is_reset else 0
-        for entry in _entries(before, after, known, is_reset=is_reset):
-            counts[entry.verdict] += 1
-            moved += entry.is_moved
-            totals[0] += entry.before
-            totals[1] += entry.after
-            yield entry
-
-    entries = _biggest(counted(), sort, seconds, limit)
-    return Diff(
-        by=after.by,
-        before=Side(before.table, seconds[0], totals[0]),
-        after=Side(after.table, seconds[1], totals[1]),
-        remarks=remarks,
-        entries=entries,
-        count=sum(counts.values()),
-        counts=counts,
-        moved=moved,
+    if after.table.taken_at <= before.table.taken_at:
+        raise UsageError(
+            "AFTER was not taken later than BEFORE: no time passed between them",
+            fix="name the earlier one first; after one that was just taken, wait a second",
+        )
+    is_cleared = after.was_cleared_since(before)
+    began_at = max(before.table.taken_at, after.began_at if is_cleared else 0)
+    diff = Diff(
+        after.by,
+        Side(before.table, max(before.table.taken_at - before.began_at, 1)),
+        Side(after.table, max(after.table.taken_at - began_at, 1)),
+        is_cleared,
+        [*_notes(before, after, is_cleared=is_cleared)],
     )
 
+    def measure(entry: Entry) -> tuple[float, int]:
+        time = entry.after.sum_time
+        match sort:
+            case DiffSort.CHANGE:
+                return abs(diff.after.busy(entry.after) - diff.before.busy(entry.before)), time
+            case DiffSort.TIME:
+                return time, time
+            case DiffSort.AVG:
+                return entry.after.average, time
+            case DiffSort.COUNT:
+                return entry.after.count_star, time
 
-def check_order(before: Tally, after: Tally, *, is_live: bool = False) -> None:
-    """Refuse two sides with no time between them. `is_live`: AFTER is the instance, read just now.
-
-    Raises: UsageError.
-    """
-    if after.table.taken_at > before.table.taken_at:
-        return
-    if is_live:
-        raise UsageError(
-            "the snapshot BEFORE is not older than the instance's clock: no time passed in between",
-            fix="if it was just taken, try again in a second",
-        )
-    if after.table.taken_at == before.table.taken_at:
-        raise UsageError(
-            SAME_SECOND,
-            fix="name two snapshots taken at different times",
-        )
-    raise UsageError("the snapshot AFTER is older than the snapshot BEFORE", fix="swap them")
+    # With 0 nothing would be counted.
+    diff.entries = nlargest(max(limit, 1), _counted(diff, before, after), key=measure)[:limit]
+    return diff
 
 
-def _biggest(
-    entries: Iterable[Entry], sort: DiffSort, seconds: tuple[int, int], limit: int
-) -> list[Entry]:
-    """Return the first entries in an order; `change` is that of the query time in a second.
-
-    Every entry is consumed, even for a limit of 0. Units: `seconds` before and after.
-    """
-
-    def change(entry: Entry) -> float:
-        return abs(entry.after.sum_time / seconds[1] - entry.before.sum_time / seconds[0])
-
-    measures: Mapping[DiffSort, Callable[[Entry], float]] = {
-        DiffSort.CHANGE: change,
-        DiffSort.TIME: lambda entry: entry.after.sum_time,
-        DiffSort.AVG: lambda entry: entry.after.average,
-        DiffSort.MAX: lambda entry: entry.after.max_time if entry.after.count_star else 0,
-        DiffSort.COUNT: lambda entry: entry.after.count_star,
-        DiffSort.ROWS_SENT: lambda entry: entry.after.sum_rows_sent,
-        DiffSort.ROWS_AFFECTED: lambda entry: entry.after.sum_rows_affected,
-    }
-    measure = measures[sort]
-    first = nlargest(max(limit, 1), entries, key=lambda one: (measure(one), one.after.sum_time))
-    return first[:limit]
-
-
-def _entries(
-    before: Tally, after: Tally, seconds: tuple[int, int], *, is_reset: bool
-) -> Iterator[Entry]:
-    nothing = Bundle()
+def _counted(diff: Diff, before: Tally, after: Tally) -> Iterator[Entry]:
+    """Yield the entries with any call. Changes: diff, which counts them."""
+    # Nobody knows when counters were cleared that are still empty.
+    is_known = after.groups or not diff.is_cleared
+    seconds = diff.before.seconds, diff.after.seconds if is_known else 0
+    total, total_after, nothing = diff.before.total, diff.after.total, Bundle()
     for key in chain(before.groups, after.groups.keys() - before.groups.keys()):
         one, other = before.groups.get(key, nothing), after.groups.get(key, nothing)
-        entry = _entry(key, one, other, seconds, is_reset=is_reset)
+        entry = _entry(key, one, other, seconds, is_cleared=diff.is_cleared)
         if entry.before.count_star or entry.after.count_star:
+            diff.counts[entry.verdict] += 1
+            diff.moved += entry.is_moved
+            total += entry.before
+            total_after += entry.after
             yield entry
 
 
 def _entry(
-    key: Key, before: Bundle, after: Bundle, seconds: tuple[int, int], *, is_reset: bool
+    key: Key, before: Bundle, after: Bundle, seconds: tuple[int, int], *, is_cleared: bool
 ) -> Entry:
-    grown = after if is_reset else after.since(before)
+    grown = after if is_cleared else after.since(before)
     one, other = before.total(), grown.total()
     # The slowest call of the time in between is known where none was as slow before.
     slowest = after.total().max_time
-    moves = [
-        {int(hostgroup): load.count_star for (hostgroup,), load in sorted(side.parts.items())}
-        for side in (before, grown)
-    ]
+    is_known = is_cleared or slowest > one.max_time
+    calls, calls_after = _by_hostgroup(before), _by_hostgroup(grown)
     return Entry(
-        key=key,
-        text=after.text or before.text,
-        before=one,
-        after=other,
-        hostgroups_before=moves[0],
-        hostgroups_after=moves[1],
-        verdict=verdict(
-            one,
-            other,
-            seconds=seconds,
-            slowest_after=slowest if is_reset or slowest > one.max_time else None,
-        ),
-        is_moved=is_moved(*moves),
+        key,
+        after.text or before.text,
+        one,
+        other,
+        calls,
+        calls_after,
+        verdict(one, other, seconds=seconds, slowest_after=slowest if is_known else None),
+        is_moved(calls, calls_after),
     )
 
 
-def _remarks(before: Tally, after: Tally) -> dict[Remark, str]:
-    found: dict[Remark, str] = {}
+def _by_hostgroup(side: Bundle) -> dict[int, int]:
+    return {int(hostgroup): load.count_star for (hostgroup,), load in sorted(side.parts.items())}
+
+
+def _notes(before: Tally, after: Tally, *, is_cleared: bool) -> Iterator[str]:
     one, other = before.table, after.table
     if one.address != other.address:
-        found[Remark.OTHER_INSTANCE] = (
+        yield (
             f"the snapshots come from two instances, {one.address} and {other.address}:"
             " comparing their counters means nothing"
         )
-    if after.was_cleared_since(before):
-        found[Remark.CLEARED] = (
+    if is_cleared:
+        yield (
             "the counters were cleared in between (by a restart of ProxySQL, a read of the _reset"
             " table, TRUNCATE or SAVE MYSQL DIGEST TO DISK): the counts between BEFORE and then are"
             " lost"
         )
     if one.version != other.version:
-        found[Remark.OTHER_VERSION] = (
+        yield (
             f"ProxySQL was {one.version} and is {other.version}: the same query may have"
             " another digest"
         )
-    if others := "; ".join(_other_options(before, after)):
-        found[Remark.OTHER_OPTIONS] = others
-    if not before.groups and not after.groups:
-        found[Remark.EMPTY] = "the instance has seen no digests"
-    off = [
-        name
-        for name, side in (("BEFORE", one), ("AFTER", other))
-        if not is_counting(side.variables)
-    ]
+    names = one.variables.keys() & other.variables.keys() - {SWITCH}
+    if changed := [name for name in sorted(names) if one.variables[name] != other.variables[name]]:
+        yield f"{', '.join(changed)} changed in between: the same query may count as another"
+    off = [n for n, side in (("BEFORE", one), ("AFTER", other)) if not is_counting(side.variables)]
     if off:
-        found[Remark.SWITCHED_OFF] = (
+        yield (
             f"{SWITCH} is false at {' and '.join(off)}: queries that ran meanwhile are not"
             " counted, and may seem to have vanished"
         )
-    return found
-
-
-_MAKE_NO_DIGEST = frozenset({SWITCH, TRACKS_CLIENTS, f"{SWITCH}_normalize_digest_text"})
-"""They decide whether, for whom and how compactly is counted; the digest of a query stays."""
-
-
-def _other_options(before: Tally, after: Tally) -> Iterator[str]:
-    """Yield the consequences of variables that are known on both sides and differ."""
-    one, other = before.table.variables, after.table.variables
-    if not one or not other:
-        return
-    names = {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
-    if makers := ", ".join(sorted(names - _MAKE_NO_DIGEST)):
-        yield f"{makers} changed in between: the same query may have another digest"
-    if TRACKS_CLIENTS in names and Group.CLIENT_ADDRESS in after.by:
-        yield f"{TRACKS_CLIENTS} changed in between: only one side distinguishes clients"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -108,7 +107,7 @@ def diff(
     sort: DiffSort = value(
         DiffSort.CHANGE,
         "KEY",
-        "Sort key: change (of the load), time, avg, max, count, rows-sent, rows-affected.",
+        "Sort key: change (of the load), time, avg, count.",
     ),
     group: GroupOption = None,
     limit: int = value(20, "N", "List at most N.", min=0, max=MOST_LISTED),
@@ -118,7 +117,7 @@ def diff(
     """Compare digests before and after: rates, times, hostgroups, new and missing digests."""
     from proxyctl.render.digest_diff import DIFF, digest_diff_text
     from proxyctl.stats.counters import tally
-    from proxyctl.stats.diff import check_order, compare
+    from proxyctl.stats.diff import compare
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.read import streamed_digests
 
@@ -137,10 +136,8 @@ def diff(
     else:
         with place.connect() as client, streamed_digests(client) as table:
             second = tally(table, by, earlier=first)
-    check_order(first, second, is_live=after is None)
-    found = replace(
-        compare(first, second, sort=sort, limit=limit), hostgroup_names=place.hostgroup_names()
-    )
+    found = compare(first, second, sort=sort, limit=limit)
+    found.hostgroup_names = place.hostgroup_names()
     if format == "json":
         write(DIFF.document(found))
     else:
