@@ -1,35 +1,32 @@
 """The charts of a report on digests: numbers and places, which the page's template draws.
 
-Colours are the classes `c0` to `c6` of the page's style sheet. Every hostgroup has its own in all
+Colours are the classes `c0` to `c6` of the page's style sheet. A hostgroup has the same one in all
 charts; those that are not among the first share the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from math import floor, log10
 from typing import NamedTuple
 
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
-from proxyctl.stats.model import CACHE
-from proxyctl.stats.report import Interval, Part, Report, first_parts
+from proxyctl.stats.model import Load
+from proxyctl.stats.report import Part, Report
 from proxyctl.stats.units import time_text
 
-_COLOURS = 7
+_COLOURS = 6
+"""So many hostgroups have one of their own."""
 _BARS = 7
 _LEVELS, _TICKS = 5, 9
 """At most so many lines and moments are labelled."""
 WIDTH, HEIGHT = 1000, 200
 """Of the area of a chart over time, in units of the drawing."""
 
-Legend = Sequence[tuple[str, str]]
-"""Pairs of a class of a colour and what it stands for."""
-
 
 class Block(NamedTuple):
-    """The load of one colour in one interval."""
+    """The load of one hostgroup in one interval."""
 
     x: float
     y: float
@@ -41,11 +38,13 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class OverTime:
-    """A chart over time. Shape: `levels` and `ticks` are places on its axes with their labels."""
+    """The load over time: queries running at once, that is seconds of query time in a second.
 
-    title: str
-    about: str
-    legend: Legend
+    Shape: `legend` are pairs of a colour and what it stands for; `levels` and `ticks` are places on
+    the axes with their labels.
+    """
+
+    legend: Sequence[tuple[str, str]]
     blocks: Sequence[Block]
     levels: Sequence[tuple[float, str]]
     ticks: Sequence[tuple[float, str]]
@@ -61,90 +60,14 @@ class Bar(NamedTuple):
     title: str
 
 
-def charts_over_time(report: Report, names: Mapping[int, str]) -> Iterator[OverTime]:
-    """Yield the load and the rate of queries; nothing where there are no intervals."""
-    if not report.intervals or not report.time:
-        return
-    colours = _colours(report)
-    labels = {number: _long(number, names) for number in colours}
-    loads = [
-        [
-            (colours[number], labels[number], time / 1e6 / one.seconds)
-            for number, time in sorted(one.by_hostgroup.items(), key=lambda item: colours[item[0]])
-        ]
-        for one in report.intervals
-    ]
-    yield _over_time(
-        "Load over time",
-        "Queries running at once: seconds of query time in a second.",
-        [*_legend(colours, labels)],
-        report.intervals,
-        loads,
-    )
-    rates = [[("plain", "queries a second", one.calls / one.seconds)] for one in report.intervals]
-    yield _over_time("Queries a second", "", (), report.intervals, rates)
-
-
-def bars(report: Report, names: Mapping[int, str]) -> dict[str, list[Bar]]:
-    """Return the shares of the query time, by title."""
-    if not report.time:
-        return {}
-    colours = _colours(report)
-
-    def bar(part: Part, most: int) -> Bar:
-        name, colour = name_text(part.name) or "(none)", "plain"
-        if part in report.hostgroups:
-            name, colour = seen_hostgroup(int(part.name), names), colours[int(part.name)]
-        title = f"{name}: {part.calls:,} queries, {time_text(part.time)}"
-        width = round(100 * part.time / most, 1)
-        return Bar(name, percent(part.time, report.time), width, colour, title)
-
-    found = {}
-    for title, parts in (
-        ("By hostgroup", report.hostgroups),
-        ("By schema", report.schemas),
-        ("By user", report.users),
-    ):
-        listed = first_parts(parts, _BARS)
-        most = max(part.time for part in listed)
-        found[title] = [bar(part, most) for part in listed]
-    return found
-
-
-def _colours(report: Report) -> dict[int, str]:
-    return {
-        int(part.name): f"c{min(place, _COLOURS - 1)}"
-        for place, part in enumerate(report.hostgroups)
-    }
-
-
-def _long(hostgroup: int, names: Mapping[int, str]) -> str:
-    text = seen_hostgroup(hostgroup, names)
-    return text if hostgroup == CACHE else f"hostgroup {text}"
-
-
-def _legend(colours: Mapping[int, str], labels: Mapping[int, str]) -> Iterator[tuple[str, str]]:
-    last = f"c{_COLOURS - 1}"
-    shares_last = len(colours) > _COLOURS
-    yield from (
-        (colour, labels[number])
-        for number, colour in colours.items()
-        if not shares_last or colour != last
-    )
-    if shares_last:
-        yield last, "other hostgroups"
-
-
-def _over_time(
-    title: str,
-    about: str,
-    legend: Legend,
-    intervals: Sequence[Interval],
-    layers: Sequence[Sequence[tuple[str, str, float]]],
-) -> OverTime:
-    """Return a chart of layers on top of each other: colour, label and value, by interval."""
-    start, end = intervals[0].start, intervals[-1].end
-    step, top = _scale(max(sum(value for *_, value in one) for one in layers))
+def load_over_time(report: Report, names: Mapping[int, str]) -> OverTime | None:
+    """Return the load by hostgroup, on top of each other; None where there are no intervals."""
+    if not report.intervals or not report.total.sum_time:
+        return None
+    places = {int(part.name): place for place, part in enumerate(report.hostgroups)}
+    start, end = report.intervals[0].start, report.intervals[-1].end
+    most = max(one.load.sum_time / 1e6 / (one.end - one.start) for one in report.intervals)
+    step, top = _scale(most)
 
     def x(seconds: float) -> float:
         return round(WIDTH * (seconds - start) / (end - start), 1)
@@ -153,22 +76,71 @@ def _over_time(
         return round(HEIGHT * (1 - value / top), 1)
 
     blocks = []
-    for interval, layer in zip(intervals, layers, strict=True):
-        when = f"{moment(interval.start)} to {moment(interval.end)}"
-        left, width, level = x(interval.start), x(interval.end) - x(interval.start), 0.0
-        for colour, label, value in layer:
+    for one in report.intervals:
+        when = f"{moment(one.start)} to {moment(one.end)}"
+        left, width, level = x(one.start), x(one.end) - x(one.start), 0.0
+        for number, time in sorted(one.by_hostgroup.items(), key=lambda item: places[item[0]]):
+            value = time / 1e6 / (one.end - one.start)
             level += value
-            text = f"{when}\n{label}: {_number(value)}"
-            blocks.append(Block(left, y(level), width, y(level - value) - y(level), colour, text))
-    pattern = "%H:%M:%S" if end - start < 600 else "%H:%M" if end - start < 86400 else "%m-%d %H:%M"
+            title = f"{when}\n{seen_hostgroup(number, names)}: {_number(value)}"
+            height = y(level - value) - y(level)
+            blocks.append(Block(left, y(level), width, height, _colour(places[number]), title))
+    legend = [(_colour(places[n]), seen_hostgroup(n, names)) for n in list(places)[:_COLOURS]]
+    if len(places) > _COLOURS:
+        legend.append((_colour(_COLOURS), "other hostgroups"))
+    shown = slice(11, 19) if end - start < 600 else slice(11, 16)
+    if end - start >= 86_400:
+        shown = slice(5, 16)
     return OverTime(
-        title,
-        about,
         legend,
         blocks,
         [(y(step * n), _number(step * n)) for n in range(round(top / step) + 1)],
-        [(x(tick), _clock(tick, pattern)) for tick in _ticks(start, end)],
+        [(x(tick), moment(tick)[shown]) for tick in _ticks(start, end)],
     )
+
+
+def _colour(place: int) -> str:
+    return f"c{min(place, _COLOURS)}"
+
+
+def bars(report: Report, names: Mapping[int, str]) -> dict[str, list[Bar]]:
+    """Return the shares of the query time, by title."""
+    if not report.total.sum_time:
+        return {}
+    hostgroups = [
+        (seen_hostgroup(int(part.name), names), _colour(place), part.load)
+        for place, part in enumerate(report.hostgroups)
+    ]
+    return {
+        "By hostgroup": _bars(report, hostgroups),
+        "By schema": _bars(report, _plain(report.schemas)),
+        "By user": _bars(report, _plain(report.users)),
+    }
+
+
+def _plain(parts: Sequence[Part]) -> list[tuple[str, str, Load]]:
+    return [(name_text(part.name) or "(none)", "plain", part.load) for part in parts]
+
+
+def _bars(report: Report, parts: Sequence[tuple[str, str, Load]]) -> list[Bar]:
+    """Return a bar for each of the biggest parts, and one for all others."""
+    listed = list(parts)
+    if len(parts) > _BARS:
+        others = Load()
+        for *_, load in parts[_BARS - 1 :]:
+            others += load
+        listed[_BARS - 1 :] = [(f"{len(parts) - _BARS + 1:,} others", "plain", others)]
+    most = max(load.sum_time for *_, load in listed)
+    return [
+        Bar(
+            name,
+            percent(load.sum_time, report.total.sum_time),
+            round(100 * load.sum_time / most, 1),
+            colour,
+            f"{name}: {load.count_star:,} queries, {time_text(load.sum_time)}",
+        )
+        for name, colour, load in listed
+    ]
 
 
 def _scale(most: float) -> tuple[float, float]:
@@ -194,10 +166,3 @@ def _ticks(start: int, end: int) -> range:
     days = day * (1 + (end - start) // (day * _TICKS))
     step = next((step for step in _STEPS if (end - start) / step < _TICKS), days)
     return range(-(-start // step) * step, end + 1, step)
-
-
-def _clock(seconds: float, pattern: str) -> str:
-    try:
-        return datetime.fromtimestamp(seconds, UTC).strftime(pattern)
-    except (ValueError, OverflowError, OSError):
-        return f"{seconds:.0f}"

@@ -8,11 +8,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from proxyctl.errors import counted
-from proxyctl.render.charts import HEIGHT, WIDTH, bars, charts_over_time
+from proxyctl.render.charts import HEIGHT, WIDTH, bars, load_over_time
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.render.table import Column
 from proxyctl.stats.report import Report, ReportDigest
@@ -24,67 +23,46 @@ _LONGEST = 2_000
 _NAMES = 2
 
 
-@dataclass(frozen=True)
-class Origin:
-    """Where the digests of a report come from.
-
-    Shape: `snapshots` is how many files there were, 0 for a live instance. `max_length` is
-    mysql-query_digests_max_digest_length, in bytes; None where it is not known. `hostgroup_names`
-    are those of the files, by number.
-    """
-
-    name: str
-    address: str
-    version: str
-    snapshots: int
-    max_length: int | None = None
-    notes: tuple[str, ...] = ()
-    hostgroup_names: Mapping[int, str] = field(default_factory=dict)
-
-
 def _facts(report: Report) -> Iterator[tuple[str, str]]:
-    yield "Query time", time_text(report.time)
-    yield "Queries", f"{report.calls:,}"
+    total, seconds = report.total, report.end - report.start
+    yield "Query time", time_text(total.sum_time)
+    yield "Queries", f"{total.count_star:,}"
     yield "Digests", f"{report.count:,}"
-    yield "Average", time_text(report.time / report.calls) if report.calls else "-"
+    yield "Average", time_text(total.average) if total.count_star else "-"
     if report.intervals:
-        seconds = report.end - report.start
-        yield "Queries a second", f"{report.calls / seconds:,.1f}"
-        yield "Running at once", f"{report.time / 1e6 / seconds:,.2f}"
+        yield "Queries a second", f"{total.count_star / seconds:,.1f}"
+        yield "Running at once", f"{total.sum_time / 1e6 / seconds:,.2f}"
 
 
-def _period(report: Report, origin: Origin) -> str:
-    start, end = moment(report.start), moment(report.end)
+def _period(report: Report) -> str:
+    table, start, end = report.table, moment(report.start), moment(report.end)
+    what = f"Everything counted from {start} to {end}"
+    if report.intervals:
+        what = f"What was counted between {report.snapshots} snapshots, {start} and {end}"
+    address = f" at {name_text(table.address)}" if table.address != table.name else ""
     length = time_text((report.end - report.start) * 1e6)
-    if report.intervals:
-        between = f"between {origin.snapshots} snapshots, {start} and {end}"
-        what = f"What was counted {between}: {length}."
-    else:
-        what = f"Everything counted from {start} to {end}: {length}."
-    address = f" at {name_text(origin.address)}" if origin.address != origin.name else ""
-    return f"ProxySQL {name_text(origin.version)}{address}. {what}"
+    return f"ProxySQL {name_text(table.version)}{address}. {what}: {length}."
 
 
 def _notes(report: Report) -> Iterator[str]:
     if not report.count:
         yield "No queries were counted."
-    resets = [interval for interval in report.intervals if interval.is_reset]
-    if resets:
-        when = ", ".join(moment(interval.end) for interval in resets[:5])
-        more = f" and {len(resets) - 5} more" if len(resets) > 5 else ""
+    if cleared := [moment(one.end) for one in report.intervals if one.is_cleared]:
+        more = f" and {len(cleared) - 5} more" if len(cleared) > 5 else ""
         yield (
-            f"The statistics were reset, or ProxySQL was restarted, before the snapshot of {when}"
-            f"{more}: the counts between the previous snapshot and the reset are lost."
+            "The statistics were reset, or ProxySQL was restarted, before the snapshot of"
+            f" {', '.join(cleared[:5])}{more}: the counts between the previous snapshot and the"
+            " reset are lost."
         )
+    yield from report.notes
 
 
 def _listed(report: Report) -> str:
     if report.count == len(report.digests):
-        return f"All {counted(report.count, 'digest')}." if report.count else ""
+        return f"All {counted(report.count, 'digest')}."
     return (
-        f"{len(report.digests):,} of {report.count:,} digests: those among the first"
-        f" {report.limit:,} by total time, queries, average or maximum. Totals, shares and the load"
-        " over time are of all."
+        f"{len(report.digests):,} of {report.count:,} digests: those with most time. Totals, shares"
+        " and the load over time are of all."
     )
 
 
@@ -96,24 +74,36 @@ def _columns(report: Report, names: Mapping[int, str]) -> tuple[Column[Ranked], 
     """Return the columns of the table; the page is sorted by their values."""
 
     def hostgroups(one: Ranked) -> str:
-        return _names([seen_hostgroup(number, names) for number in one[1].hostgroups])
+        return _names([seen_hostgroup(int(part.name), names) for part in one[1].hostgroups])
 
+    def time(one: Ranked) -> int:
+        return one[1].load.sum_time
+
+    def calls(one: Ranked) -> int:
+        return one[1].load.count_star
+
+    def average(one: Ranked) -> float:
+        return one[1].load.average
+
+    def most(one: Ranked) -> int:
+        return one[1].load.max_time
+
+    def rows(one: Ranked) -> float:
+        return one[1].load.rows / calls(one)
+
+    total = report.total.sum_time
     return (
         Column("#", lambda one: str(one[0]), lambda one: one[0]),
-        Column("Share", lambda one: percent(one[1].time, report.time), lambda one: one[1].time),
-        Column("Total time", lambda one: time_text(one[1].time), lambda one: one[1].time),
-        Column("Queries", lambda one: f"{one[1].calls:,}", lambda one: one[1].calls),
-        Column("Average", lambda one: time_text(one[1].average), lambda one: one[1].average),
-        Column("Maximum", lambda one: time_text(one[1].max_time), lambda one: one[1].max_time),
-        Column("Rows a query", lambda one: f"{_rows(one):,.1f}", _rows),
+        Column("Share", lambda one: percent(time(one), total), time),
+        Column("Total time", lambda one: time_text(time(one)), time),
+        Column("Queries", lambda one: f"{calls(one):,}", calls),
+        Column("Average", lambda one: time_text(average(one)), average),
+        Column("Maximum", lambda one: time_text(most(one)), most),
+        Column("Rows a query", lambda one: f"{rows(one):,.1f}", rows),
         Column("Hostgroups", hostgroups, is_number=False),
-        Column("Schema", lambda one: _names(one[1].schemas), is_number=False),
-        Column("User", lambda one: _names(one[1].users), is_number=False),
+        Column("Schema", lambda one: _names([p.name for p in one[1].schemas]), is_number=False),
+        Column("User", lambda one: _names([p.name for p in one[1].users]), is_number=False),
     )
-
-
-def _rows(one: Ranked) -> float:
-    return one[1].rows / one[1].calls
 
 
 def _names(names: Sequence[str]) -> str:
@@ -121,11 +111,11 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(name_text(name) or "(none)" for name in names[:_NAMES]) + more
 
 
-def report_html(report: Report, origin: Origin, templates: Path) -> str:
+def report_html(report: Report, names: Mapping[int, str], templates: Path) -> str:
     """Return the page, made with the templates of the folder `templates`.
 
-    Only the page's own script and style run: a Content-Security-Policy names them by their hashes,
-    so that nothing in a query or a name can.
+    `names`: those of hostgroups in the files. Only the page's own script and style run: a
+    Content-Security-Policy names them by their hashes, so that nothing in a query or a name can.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -140,18 +130,19 @@ def report_html(report: Report, origin: Origin, templates: Path) -> str:
         lstrip_blocks=True,
     )
     environment.filters["printable"] = printable
+    length = report.table.variables.get("mysql-query_digests_max_digest_length", "")
     return environment.get_template("report.html").render(
         report=report,
-        origin=origin,
-        title=name_text(origin.name),
-        period=_period(report, origin),
+        title=name_text(report.table.name),
+        period=_period(report),
         facts=_facts(report),
-        notes=[*_notes(report), *origin.notes],
-        columns=_columns(report, origin.hostgroup_names),
+        notes=_notes(report),
+        columns=_columns(report, names),
         listed=_listed(report),
         longest=_LONGEST,
-        over_time=[*charts_over_time(report, origin.hostgroup_names)],
-        bars=bars(report, origin.hostgroup_names),
+        cut_at=int(length) if length.isdecimal() else float("inf"),
+        over_time=load_over_time(report, names),
+        bars=bars(report, names),
         area=(WIDTH, HEIGHT),
         # No text of a server stands in these two files.
         script=Markup(script),  # noqa: S704

@@ -17,8 +17,6 @@ JITTER_S = 1
 """By so much first_seen and the start may differ between two looks: ProxySQL makes its times out of
 two clocks whenever they are read."""
 
-SAME_SECOND = "two snapshots were taken in the same second: no time passed between them"
-
 
 class Reading(NamedTuple):
     """Two counters that are cleared together, at one moment.

@@ -1,121 +1,96 @@
-"""What a report on digests shows: totals, shares, load over time, and the digests that matter."""
+"""What a report on digests shows: totals, shares, load over time, the digests with most time."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import pairwise
+from typing import NamedTuple
 
-from proxyctl.stats.counters import SAME_SECOND, Bundle, Key, Tally, tally
-from proxyctl.stats.model import DigestTable, Group, Load
-
-LIMIT = 250
-"""How many digests are listed by default, for each of the orders in `_ORDERS`."""
+from proxyctl.errors import UsageError
+from proxyctl.stats.counters import Bundle, Key, Tally, tally
+from proxyctl.stats.model import NOT_COUNTING, DigestTable, Group, Load, is_counting
 
 
-@dataclass(frozen=True)
-class ReportDigest:
+class Part(NamedTuple):
+    """The load of one hostgroup, schema or user."""
+
+    name: str
+    load: Load
+
+
+class ReportDigest(NamedTuple):
     """One digest, over all hostgroups, schemas, users and clients.
 
-    Units: `time` and `max_time` in microseconds. `max_time` is that since the statistics began,
-    also where the rest is the difference of two snapshots. `hostgroups`, `schemas` and `users` have
-    the one with most time first.
+    Shape: `hostgroups`, `schemas` and `users` have the one with most time first.
     """
 
     digest: str
     text: str
-    calls: int
-    time: int
-    max_time: int
-    rows: int
-    hostgroups: tuple[int, ...]
-    schemas: tuple[str, ...]
-    users: tuple[str, ...]
-
-    @property
-    def average(self) -> float:
-        """Microseconds a call."""
-        return self.time / self.calls
-
-    @property
-    def size(self) -> int:
-        """Bytes of the text. A surrogate escape stands for one."""
-        return len(self.text.encode("utf-8", "replace"))
+    load: Load
+    hostgroups: Sequence[Part]
+    schemas: Sequence[Part]
+    users: Sequence[Part]
 
 
-@dataclass(frozen=True)
-class Part:
-    """The load of one hostgroup, schema or user. Units: `time` in microseconds."""
-
-    name: str
-    calls: int
-    time: int
-
-
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """The load between two neighbouring snapshots.
 
-    Shape: `by_hostgroup` has the time of each. Units: `start` and `end` in unix seconds, times in
-    microseconds. With `is_reset` the counters were reset in between: what was before that is lost.
+    Shape: `by_hostgroup` has the time of each. Units: `start` and `end` in unix seconds. With
+    `is_cleared` the counters were cleared in between: what was before that is lost.
     """
 
     start: int
     end: int
-    calls: int
-    time: int
-    by_hostgroup: dict[int, int]
-    is_reset: bool
-
-    @property
-    def seconds(self) -> int:
-        """How long it is."""
-        return self.end - self.start
+    load: Load
+    by_hostgroup: Mapping[int, int]
+    is_cleared: bool
 
 
 @dataclass(frozen=True)
 class Report:
     """Everything that a report shows.
 
-    Shape: `digests` are those that are among the first `limit` by time, calls, average or maximum,
-    the one with most time first; `count` tells how many there are. `intervals` is empty for a
-    single snapshot, which counts since the statistics began. Units: unix seconds, microseconds.
+    Shape: `table` is the last moment of `snapshots`, which are 0 for a live instance. `digests` are
+    those with most time, `count` tells how many there are. `intervals` is empty for a single
+    moment, which counts since the statistics began. Units: `start` in unix seconds.
     """
 
+    table: DigestTable
+    snapshots: int
+    notes: Sequence[str]
     start: int
-    end: int
-    calls: int
-    time: int
+    total: Load
     count: int
-    limit: int
-    digests: tuple[ReportDigest, ...]
-    hostgroups: tuple[Part, ...]
-    schemas: tuple[Part, ...]
-    users: tuple[Part, ...]
-    intervals: tuple[Interval, ...]
+    digests: Sequence[ReportDigest]
+    hostgroups: Sequence[Part]
+    schemas: Sequence[Part]
+    users: Sequence[Part]
+    intervals: Sequence[Interval]
+
+    @property
+    def end(self) -> int:
+        """When the last moment was, in unix seconds."""
+        return self.table.taken_at
 
 
 _PLACE = (Group.HOSTGROUP, Group.SCHEMANAME, Group.USERNAME)
 """What the load is broken down by."""
 
-_ORDERS: tuple[Callable[[Load], float], ...] = (
-    lambda load: load.sum_time,
-    lambda load: load.count_star,
-    lambda load: load.average,
-    lambda load: load.max_time,
-)
 
-
-def make_report(moments: Sequence[DigestTable], *, limit: int = LIMIT) -> Report:
+def make_report(moments: Sequence[DigestTable], *, limit: int = 250, snapshots: int = 0) -> Report:
     """Return the report on one moment, or on the time between the first and the last of several.
 
-    Raises: ValueError where two moments are of the same second.
+    Raises: UsageError where two moments are of the same second.
     """
     ordered = sorted(moments, key=lambda moment: moment.taken_at)
     if any(earlier.taken_at == later.taken_at for earlier, later in pairwise(ordered)):
-        raise ValueError(SAME_SECOND)
+        raise UsageError(
+            "two snapshots were taken in the same second: no time passed between them",
+            fix="leave one of them out",
+        )
     intervals: list[Interval] = []
     first = last = tally(ordered[0], parts=_PLACE)
     groups = {} if ordered[1:] else first.groups
@@ -128,88 +103,66 @@ def make_report(moments: Sequence[DigestTable], *, limit: int = LIMIT) -> Report
         for place, load in group.parts.items():
             if load.count_star:
                 places[place] += load
-    whole = Bundle(parts=places).total()
+    hostgroups, schemas, users = _parts(places)
+    listed = nlargest(limit, loads, key=lambda key: (loads[key].sum_time, key))
     return Report(
+        table=last.table,
+        snapshots=snapshots,
+        notes=[*_notes(ordered)],
         start=ordered[0].taken_at if intervals else min(first.began_at, first.table.taken_at),
-        end=last.table.taken_at,
-        calls=whole.count_star,
-        time=whole.sum_time,
+        total=Bundle(parts=places).total(),
         count=len(loads),
-        limit=limit,
-        digests=tuple(_described(key, groups[key], loads[key]) for key in _listed(loads, limit)),
-        hostgroups=_parts(places, 0),
-        schemas=_parts(places, 1),
-        users=_parts(places, 2),
-        intervals=tuple(intervals),
+        digests=[
+            ReportDigest(str(key[0]), groups[key].text, loads[key], *_parts(groups[key].parts))
+            for key in listed
+        ],
+        hostgroups=hostgroups,
+        schemas=schemas,
+        users=users,
+        intervals=intervals,
     )
 
 
 def _interval(earlier: Tally, later: Tally, groups: dict[Key, Bundle]) -> Interval:
     """Return the load between two moments. Changes: groups, to which the growth is added."""
-    is_reset = later.was_cleared_since(earlier)
+    is_cleared = later.was_cleared_since(earlier)
     whole = Load()
     by_hostgroup: dict[int, int] = defaultdict(int)
     for key, group in later.groups.items():
-        grown = group if is_reset else group.since(earlier.groups.get(key))
+        grown = group if is_cleared else group.since(earlier.groups.get(key))
         sums = groups.setdefault(key, Bundle(group.text))
         for place, load in grown.parts.items():
             whole += load
             by_hostgroup[int(place[0])] += load.sum_time
             sums.parts.setdefault(place, Load())
             sums.parts[place] += load
-    return Interval(
-        start=earlier.table.taken_at,
-        end=later.table.taken_at,
-        calls=whole.count_star,
-        time=whole.sum_time,
-        by_hostgroup=dict(by_hostgroup),
-        is_reset=is_reset,
-    )
+    start, end = earlier.table.taken_at, later.table.taken_at
+    return Interval(start, end, whole, by_hostgroup, is_cleared)
 
 
-def _listed(loads: Mapping[Key, Load], limit: int) -> list[Key]:
-    """Return the first digests of every order, the one with most time first."""
-    first: set[Key] = set()
-    for order in _ORDERS:
-        first.update(nlargest(limit, loads, key=lambda key: (order(loads[key]), key)))
-    return sorted(first, key=lambda key: (-loads[key].sum_time, key))
+def _parts(places: Mapping[Key, Load]) -> tuple[list[Part], list[Part], list[Part]]:
+    """Return the load by each column of the places, the biggest first."""
+    found: tuple[list[Part], ...] = ()
+    for column in range(len(_PLACE)):
+        sums: dict[str, Load] = defaultdict(Load)
+        for place, load in places.items():
+            sums[str(place[column])] += load
+        parts = [Part(name, load) for name, load in sums.items()]
+        parts.sort(key=lambda part: (-part.load.sum_time, -part.load.count_star, part.name))
+        found = *found, parts
+    hostgroups, schemas, users = found
+    return hostgroups, schemas, users
 
 
-def _described(key: Key, group: Bundle, load: Load) -> ReportDigest:
-    hostgroups, schemas, users = (
-        [part.name for part in _parts(group.parts, at)] for at in range(len(_PLACE))
-    )
-    return ReportDigest(
-        digest=str(key[0]),
-        text=group.text,
-        calls=load.count_star,
-        time=load.sum_time,
-        max_time=load.max_time,
-        rows=load.rows,
-        hostgroups=tuple(map(int, hostgroups)),
-        schemas=tuple(schemas),
-        users=tuple(users),
-    )
-
-
-def _parts(places: Mapping[Key, Load], at: int) -> tuple[Part, ...]:
-    """Return the load by one column of the places, the biggest first."""
-    sums: dict[str, Load] = defaultdict(Load)
-    for place, load in places.items():
-        sums[str(place[at])] += load
-    parts = (Part(name, load.count_star, load.sum_time) for name, load in sums.items())
-    return tuple(sorted(parts, key=lambda part: (-part.time, -part.calls, part.name)))
-
-
-def first_parts(parts: Iterable[Part], limit: int) -> list[Part]:
-    """Return the biggest parts, and the others as one, so that there are `limit` at most."""
-    every = list(parts)
-    if len(every) <= limit:
-        return every
-    rest = every[limit - 1 :]
-    others = Part(
-        f"{len(rest):,} others",
-        sum(part.calls for part in rest),
-        sum(part.time for part in rest),
-    )
-    return [*every[: limit - 1], others]
+def _notes(moments: Sequence[DigestTable]) -> Iterator[str]:
+    if not is_counting(moments[-1].variables):
+        yield f"{NOT_COUNTING}."
+    addresses = sorted({moment.address for moment in moments})
+    if len(addresses) > 1:
+        yield (
+            f"The snapshots were taken at different addresses, {', '.join(addresses)}: if these are"
+            " different instances, the difference means nothing."
+        )
+    versions = sorted({moment.version for moment in moments})
+    if len(versions) > 1:
+        yield f"The snapshots are of different versions of ProxySQL: {', '.join(versions)}."

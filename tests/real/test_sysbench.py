@@ -126,16 +126,18 @@ def test_a_report_between_snapshots_has_the_sums_of_the_admin_interface(
     third = snapshot(proxysql, "3.gz")
     said = proxyctl("digest", "report", "1.gz", "2.gz", "3.gz", "-o", "report.html")
     report = make_report([read_digest_file(Path(name)) for name in ("1.gz", "2.gz", "3.gz")])
-    assert (report.calls, report.time) == (third[0] - first[0], third[1] - first[1])
-    assert [(one.calls, one.time, one.is_reset) for one in report.intervals] == [
-        (second[0] - first[0], second[1] - first[1], False),
-        (third[0] - second[0], third[1] - second[1], False),
+    total = report.total
+    assert (total.count_star, total.sum_time) == (third[0] - first[0], third[1] - first[1])
+    assert [(one.load.count_star, one.load.sum_time) for one in report.intervals] == [
+        (second[0] - first[0], second[1] - first[1]),
+        (third[0] - second[0], third[1] - second[1]),
     ]
-    assert sum(one.time for one in report.digests) == report.time
+    assert not any(one.is_cleared for one in report.intervals)
+    assert sum(one.load.sum_time for one in report.digests) == total.sum_time
     assert f"{report.count} digests reported in report.html" in said.err
     page = Path("report.html").read_text(encoding="utf-8")
     assert "Load over time" in page
-    assert f"{report.calls:,}" in page
+    assert f"{total.count_star:,}" in page
 
 
 def test_a_restart_is_seen_and_gives_no_negative_rates(proxysql: ProxySQL) -> None:

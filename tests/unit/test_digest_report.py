@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from proxyctl.cli.commands.init import templates_folder
-from proxyctl.render.report import Origin, report_html
+from proxyctl.render.report import report_html
 from proxyctl.stats.model import DigestTable, SeenDigest
-from proxyctl.stats.report import Part, Report, first_parts, make_report
+from proxyctl.stats.report import Part, Report, make_report
 from tests.browser.shop_digests import HOSTILE
-
-ORIGIN = Origin("px1", "127.0.0.1:6032", "2.7.1", snapshots=2)
 
 
 def moment(taken_at: int, rows: Sequence[SeenDigest], uptime: int | None = None) -> DigestTable:
@@ -33,8 +30,12 @@ def row(digest: str = "0x1", calls: int = 1, time: int = 1, **other: object) -> 
     return SeenDigest(**cells)  # type: ignore[arg-type]
 
 
-def html(report: Report, origin: Origin = ORIGIN) -> str:
-    return report_html(report, origin, templates_folder() / "report")
+def html(report: Report, names: Mapping[int, str] | None = None) -> str:
+    return report_html(report, names or {}, templates_folder() / "report")
+
+
+def parts(found: Sequence[Part]) -> list[tuple[str, int, int]]:
+    return [(one.name, one.load.count_star, one.load.sum_time) for one in found]
 
 
 def test_one_moment_counts_since_the_statistics_began() -> None:
@@ -44,14 +45,16 @@ def test_one_moment_counts_since_the_statistics_began() -> None:
         row("0x2", 5, 2000, schemaname="stock", max_time=1500),
     ]
     report = make_report([moment(1000, rows)])
-    assert (report.start, report.end, report.calls, report.time) == (50, 1000, 45, 12000)
+    assert (report.start, report.end) == (50, 1000)
+    assert (report.total.count_star, report.total.sum_time) == (45, 12000)
     first, second = report.digests
-    assert (first.digest, first.calls, first.time, first.rows) == ("0x1", 40, 10000, 20)
-    assert (first.hostgroups, first.users, first.average) == ((20, 10), ("batch", "app"), 250)
-    assert (second.text, second.max_time, second.schemas) == ("SELECT 0x2", 1500, ("stock",))
-    assert report.hostgroups == (Part("20", 30, 9000), Part("10", 15, 3000))
-    assert report.schemas == (Part("shop", 40, 10000), Part("stock", 5, 2000))
-    assert report.intervals == ()
+    assert (first.digest, first.load.rows, first.load.average) == ("0x1", 20, 250)
+    assert parts(first.hostgroups) == [("20", 30, 9000), ("10", 10, 1000)]
+    assert parts(first.users) == [("batch", 30, 9000), ("app", 10, 1000)]
+    assert (second.text, second.load.max_time) == ("SELECT 0x2", 1500)
+    assert parts(report.hostgroups) == [("20", 30, 9000), ("10", 15, 3000)]
+    assert parts(report.schemas) == [("shop", 40, 10000), ("stock", 5, 2000)]
+    assert report.intervals == []
 
 
 def test_several_moments_in_any_order_show_what_was_counted_between_them() -> None:
@@ -59,51 +62,34 @@ def test_several_moments_in_any_order_show_what_was_counted_between_them() -> No
     between = moment(1060, [row("0x1", 10, 1000), row("0x2", 8, 900)])
     after = moment(1120, [row("0x1", 11, 1100), row("0x2", 8, 900), row("0x3", 2, 70)])
     report = make_report([after, before, between])
-    assert {d.digest: (d.calls, d.time) for d in report.digests} == {
+    assert {d.digest: (d.load.count_star, d.load.sum_time) for d in report.digests} == {
         "0x1": (1, 100),
         "0x2": (3, 400),
         "0x3": (2, 70),
     }
-    assert [(i.start, i.end, i.calls, i.time, i.is_reset) for i in report.intervals] == [
-        (1000, 1060, 3, 400, False),
-        (1060, 1120, 3, 170, False),
-    ]
+    one, other = report.intervals
+    assert (one.start, one.end, one.load.sum_time, one.is_cleared) == (1000, 1060, 400, False)
+    assert (other.start, other.end, other.load.sum_time, other.is_cleared) == (
+        1060,
+        1120,
+        170,
+        False,
+    )
 
 
 def test_a_reset_is_marked_and_what_came_after_it_counts() -> None:
     moments = [moment(1000, [row(calls=10, time=1000)]), moment(1060, [row("0x2", 4, 400)])]
     report = make_report(moments)
-    assert ([one.is_reset for one in report.intervals], report.calls) == ([True], 4)
+    assert ([one.is_cleared for one in report.intervals], report.total.count_star) == ([True], 4)
     assert "were reset, or ProxySQL was restarted" in html(report)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_what_is_listed_is_first_in_some_order(seed: int) -> None:
-    chance = random.Random(seed)
-    rows = [
-        row(f"0x{chance.randrange(60)}", chance.randrange(1, 99), chance.randrange(9999))
-        for _ in range(300)
-    ]
-    report = make_report([moment(1000, rows)], limit=4)
-    sums: dict[str, list[int]] = {}
-    for one in rows:
-        calls, time, most = sums.setdefault(one.digest, [0, 0, 0])
-        sums[one.digest] = [calls + one.count_star, time + one.sum_time, max(most, one.max_time)]
-    wanted = set()
-    for order in (lambda s: s[0], lambda s: s[1], lambda s: s[1] / s[0], lambda s: s[2]):
-        ranked = sorted(((order(one), name) for name, one in sums.items()), reverse=True)
-        wanted |= {name for _, name in ranked[:4]}
-    assert {digest.digest for digest in report.digests} == wanted
-    assert all(digest.text == f"SELECT {digest.digest}" for digest in report.digests)
-    assert report.count == len(sums)
 
 
 def test_what_is_left_out_is_counted() -> None:
     rows = [row(f"0x{n}", n + 1, 10 * (n + 1)) for n in range(50)]
-    text = html(make_report([moment(1000, rows)], limit=5))
-    assert "<p>10 of 50 digests: those among the first 5 by" in text
-    parts = [Part(str(n), 1, 100 - n) for n in range(10)]
-    assert [part.name for part in first_parts(parts, 4)] == ["0", "1", "2", "7 others"]
+    report = make_report([moment(1000, rows)], limit=5)
+    assert [one.digest for one in report.digests] == ["0x49", "0x48", "0x47", "0x46", "0x45"]
+    assert "<p>5 of 50 digests: those with most time." in html(report)
+    assert "24 others" in html(make_report([moment(1000, [row(hostgroup=n) for n in range(30)])]))
 
 
 def test_long_texts_are_cut_so_that_the_page_stays_small() -> None:
@@ -113,11 +99,12 @@ def test_long_texts_are_cut_so_that_the_page_stays_small() -> None:
     assert "more characters are not in this page" in text
 
 
-def test_a_text_that_proxysql_cut_is_marked() -> None:
-    report = make_report([moment(1000, [row(digest_text="SELECT 1234")])])
+@pytest.mark.parametrize(("length", "is_cut"), [("11", True), ("12", False)])
+def test_a_text_that_proxysql_cut_is_marked(length: str, is_cut: bool) -> None:
+    options = {"mysql-query_digests_max_digest_length": length}
+    table = replace(moment(1000, [row(digest_text="SELECT 1234")]), variables=options)
     cut = "cut by ProxySQL at mysql-query_digests_max_digest_length"
-    assert cut in html(report, Origin("px1", "", "2.7.1", snapshots=0, max_length=11))
-    assert cut not in html(report, Origin("px1", "", "2.7.1", snapshots=0, max_length=12))
+    assert (cut in html(make_report([table]))) == is_cut
 
 
 class _Page(HTMLParser):
@@ -141,9 +128,9 @@ def test_nothing_of_a_server_is_more_than_text() -> None:
         row("0x<img src=//x>", 10, 1000, digest_text=HOSTILE, **names),
         row("0x2", 10, 1000, digest_text="\x1b[2J\x9b1m \ud800 \ufffe\uffff \x00", **names),
     ]
-    moments = [moment(1000, []), moment(1060, rows)]
-    origin = Origin("<i>px", '"><script>', "<u>2", snapshots=2, notes=("<s>\x1b[1m",))
-    text = html(make_report(moments), origin)
+    moments = [moment(1000, []), DigestTable("<i>px", '"><script>', "<u>2", 1060, rows)]
+    report = replace(make_report(moments), notes=["<s>\x1b[1m"])
+    text = html(report)
     page = _Page(text)
     assert page.tags.count("script") == 1
     assert not {"img", "b", "i", "u", "s", "iframe", "object", "a"} & set(page.tags)
@@ -186,8 +173,7 @@ def test_odd_numbers_make_a_page_too(rows: list[SeenDigest]) -> None:
 
 def test_hostgroups_have_the_names_of_the_files_and_minus_one_is_the_query_cache() -> None:
     rows = [row("0x1", hostgroup=10), row("0x2", hostgroup=-1), row("0x3", hostgroup=30)]
-    origin = replace(ORIGIN, hostgroup_names={10: "writer <b>"})
-    text = html(make_report([moment(2000, rows)]), origin)
+    text = html(make_report([moment(2000, rows)]), {10: "writer <b>"})
     for shown in (">10 (writer &lt;b&gt;)<", ">query cache<", ">30<"):
         assert shown in text
     assert "hostgroup -1" not in text
