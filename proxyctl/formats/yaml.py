@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from proxyctl.catalog import Column, Kind, Layout, Value, VariableKind, Version
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.state.row import KEEP, REFERENCES, DesiredRow, DesiredTable, Glob, Span, Term
+from proxyctl.state.row import KEEP, REFERENCES, DesiredRow, DesiredTable, Term
 from proxyctl.text import CONTROL
 
 
@@ -127,7 +127,7 @@ def _left_out(layout: Layout, column: Column) -> object:
 def row_lines(layout: Layout, rows: Sequence[Sequence[Field]]) -> Iterator[str]:
     """Yield one line for each row."""
     columns = [
-        (column.name + ": ", _left_out(layout, column), _WRITERS[column.kind])
+        (column.name + ": ", _left_out(layout, column), _WRITERS.get(column.kind, _plain))
         for column in layout.columns
     ]
     for row in rows:
@@ -139,29 +139,18 @@ def row_lines(layout: Layout, rows: Sequence[Sequence[Field]]) -> Iterator[str]:
         yield "  - {" + ", ".join(parts) + "}"
 
 
-def _integer(value: Field) -> str:
-    return str(value) if value.__class__ is int else _other(value)
+def _plain(value: Field) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, EnvRef):
+        return f"{{env: {quoted(value.name)}}}"
+    return "null" if value is None else repr(value)
 
 
 def _boolean(value: Field) -> str:
     if value.__class__ is int and value in (0, 1):
         return "true" if value else "false"
-    return _integer(value)
-
-
-def _text(value: Field) -> str:
-    return quoted(value) if isinstance(value, str) else _other(value)
-
-
-def _other(value: Field) -> str:
-    """Return a value that is not of its column's kind, or is none of the usual ones."""
-    if value is None:
-        return "null"
-    if isinstance(value, EnvRef):
-        return f"{{env: {quoted(value.name)}}}"
-    if isinstance(value, str):
-        return quoted(value)
-    return repr(value)
+    return _plain(value)
 
 
 # Text -------------------------------------------------------------------------------------------
@@ -199,18 +188,14 @@ def quoted(text: str) -> str:
 def _json(value: Field) -> str:
     """Return JSON as it is, which YAML takes; in quotes where readers would disagree about it.
 
-    They do about a float, a duplicate or a very long key, a very long number, half a character. So
-    does our own reader about what looks like a reference.
+    They do about a float, a duplicate key, half a character. So does our own reader about what
+    looks like a reference.
     """
     if not isinstance(value, str):
-        return _other(value)
+        return _plain(value)
     try:
         node = json.loads(
-            value,
-            object_pairs_hook=_members,
-            parse_int=_integer_of,
-            parse_float=_refused,
-            parse_constant=_refused,
+            value, object_pairs_hook=_members, parse_float=_refused, parse_constant=_refused
         )
         written = json.dumps(node, ensure_ascii=False)
     except (ValueError, RecursionError):
@@ -219,32 +204,18 @@ def _json(value: Field) -> str:
     return written if is_plain else quoted(value)
 
 
-_LONGEST_KEY = 250
-
-
 def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
-    is_reference = len(found) == 1 and found.keys() <= REFERENCES
-    if is_reference or len(found) < len(pairs) or any(len(key) > _LONGEST_KEY for key in found):
+    if (len(found) == 1 and found.keys() <= REFERENCES) or len(found) < len(pairs):
         raise ValueError("keys that not every reader takes")
     return found
-
-
-def _integer_of(digits: str) -> int:
-    number = int(digits)
-    return number if abs(number) < 2**63 else _refused(digits)
 
 
 def _refused(number: str) -> NoReturn:
     raise ValueError(f"a number that readers write in several ways: {number}")
 
 
-_WRITERS: dict[Kind, Callable[[Field], str]] = {
-    Kind.INT: _integer,
-    Kind.BOOL: _boolean,
-    Kind.TEXT: _text,
-    Kind.JSON: _json,
-}
+_WRITERS: dict[Kind, Callable[[Field], str]] = {Kind.BOOL: _boolean, Kind.JSON: _json}
 
 
 # Variables --------------------------------------------------------------------------------------
@@ -265,7 +236,7 @@ def _variable_lines(variables: Mapping[str, VariableField]) -> Iterator[str]:
 def _variable(name: str, value: str | EnvRef) -> str:
     """Return the value: bare where the variable is a number or a switch, else always text."""
     if isinstance(value, EnvRef):
-        return _other(value)
+        return _plain(value)
     known = VARIABLES.get(name)
     kind = known.kind if known else VariableKind.TEXT
     if kind is VariableKind.INT and re.fullmatch(r"-?(?:0|[1-9][0-9]{0,17})", value):
@@ -286,8 +257,29 @@ def manage_section(
     Without it, rendered rows that are a part of a table would own all of it, and delete the rest; a
     column that the file does not set would get its default. `tables`: the rows that are written.
     """
-    lines = [*_scopes(owned), *_ignored(owned, tables)]
+    lines = []
+    for name, table in owned.items():
+        if table.scope is not None and table.scope.terms:
+            columns = (
+                f"{column}: [{', '.join(map(_term, terms))}]"
+                for column, terms in table.scope.terms.items()
+            )
+            lines.append(f"  {name}: {{{', '.join(columns)}}}")
+    ignored = {name: table.keep_on_update for name, table in owned.items() if table.keep_on_update}
+    for name, (layout, rows) in tables.items():
+        # Columns that a row does not say, and that are not left alone for that.
+        columns_of = [(n, c.name) for n, c in enumerate(layout.columns) if not c.kept]
+        unset = {name for n, name in columns_of if any(row[n] is KEEP for row in rows)}
+        if unset:
+            ignored[name] = ignored.get(name, frozenset()) | unset
+    if ignored:
+        lines.append("  ignore:")
+    lines += [f"    {name}: [{', '.join(sorted(names))}]" for name, names in ignored.items()]
     return "\n".join(["", "manage:", *lines, ""]) if lines else ""
+
+
+def _term(term: Term) -> str:
+    return str(term) if isinstance(term, int) else quoted(str(term))
 
 
 def owned_words(owned: Mapping[str, DesiredTable]) -> list[str]:
@@ -297,46 +289,3 @@ def owned_words(owned: Mapping[str, DesiredTable]) -> list[str]:
         for name, table in owned.items()
         if table.scope is not None and table.scope.terms
     ]
-
-
-def _scopes(owned: Mapping[str, DesiredTable]) -> Iterator[str]:
-    for name, table in owned.items():
-        if table.scope is not None and table.scope.terms:
-            columns = (
-                f"{column}: [{', '.join(map(_term, terms))}]"
-                for column, terms in table.scope.terms.items()
-            )
-            yield f"  {name}: {{{', '.join(columns)}}}"
-
-
-def _ignored(
-    owned: Mapping[str, DesiredTable], tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]]
-) -> Iterator[str]:
-    ignored = {name: table.keep_on_update for name, table in owned.items() if table.keep_on_update}
-    for name, (layout, rows) in tables.items():
-        if unset := _unset_columns(layout, rows):
-            ignored[name] = ignored.get(name, frozenset()) | unset
-    if ignored:
-        yield "  ignore:"
-    for name, columns in ignored.items():
-        yield f"    {name}: [{', '.join(sorted(columns))}]"
-
-
-def _unset_columns(layout: Layout, rows: Sequence[DesiredRow]) -> frozenset[str]:
-    """Return the columns that a row does not say, and that are not left alone for that."""
-    columns = [(n, c.name) for n, c in enumerate(layout.columns) if not c.kept]
-    return frozenset(
-        name for position, name in columns if any(row[position] is KEEP for row in rows)
-    )
-
-
-def _term(term: Term) -> str:
-    match term:
-        case Span(low, high):
-            return f"'{low}-{high}'"
-        case Glob(pattern):
-            return quoted(pattern)
-        case str():
-            return quoted(term)
-        case _:
-            return str(term)
