@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from proxyctl.catalog import MAX_INT, Column, Layout, Value, VariableKind
@@ -23,15 +23,7 @@ from proxyctl.formats.cnf_sections import (
     CnfSection,
 )
 from proxyctl.state.row import KEEP, DesiredRow, Row, listed_rows, row_name
-from proxyctl.text import CONTROL
-
-
-@dataclass(frozen=True)
-class CnfText:
-    """A file, and what could not be put into it. The notes stand in the text as comments too."""
-
-    text: str
-    notes: tuple[str, ...]
+from proxyctl.text import CONTROL, printable
 
 
 def write_cnf(
@@ -39,13 +31,13 @@ def write_cnf(
     variables: Mapping[str, str],
     *,
     header: Sequence[str] = (),
-) -> CnfText:
-    """Return the file.
+) -> tuple[str, list[str]]:
+    """Return the file, and what could not be put into it; its comments say that too.
 
     A column that the file does not set gets ProxySQL's default. A user whose password is not set
     here is left out: without a password anybody could log in. Shape: `tables` by catalogue name.
     """
-    writer = _Writer()
+    writer = _Writer([])
     body = [*writer.variables(variables)]
     for section in SECTIONS.values():
         if section.table in tables and tables[section.table][0].version.has(section.since):
@@ -53,22 +45,17 @@ def write_cnf(
     for name, (layout, rows) in tables.items():
         place = SECTION_OF_TABLE.get(name)
         if rows and (place is None or not layout.version.has(place.since)):
-            writer.note(f"{name}: {counted(len(rows), 'row')}: a .cnf cannot hold this table")
+            writer.notes.append(
+                f"{name}: {counted(len(rows), 'row')}: a .cnf cannot hold this table"
+            )
     notes = [f"not in this file: {note}" for note in writer.notes]
-    comments = [f"# {_one_line(line)}".rstrip() for line in (*header, *notes)]
-    return CnfText("\n".join([*comments, *body]) + "\n", tuple(writer.notes))
-
-
-def _one_line(text: str) -> str:
-    return re.sub(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\U0010ffff]", "?", text)
+    comments = [f"# {printable(line)}".rstrip() for line in (*header, *notes)]
+    return "\n".join([*comments, *body]) + "\n", writer.notes
 
 
 @dataclass
 class _Writer:
-    notes: list[str] = field(default_factory=list)
-
-    def note(self, text: str) -> None:
-        self.notes.append(text)
+    notes: list[str]
 
     def variables(self, variables: Mapping[str, str]) -> Iterator[str]:
         """Yield the lines of both groups of variables. Changes: self.notes."""
@@ -81,14 +68,14 @@ class _Writer:
                 yield from ("", f"{section}=", "{", *lines, "}")
         for name in variables:
             if not name.startswith(tuple(VARIABLE_SECTIONS.values())):
-                self.note(f"{name}: a .cnf cannot hold this variable")
+                self.notes.append(f"{name}: a .cnf cannot hold this variable")
 
     def _is_carried(self, name: str, value: str) -> bool:
         if name == "admin-version" or value == "(null)":
             return False
         if '"' in value or "\0" in value:
             shown = "" if is_secret_variable(name) else f" {value!r}"
-            self.note(f"{name}:{shown} a double quote would lose it")
+            self.notes.append(f"{name}:{shown} a double quote would lose it")
             return False
         return True
 
@@ -96,14 +83,14 @@ class _Writer:
         self, section: CnfSection, layout: Layout, rows: Sequence[DesiredRow]
     ) -> Iterator[str]:
         """Yield the lines of one table. Changes: self.notes."""
-        whole = self._plain(layout, rows)
+        whole = self._whole(layout, rows)
         entries = [entry for row in whole if (entry := self._entry(section, layout, row))]
         if entries:
             yield from ("", f"{section.name}=", "(")
             yield ",\n".join(f"    {{ {entry} }}" for entry in entries)
             yield ")"
 
-    def _plain(self, layout: Layout, rows: Sequence[DesiredRow]) -> list[Row]:
+    def _whole(self, layout: Layout, rows: Sequence[DesiredRow]) -> list[Row]:
         """Return the rows with defaults for KEEP, without those whose secret is not set."""
         secret = [n for n, column in enumerate(layout.columns) if column.secret]
         whole: list[Row] = []
@@ -116,7 +103,9 @@ class _Writer:
             whole.append(tuple(default if cell is KEEP else cell for cell, default in cells))
         if left_out:
             names = listed_rows(list(dict.fromkeys(left_out)))
-            self.note(f"{names}: no password is set here, and without one anybody could log in")
+            self.notes.append(
+                f"{names}: no password is set here, and without one anybody could log in"
+            )
         return whole
 
     def _entry(self, section: CnfSection, layout: Layout, row: Row) -> str | None:
@@ -126,15 +115,15 @@ class _Writer:
         for column, value in zip(layout.columns, row, strict=True):
             if column.name in section.unread:
                 if value != section.default_of(column):
-                    self.note(f"{place}: {column.name} {value}: a .cnf cannot hold it")
+                    self.notes.append(f"{place}: {column.name} {value}: a .cnf cannot hold it")
                     return None
                 continue
             reason = _why_not(section, column, value)
             if reason and column.name == "comment":
-                self.note(f"{place}: the comment: {reason}")
+                self.notes.append(f"{place}: the comment: {reason}")
                 continue
             if reason:
-                self.note(f"{place}: {column.name}: {reason}")
+                self.notes.append(f"{place}: {column.name}: {reason}")
                 return None
             if column.name == "re_modifiers" and value is None:
                 # An absent key would be CASELESS; '' is what NULL means at RUNTIME.
@@ -153,16 +142,15 @@ def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:
     """Return why ProxySQL would not read this value as it is, or None."""
     if column.is_numeric and isinstance(value, str):
         return "text in a column of numbers is ignored"
-    match value:
-        case None:
-            return None
-        case int():
-            if not MIN_INT <= value <= MAX_INT:
-                return "a number beyond 32 bits is ignored"
-            is_rule = section.name == "mysql_query_rules" and column.name != "rule_id"
-            return "a negative number is ignored" if is_rule and value < 0 else None
-        case float():
-            return "a decimal number is ignored"
+    if value is None:
+        return None
+    if isinstance(value, float):
+        return "a decimal number is ignored"
+    if isinstance(value, int):
+        is_rule = section.name == "mysql_query_rules" and column.name != "rule_id"
+        if is_rule and value < 0:
+            return "a negative number is ignored"
+        return None if MIN_INT <= value <= MAX_INT else "a number beyond 32 bits is ignored"
     quote = section.quote_of(column.name)
     if quote is not None and quote in value:
         return f"a {'double' if quote == chr(34) else 'single'} quote would lose the row"
@@ -184,7 +172,7 @@ def _variable(name: str, value: str) -> str:
     return value if is_number and MIN_INT <= int(value) <= MAX_INT else _scalar(value)
 
 
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _SPECIAL = re.compile(rf'[\\"{CONTROL}\udc80-\udcff]')
 
 
@@ -192,10 +180,10 @@ def _scalar(value: Value) -> str:
     """Return a value as libconfig reads it: backslashes doubled, odd bytes as hexadecimal."""
     if not isinstance(value, str):
         return str(value)
-    return '"' + _SPECIAL.sub(_escaped, value) + '"'
 
+    def escaped(found: re.Match[str]) -> str:
+        if found[0] in _ESCAPES:
+            return _ESCAPES[found[0]]
+        return "".join(f"\\x{byte:02x}" for byte in found[0].encode("utf-8", "surrogateescape"))
 
-def _escaped(found: re.Match[str]) -> str:
-    character = found[0]
-    bytes_of = character.encode("utf-8", "surrogateescape")
-    return _ESCAPES.get(character) or "".join(f"\\x{byte:02x}" for byte in bytes_of)
+    return '"' + _SPECIAL.sub(escaped, value) + '"'

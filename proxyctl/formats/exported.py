@@ -79,9 +79,9 @@ def exported_text(
     from proxyctl.formats.cnf_writer import write_cnf
 
     notes += owned_words(owned or {})
-    written = write_cnf(tables, exported.variables, header=[*header, *notes])
-    exported.warnings += [f"not in the .cnf: {note}" for note in written.notes]
-    return written.text
+    text, lost = write_cnf(tables, exported.variables, header=[*header, *notes])
+    exported.warnings += [f"not in the .cnf: {note}" for note in lost]
+    return text
 
 
 def _dead_fast_routing(tables: Tables) -> list[str]:

@@ -71,16 +71,32 @@ def parse(text: str, path: str) -> Setting:
     return Setting(Type.GROUP, (path, 1, 1), members=members)
 
 
+_SKIPPED = re.compile(r"(?:[ \t\r\f\n]|#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)*")
+
 _TOKEN = re.compile(
-    r"""(?P<skip>[ \t\r\f\n]+|\#[^\n]*|//[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)
-    |(?P<float>[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+)
+    r"""(?P<float>[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+)
     |(?P<integer>(?:[-+]?(?:0|[1-9][0-9]{0,18})|0[xX]0*[0-7]?[0-9A-Fa-f]{1,7})(?![0-9A-Za-z_]))
     |(?P<disputed>[-+]?[0-9][0-9A-Za-z_]*)
     |(?P<name>[A-Za-z*][-A-Za-z0-9_*]*)
     |(?P<text>"(?:[^"\\]|\\.)*")
-    |(?P<mark>[{}()\[\],;=:])""",
+    |(?P<mark>[{}()\[\],;=:])
+    |(?P<open>")|(?P<include>@include)
+    |(?P<invisible>[\x00-\x1f\x7f-\xa0\u200b-\u200f\u2028-\u202e\u2060\ufeff])|(?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
+
+_REFUSED = {
+    "disputed": (
+        "no number that every ProxySQL reads alike",
+        "write text in double quotes; a number without a leading 0 or an L at its end",
+    ),
+    "open": ("text without a closing quote", None),
+    "include": ("@include is not read", "put the text of that file here"),
+    "invisible": ("an invisible character outside of double quotes", "delete it"),
+    # It may be one of a password without its quotes, so it is not named.
+    "other": ("an unexpected character outside of double quotes", "write text in double quotes"),
+}
+"""Kinds of tokens that nothing can be made of: what is wrong, and the fix."""
 
 _ESCAPE = re.compile(r'\\(?:([nrtf\\"])|[xX]([0-9A-Fa-f]{2}))')
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}
@@ -121,21 +137,21 @@ class _Parser:
 
     def _advance(self) -> None:
         """Read the next token. Changes: self. Raises: ConfigError."""
-        while (found := _TOKEN.match(self._text, self._position)) and found.lastgroup == "skip":
-            self._position = found.end()
-        start = self._position
-        if start == len(self._text):
+        skipped = _SKIPPED.match(self._text, self._position)
+        start = skipped.end() if skipped else self._position
+        found = _TOKEN.match(self._text, start)
+        if found is None:
             self.kind = "end"
             return
         line = bisect_right(self._lines, start)
         self.place = (self._path, line + 1, start - (self._lines[line - 1] if line else 0) + 1)
-        if found is None:
-            self._fail_at(start)
         self._position = found.end()
         self.kind, self.value = self._token(str(found.lastgroup), found[0])
 
     def _token(self, group: str, text: str) -> tuple[str, Scalar]:
         """Return the kind of a token, and its value."""
+        if group in _REFUSED:
+            self._fail(*_REFUSED[group])
         match group:
             case "mark":
                 return text, text
@@ -149,25 +165,7 @@ class _Parser:
             case "integer":
                 number = int(text, 16 if text[1:2] in ("x", "X") else 10)
                 return Type.INT if _MIN <= number <= MAX_INT else Type.LONG, number
-            case "disputed":
-                fix = "write text in double quotes; a number without a leading 0 or an L at its end"
-                self._fail("no number that every ProxySQL reads alike", fix)
         return "name", text
-
-    def _fail_at(self, start: int) -> NoReturn:
-        """Refuse a character that begins nothing.
-
-        It may be one of a password without its quotes, so only what cannot be seen is named.
-        """
-        character = self._text[start]
-        if character == '"':
-            self._fail("text without a closing quote")
-        if self._text.startswith("@include", start):
-            self._fail("@include is not read", "put the text of that file here")
-        if not character.isprintable():
-            self._fail(f"a character that libconfig does not know: U+{ord(character):04X}")
-        what = "an unexpected character outside of double quotes"
-        self._fail(what, "write text in double quotes")
 
     def take(self, *kinds: str) -> Scalar:
         """Return the value of the next token and go behind it. Changes: self.

@@ -181,11 +181,11 @@ def test_a_written_cnf_starts_a_proxysql_with_these_rows(started: Start) -> None
     texts: list[str] = []
 
     def cnf(server: CnfProxySQL) -> str:
-        made = write_cnf(tables, variables_for(server))
-        assert made.notes == ()
-        texts.append(made.text)
+        text, notes = write_cnf(tables, variables_for(server))
+        assert notes == []
+        texts.append(text)
         variables.update(variables_for(server))
-        return head_of(server) + made.text
+        return head_of(server) + text
 
     variables: dict[str, str] = {}
     instance = started(cnf)

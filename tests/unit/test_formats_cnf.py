@@ -55,11 +55,11 @@ def test_rows_come_back(some: list[Row], accounts: list[tuple[str, str]]) -> Non
         row("mysql_users", username=name, password=word + '"', default_schema=word, comment="'")
         for name, word in accounts
     ]
-    made = write_cnf(
+    text, notes = write_cnf(
         {RULES: (layout(RULES), some), "mysql_users": (layout("mysql_users"), users)}, {}
     )
-    assert made.notes == ()
-    back = read(made.text)
+    assert notes == []
+    back = read(text)
     assert back.tables[RULES][1] == some
     assert back.tables.get("mysql_users", (None, []))[1] == users
 
@@ -67,8 +67,8 @@ def test_rows_come_back(some: list[Row], accounts: list[tuple[str, str]]) -> Non
 def test_what_an_instance_may_hold_and_a_cnf_cannot() -> None:
     rows = [row(RULES, rule_id=3, timeout=3_000_000_000), row(RULES, rule_id=4, delay=-1)]
     variables = {"admin-version": "2.7.1", "mysql-init_connect": "(null)", "sqliteserver-x": "1"}
-    assert write_cnf({RULES: (layout(RULES), rows)}, variables).notes == (
+    assert write_cnf({RULES: (layout(RULES), rows)}, variables)[1] == [
         "sqliteserver-x: a .cnf cannot hold this variable",
         "rule 3: timeout: a number beyond 32 bits is ignored",
         "rule 4: delay: a negative number is ignored",
-    )
+    ]
