@@ -9,8 +9,6 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Self
 
 from proxyctl.sandbox.replies import AdminError, Cell, Result, not_modelled, refusal, sqlite_error
 from proxyctl.sandbox.statements import transaction_refusal, without_surrogates
@@ -50,14 +48,6 @@ def _decoded(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-@dataclass(frozen=True)
-class Image:
-    """A database to make others of: its schemas, and the tables that clients may not drop."""
-
-    schemas: Mapping[str, bytes]
-    protected: frozenset[tuple[str, str]]
-
-
 class Database:
     """One SQLite connection with its schemas. All sessions share it, as in ProxySQL."""
 
@@ -85,21 +75,18 @@ class Database:
         """Close the connection; what stands in files stays."""
         self._connection.close()
 
-    @classmethod
-    def of(cls, image: Image) -> Self:
-        """Return another database in memory, with the schemas and rows of an image."""
-        _main, *attached = image.schemas
-        found = cls(dict.fromkeys(attached, ":memory:"))
-        for schema, content in image.schemas.items():
-            found.restore(schema, content)
-        found._protected = set(image.protected)
+    def copy(self) -> Database:
+        """Return another database in memory, with the same schemas and rows."""
+        names = [str(name) for _, name, _ in self.fetch("PRAGMA database_list") if name != "temp"]
+        found = Database(dict.fromkeys(names[1:], ":memory:"))
+        for name in names:
+            found.restore(name, self.image(name))
+        found._protected = set(self._protected)
         return found
 
-    def image(self) -> Image:
-        """Return all that the schemas hold."""
-        names = [str(name) for _, name, _ in self.fetch("PRAGMA database_list") if name != "temp"]
-        schemas = {name: self._connection.serialize(name=name) for name in names}
-        return Image(schemas, frozenset(self._protected))
+    def image(self, schema: str) -> bytes:
+        """Return all that a schema holds."""
+        return self._connection.serialize(name=schema)
 
     def restore(self, schema: str, content: bytes) -> None:
         """Replace a schema by its content in an image. It does not stand in a file any more."""

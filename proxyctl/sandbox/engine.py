@@ -7,15 +7,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import closing
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from proxyctl.catalog import NO_DEVIATIONS, Deviations, Version
 from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.sandbox import statements, tables
-from proxyctl.sandbox.database import Database, Image
+from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.layers import Layers
 from proxyctl.sandbox.logins import Logins, Proof, Role, Session
 from proxyctl.sandbox.replies import OK, Result, refusal
@@ -34,12 +33,12 @@ _PURGE_DIGESTS = re.compile(
 class Engine:
     """All that a ProxySQL has behind its admin port. One statement at a time, whoever sends it."""
 
-    def __init__(self, layers: Layers, database: Database, clock: Callable[[], float]) -> None:
+    def __init__(self, layers: Layers, clock: Callable[[], float]) -> None:
         self.lock = threading.RLock()
         """Held while a statement runs."""
         self.layers = layers
         self.statistics = Statistics(layers, clock)
-        self._database = database
+        self._database = layers.database
         self._are_variables_shown = True
         self._logins = Logins()
         self._logins.load_credentials(layers.running)
@@ -48,7 +47,7 @@ class Engine:
     def disk_image(self) -> bytes:
         """Return all that DISK holds, for a restart without a file."""
         with self.lock:
-            return self._database.image().schemas["disk"]
+            return self._database.image("disk")
 
     def close(self) -> None:
         """Close the database. What DISK holds in a file stays."""
@@ -191,21 +190,15 @@ class Start(NamedTuple):
         DISK lives in the file `path`; without one it begins with the image `disk`, or empty.
         Raises: sqlite3.DatabaseError for a file that cannot be DISK.
         """
-        if path is not None or disk:
-            database = self._database(path, disk)
-            return Engine(self._layers(database, clock), database, clock)
-        layers, image = _first_start(self)
-        database = Database.of(image)
-        return Engine(layers.copy(database, clock), database, clock)
-
-    def _database(self, path: Path | None, disk: bytes) -> Database:
+        if path is None and not disk:
+            return Engine(_first_start(self).copy(clock), clock)
         file = str(path.absolute()) if path else ":memory:"
         database = Database({"disk": file, **dict.fromkeys(_ATTACHED, ":memory:")})
-        if disk and path is None:
+        if path is None:
             database.restore("disk", disk)
-        return database
+        return Engine(self.layers(database, clock), clock)
 
-    def _layers(self, database: Database, clock: Callable[[], float]) -> Layers:
+    def layers(self, database: Database, clock: Callable[[], float]) -> Layers:
         """Make the tables and return the layers. Changes: database, which an error closes."""
         layouts = tables.layouts(self.version, self.deviations)
         try:
@@ -225,8 +218,8 @@ class Start(NamedTuple):
         return layers
 
 
-@lru_cache(maxsize=32)
-def _first_start(start: Start) -> tuple[Layers, Image]:
+@cache
+def _first_start(start: Start) -> Layers:
     """Start with an empty DISK, once: a copy takes a hundredth of the time."""
-    with closing(start._database(None, b"")) as database:
-        return start._layers(database, time.time), database.image()
+    database = Database(dict.fromkeys(("disk", *_ATTACHED), ":memory:"))
+    return start.layers(database, time.time)

@@ -95,7 +95,7 @@ class Layers:
         running: dict[str, str],
         clock: Callable[[], float],
     ) -> None:
-        self._database = database
+        self.database = database
         self.version = version
         self.layouts = layouts
         self.modules = modules
@@ -104,17 +104,12 @@ class Layers:
         self.running = running
         self.checksums: dict[str, Checksum] = {}
 
-    def copy(self, database: Database, clock: Callable[[], float]) -> Layers:
-        """Return the layers of another instance that has just started alike, with an empty DISK.
-
-        `database` is a copy of this one's.
-        """
-        twin = Layers(database, self.version, self.layouts, self.modules, dict(self.running), clock)
-        now = int(clock())
-        twin.checksums = {
-            name: replace(one, epoch=now if one.epoch else 0)
-            for name, one in self.checksums.items()
-        }
+    def copy(self, clock: Callable[[], float]) -> Layers:
+        """Return the layers of another instance that has just started alike, with an empty DISK."""
+        database, running = self.database.copy(), dict(self.running)
+        twin = Layers(database, self.version, self.layouts, self.modules, running, clock)
+        for name, one in self.checksums.items():
+            twin.checksums[name] = replace(one, epoch=int(clock()) if one.epoch else 0)
         return twin
 
     def start(self) -> None:
@@ -122,16 +117,16 @@ class Layers:
 
         RUNTIME begins at version 1.
         """
-        on_disk = self._database.fetch(
+        on_disk = self.database.fetch(
             "SELECT variable_name, variable_value FROM disk.global_variables"
         )
         self.running.update(
             (str(name), str(value)) for name, value in on_disk if name in RESTART_ONLY
         )
-        self._database.insert("main.global_variables", VARIABLE_COLUMNS, on_disk)
+        self.database.insert("main.global_variables", VARIABLE_COLUMNS, on_disk)
         self._add_missing_variables()
         for table in self.layouts:
-            self._database.execute(f"INSERT INTO main.{table} SELECT * FROM disk.{table}")
+            self.database.execute(f"INSERT INTO main.{table} SELECT * FROM disk.{table}")
         for module in self.modules:
             self._load(module)
         for checksum in self.checksums.values():
@@ -139,7 +134,7 @@ class Layers:
         if "PGSQL VARIABLES" in self.modules:
             # Its row is there before ProxySQL computes the checksum, which it does from 3.0.8.
             self.checksums.setdefault("pgsql_variables", Checksum(0, 0, ""))
-        self._database.insert(
+        self.database.insert(
             "disk.global_variables",
             VARIABLE_COLUMNS,
             runtime.variable_rows(runtime.first_on_disk(self.version, self.running)),
@@ -174,24 +169,24 @@ class Layers:
         What was deleted from MEMORY comes back.
         """
         self._add_missing_variables()
-        self._database.refill(
+        self.database.refill(
             "main.runtime_global_variables",
             VARIABLE_COLUMNS,
             sorted(runtime.variable_rows(self.running)),
         )
 
     def _copy(self, source: str, target: str, tables: Sequence[str]) -> None:
-        with self._database.transaction():
+        with self.database.transaction():
             for table in tables:
-                self._database.execute(f"DELETE FROM {target}.{table}")
-                self._database.execute(
+                self.database.execute(f"DELETE FROM {target}.{table}")
+                self.database.execute(
                     f"INSERT INTO {target}.{table} SELECT * FROM {source}.{table}"
                 )
 
     def _copy_variables(self, source: str, target: str, prefix: str) -> Result:
         # One INSERT OR REPLACE, so rows of the target that the source lacks stay; and being SQL of
         # the client's session it is refused while admin-read_only is on.
-        return self._database.run(
+        return self.database.run(
             f"INSERT OR REPLACE INTO {target}.global_variables"
             f" SELECT * FROM {source}.global_variables WHERE variable_name LIKE '{prefix}%'",
             readonly=self.is_read_only,
@@ -221,11 +216,11 @@ class Layers:
     def _memory(self, table: str) -> list[Row]:
         names = self.layouts[table].names
         columns = ", ".join(f'"{name}"' for name in names)
-        rows = self._database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
+        rows = self.database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def _load_variables(self, prefix: str) -> list[_Outcome]:
-        memory = self._database.fetch(
+        memory = self.database.fetch(
             "SELECT variable_name, variable_value FROM main.global_variables"
             " WHERE variable_name LIKE ? ORDER BY rowid",
             (f"{prefix}%",),
@@ -242,7 +237,7 @@ class Layers:
     def _load_variable(self, name: str, text: str) -> _Outcome:
         known = runtime.known_name(name, self.running)
         if known is None:
-            self._database.execute(
+            self.database.execute(
                 "DELETE FROM main.global_variables WHERE variable_name=?", (name,)
             )
             return _Outcome.UNKNOWN
@@ -256,12 +251,12 @@ class Layers:
         return _Outcome.UPDATED
 
     def _write_variable(self, name: str, value: str) -> None:
-        self._database.insert(
+        self.database.insert(
             "main.global_variables", VARIABLE_COLUMNS, [(name, value)], verb="OR REPLACE"
         )
 
     def _add_missing_variables(self) -> None:
-        self._database.insert(
+        self.database.insert(
             "main.global_variables",
             VARIABLE_COLUMNS,
             runtime.variable_rows(self.running),
@@ -271,8 +266,8 @@ class Layers:
     # --- SAVE TO MEMORY: RUNTIME to MEMORY ------------------------------------------------------
 
     def _save_variables(self, prefix: str) -> None:
-        with self._database.transaction():
-            self._database.execute(
+        with self.database.transaction():
+            self.database.execute(
                 "DELETE FROM main.global_variables WHERE variable_name LIKE ?", (f"{prefix}%",)
             )
             self._add_missing_variables()
@@ -289,10 +284,10 @@ class Layers:
                 rows = runtime.saved_servers(rows)
             cells = runtime.as_tuples(layout, rows)
             if role is Role.USERS:
-                self._database.execute(f"UPDATE main.{table} SET active=0")
-                self._database.insert(f"main.{table}", layout.names, cells, verb="OR REPLACE")
+                self.database.execute(f"UPDATE main.{table} SET active=0")
+                self.database.insert(f"main.{table}", layout.names, cells, verb="OR REPLACE")
             else:
-                self._database.refill(f"main.{table}", layout.names, cells)
+                self.database.refill(f"main.{table}", layout.names, cells)
 
     # --- checksums ------------------------------------------------------------------------------
 

@@ -2,8 +2,7 @@
 
 The library makes them where it can. Its server cannot be used: it has no way to answer with the
 number of changed rows, by which a lock is taken. ProxySQL sends every column as text, an info text
-with OK, and bytes as they were stored; and a login is read here, since the library's reader waits
-for ever for the end of a text that a broken client left out.
+with OK, and bytes as they were stored.
 Source: the protocol's public documentation; ProxySQL 2.7.1, watched on a running server.
 """
 
@@ -11,10 +10,10 @@ from __future__ import annotations
 
 import socket
 from contextlib import suppress
-from dataclasses import dataclass
 
 from mysql_mimic import packets as library
 from mysql_mimic.charset import CharacterSet
+from mysql_mimic.packets import HandshakeResponse41
 from mysql_mimic.types import (
     Capabilities,
     ColumnDefinition,
@@ -30,18 +29,19 @@ from mysql_mimic.types import (
 
 from proxyctl.sandbox.replies import AdminError, Cell, Result
 
-__all__ = ["NATIVE", "Commands", "Login", "MalformedPacketError", "Wire"]
+__all__ = ["NATIVE", "Commands", "Wire"]
 
 NATIVE = "mysql_native_password"
 """The one way to prove a password; a client that begins with another is asked to change."""
 
 LARGEST_TEXT = 0xFFFFFE
-"""The most that is read of a command; what comes beyond is thrown away."""
+"""The most that a command may be."""
 
 _LARGEST_PACKET = 0xFFFFFF
 """A packet of this size goes on in the next one."""
 
-_PIECE = 2**16
+_FIXED_PART = 32
+"""Bytes of a login before the name of the user."""
 _AUTOCOMMIT = ServerStatus.SERVER_STATUS_AUTOCOMMIT
 _STATUS = _AUTOCOMMIT | ServerStatus.SERVER_STATUS_NO_BACKSLASH_ESCAPES
 _OFFERED = (
@@ -54,10 +54,6 @@ _OFFERED = (
     | Capabilities.CLIENT_SECURE_CONNECTION
     | Capabilities.CLIENT_PLUGIN_AUTH
 )
-
-
-class MalformedPacketError(Exception):
-    """The client does not speak the protocol; ProxySQL closes the connection silently."""
 
 
 class Wire:
@@ -73,7 +69,6 @@ class Wire:
         self._connection = connection
         self._reader = connection.makefile("rb")
         self._number = 0
-        self._buffer = bytearray()
 
     def close(self) -> None:
         """End the connection, also where the client goes on sending."""
@@ -83,21 +78,18 @@ class Wire:
         self._connection.close()
 
     def read(self) -> bytes:
-        """Return what one or several packets hold; of a longer text one byte above LARGEST_TEXT.
+        """Return what one or several packets hold.
 
         Raises: EOFError or OSError when the client is gone.
         """
         found = bytearray()
-        while True:
+        length = _LARGEST_PACKET
+        while length == _LARGEST_PACKET:
             header = self._exactly(4)
             length = int.from_bytes(header[:3], "little")
             self._number = header[3] + 1
-            wanted = min(length, LARGEST_TEXT + 1 - len(found))
-            found += self._exactly(wanted)
-            for start in range(wanted, length, _PIECE):
-                self._exactly(min(_PIECE, length - start))
-            if length < _LARGEST_PACKET:
-                return bytes(found)
+            found += self._exactly(length)
+        return bytes(found)
 
     def read_command(self) -> bytes:
         """Return what a client asks. The answer begins anew, whatever number the client gave."""
@@ -113,63 +105,33 @@ class Wire:
         return found
 
     def write(self, *packets: bytes) -> None:
-        """Send packets, with those that were put before."""
+        """Send packets."""
+        sent = bytearray()
         for packet in packets:
-            self.put(packet)
-        self._flush()
-
-    def put(self, packet: bytes) -> None:
-        """Send a packet together with the next ones."""
-        view = memoryview(packet)
-        while True:
-            piece, view = view[:_LARGEST_PACKET], view[_LARGEST_PACKET:]
-            self._buffer += len(piece).to_bytes(3, "little")
-            self._buffer.append(self._number % 2**8)
-            self._buffer += piece
-            self._number += 1
-            if len(piece) < _LARGEST_PACKET:
-                break
-        if len(self._buffer) >= _PIECE:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._connection.sendall(self._buffer)
-        self._buffer = bytearray()
+            for start in range(0, len(packet) + 1, _LARGEST_PACKET):
+                piece = packet[start : start + _LARGEST_PACKET]
+                sent += len(piece).to_bytes(3, "little")
+                sent.append(self._number % 2**8)
+                sent += piece
+                self._number += 1
+        self._connection.sendall(sent)
 
     def write_result(self, result: Result) -> None:
         """Send the answer to a statement: OK, or columns and rows."""
         if not result.columns:
             self.write(ok(result.affected, result.info))
             return
-        self.put(uint_len(len(result.columns)))
-        for name in result.columns:
-            self.put(_column(name))
-        self.put(EOF)
-        for row in result.rows:
-            self.put(b"".join(map(_field, row)))
-        self.write(EOF)
-
-
-# --- the login ----------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Login:
-    """What a client answers to the greeting. `plugin` is how it made `response`."""
-
-    user: str
-    response: bytes
-    plugin: str
+        rows = (b"".join(map(_field, row)) for row in result.rows)
+        columns = map(_column, result.columns)
+        self.write(uint_len(len(result.columns)), *columns, EOF, *rows, EOF)
 
 
 def greeting(version: str, number: int, nonce: bytes) -> bytes:
     """Return the first packet of a connection. `nonce` has 20 bytes, none of them NUL."""
-    # The library cannot send a text that is not UTF-8.
-    text = version.partition("\0")[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     packet: bytes = library.make_handshake_v10(
         capabilities=_OFFERED,
         server_charset=CharacterSet.utf8,
-        server_version=text,
+        server_version=version.encode("utf-8", "replace").decode(),
         connection_id=number % 2**32,
         auth_data=nonce + b"\0",
         status_flags=_AUTOCOMMIT,
@@ -178,35 +140,16 @@ def greeting(version: str, number: int, nonce: bytes) -> bytes:
     return packet
 
 
-_FIXED_PART = 32
-
-
-def parse_login(packet: bytes) -> Login:
+def parse_login(packet: bytes) -> HandshakeResponse41:
     """Return who the client says it is.
 
-    Raises: MalformedPacketError, also for a client that wants TLS, which is not offered.
+    Raises: EOFError, or what the library raises, for a client that does not speak this protocol or
+    wants TLS, which is not offered.
     """
-    capabilities = int.from_bytes(packet[:4], "little")
-    if len(packet) < _FIXED_PART or not capabilities & Capabilities.CLIENT_PROTOCOL_41:
-        raise MalformedPacketError
-    user, rest = _text(packet[_FIXED_PART:])
-    if capabilities & Capabilities.CLIENT_SECURE_CONNECTION:
-        length = rest[0] if rest else 0
-        response, rest = rest[1 : 1 + length], rest[1 + length :]
-    else:
-        response, _, rest = rest.partition(b"\0")
-    if capabilities & Capabilities.CLIENT_CONNECT_WITH_DB:
-        rest = _text(rest)[1]
-    plugin = _text(rest)[0] if capabilities & Capabilities.CLIENT_PLUGIN_AUTH else NATIVE
-    return Login(user, response, plugin)
-
-
-def _text(packet: bytes) -> tuple[str, bytes]:
-    """Return a text up to its NUL, and what comes behind it."""
-    text, end, rest = packet.partition(b"\0")
-    if not end:
-        raise MalformedPacketError
-    return text.decode("utf-8", "surrogateescape"), rest
+    if b"\0" not in packet[_FIXED_PART:]:
+        raise EOFError
+    # The library would look for ever for the end of a text that a client left out.
+    return library.parse_handshake_response_41(_OFFERED, packet + b"\0\0")
 
 
 def switch(nonce: bytes) -> bytes:

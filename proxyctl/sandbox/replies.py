@@ -48,8 +48,8 @@ class Options:
     """
 
     clients_are_remote: bool = False
-    before_statement: Callable[[str], None] | None = None
-    after_statement: Callable[[str], None] | None = None
+    before_statement: Callable[[str], None] = lambda _sql: None
+    after_statement: Callable[[str], None] = lambda _sql: None
 
 
 def sqlite_error(text: str) -> AdminError:

@@ -15,20 +15,17 @@ from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.sandbox import protocol
 from proxyctl.sandbox.engine import Engine
 from proxyctl.sandbox.logins import Proof, Session
-from proxyctl.sandbox.protocol import LARGEST_TEXT, NATIVE, Commands, MalformedPacketError, Wire
+from proxyctl.sandbox.protocol import LARGEST_TEXT, NATIVE, Commands, Wire
 from proxyctl.sandbox.replies import (
     AdminError,
     CutConnectionError,
     Options,
-    Result,
     address_text,
     not_modelled,
     refusal,
 )
 
 _LOGGER = logging.getLogger(__name__)
-_ENDS = (EOFError, MalformedPacketError, OSError, CutConnectionError)
-"""How a client may leave."""
 
 
 class Server:
@@ -78,10 +75,8 @@ class Server:
         wire = Wire(connection)
         try:
             Client(wire, self._engine, self._options, host=host, number=number).serve()
-        except _ENDS:
-            pass
         except Exception:
-            # Whatever one client sends, it is no matter of the others.
+            # However one client leaves, it is no matter of the others.
             _LOGGER.debug("the connection of %s ended", host, exc_info=True)
         finally:
             wire.close()
@@ -134,40 +129,29 @@ class Client:
         self._number = number
 
     def serve(self) -> None:
-        """Serve the client until it leaves.
-
-        Raises: MalformedPacketError, EOFError, OSError or CutConnectionError where it does not
-        leave as it should.
-        """
-        session = self._log_in()
-        if session is None:
+        """Serve the client until it leaves. Raises: EOFError where it just goes, and the like."""
+        try:
+            session = self._log_in()
+        except AdminError as error:
+            self._wire.write(protocol.error(error))
             return
+        self._wire.write(protocol.ok())
         while packet := self._wire.read_command():
             if not self._obey(packet[0], packet[1:], session):
                 return
 
-    def _log_in(self) -> Session | None:
-        """Return the session, or None after the client was told why it may not come in."""
+    def _log_in(self) -> Session:
+        """Return the session. Raises: AdminError for a client that may not come in."""
         nonce = "".join(secrets.choice(_ALPHABET) for _ in range(_NONCE_LENGTH)).encode()
         version = self._engine.variable("mysql-server_version")
         self._wire.write(protocol.greeting(version, self._number, nonce))
         login = protocol.parse_login(self._wire.read())
-        response = login.response
-        if login.plugin != NATIVE:
+        response = login.auth_response
+        if login.client_plugin not in (None, NATIVE):
             self._wire.write(protocol.switch(nonce))
             response = self._wire.read()
-        try:
-            session = self._engine.log_in(
-                login.user,
-                self._host,
-                Proof(nonce, response),
-                is_remote=self._options.clients_are_remote,
-            )
-        except AdminError as error:
-            self._wire.write(protocol.error(error))
-            return None
-        self._wire.write(protocol.ok())
-        return session
+        proof, is_remote = Proof(nonce, response), self._options.clients_are_remote
+        return self._engine.log_in(login.username, self._host, proof, is_remote=is_remote)
 
     def _obey(self, command: int, text: bytes, session: Session) -> bool:
         """Carry out one command and return whether the connection goes on."""
@@ -190,7 +174,12 @@ class Client:
 
     def _query(self, text: bytes, session: Session) -> None:
         try:
-            result = self._run(text, session)
+            if len(text) >= LARGEST_TEXT:
+                raise refusal("refuses statements above 16 MB: ProxySQL's answer is out of step")
+            sql = text.decode("utf-8", "surrogateescape")
+            self._options.before_statement(sql)
+            result = self._engine.execute(sql, session)
+            self._options.after_statement(sql)
         except AdminError as error:
             self._wire.write(protocol.error(error))
         except CutConnectionError:
@@ -201,14 +190,3 @@ class Client:
             self._wire.write(protocol.error(bug))
         else:
             self._wire.write_result(result)
-
-    def _run(self, text: bytes, session: Session) -> Result:
-        if len(text) >= LARGEST_TEXT:
-            raise refusal("refuses statements above 16 MB: ProxySQL's answer is out of step")
-        sql = text.decode("utf-8", "surrogateescape")
-        if self._options.before_statement is not None:
-            self._options.before_statement(sql)
-        result = self._engine.execute(sql, session)
-        if self._options.after_statement is not None:
-            self._options.after_statement(sql)
-        return result

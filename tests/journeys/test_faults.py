@@ -217,7 +217,7 @@ def test_a_restore_that_fails_says_what_each_layer_holds(
     found = apply()
     said(found, 4, "restoring failed", "MYSQL QUERY RULES: ", "RUNTIME not known", "DISK as before")
     assert of_layer(dump(sandbox_instance), "DISK") == of_layer(before, "DISK")
-    sandbox.options.before_statement = None
+    sandbox.options.before_statement = lambda _sql: None
     # What stands in MEMORY now is our own, and the instance knows it: no option is needed.
     applied()
     assert plan().code == 0

@@ -242,7 +242,7 @@ def test_a_statement_that_is_refused_shows_none(story: SecretStory) -> None:
         story.sandbox.options.before_statement = refuse
         form = ("text", "json")[step % 3 == 0]
         found = story.run("apply", "--auto-approve", "--format", form, "--debug")
-        story.sandbox.options.before_statement = None
+        story.sandbox.options.before_statement = lambda _sql: None
         codes.append(found.code)
         if found.code == 0:
             break
@@ -267,7 +267,7 @@ def test_what_is_read_back_wrong_shows_none(story: SecretStory) -> None:
 
         story.sandbox.options.after_statement = meddle
         found = story.run("apply", "--auto-approve", "--discard-pending", "--debug")
-        story.sandbox.options.after_statement = None
+        story.sandbox.options.after_statement = lambda _sql: None
         assert found.code in (1, 4), found.text
 
 
