@@ -36,11 +36,6 @@ _LEFT_OUT = re.compile(
 """Tables that ProxySQL has and the sandbox has not."""
 
 _ATTACH = {sqlite3.SQLITE_ATTACH: "ATTACH", sqlite3.SQLITE_DETACH: "DETACH"}
-_CREATES = {
-    sqlite3.SQLITE_CREATE_TRIGGER: "CREATE TRIGGER",
-    sqlite3.SQLITE_CREATE_TEMP_TRIGGER: "CREATE TRIGGER",
-    sqlite3.SQLITE_CREATE_VTABLE: "CREATE VIRTUAL TABLE",
-}
 _DROPS = frozenset({sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_TEMP_TABLE})
 
 
@@ -64,8 +59,6 @@ class Database:
             self._connection.close()
             raise
         self._protected: set[tuple[str, str]] = set()
-        self._found: dict[str, dict[str, str]] = {}
-        """The tables that a schema held before the first was created, by name."""
         self._guarded = self._readonly = False
         self._statement = ""
         self._refusal: AdminError | None = None
@@ -97,13 +90,10 @@ class Database:
 
         Raises: sqlite3.DatabaseError when a file has it with other columns.
         """
-        if schema not in self._found:
-            master = f"SELECT name, sql FROM {schema}.sqlite_master WHERE type='table'"
-            self._found[schema] = dict(self._connection.execute(master))
-        stored = self._found[schema].get(table)
-        if stored is None:
+        stored = self.fetch(f"SELECT sql FROM {schema}.sqlite_master WHERE name=?", (table,))
+        if not stored:
             self._connection.execute(sql)
-        elif stored != sql.replace(f" {schema}.", " ", 1):
+        elif stored != [(sql.replace(f" {schema}.", " ", 1),)]:
             raise sqlite3.DatabaseError(f"its table {table} has another layout")
         self._protected.add((schema, table.lower()))
 
@@ -127,16 +117,15 @@ class Database:
             raise
         self._connection.execute("RELEASE block")
 
-    def insert(
-        self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]], *, verb: str = ""
-    ) -> None:
-        """Insert rows; `verb` may be `OR REPLACE` or `OR IGNORE`. All or nothing."""
-        names = ", ".join(f'"{column}"' for column in columns)
-        marks = ", ".join("?" * len(columns))
-        head = f"INSERT {verb} INTO {table} ({names}) VALUES "
+    def insert(self, table: str, rows: Iterable[Sequence[Cell]], *, verb: str = "") -> None:
+        """Insert whole rows; `verb` may be `OR REPLACE` or `OR IGNORE`. All or nothing."""
         kept = list(rows)
+        if not kept:
+            return
+        head = f"INSERT {verb} INTO {table} VALUES "
         try:
             with self.transaction():
+                marks = ", ".join("?" * len(kept[0]))
                 self._connection.executemany(f"{head}({marks})", kept)
         except UnicodeEncodeError:
             # Text that is not UTF-8 can only be handed over as bytes, which SQLite turns into text.
@@ -144,11 +133,11 @@ class Database:
                 for row in kept:
                     self._connection.execute(*_with_bytes(head, row))
 
-    def refill(self, table: str, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    def refill(self, table: str, rows: Iterable[Sequence[Cell]]) -> None:
         """Replace the whole content of a table."""
         with self.transaction():
             self._connection.execute(f"DELETE FROM {table}")
-            self.insert(table, columns, rows)
+            self.insert(table, rows)
 
     def run(self, sql: str, *, readonly: bool = False) -> Result:
         """Run a client's statement.
@@ -246,13 +235,13 @@ class Database:
     ) -> AdminError | None:
         """Return why a statement is refused, from what SQLite says it is about to do."""
         if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
-            return transaction_refusal("SAVEPOINT" if second else first)
+            return transaction_refusal("SAVEPOINT" if second and first == "BEGIN" else first)
         if action in _ATTACH:
             # VACUUM attaches a file of its own.
             is_vacuum = self._statement[:6].upper() == "VACUUM"
             return not_modelled("VACUUM" if is_vacuum else _ATTACH[action])
-        if action in _CREATES:
-            return not_modelled(_CREATES[action])
+        if action == sqlite3.SQLITE_CREATE_VTABLE:
+            return not_modelled("CREATE VIRTUAL TABLE")
         if action == sqlite3.SQLITE_PRAGMA and first.lower() not in _READING_PRAGMAS:
             return not_modelled(f"PRAGMA {first}")
         table = first

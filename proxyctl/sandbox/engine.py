@@ -21,7 +21,6 @@ from proxyctl.sandbox.replies import OK, Result, refusal
 from proxyctl.sandbox.runtime import as_tuples, starting_values
 from proxyctl.sandbox.statements import Command, normalised, single
 from proxyctl.sandbox.statistics import Statistics
-from proxyctl.sandbox.tables import CHECKSUM_COLUMNS
 
 _ATTACHED = ("stats", "monitor", "stats_history")
 _CLEAR_DIGESTS = ("TRUNCATE STATS_MYSQL_QUERY_DIGEST", "TRUNCATE TABLE STATS_MYSQL_QUERY_DIGEST")
@@ -154,7 +153,6 @@ class Engine:
             found = sorted(self.layers.checksums.items())
             self._database.refill(
                 "main.runtime_checksums_values",
-                CHECKSUM_COLUMNS,
                 [(name, one.version, one.epoch, one.checksum) for name, one in found],
             )
 
@@ -162,7 +160,7 @@ class Engine:
         layout = tables.at_runtime(self.layers.layouts[table])
         rows = as_tuples(layout, self.layers.rows[table])
         try:
-            self._database.refill(f"main.runtime_{table}", layout.names, rows)
+            self._database.refill(f"main.runtime_{table}", rows)
         except sqlite3.IntegrityError as error:
             # A number that did not fit 32 bits, or two texts that are one number.
             raise refusal(

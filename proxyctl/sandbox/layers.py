@@ -10,7 +10,6 @@ import hashlib
 from collections import UserDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from proxyctl.catalog import Layout, Role, Version, parse_version
 from proxyctl.catalog.releases import LOAD_COUNTS_VARIABLES
@@ -21,7 +20,7 @@ from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.replies import OK, Cell, Result
 from proxyctl.sandbox.runtime import Row
 from proxyctl.sandbox.statements import Command
-from proxyctl.sandbox.tables import VARIABLE_COLUMNS, at_runtime
+from proxyctl.sandbox.tables import at_runtime
 
 _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
     "ADMIN VARIABLES": (("admin_variables", "2.4.0"),),
@@ -38,12 +37,8 @@ _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
 """The checksums of each admin module, and since when there are such."""
 
 
-class _Outcome(StrEnum):
-    """What a LOAD does with a variable, in the order in which its answer counts them."""
-
-    UPDATED = "updated"
-    REJECTED = "rejected"
-    UNKNOWN = "unknown"
+_OUTCOMES = ("Updated", "Rejected", "Unknown")
+"""What a LOAD does with a variable, in the order in which its answer counts them."""
 
 
 @dataclass
@@ -58,9 +53,8 @@ class Checksum:
 class RuntimeRows(UserDict[str, list[Row]]):
     """The rows at RUNTIME by table name, open to tests that play the monitor.
 
-    Assign a whole table to change it; rows that come out are not to be edited in place. A row may
-    be given as a tuple in column order, or as a mapping whose missing columns get their defaults.
-    `stale` names the tables whose `runtime_` twin does not show their rows yet.
+    Assign a whole table to change it; rows that come out are not to be edited in place. Missing
+    columns get their defaults. `stale` names the tables whose `runtime_` twin does not show them.
     """
 
     def __init__(self, layouts: Mapping[str, Layout]) -> None:
@@ -68,19 +62,11 @@ class RuntimeRows(UserDict[str, list[Row]]):
         self.stale: set[str] = set()
         super().__init__({name: [] for name in layouts})
 
-    def __setitem__(self, table: str, rows: Iterable[Mapping[str, Cell] | Sequence[Cell]]) -> None:
+    def __setitem__(self, table: str, rows: Iterable[Mapping[str, Cell]]) -> None:
         layout = self._layouts[table]
-        self.data[table] = [_complete(layout, row) for row in rows]
+        defaults = dict(zip(layout.names, layout.defaults, strict=True))
+        self.data[table] = [{**defaults, **row} for row in rows]
         self.stale.add(table)
-
-
-def _complete(layout: Layout, row: Mapping[str, Cell] | Sequence[Cell]) -> Row:
-    if not isinstance(row, Mapping):
-        row = dict(zip(layout.names, row, strict=False))
-    unknown = set(row) - set(layout.names)
-    if unknown:
-        raise KeyError(f"{layout.name} has no column {', '.join(sorted(unknown))}")
-    return {**dict(zip(layout.names, layout.defaults, strict=True)), **row}
 
 
 class Layers:
@@ -123,7 +109,7 @@ class Layers:
         self.running.update(
             (str(name), str(value)) for name, value in on_disk if name in RESTART_ONLY
         )
-        self.database.insert("main.global_variables", VARIABLE_COLUMNS, on_disk)
+        self.database.insert("main.global_variables", on_disk)
         self._add_missing_variables()
         for table in self.layouts:
             self.database.execute(f"INSERT INTO main.{table} SELECT * FROM disk.{table}")
@@ -136,7 +122,6 @@ class Layers:
             self.checksums.setdefault("pgsql_variables", Checksum(0, 0, ""))
         self.database.insert(
             "disk.global_variables",
-            VARIABLE_COLUMNS,
             runtime.variable_rows(runtime.first_on_disk(self.version, self.running)),
             verb="OR IGNORE",
         )
@@ -170,9 +155,7 @@ class Layers:
         """
         self._add_missing_variables()
         self.database.refill(
-            "main.runtime_global_variables",
-            VARIABLE_COLUMNS,
-            sorted(runtime.variable_rows(self.running)),
+            "main.runtime_global_variables", sorted(runtime.variable_rows(self.running))
         )
 
     def _copy(self, source: str, target: str, tables: Sequence[str]) -> None:
@@ -199,7 +182,7 @@ class Layers:
         if prefix:
             found = self._load_variables(prefix)
             if self.version.has(LOAD_COUNTS_VARIABLES):
-                counts = (f"{one.title()}: {found.count(one)}" for one in _Outcome)
+                counts = (f"{one}: {found.count(one)}" for one in _OUTCOMES)
                 result = Result(info=" ".join((f"Records: {len(found)}", *counts)))
         for table in self.modules[module]:
             self.rows[table] = self._loaded(table)
@@ -207,19 +190,16 @@ class Layers:
         return result
 
     def _loaded(self, table: str) -> list[Row]:
-        layout, rows = self.layouts[table], self._memory(table)
+        layout = self.layouts[table]
+        columns = ", ".join(f'"{name}"' for name in layout.names)
+        memory = self.database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
+        rows = [dict(zip(layout.names, row, strict=True)) for row in memory]
         if layout.table.role is Role.USERS:
             hashes = self.running.get("admin-hash_passwords") == "true"
             return runtime.loaded_users(layout, rows, hash_passwords=hashes)
         return runtime.loaded_rows(layout, rows)
 
-    def _memory(self, table: str) -> list[Row]:
-        names = self.layouts[table].names
-        columns = ", ".join(f'"{name}"' for name in names)
-        rows = self.database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
-        return [dict(zip(names, row, strict=True)) for row in rows]
-
-    def _load_variables(self, prefix: str) -> list[_Outcome]:
+    def _load_variables(self, prefix: str) -> list[str]:
         memory = self.database.fetch(
             "SELECT variable_name, variable_value FROM main.global_variables"
             " WHERE variable_name LIKE ? ORDER BY rowid",
@@ -234,34 +214,26 @@ class Layers:
         self._add_missing_variables()
         return outcomes
 
-    def _load_variable(self, name: str, text: str) -> _Outcome:
+    def _load_variable(self, name: str, text: str) -> str:
         known = runtime.known_name(name, self.running)
         if known is None:
             self.database.execute(
                 "DELETE FROM main.global_variables WHERE variable_name=?", (name,)
             )
-            return _Outcome.UNKNOWN
+            return "Unknown"
         value = runtime.accepted(known, text, self.running, self.version)
         if value is None:
             self.running[known] = runtime.put_back(known, self.running)
-            self._write_variable(name, self.running[known])
-            return _Outcome.REJECTED
+            row = (name, self.running[known])
+            self.database.insert("main.global_variables", [row], verb="OR REPLACE")
+            return "Rejected"
         self.running[known] = value
         self.running.update(taken_along(known, value, self.running))
-        return _Outcome.UPDATED
-
-    def _write_variable(self, name: str, value: str) -> None:
-        self.database.insert(
-            "main.global_variables", VARIABLE_COLUMNS, [(name, value)], verb="OR REPLACE"
-        )
+        return "Updated"
 
     def _add_missing_variables(self) -> None:
-        self.database.insert(
-            "main.global_variables",
-            VARIABLE_COLUMNS,
-            runtime.variable_rows(self.running),
-            verb="OR IGNORE",
-        )
+        rows = runtime.variable_rows(self.running)
+        self.database.insert("main.global_variables", rows, verb="OR IGNORE")
 
     # --- SAVE TO MEMORY: RUNTIME to MEMORY ------------------------------------------------------
 
@@ -285,9 +257,9 @@ class Layers:
             cells = runtime.as_tuples(layout, rows)
             if role is Role.USERS:
                 self.database.execute(f"UPDATE main.{table} SET active=0")
-                self.database.insert(f"main.{table}", layout.names, cells, verb="OR REPLACE")
+                self.database.insert(f"main.{table}", cells, verb="OR REPLACE")
             else:
-                self.database.refill(f"main.{table}", layout.names, cells)
+                self.database.refill(f"main.{table}", cells)
 
     # --- checksums ------------------------------------------------------------------------------
 

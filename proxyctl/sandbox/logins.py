@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from proxyctl.sandbox.replies import AdminError
 
@@ -31,8 +32,7 @@ class Session:
     host: str = "127.0.0.1"
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(NamedTuple):
     """What a client sent to prove by mysql_native_password that it knows the password.
 
     `nonce` are the 20 bytes that it was given.
@@ -76,17 +76,12 @@ class Logins:
             for name in _parsed(self._loaded[role]):
                 self._credentials.pop(name, None)
             self._loaded[role] = text
-            self._add(role)
+            for name, password in _parsed(text).items():
+                self._credentials[name] = (password, role)
 
     def load_users(self, frontends: Iterable[str]) -> None:
         """Take over the users at RUNTIME: their names are no administrators any more."""
         self._proxy_users = set(frontends)
-        for role in Role:
-            self._add(role)
-
-    def _add(self, role: Role) -> None:
-        for name, password in _parsed(self._loaded[role]).items():
-            self._credentials[name] = (password, role)
 
     def log_in(
         self, user: str, host: str, proof: Proof, running: Mapping[str, str], *, is_remote: bool

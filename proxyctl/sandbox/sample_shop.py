@@ -133,28 +133,25 @@ TRAFFIC = (
 class Node(NamedTuple):
     """A server in one hostgroup, and what its connections are like.
 
-    `share` is its part of what its hostgroup answered so far, `share_since` of what comes since.
-    Units: `latency_us` is that of the last ping, `errors_per_s` attempts in vain from now on.
+    `share` is its part of what its hostgroup answers. Units: `latency_us` of the last ping.
     """
 
     hostgroup: int
     hostname: str
     share: float
-    share_since: float
     used: int
     free: int
     opened: int
     failed: int
     latency_us: int
     is_shunned: bool = False
-    errors_per_s: float = 0
 
 
 NODES = (
-    Node(WRITER, "db1.example.com", 1, 1, 2, 6, 1_204, 3, 412),
-    Node(READER, "db2.example.com", 0.44, 0.5, 1, 5, 988, 0, 398),
-    Node(READER, "db3.example.com", 0.43, 0.5, 1, 4, 971, 2, 455),
-    Node(READER, "db4.example.com", 0.13, 0, 0, 0, 310, 5_233, 0, True, 0.1),
+    Node(WRITER, "db1.example.com", 1, 2, 6, 1_204, 3, 412),
+    Node(READER, "db2.example.com", 0.5, 1, 5, 988, 0, 398),
+    Node(READER, "db3.example.com", 0.5, 1, 4, 971, 2, 455),
+    Node(READER, "db4.example.com", 0, 0, 0, 310, 5_233, 0, True),
 )
 PORT = 3306
 FRONTENDS = {"app": 12, "jobs": 3, "report": 1}

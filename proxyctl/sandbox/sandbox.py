@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from proxyctl.catalog import NO_DEVIATIONS, Deviations, known_version, parse_version
-from proxyctl.errors import InternalError, ProxyctlError
+from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import sample_shop
 from proxyctl.sandbox.engine import Engine, Start
 from proxyctl.sandbox.layers import RuntimeRows
@@ -62,8 +60,6 @@ class Sandbox:
         self._make_engine: Callable[[bytes], Engine] = lambda disk: start.engine(path, disk, clock)
         self._engine = self._first_engine(path)
         self._server: Server | None = None
-        self._ended = threading.Event()
-        self._is_stopping = threading.Lock()
         self.host = ""
         self.port = 0
         self.options = Options()
@@ -85,12 +81,9 @@ class Sandbox:
 
         Raises: ProxyctlError when the address is taken or is none of this machine.
         """
-        if self._server is not None:
-            raise InternalError("the sandbox is already serving")
         from proxyctl.sandbox.server import Server
 
         self._server = Server(self._engine, self.options, host, port)
-        self._ended.clear()
         self.host, self.port = host, self._server.port
         return self.port
 
@@ -101,12 +94,9 @@ class Sandbox:
 
     def stop(self) -> None:
         """Stop serving. Clients are cut off; MEMORY, RUNTIME and DISK stay as they are."""
-        with self._is_stopping:
-            if self._server is None:
-                return
-            self._server.stop()
-            self._server = None
-            self._ended.set()
+        server, self._server = self._server, None
+        if server is not None:
+            server.stop()
 
     def close(self) -> None:
         """Stop serving and forget everything that is not in the file."""
@@ -123,30 +113,11 @@ class Sandbox:
         if is_serving:
             self.start(self.host, self.port)
 
-    def serve_forever(
-        self, host: str = "127.0.0.1", port: int = 6032, ready: Callable[[int], None] | None = None
-    ) -> None:
-        """Serve until interrupted or stopped from another thread; `ready` receives the port."""
-        try:
-            found = self.start(host, port)
-            if ready is not None:
-                ready(found)
-            # A timeout keeps the main thread open to the interrupt key on every platform.
-            while not self._ended.wait(1):
-                pass
-        finally:
-            self.close()
-
     def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # --- looking inside -------------------------------------------------------------------------

@@ -63,7 +63,6 @@ class Statistics:
         self._started = self._recorded_until = clock()
         self._traffic: Sequence[Traffic] = ()
         self._nodes: dict[Server, Node] = {}
-        self._rules_version = 0
         self.fixed: dict[str, list[tuple[Cell, ...]]] = {}
 
     def begin_traffic(self) -> None:
@@ -74,7 +73,6 @@ class Statistics:
         self._nodes = {(node.hostgroup, node.hostname, PORT): node for node in NODES}
         for checksum in self._layers.checksums.values():
             checksum.epoch = int(self._recorded_until - PERIOD_S)
-        self._rules_version = self._layers.checksums["mysql_query_rules"].version
 
     @property
     def uptime_s(self) -> int:
@@ -88,10 +86,9 @@ class Statistics:
 
     def refresh(self, sql: str, database: Database) -> None:
         """Refill the tables that the text names."""
-        for name, columns in STATISTICS.items():
+        for name in STATISTICS:
             if name in sql:
-                names = [column.split()[0] for column in columns.split(", ")]
-                database.refill(f"stats.{name}", names, self._rows(name))
+                database.refill(f"stats.{name}", self._rows(name))
 
     def clear_digests(self) -> int:
         """Forget the queries, also those of the sample shop that come later; return the count."""
@@ -136,15 +133,10 @@ class Statistics:
         return ()
 
     def _hits(self) -> Counter[Cell]:
-        """Count the hits of each rule; a LOAD of rules ends them."""
+        """Count the hits of each rule."""
         found: Counter[Cell] = Counter()
-        if (
-            self._traffic
-            and self._layers.checksums["mysql_query_rules"].version == self._rules_version
-        ):
-            for one in self._traffic:
-                for rule_id in one.rules:
-                    found[rule_id] += one.calls(self._elapsed_s)
+        for one in self._traffic:
+            found.update(dict.fromkeys(one.rules, one.calls(self._elapsed_s)))
         return found
 
     def _pool_row(self, row: Row) -> tuple[Cell, ...]:
@@ -156,10 +148,9 @@ class Statistics:
             for one in self._traffic
             if one.hostgroup == node.hostgroup
         ]
-        failed = node.failed + int(node.errors_per_s * self._elapsed_s)
         return (
             *(*server_key(row), row["status"]),
-            *(node.used, node.free, node.opened, failed, node.used + node.free),
+            *(node.used, node.free, node.opened, node.failed, node.used + node.free),
             *(sum(calls for _, calls in counted), 0),
             sum(calls * len(one.query) for one, calls in counted),
             sum(_answer_bytes(one, calls) for one, calls in counted),
@@ -194,10 +185,10 @@ class Statistics:
 
 def _part(one: Traffic, node: Node, elapsed_s: float) -> int:
     """Return how often a node answered a query. The first one of a hostgroup takes the rest."""
-    new = one.calls(elapsed_s) - one.times
+    calls = one.calls(elapsed_s)
     others = [n for n in NODES if n.hostgroup == node.hostgroup][1:]
-    parts = {n: int(one.times * n.share) + int(new * n.share_since) for n in others}
-    return parts[node] if node in parts else one.calls(elapsed_s) - sum(parts.values())
+    parts = {n: int(calls * n.share) for n in others}
+    return parts.get(node, calls - sum(parts.values()))
 
 
 def _answer_bytes(one: Traffic, calls: int) -> int:

@@ -21,9 +21,6 @@ from proxyctl.catalog import (
 from proxyctl.catalog.tables import create_table
 from proxyctl.sandbox.database import Database
 
-VARIABLE_COLUMNS = ("variable_name", "variable_value")
-CHECKSUM_COLUMNS = ("name", "version", "epoch", "checksum")
-
 _VARIABLES = "variable_name VARCHAR NOT NULL PRIMARY KEY, variable_value VARCHAR NOT NULL"
 _PAIR = "Variable_Name VARCHAR, Variable_Value VARCHAR"
 _NODE = "hostname VARCHAR, port INT"

@@ -164,7 +164,7 @@ def test_an_unknown_variable_at_start_is_an_error() -> None:
         ("/**/ BEGIN", "The sandbox refuses BEGIN: ProxySQL has no transactions"),
         ("/**/SAVEPOINT a", "The sandbox refuses SAVEPOINT: ProxySQL has no transactions"),
         ("RELEASE a", "The sandbox refuses RELEASE: ProxySQL has no transactions"),
-        ("SELECT '\0'", "The sandbox refuses a NUL character"),
+        ("SELECT '\0'", "The sandbox cannot run this statement: the query contains a null"),
         ("DROP TABLE mysql_users", "The sandbox refuses to drop mysql_users"),
         ("DROP TABLE stats.stats_mysql_global", "The sandbox refuses to drop stats_mysql_global"),
         ("ALTER TABLE mysql_users ADD COLUMN x", "The sandbox refuses to alter mysql_users"),
@@ -173,10 +173,6 @@ def test_an_unknown_variable_at_start_is_an_error() -> None:
         ("PROXYSQLTEST 1 1000", "The sandbox does not model PROXYSQLTEST 1 1000"),
         ("SELECT GLOBAL_CHECKSUM()", "The sandbox does not model SELECT GLOBAL_CHECKSUM()"),
         ("SELECT * FROM monitor.x", "ProxySQL Admin Error: no such table: monitor.x"),
-        (
-            "CREATE TRIGGER t AFTER INSERT ON mysql_users BEGIN SELECT 1; END",
-            "The sandbox does not model CREATE TRIGGER",
-        ),
         ("SELECT from_unixtime(1)", "The sandbox does not model the function from_unixtime"),
         ("SELECT ?", "The sandbox refuses parameters such as ?, :a or @a"),
         ("SELECT 1 AS caf\udce9", "The sandbox refuses bytes that are not UTF-8 outside a literal"),
@@ -258,11 +254,9 @@ def test_rows_at_runtime_can_be_set(opened: Opened) -> None:
     sandbox = opened()
     sandbox.runtime["mysql_servers"] = [
         {"hostgroup_id": 1, "hostname": "a", "status": "SHUNNED"},
-        (2, "b", 3306, 0, "ONLINE", 1, 0, 1000, 0, 0, 0, ""),
+        {"hostgroup_id": 2, "hostname": "b"},
     ]
     assert servers(sandbox) == [("a", 1, "SHUNNED"), ("b", 2, "ONLINE")]
     assert sandbox.query("SELECT count(*) FROM mysql_servers") == [(0,)]
-    with pytest.raises(KeyError, match="no column nope"):
-        sandbox.runtime["mysql_servers"] = [{"nope": 1}]
     sandbox.runtime["mysql_servers"] = []
     assert servers(sandbox) == []

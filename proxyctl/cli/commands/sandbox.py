@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from proxyctl.cli.options import chosen_version, flag, value
@@ -53,15 +54,13 @@ def sandbox(
     elif disk is None:
         about = ["it is empty; --sample fills it with a made-up shop"]
     try:
-        served.serve_forever(
-            host,
-            port,
-            lambda _port: say(
-                f"ProxySQL {proxysql_version} sandbox on {served.address}; ctrl-c ends it", *about
-            ),
-        )
+        served.start(host, port)
+        say(f"ProxySQL {proxysql_version} sandbox on {served.address}; ctrl-c ends it", *about)
+        threading.Event().wait()
     except KeyboardInterrupt:
         say("stopped")
+    finally:
+        served.close()
     return ExitCode.DONE
 
 
