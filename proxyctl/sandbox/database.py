@@ -153,10 +153,6 @@ class Database:
             return self._run(statement)
         except sqlite3.ProgrammingError as error:
             # Raised by Python itself, which wants a value for each parameter.
-            if "binding" in str(error):
-                raise refusal(
-                    "refuses parameters such as ?, :a or @a: ProxySQL takes NULL for each"
-                ) from error
             raise refusal(f"cannot run this statement: {error}") from error
         except sqlite3.Error as error:
             if self._refusal is None and (columns := self._columns_of_query(statement)):

@@ -198,17 +198,14 @@ class Start(NamedTuple):
 
     def layers(self, database: Database, clock: Callable[[], float]) -> Layers:
         """Make the tables and return the layers. Changes: database, which an error closes."""
-        layouts = tables.layouts(self.version, self.deviations)
         try:
-            tables.create_all(database, layouts)
             running = starting_values(self.version, self.product)
             running.update(dict.fromkeys(self.deviations.variables, ""))
             unknown = {name for name, _ in self.overrides} - set(running)
             if unknown:
                 raise ValueError(f"this version has no variable {', '.join(sorted(unknown))}")
             running.update(self.overrides)
-            modules = tables.modules(self.version, layouts)
-            layers = Layers(database, self.version, layouts, modules, running, clock)
+            layers = Layers(database, self.version, self.deviations, running, clock)
             layers.start()
         except BaseException:
             database.close()

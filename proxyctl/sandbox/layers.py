@@ -11,16 +11,15 @@ from collections import UserDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from proxyctl.catalog import Layout, Role, Version, parse_version
+from proxyctl.catalog import Deviations, Layout, Role, Version, parse_version
 from proxyctl.catalog.releases import LOAD_COUNTS_VARIABLES
 from proxyctl.catalog.variable_rules import taken_along
 from proxyctl.catalog.variables import RESTART_ONLY
-from proxyctl.sandbox import runtime
+from proxyctl.sandbox import runtime, tables
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.replies import OK, Cell, Result
 from proxyctl.sandbox.runtime import Row
 from proxyctl.sandbox.statements import Command
-from proxyctl.sandbox.tables import at_runtime
 
 _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
     "ADMIN VARIABLES": (("admin_variables", "2.4.0"),),
@@ -58,7 +57,7 @@ class RuntimeRows(UserDict[str, list[Row]]):
     """
 
     def __init__(self, layouts: Mapping[str, Layout]) -> None:
-        self._layouts = {name: at_runtime(layout) for name, layout in layouts.items()}
+        self._layouts = {name: tables.at_runtime(layout) for name, layout in layouts.items()}
         self.stale: set[str] = set()
         super().__init__({name: [] for name in layouts})
 
@@ -76,24 +75,24 @@ class Layers:
         self,
         database: Database,
         version: Version,
-        layouts: Mapping[str, Layout],
-        modules: Mapping[str, tuple[str, ...]],
+        deviations: Deviations,
         running: dict[str, str],
         clock: Callable[[], float],
     ) -> None:
         self.database = database
         self.version = version
-        self.layouts = layouts
-        self.modules = modules
-        self._clock = clock
-        self.rows = RuntimeRows(layouts)
+        self.layouts = tables.layouts(version, deviations)
+        self.modules = tables.modules(version, self.layouts)
+        self.rows = RuntimeRows(self.layouts)
         self.running = running
         self.checksums: dict[str, Checksum] = {}
+        self._deviations = deviations
+        self._clock = clock
 
     def copy(self, clock: Callable[[], float]) -> Layers:
         """Return the layers of another instance that has just started alike, with an empty DISK."""
         database, running = self.database.copy(), dict(self.running)
-        twin = Layers(database, self.version, self.layouts, self.modules, running, clock)
+        twin = Layers(database, self.version, self._deviations, running, clock)
         for name, one in self.checksums.items():
             twin.checksums[name] = replace(one, epoch=int(clock()) if one.epoch else 0)
         return twin
@@ -103,6 +102,7 @@ class Layers:
 
         RUNTIME begins at version 1.
         """
+        tables.create_all(self.database, self.layouts)
         on_disk = self.database.fetch(
             "SELECT variable_name, variable_value FROM disk.global_variables"
         )
@@ -158,13 +158,11 @@ class Layers:
             "main.runtime_global_variables", sorted(runtime.variable_rows(self.running))
         )
 
-    def _copy(self, source: str, target: str, tables: Sequence[str]) -> None:
+    def _copy(self, source: str, target: str, names: Sequence[str]) -> None:
         with self.database.transaction():
-            for table in tables:
-                self.database.execute(f"DELETE FROM {target}.{table}")
-                self.database.execute(
-                    f"INSERT INTO {target}.{table} SELECT * FROM {source}.{table}"
-                )
+            for name in names:
+                self.database.execute(f"DELETE FROM {target}.{name}")
+                self.database.execute(f"INSERT INTO {target}.{name} SELECT * FROM {source}.{name}")
 
     def _copy_variables(self, source: str, target: str, prefix: str) -> Result:
         # One INSERT OR REPLACE, so rows of the target that the source lacks stay; and being SQL of

@@ -174,38 +174,29 @@ _RULES: tuple[tuple[int, str, int | None, int | None, str | None, str], ...] = (
     (900, "INTO OUTFILE", None, None, "no files on the database servers", "blocked"),
 )  # fmt: skip
 
-_COLUMNS = {
-    "mysql_replication_hostgroups": "writer_hostgroup, reader_hostgroup, comment",
-    "mysql_servers": "hostgroup_id, hostname, max_connections, max_replication_lag",
-    "mysql_users": "username, password, default_hostgroup, max_connections",
-    "mysql_query_rules": (
-        "rule_id, active, match_digest, destination_hostgroup, cache_ttl, error_msg, comment, apply"
-    ),
-}
 _MODULES = ("MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES")
 
 
 def statements() -> Iterator[str]:
     """Yield what an administrator of a fresh ProxySQL sends to have it in all layers."""
-    for table, columns in _COLUMNS.items():
-        rows = ", ".join(f"({', '.join(map(literal, row))})" for row in _rows(table))
-        yield f"INSERT INTO {table} ({columns}) VALUES {rows}"
+    password = native_hash(_PASSWORD)
+    tables: dict[str, list[tuple[Value, ...]]] = {
+        "mysql_replication_hostgroups (writer_hostgroup, reader_hostgroup, comment)": [
+            (WRITER, READER, "shop")
+        ],
+        "mysql_servers (hostgroup_id, hostname, max_connections, max_replication_lag)": [
+            (node.hostgroup, node.hostname, 200, 0 if node.hostgroup == WRITER else 30)
+            for node in NODES
+        ],
+        "mysql_users (username, password, default_hostgroup, max_connections)": [
+            (name, password, _DEFAULTS.get(name, WRITER), _MAX_CONNECTIONS) for name in FRONTENDS
+        ],
+        "mysql_query_rules (rule_id, match_digest, destination_hostgroup, cache_ttl, error_msg,"
+        " comment, active, apply)": [(*rule, 1, 1) for rule in _RULES],
+    }
+    for table, rows in tables.items():
+        cells = ", ".join(f"({', '.join(map(literal, row))})" for row in rows)
+        yield f"INSERT INTO {table} VALUES {cells}"
     for module in _MODULES:
         yield f"LOAD {module} TO RUNTIME"
         yield f"SAVE {module} TO DISK"
-
-
-def _rows(table: str) -> Iterator[tuple[Value, ...]]:
-    match table:
-        case "mysql_replication_hostgroups":
-            yield WRITER, READER, "shop"
-        case "mysql_servers":
-            for node in NODES:
-                yield node.hostgroup, node.hostname, 200, 0 if node.hostgroup == WRITER else 30
-        case "mysql_users":
-            password = native_hash(_PASSWORD)
-            for name in FRONTENDS:
-                yield name, password, _DEFAULTS.get(name, WRITER), _MAX_CONNECTIONS
-        case _:
-            for rule_id, *cells in _RULES:
-                yield rule_id, 1, *cells, 1

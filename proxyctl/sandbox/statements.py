@@ -30,6 +30,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _COMMENT = ("--", "/*")
+_BYTE = re.compile("[\udc80-\udcff]")
+"""A byte that is not UTF-8, as surrogate escape."""
 
 
 def normalised(sql: str) -> str:
@@ -97,27 +99,17 @@ def without_surrogates(sql: str) -> str:
 
     def as_bytes(token: re.Match[str]) -> str:
         text = token[0]
-        if not text.startswith("'") or _is_utf8(text):
+        if not text.startswith("'") or not _BYTE.search(text):
             return text
         raw = text[1:-1].replace("''", "'").encode("utf-8", "surrogateescape")
         return f"CAST(X'{raw.hex()}' AS TEXT)"
 
-    if _is_utf8(sql):
+    if not _BYTE.search(sql):
         return sql
     changed = _TOKEN.sub(as_bytes, sql)
-    if not _is_utf8(changed):
+    if _BYTE.search(changed):
         raise refusal("refuses bytes that are not UTF-8 outside a literal")
     return changed
-
-
-def _is_utf8(text: str) -> bool:
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 # --- LOAD and SAVE ------------------------------------------------------------------------------
