@@ -212,6 +212,8 @@ def test_no_command_shows_a_secret(story: SecretStory) -> None:
         story.run("plan", "--out", f"{name}.plan")
         story.check_text((story.project.folder / f"{name}.plan").read_text(), "plan --out")
         story.run("apply", f"{name}.plan", "--debug")
+        for form in ("text", "json"):
+            story.run("rollback", "--auto-approve", "--force", "--format", form, "--debug")
     for written in story.project.folder.glob("*"):
         if written.suffix in (".gz", ".html", ".plan"):
             assert not story.sentinels.shown_in(written.read_bytes(), references=False)

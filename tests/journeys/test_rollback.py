@@ -2,130 +2,63 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.journeys.layers import dump, everywhere, in_layers
 from tests.journeys.story import FILES, applied, apply, plan, rolled_back, said
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
+from tests.versions.whole import whole_files
 
-OLDER = r"""
-mysql_servers:
-  - {hostgroup_id: 10, hostname: stays}
-  - {hostgroup_id: 10, hostname: changes, weight: 7, status: OFFLINE_SOFT, comment: "größe 'x'"}
-  - {hostgroup_id: 20, hostname: leaves, port: 3307}
-mysql_servers_ssl_params: [{hostname: a, ssl_ca: /ca}, {hostname: b, ssl_ca: /cb}]
-mysql_galera_hostgroups:
-  - {writer_hostgroup: 10, backup_writer_hostgroup: 11, reader_hostgroup: 12, offline_hostgroup: 13}
-mysql_group_replication_hostgroups:
-  - {writer_hostgroup: 50, backup_writer_hostgroup: 51, reader_hostgroup: 52, offline_hostgroup: 53}
-mysql_replication_hostgroups: [{writer_hostgroup: 20, reader_hostgroup: 21, comment: old}]
-mysql_aws_aurora_hostgroups:
-  - {writer_hostgroup: 40, reader_hostgroup: 41, domain_name: .example.com}
-mysql_hostgroup_attributes:
-  - {hostgroup_id: 10, ignore_session_variables: [sql_mode, tmp], servers_defaults: {weight: 3}}
-  - {hostgroup_id: 20, multiplex: false}
-mysql_users:
-  - {username: clear, password: {env: APP_PASSWORD}, attributes: {spiffe_id: 'a'}}
-  - {username: hashed, password: "*00A51F3F48415C7D4E8908980D443C29C69B60C9", comment: "ü"}
-  - {username: leaves, password: {env: OTHER_PASSWORD}, default_schema: shop}
-  - {username: idle, password: {env: APP_PASSWORD}, active: false}
-  - {username: "null", password: null}
-mysql_query_rules:
-  - {rule_id: 1, match_digest: '^SELECT \d+', destination_hostgroup: 10, comment: "it's"}
-  - {rule_id: 2, active: false, match_pattern: 'a"b', replace_pattern: ''}
-  - {rule_id: 3, match_digest: leaves, error_msg: '', apply: true, attributes: {flagOUTs: []}}
-mysql_query_rules_fast_routing:
-  - {username: app, schemaname: shop1, flagIN: 0, destination_hostgroup: 10, comment: ''}
-  - {username: app, schemaname: shop2, flagIN: 0, destination_hostgroup: 20, comment: ''}
-variables:
-  mysql-max_connections: 4096
-  mysql-server_version: "8.0.36"
+MORE = """variables:
   mysql-default_charset: latin1
   mysql-default_collation_connection: latin1_bin
   mysql-monitor_password: {env: APP_PASSWORD}
   mysql-threads: 3
-  mysql-query_processor_regex: 2
-  admin-refresh_interval: 1500
-  admin-stats_mysql_connections: 30
-mysql_firewall_whitelist_users:
-  - {username: app, client_address: '', mode: DETECTING, comment: ''}
-mysql_firewall_whitelist_rules:
-  - {username: app, client_address: '', schemaname: s, flagIN: 0, digest: '0x1', comment: ''}
-mysql_firewall_whitelist_sqli_fingerprints: [{fingerprint: abc}]
-scheduler:
-  - {id: 1, active: 0, interval_ms: 1000, filename: a'b, arg1: '', arg2: x}
-  - {id: 2, active: 0, interval_ms: 1000, filename: /bin/true}
-restapi_routes: [{id: 1, active: 0, timeout_ms: 1000, method: GET, uri: a, script: /x}]
-proxysql_servers: [{hostname: 127.0.0.1, port: 1, comment: one}]
+  admin-cluster_mysql_users_diffs_before_sync: 3
 """
-NEWER = r"""
-mysql_servers:
-  - {hostgroup_id: 10, hostname: stays}
-  - {hostgroup_id: 10, hostname: changes, weight: 8, status: ONLINE}
-  - {hostgroup_id: 30, hostname: comes}
-mysql_servers_ssl_params: [{hostname: b, ssl_ca: /cc}, {hostname: c, ssl_ca: /cc}]
-mysql_galera_hostgroups:
-  - {writer_hostgroup: 14, backup_writer_hostgroup: 15, reader_hostgroup: 16, offline_hostgroup: 17}
-mysql_group_replication_hostgroups: []
-mysql_replication_hostgroups: [{writer_hostgroup: 20, reader_hostgroup: 22}]
-mysql_aws_aurora_hostgroups:
-  - {writer_hostgroup: 40, reader_hostgroup: 41, domain_name: .example.com, active: 0}
-mysql_hostgroup_attributes:
-  - {hostgroup_id: 10, servers_defaults: {weight: 4}, init_connect: "SET @a='b'"}
-  - {hostgroup_id: 30, comment: new}
-mysql_users:
-  - {username: clear, password: {env: OTHER_PASSWORD}, max_connections: 5}
-  - {username: hashed, password: {env: APP_PASSWORD}}
-  - {username: comes, password: {env: APP_PASSWORD}}
-  - {username: idle, password: {env: APP_PASSWORD}}
-  - {username: "null", password: "x"}
-mysql_query_rules:
-  - {rule_id: 1, match_digest: '^SELECT \d+', destination_hostgroup: 11}
-  - {rule_id: 2, match_pattern: 'a"b', replace_pattern: 'c'}
-  - {rule_id: 9, match_digest: comes}
-mysql_query_rules_fast_routing:
-  - {username: app, schemaname: shop2, flagIN: 0, destination_hostgroup: 21, comment: ''}
-  - {username: app, schemaname: shop3, flagIN: 0, destination_hostgroup: 20, comment: ''}
-variables:
-  mysql-max_connections: 2048
-  mysql-server_version: "8.4.0"
-  mysql-default_charset: utf8mb4
-  mysql-default_collation_connection: utf8mb4_bin
-  mysql-monitor_password: {env: OTHER_PASSWORD}
-  mysql-threads: 5
-  mysql-query_processor_regex: 1
-  admin-refresh_interval: 2500
-  admin-cluster_mysql_users_diffs_before_sync: 0
-  admin-cluster_check_interval_ms: 700
-mysql_firewall_whitelist_users:
-  - {username: app, client_address: '', mode: PROTECTING, comment: ''}
-mysql_firewall_whitelist_rules: []
-mysql_firewall_whitelist_sqli_fingerprints: [{fingerprint: def, active: 0}]
-scheduler:
-  - {id: 1, active: 0, interval_ms: 2000, filename: /bin/false}
-  - {id: 3, active: 0, interval_ms: 1000, filename: /bin/true}
-restapi_routes: [{id: 2, active: 0, timeout_ms: 1000, method: GET, uri: b, script: /y}]
-proxysql_servers: [{hostname: 127.0.0.1, port: 1, comment: two, weight: 1}]
-"""
-"""A change of every kind in every table; the monitor is off."""
+CHANGES = {
+    "latin1": "utf8mb4",
+    "APP_PASSWORD": "OTHER_PASSWORD",
+    "mysql-threads: 3": "mysql-threads: 5",
+    "before_sync: 3": "before_sync: 0",
+    "4096": "2048",
+    "2500": "1500",
+    "max_connections: 500": "comment: \"größe 'x'\", status: OFFLINE_SOFT",
+    "db3": "db4",
+    "check_type: super_read_only": "comment: new",
+    "max_writers: 2": "max_writers: 3",
+    "writer_is_also_reader: 2": "active: false",
+    "add_lag_ms: 40": "add_lag_ms: 50",
+    "servers_defaults: {weight: 7}": "init_connect: \"SET @a='b'\"",
+    "username: batch": "username: comes",
+    "rule_id: 10,": "rule_id: 9, active: false,",
+    "schemaname: shop": "schemaname: shop2",
+    "DETECTING": "PROTECTING",
+    "s&1o1": "s&1",
+    "interval_ms: 60000, filename: /bin/true": "interval_ms: 60000, filename: a'b",
+    "uri: u": "uri: v",
+    "proxysql_servers: []": "proxysql_servers: [{hostname: 127.0.0.1, port: 1, weight: 1}]",
+}
+"""Of rows, of fields and of variables: something in every table."""
 
 
-@pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
 def test_after_a_change_of_every_kind(project: Project, instance: Instance) -> None:
     """What an instance held by itself counts as much as what files put there."""
+    older = whole_files(instance.version).replace("variables:\n", MORE)
+    newer = older
+    for old, new in CHANGES.items():
+        newer = newer.replace(old, new)
     fresh = dump(instance)
-    project.write(OLDER)
+    project.write(older)
     applied()
     before = dump(instance)
-    project.write(NEWER)
+    project.write(newer)
     applied("--force")
     after = dump(instance)
     assert [place for place in after if after[place] == before[place] and before[place]] == []
 
     assert "Applied to" in rolled_back("--force").out
     assert dump(instance) == before
-    project.write(OLDER)
+    project.write(older)
     assert plan().code == 0
     rolled_back("--force")
     assert dump(instance) == after, "rolling back the rollback"
