@@ -89,17 +89,6 @@ def test_an_error_is_not_taken_for_drift(sandbox_project: Project) -> None:
     assert drift("--quiet").code == 1
 
 
-def test_drift_as_metrics(project: Project) -> None:
-    project.write(FILES)
-    found = proxyctl("drift", "--format", "prometheus")
-    assert found.code == 2
-    assert "} 0\n" in found.out.split("proxyctl_drift_changes")[0]
-    assert 'table="mysql_query_rules",action="add"} 2' in found.out
-    applied()
-    found = proxyctl("drift", "--format", "prometheus")
-    assert (found.code, "proxyctl_drift_changes" in found.out) == (0, False)
-
-
 # -- a status that no file sets --------------------------------------------------------------------
 
 
