@@ -124,11 +124,6 @@ def _run(arguments: Sequence[str]) -> int:
         return ExitCode.USAGE
     except typer.Exit as error:
         return error.exit_code
-    except SystemExit:
-        # Typer exits with 1 when the reader of its help went away, as `head` does.
-        if set(_HELP).intersection(arguments):
-            return ExitCode.DONE
-        raise
     except (typer.Abort, KeyboardInterrupt):
         say("interrupted; nothing was changed")
         return ExitCode.INTERRUPTED
@@ -313,11 +308,9 @@ def _given_options(context: Click) -> str:
     Their values are left out: --var may hold a secret.
     """
     given: dict[str, list[str]] = {"COMMANDLINE": [], "ENVIRONMENT": []}
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name)
+    for one in context.command.params:
+        source = context.get_parameter_source(one.name)
         if source is not None and source.name in given:
-            spelled = parameter.opts[0]
-            from_variable = source.name == "ENVIRONMENT"
-            given[source.name].append(str(parameter.envvar) if from_variable else spelled)
+            given[source.name].append(one.opts[0] if source.name == "COMMANDLINE" else one.envvar)
     typed, variables = (", ".join(names) or "none" for names in given.values())
     return f"options: {typed}; from the environment: {variables}"

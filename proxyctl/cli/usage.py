@@ -22,17 +22,17 @@ Click: TypeAlias = Any
 """A command, parameter, context or error of the Click that is inside Typer; its path moves, too."""
 
 _COMMANDS = {
-    "check": "validate, lint or doctor",
+    "check": "did you mean validate, lint or doctor?",
     "destroy": "delete the rows from the files, then apply",
-    "diff": "plan",
-    "fmt": "render or validate",
+    "diff": "did you mean plan?",
+    "fmt": "did you mean render or validate?",
     "login": "set PROXYCTL_HOST, PROXYCTL_USER and PROXYCTL_PASSWORD",
-    "ls": "nodes list, rules or history",
-    "pull": "export or import",
-    "push": "apply",
-    "restore": "rollback or nodes restore",
-    "status": "doctor, drift or nodes list",
-    "version": "--version",
+    "ls": "did you mean nodes list, rules or history?",
+    "pull": "did you mean export or import?",
+    "push": "did you mean apply?",
+    "restore": "did you mean rollback or nodes restore?",
+    "status": "did you mean doctor, drift or nodes list?",
+    "version": "did you mean --version?",
 }
 """Commands of other tools, and what proxyctl has."""
 
@@ -105,32 +105,27 @@ def refuse_other_spellings(built: Click, arguments: Sequence[str]) -> None:
     """
     command, path, rest = called(built, arguments)
     known = _options(command)
-    short = {name for one in command.params for name in one.opts if len(name) == 2}
-    short |= {"-h", "-p"}  # what stands behind mysql's -p is a password, and is not repeated
+    # What stands behind mysql's -p is a password, and is not repeated.
+    short = {name for one in command.params for name in one.opts if len(name) == 2} | {"-h", "-p"}
+    formats = [str(one.metavar).split("|") for one in command.params if "--format" in one.opts]
     for word, following in pairwise([*takewhile(lambda word: word != "--", rest), ""]):
         if found := _ONE_DASH.fullmatch(word):
             name, value = found.groups(default="")
-            is_short = _is_short(word, known)
+            # `-uuser` is `-u user`, as mysql has it, and `-fshop` a file that is there.
+            is_short = word[:2] == "-u" or (word[:2] == "-f" and os.path.exists(word[2:]))
+            is_short = is_short and f"-{word}" not in known
             fix = None if is_short else _for_option(name, command, value)
             if fix or word[:2] not in short:
                 raise UsageError(f"no such option: -{name}", fix=fix or f"see {path} --help")
         if word.startswith("-o="):
             fix = f"did you mean -o {word[3:]}?"
             raise UsageError(f"{word}: expected a space behind -o", fix=fix)
-        following = "" if following.startswith("-") else following
-        is_host = word.startswith("-h") and "--host" in known
-        if is_host and (host := word[2:] or following):
+        host = word[2:] or ("" if following.startswith("-") else following)
+        if word.startswith("-h") and "--host" in known and host:
             raise UsageError("-h shows the help", fix=f"did you mean --host {host}?")
-        if word in ("-o", "--out") and following in _formats(command):
+        if word in ("-o", "--out") and formats and following in formats[0]:
             fix = f"did you mean --format {following}? A file of this name is ./{following}"
             raise UsageError(f"{word} {following}: {following} is a format, not a file", fix=fix)
-
-
-def _is_short(word: str, known: Sequence[str]) -> bool:
-    """Return whether `-uuser` is `-u user`, as mysql has it, and `-fshop` a file that is there."""
-    if f"-{word}" in known:
-        return False
-    return word[:2] == "-u" or (word[:2] == "-f" and os.path.exists(word[2:]))
 
 
 def called(built: Click, arguments: Sequence[str]) -> tuple[Click, str, list[str]]:
@@ -149,12 +144,9 @@ def _no_such_command(command: Click, path: str, word: str) -> UsageError:
     group = path.removeprefix("proxyctl").lstrip()
     groups = command.commands.items()
     inside = [f"{name} {word}" for name, one in groups if word in getattr(one, "commands", {})]
-    meant = _COMMANDS.get(word) or next(iter(inside), None)
-    if meant is None and (near := _nearest(word, command.commands)):
-        meant = f"{group} {near}".lstrip()
-    fix = f"did you mean {meant}?" if meant else f"commands: {', '.join(command.commands)}"
-    if meant and meant.startswith(("delete ", "set ")):
-        fix = meant
+    meant = next(iter(inside), None) or _nearest(word, command.commands)
+    fix = f"did you mean {group} {meant}?" if meant else f"commands: {', '.join(command.commands)}"
+    fix = _COMMANDS.get(word) or fix.replace("  ", " ")
     return UsageError(f"no such command: {f'{group} {word}'.strip() or repr(word)}", fix=fix)
 
 
@@ -212,16 +204,9 @@ def _options(command: Click) -> list[str]:
     return [*own, "--help"]
 
 
-def _formats(command: Click) -> list[str]:
-    """Return the formats that a command writes."""
-    found = [one.metavar for one in command.params if "--format" in one.opts]
-    return str(found[0]).split("|") if found else []
-
-
 def _name(parameter: Click) -> str:
-    if parameter.param_type_name == "argument":
-        return str(parameter.metavar)
-    return str(max(parameter.opts, key=len))
+    is_argument = parameter.param_type_name == "argument"
+    return str(parameter.metavar if is_argument else max(parameter.opts, key=len))
 
 
 def _lowered(message: str) -> str:

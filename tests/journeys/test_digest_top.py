@@ -155,8 +155,7 @@ def test_a_cut_text_is_marked(sandbox_project: Project, sandbox_instance: Instan
         ("top", "--min-count", ("-1", "1e30", "nan")),
         ("top", "--min-avg", ("-1ms", "1e30ms", "nan", "1")),
         ("top", "--hostgroup", ("1e30", "nan")),
-        ("top", "--text", ("x" * 60_000, "_" * 25_000)),
-        ("top", "--group", ("colour", "x" * 60_000)),
+        ("top", "--group", ("colour",)),
         ("top", "--sort", ("colour", "x" * 60_000)),
         ("top", "--seen-since", ("yesterday",)),
         ("top", "--digest", ("abc-",)),
@@ -171,12 +170,6 @@ def test_values_that_no_option_takes(
         assert (found.code, found.out) == (64, ""), (value[:20], found.text)
         assert found.err.startswith(f"error: {option}")
         assert len(found.err) < 400
-
-
-def test_as_much_text_as_sqlite_looks_for(shop: Instance) -> None:
-    assert top("--text", "x" * 49_998).code == 0
-    assert top(*(f"--text=x{number}" for number in range(100))).code == 0
-    assert proxyctl("digest", "top", *(f"--text=x{n}" for n in range(101))).code == 64
 
 
 # --- digest reset ---------------------------------------------------------------------------------
@@ -223,6 +216,6 @@ def test_reset_of_old_entries_is_refused_before_there_was_a_statement_for_it(
 ) -> None:
     found = proxyctl("digest", "reset", "--older-than", "7d", "--auto-approve", "-o", "x.jsonl")
     assert found.code == 3, found.text
-    assert "clears all digests or none: it has no PURGE, which came with 3.0.10" in found.err
+    assert "clears all digests or none: PURGE came with 3.0.10" in found.err
     assert not Path("x.jsonl").exists()
     assert len(listed()) == 18

@@ -39,11 +39,6 @@ def test_flags_take_no_value_and_options_one_that_has_a_name(command: str) -> No
         assert any(choices.strip("|") in known for known in CHOICES)
 
 
-def test_a_reader_who_has_seen_enough_is_no_error() -> None:
-    command = f"{sys.executable} -m proxyctl plan --help | head -1; exit ${{PIPESTATUS[0]}}"
-    assert subprocess.run(["bash", "-c", command], check=False).returncode == 0
-
-
 def test_a_command_has_at_most_twelve_options_before_the_shared_panels() -> None:
     for words, command in commands_of(build()).items():
         own = [one for one in command.params if getattr(one, "rich_help_panel", None) is None]

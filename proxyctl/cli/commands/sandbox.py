@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import gc
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proxyctl.cli.options import chosen_version, flag, value
 from proxyctl.cli.output import say, style, write, write_file
 from proxyctl.errors import ExitCode, InternalError, UsageError
 
-_TEMPLATE = "read-write-split"
+if TYPE_CHECKING:
+    from proxyctl.sandbox import Sandbox
+
 _SECRETS = {"APP_PASSWORD": "a-demo-password", "MONITOR_PASSWORD": "another-one"}
-_EDIT = "UPDATE mysql_servers SET weight=9 WHERE hostname='db2.example.com'"
 
 
 def sandbox(
@@ -64,86 +65,76 @@ def sandbox(
     return ExitCode.DONE
 
 
+_TOUR = """
+# This tour runs against an embedded ProxySQL admin interface; no ProxySQL is needed.
+$ proxyctl init --template read-write-split config
+# What would change? plan writes nothing.
+$ proxyctl plan -f config
+# Apply it: write MEMORY, LOAD, read RUNTIME back, SAVE, read DISK back.
+$ proxyctl apply -f config --auto-approve
+$ proxyctl plan -f config
+# Somebody edits a row by hand and loads it:
+admin> UPDATE mysql_servers SET weight=9 WHERE hostname='db2.example.com';
+admin> LOAD MYSQL SERVERS TO RUNTIME;
+# drift shows what differs from the files, and in which layer (exit code 2):
+$ proxyctl drift -f config
+# Export the running configuration as files:
+$ proxyctl export
+"""
+_OF_STATISTICS = """
+# On another instance, a made-up shop: which queries take the time, and by which rule?
+$ proxyctl digest top --rule --limit 3
+# Which rules are hit?
+$ proxyctl rules
+# What would help? digest suggest looks at caching and slow queries, too.
+$ proxyctl digest suggest --only reads --limit 1
+"""
+
+
 def demo() -> int:
     """Show the main commands on a sandbox: init, plan, apply, drift, export, statistics."""
     from proxyctl.sandbox import Sandbox
 
-    with tempfile.TemporaryDirectory(prefix="proxyctl-demo-") as folder, Sandbox() as sandbox:
-        tour = _Tour(Path(folder), sandbox.port)
-        tour.say(
-            "This tour runs against an embedded ProxySQL admin interface; no ProxySQL is needed."
-        )
-        tour.run("init", "--template", _TEMPLATE, "config", expect=ExitCode.DONE)
-        tour.say("What would change? plan writes nothing.")
-        tour.run("plan", "-f", "config", expect=ExitCode.DONE)
-        tour.say("Apply it: write MEMORY, LOAD, read RUNTIME back, SAVE, read DISK back.")
-        tour.run("apply", "-f", "config", "--auto-approve", expect=ExitCode.DONE)
-        tour.run("plan", "-f", "config", expect=ExitCode.DONE)
-        tour.say("Somebody edits a row by hand and loads it:")
-        for sql in (_EDIT, "LOAD MYSQL SERVERS TO RUNTIME"):
-            write(f"admin> {sql};\n")
-            sandbox.run(sql)
-        write("\n")
-        tour.say("drift shows what differs from the files, and in which layer (exit code 2):")
-        tour.run("drift", "-f", "config", expect=ExitCode.DIFFERENCES)
-        tour.say("Export the running configuration as files:")
-        tour.run("export", expect=ExitCode.DONE)
-        _show_statistics(Path(folder))
+    with tempfile.TemporaryDirectory(prefix="proxyctl-demo-") as name:
+        write_file(Path(name, "admin.password"), "admin\n", mode=0o600)
+        with Sandbox() as sandbox:
+            _show(_TOUR, Path(name), sandbox)
+        with Sandbox() as sandbox:
+            sandbox.fill_with_sample()
+            _show(_OF_STATISTICS, Path(name), sandbox)
     write("Done. Next: docs/tutorial.md, and for statistics docs/how-to/sandbox.md\n")
     return ExitCode.DONE
 
 
-def _show_statistics(folder: Path) -> None:
-    from proxyctl.sandbox import Sandbox
+def _show(tour: str, folder: Path, sandbox: Sandbox) -> None:
+    """Show the lines of a tour, and run its commands and statements as a user would.
 
-    with Sandbox() as sandbox:
-        sandbox.fill_with_sample()
-        tour = _Tour(folder, sandbox.port)
-        tour.say(
-            "On another instance, a made-up shop: which queries take the time, and by which rule?"
-        )
-        tour.run("digest", "top", "--rule", "--limit", "3", expect=ExitCode.DONE)
-        tour.say("Which rules are hit?")
-        tour.run("rules", expect=ExitCode.DONE)
-        tour.say("What would help? digest suggest looks at caching and slow queries, too.")
-        tour.run("digest", "suggest", "--only", "reads", "--limit", "1", expect=ExitCode.DONE)
-
-
-class _Tour:
-    """Runs proxyctl as a user would, in one folder and against one sandbox."""
-
-    def __init__(self, folder: Path, port: int) -> None:
-        self._folder = folder
-        password = folder / "admin.password"
-        write_file(password, "admin\n", mode=0o600)
-        # The tour is of the sandbox: nobody's own instance or password goes with it.
-        inherited = {n: v for n, v in os.environ.items() if not n.startswith("PROXYCTL_")}
-        self._environment = {
-            **inherited,
-            **_SECRETS,
-            "PROXYCTL_PORT": str(port),
-            "PROXYCTL_PASSWORD_FILE": str(password),
-            "PROXYCTL_STATE_DIR": str(folder / "state"),
-        }
-        if style().is_coloured:
-            self._environment["FORCE_COLOR"] = "1"
-
-    def say(self, text: str) -> None:
-        """Announce the next step."""
-        write(style()("dim", f"# {text}") + "\n")
-
-    def run(self, *arguments: str, expect: ExitCode) -> None:
-        """Show a command and run it. Raises: InternalError for another exit code."""
-        write(style()("bold", f"$ proxyctl {shlex.join(arguments)}") + "\n")
-        done = subprocess.run(  # noqa: S603  # our own interpreter and our own arguments
-            [sys.executable, "-m", "proxyctl", *arguments],
-            cwd=self._folder,
-            env=self._environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        write(done.stdout.decode("utf-8", "surrogateescape") + "\n")
-        if done.returncode != expect:
-            raise InternalError(f"the tour expected exit code {int(expect)}, got {done.returncode}")
+    Raises: InternalError for an unexpected exit code.
+    """
+    # The tour is of the sandbox: nobody's own instance or password goes with it.
+    environment = {n: v for n, v in os.environ.items() if not n.startswith("PROXYCTL_")} | {
+        **_SECRETS,
+        "PROXYCTL_PORT": str(sandbox.port),
+        "PROXYCTL_PASSWORD_FILE": str(folder / "admin.password"),
+        "PROXYCTL_STATE_DIR": str(folder / "state"),
+        **({"FORCE_COLOR": "1"} if style().is_coloured else {}),
+    }
+    for line in tour.strip().splitlines():
+        kind, rest = line.split(maxsplit=1)
+        write(style()("dim" if kind == "#" else "bold", line) + "\n")
+        if kind == "admin>":
+            sandbox.run(rest)
+        elif kind == "$":
+            _, *arguments = rest.split()
+            done = subprocess.run(  # noqa: S603  # our own interpreter and our own arguments
+                [sys.executable, "-m", "proxyctl", *arguments],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+            write(done.stdout.decode("utf-8", "surrogateescape") + "\n")
+            if done.returncode != (ExitCode.DIFFERENCES if "drift" in arguments else ExitCode.DONE):
+                raise InternalError(f"the tour did not expect exit code {done.returncode}")

@@ -41,17 +41,9 @@ KEYS = (
     Binding("p,space", "pause", "pause", key_display="p"),
     Binding("escape", "unfilter", "show all lines again", key_display="esc", show=False),
     Binding("ctrl+z", "suspend_process", "suspend to the shell", key_display="^z", show=False),
-    Binding("ctrl+c", "interrupt", "quit", key_display="^c", show=False, priority=True),
+    Binding("ctrl+c", "interrupt", "quit with 130", key_display="^c", show=False, priority=True),
 )
-_HELP = {
-    "help": "these keys",
-    "order(-1)": "sort one column further left",
-    "order(1)": "sort one column further right",
-    "filter": "show only lines that contain a text",
-    "pause": "pause or continue",
-    "interrupt": "quit with exit code 130",
-}
-"""What needs more words than the last line has room for."""
+_SORT = {"order(-1)": "sort one column further left", "order(1)": "sort one column further right"}
 _OF_TABLES = [
     ("tab", "next table (each has its own order and filter)"),
     ("up down", "move within a table"),
@@ -96,6 +88,7 @@ class TopApp(App[signal.Signals]):
         self._filtered: Panel | None = None
         """The table that a filter is typed for."""
         self._heard_at = time.monotonic()
+        self._client = client
         self._meter = Meter(client.name, client.address, hostgroup_names)
         self._poller = Poller(client, interval_s, self.post_message)
 
@@ -145,7 +138,7 @@ class TopApp(App[signal.Signals]):
                 self.exit()
             case look:
                 self._lost = ""
-                view = self._meter.advance(look, message.version)
+                view = self._meter.advance(look, self._client.version_text)
                 if not self._is_paused:
                     self.view = view
                     self._draw()
@@ -206,11 +199,8 @@ class TopApp(App[signal.Signals]):
     @property
     def _panel(self) -> Panel:
         """The table that orders and filters are for."""
-        focused = self.focused
-        for panel in self.query(Panel):
-            if focused is not None and panel in focused.ancestors:
-                return panel
-        return self.query_one("#digests", Panel)
+        panel = self.focused.parent if self.focused else None
+        return panel if isinstance(panel, Panel) else self.query_one("#digests", Panel)
 
     def action_interrupt(self) -> None:
         """End as if the terminal had sent the signal."""
@@ -219,7 +209,7 @@ class TopApp(App[signal.Signals]):
     def action_help(self) -> None:
         """Show the keys."""
         keys = [
-            (one.key_display or one.key, _HELP.get(one.action, one.description)) for one in KEYS
+            (one.key_display or one.key, _SORT.get(one.action, one.description)) for one in KEYS
         ]
         self.push_screen(Details("keys", [*keys[:2], *_OF_TABLES, *keys[2:]]))
 
@@ -270,16 +260,7 @@ class TopApp(App[signal.Signals]):
         if self._filtered:
             self._filtered.grid.focus()
 
-    # Lines in full.
-
-    def on_panel_chosen(self, message: Panel.Chosen) -> None:
-        """Show all of a line."""
-        self.push_screen(Details(message.title, message.details))
-
 
 def _line(parts: list[Part]) -> Text:
-    line = Text()
-    for number, (label, text) in enumerate(parts):
-        line.append(_GAP if number else "")
-        line.append(f"{label} ", "dim").append(text, "bold")
-    return line
+    texts = (Text.assemble((f"{label} ", "dim"), (text, "bold")) for label, text in parts)
+    return Text(_GAP).join(texts)

@@ -10,7 +10,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.events import Resize
-from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import DataTable, Static
 
@@ -41,14 +40,6 @@ class Panel(Vertical):
         background: ansi_default; color: ansi_default; text-style: reverse;
     }
     """
-
-    class Chosen(Message):
-        """Somebody wants to see all of a line."""
-
-        def __init__(self, title: str, details: list[tuple[str, str]]) -> None:
-            super().__init__()
-            self.title = title
-            self.details = details
 
     def __init__(self, table: LiveTable[Any]) -> None:
         super().__init__(id=table.name)
@@ -100,7 +91,7 @@ class Panel(Vertical):
         event.stop()
         if event.cursor_row < len(self._lines):
             line = self._lines[event.cursor_row]
-            self.post_message(self.Chosen(self.table.name, self.table.details(line)))
+            self.app.push_screen(Details(self.table.name, self.table.details(line)))
 
     def _draw(self, *, is_new: bool = False) -> None:
         """Draw the lines. `is_new`: they have another order or other columns."""

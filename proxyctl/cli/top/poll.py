@@ -24,15 +24,14 @@ _AGAIN_S = 2.0
 
 
 class Looked(Message):
-    """A look, of an instance that calls itself `version`, or why there was none.
+    """A look, or why there was none.
 
     After an InstanceError there will be another try; another error is a bug, and the last message.
     """
 
-    def __init__(self, found: Look | Exception, version: str = "") -> None:
+    def __init__(self, found: Look | Exception) -> None:
         super().__init__()
         self.found = found
-        self.version = version
 
 
 class Poller(threading.Thread):
@@ -70,16 +69,15 @@ class Poller(threading.Thread):
                 try:
                     if is_lost:
                         self._client.connect()
-                    look = self._looker.look(self._interval_s)
-                    self._tell(Looked(look, self._client.version_text))
+                    self._tell(self._looker.look(self._interval_s))
                     looks, is_lost = looks + 1, False
                 except InstanceError as error:
-                    self._tell(Looked(error))
+                    self._tell(error)
                     is_lost = True
                 first = min(self._interval_s, _FIRST_S) if looks == 1 else self._interval_s
                 self._wait(start + (_AGAIN_S if is_lost else first))
         except Exception as error:
-            self._tell(Looked(error))
+            self._tell(error)
         finally:
             self._client.close()
 
@@ -92,7 +90,7 @@ class Poller(threading.Thread):
                 return
             self._wake.wait(left)
 
-    def _tell(self, message: Message) -> None:
+    def _tell(self, found: Look | Exception) -> None:
         # The view may have ended meanwhile, and its event loop with it.
         with suppress(RuntimeError):
-            self._post(message)
+            self._post(Looked(found))
