@@ -21,48 +21,34 @@ from tests.support.build import desired, diff, layout, module_plan, rows
 RULES, SERVERS, USERS = "mysql_query_rules", "mysql_servers", "mysql_users"
 
 
-class TestDeletions:
-    def said(self, wanted, memory, limits=None, **layers):
-        module = module_plan(diff(wanted, memory, **layers))
-        return [f"{d.guard}: {d.message}" for d in deletions([module], limits or GuardLimits())]
+def rules(count, **values):
+    return [{"rule_id": number, **values} for number in range(1, count + 1)]
 
-    def guards(self, *arguments, **layers):
-        return [text.split(":")[0] for text in self.said(*arguments, **layers)]
 
-    def rules(self, count, **values):
-        return [{"rule_id": number, **values} for number in range(1, count + 1)]
+def hosts(hostgroup):
+    return [{"hostgroup_id": hostgroup, "hostname": f"h{n}"} for n in range(20)]
 
-    def test_a_third_of_many_rows_is_too_many_to_delete(self):
-        memory = rows(RULES, *self.rules(20))
-        assert self.said(desired(RULES, *self.rules(13)), memory) == [
-            "max_deletes: mysql_query_rules: 7 of 20 rows would be deleted; the limit is 30 percent"
-        ]
-        assert self.said(desired(RULES, *self.rules(14)), memory) == []
 
-    def test_few_rows_may_go(self):
-        memory = rows(RULES, *self.rules(10))
-        assert self.said(desired(RULES, *self.rules(1)), memory) == []
+OFF = {"active": 0}
+DELETIONS = {
+    "a third of many": (RULES, rules(20), rules(13), "max_deletes"),
+    "less than a third": (RULES, rules(20), rules(14), None),
+    "nearly all of few": (RULES, rules(10), rules(1), None),
+    "rules that are switched off": (RULES, rules(20), [*rules(1), *rules(20, **OFF)[1:]], None),
+    "the last active rule": (
+        *(RULES, [*rules(1), {"rule_id": 2, **OFF}], [{"rule_id": 2, **OFF}], "table_emptied"),
+    ),
+    "rules that were inactive": (RULES, rules(2, **OFF), rules(3, **OFF), None),
+    "servers that move": (SERVERS, hosts(1), hosts(2), None),
+}
+"""A table, its rows before and after, and the guard that refuses that."""
 
-    def test_rules_that_are_deactivated_are_not_deleted(self):
-        memory = rows(RULES, *self.rules(20))
-        wanted = desired(RULES, {"rule_id": 1}, *self.rules(20, active=0)[1:])
-        assert self.said(wanted, memory) == []
 
-    def test_the_last_active_rule_may_not_go_although_inactive_ones_stay(self):
-        memory = rows(RULES, {"rule_id": 1}, {"rule_id": 2, "active": 0})
-        live = rows(RULES, {"rule_id": 1})
-        wanted = desired(RULES, {"rule_id": 2, "active": 0})
-        assert self.guards(wanted, memory, runtime=live) == ["table_emptied"]
-
-    def test_rules_that_were_all_inactive_may_stay_so(self):
-        memory = rows(RULES, *self.rules(2, active=0))
-        wanted = desired(RULES, *self.rules(3, active=0))
-        assert self.said(wanted, memory, runtime={}) == []
-
-    def test_servers_that_move_are_not_deleted(self):
-        memory = rows(SERVERS, *({"hostgroup_id": 1, "hostname": f"h{n}"} for n in range(20)))
-        wanted = desired(SERVERS, *({"hostgroup_id": 2, "hostname": f"h{n}"} for n in range(20)))
-        assert self.said(wanted, memory) == []
+@pytest.mark.parametrize(("table", "before", "after", "guard"), DELETIONS.values(), ids=DELETIONS)
+def test_how_much_may_be_deleted(table, before, after, guard):
+    live = rows(table, *(one for one in before if one.get("active", 1)))
+    module = module_plan(diff(desired(table, *after), rows(table, *before), runtime=live))
+    assert [one.guard for one in deletions([module], GuardLimits())] == [guard] * bool(guard)
 
 
 class TestHostgroups:
@@ -151,55 +137,44 @@ class TestStrays:
         ]
 
 
-class TestAdminAccess:
-    ACCESS = Access("radmin", "s3cret", "10.0.0.1", 6032)
+IFACES, STATS = "admin-mysql_ifaces", "admin-stats_credentials"
+SOCKET = "0.0.0.0:6032;/tmp/admin.sock"
+LOCKOUTS = [
+    (
+        STATS,
+        "stats:stats",
+        "stats:stats;radmin:s3cret",
+        {},
+        "radmin, the login in use, could only read statistics",
+    ),
+    (STATS, "stats:stats", "other:x", {}, None),
+    (IFACES, "0.0.0.0:6032", "127.0.0.1:6032", {}, "the address in use"),
+    (IFACES, "0.0.0.0:6032", "10.0.0.2:6032", {}, "the address in use"),
+    (IFACES, "0.0.0.0:6032", "0.0.0.0:6033", {}, "the address in use"),
+    (IFACES, "0.0.0.0:6032", "127.0.0.1:6032;10.0.0.1:6032", {}, None),
+    (IFACES, "0.0.0.0:6032", SOCKET, {}, None),
+    # A name may be any address but a loopback.
+    (IFACES, "0.0.0.0:6032", "10.0.0.9:6032", {"host": "px1.example.com"}, None),
+    (IFACES, "0.0.0.0:6032", "127.0.0.1:6032", {"host": "px1.example.com"}, "the address in use"),
+    # Behind a forwarded port nothing is known.
+    (IFACES, "0.0.0.0:6032", "127.0.0.1:6032", {"port": 16032}, None),
+    (
+        IFACES,
+        SOCKET,
+        "0.0.0.0:6032",
+        {"socket": "/tmp/admin.sock"},
+        "listen on /tmp/admin.sock, the address in use",
+    ),
+]
 
-    def said(self, name, before, after, **access):
-        wanted = desired("admin_variables")
-        found = diff(replace(wanted, rows={(name,): (name, after)}), {(name,): (name, before)})
-        return [
-            danger.message
-            for danger in lockouts(found.changes[Layer.RUNTIME], replace(self.ACCESS, **access))
-        ]
 
-    def test_the_login_in_use_does_not_become_one_for_statistics(self):
-        said = self.said("admin-stats_credentials", "stats:stats", "stats:stats;radmin:s3cret")
-        assert said == [
-            "admin-stats_credentials: radmin, the login in use, could only read statistics"
-        ]
-        assert self.said("admin-stats_credentials", "stats:stats", "other:x") == []
-
-    @pytest.mark.parametrize(
-        ("after", "is_refused"),
-        [
-            ("127.0.0.1:6032", True),
-            ("10.0.0.2:6032", True),
-            ("0.0.0.0:6033", True),
-            ("127.0.0.1:6032;10.0.0.1:6032", False),
-            ("0.0.0.0:6032;/tmp/admin.sock", False),
-        ],
-    )
-    def test_the_address_in_use_is_still_listened_to(self, after, is_refused):
-        assert bool(self.said("admin-mysql_ifaces", "0.0.0.0:6032", after)) is is_refused
-
-    def test_a_name_may_be_any_address_but_a_loopback(self):
-        def said(after):
-            return self.said("admin-mysql_ifaces", "0.0.0.0:6032", after, host="px1.example.com")
-
-        assert said("10.0.0.9:6032") == []
-        assert said("127.0.0.1:6032") != []
-
-    def test_nothing_is_known_behind_a_forwarded_port(self):
-        changed = ("admin-mysql_ifaces", "0.0.0.0:6032", "127.0.0.1:6032")
-        assert self.said(*changed, port=16032) == []
-
-    def test_a_socket_in_use_stays(self):
-        before = "0.0.0.0:6032;/tmp/admin.sock"
-        said = self.said("admin-mysql_ifaces", before, "0.0.0.0:6032", socket="/tmp/admin.sock")
-        assert said == [
-            "admin-mysql_ifaces: ProxySQL would no longer listen on /tmp/admin.sock, the address in"
-            " use"
-        ]
+@pytest.mark.parametrize(("name", "before", "after", "used", "danger"), LOCKOUTS)
+def test_the_login_and_the_address_in_use_stay(name, before, after, used, danger):
+    wanted = replace(desired("admin_variables"), rows={(name,): (name, after)})
+    found = diff(wanted, {(name,): (name, before)})
+    access = replace(Access("radmin", "s3cret", "10.0.0.1", 6032), **used)
+    messages = [one.message for one in lockouts(found.changes[Layer.RUNTIME], access)]
+    assert [str(danger) in one for one in messages] == [True] * bool(danger)
 
 
 def test_a_name_is_a_user_or_a_login_of_the_admin_interface_unless_it_is_both_already():
@@ -208,13 +183,11 @@ def test_a_name_is_a_user_or_a_login_of_the_admin_interface_unless_it_is_both_al
     assert [*replaced_logins({"app", "boss"}, {"radmin", "boss"}, before={"boss"})] == []
 
 
-class TestMonitorCredentials:
-    def said(self, before, after, *, is_on=True):
-        name = "mysql-monitor_password"
-        wanted = replace(desired("mysql_variables"), rows={(name,): (name, after)})
-        found = diff(wanted, {(name,): (name, before)})
-        return [one.message for one in blind_monitor(found.changes[Layer.RUNTIME], is_on=is_on)]
-
-    def test_a_monitor_that_is_off_and_a_password_that_was_empty_are_no_danger(self):
-        assert self.said("monitor", "", is_on=False) == []
-        assert self.said("", "monitor") == []
+@pytest.mark.parametrize(
+    ("before", "after", "is_on"), [("monitor", "", False), ("", "monitor", True)]
+)
+def test_a_monitor_that_is_off_and_a_password_that_was_empty_are_no_danger(before, after, is_on):
+    name = "mysql-monitor_password"
+    wanted = replace(desired("mysql_variables"), rows={(name,): (name, after)})
+    found = diff(wanted, {(name,): (name, before)})
+    assert [*blind_monitor(found.changes[Layer.RUNTIME], is_on=is_on)] == []
