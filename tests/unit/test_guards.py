@@ -16,7 +16,7 @@ from proxyctl.plan.guards.hostgroups import (
 )
 from proxyctl.state.families import Family
 from proxyctl.state.row import GuardLimits, Layer
-from tests.support.build import desired, diff, layout, module_plan, rows
+from tests.support.build import desired, diff, layout, module_plan, rows, servers
 
 RULES, SERVERS, USERS = "mysql_query_rules", "mysql_servers", "mysql_users"
 
@@ -51,90 +51,77 @@ def test_how_much_may_be_deleted(table, before, after, guard):
     assert [one.guard for one in deletions([module], GuardLimits())] == [guard] * bool(guard)
 
 
-class TestHostgroups:
-    A, B = {"hostgroup_id": 10, "hostname": "a"}, {"hostgroup_id": 20, "hostname": "b"}
-    REPLICATION = Family("replication", 10, frozenset({10, 20}))
-    GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
-
-    def said(self, loaded, writers=(), rules=(), users=(), families=(), now=(A, B)):
-        servers = Servers(
-            layout(SERVERS), rows(SERVERS, *now), rows(SERVERS, *loaded), tuple(families)
-        )
-        needs = Needs(
-            frozenset(writers), {RULES: frozenset(rules), USERS: frozenset(users)}, {10: "writer"}
-        )
-        found = emptied_hostgroups(servers, needs)
-        return [f"{danger.guard}: {danger.message}" for danger in found]
-
-    def test_a_replica_is_no_writer_until_it_says_so(self):
-        where = {"writers": [10], "families": [self.REPLICATION]}
-        assert [text.split(":")[0] for text in self.said([self.B], **where)] == ["empty_hostgroup"]
-        new = {"hostgroup_id": 10, "hostname": "new"}
-        assert self.said([new, self.B], **where) == []
-
-    def test_any_node_of_a_galera_family_may_become_the_writer(self):
-        assert self.said([self.B], writers=[10], rules=[10, 30], families=[self.GALERA]) == []
-
-    def test_a_hostgroup_that_had_no_server_before_is_not_reported(self):
-        assert self.said([self.A], rules=[20, 99], users=[99], writers=[99])[1:] == []
-
-    def test_a_server_that_is_shunned_now_is_not_one_that_serves(self):
-        dead = {"hostgroup_id": 20, "hostname": "dead", "status": "SHUNNED"}
-        (text,) = self.said([self.A, {**dead, "status": "ONLINE"}], rules=[20], now=[self.B, dead])
-        assert "would have only servers that are SHUNNED now" in text
-        assert self.said([self.A], rules=[20], now=[self.A, dead]) == []
-        new = {"hostgroup_id": 20, "hostname": "new"}
-        assert self.said([self.A, new], rules=[20]) == []
+REPLICATION = Family("replication", 10, frozenset({10, 20}))
+GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
+NONE, SHUNNED = "would have no ONLINE server", "would have only servers that are SHUNNED now"
+DEAD = "10 a, 20 dead SHUNNED"
+EMPTIED = {
+    "a replica is no writer": ("10 a, 20 b", "20 b", {"writers": {10}}, REPLICATION, NONE),
+    "another writer": ("10 a, 20 b", "10 new, 20 b", {"writers": {10}}, REPLICATION, None),
+    "any node of a Galera family may write": (
+        *("10 a, 20 b", "20 b", {"writers": {10}, RULES: {10, 30}}, GALERA, None),
+    ),
+    "one that had no server before": (
+        *("10 a, 20 b", "10 a", {"writers": {99}, RULES: {20, 99}, USERS: {99}}, None, NONE),
+    ),
+    "one that is SHUNNED now does not serve": (
+        *("20 b, 20 dead SHUNNED", "10 a, 20 dead", {RULES: {20}}, None, SHUNNED),
+    ),
+    "one that is SHUNNED now did not serve": (DEAD, "10 a", {RULES: {20}}, None, None),
+    "a server that is replaced": ("10 a, 20 b", "10 a, 20 new", {RULES: {20}}, None, None),
+}
+"""Servers at RUNTIME and what is loaded, who needs hostgroups, a family, and what is said once."""
 
 
-class TestStrays:
-    NEEDS = Needs(frozenset(), {}, {})
-    TEN = rows(SERVERS, {"hostgroup_id": 10, "hostname": "a"})
-    SERVERS = Servers(layout(SERVERS), TEN, TEN)
+@pytest.mark.parametrize(
+    ("now", "loaded", "needed", "family", "danger"), EMPTIED.values(), ids=EMPTIED
+)
+def test_a_hostgroup_in_use_keeps_a_server(now, loaded, needed, family, danger):
+    families = (family,) if family else ()
+    state = Servers(layout(SERVERS), servers(now), servers(loaded), families)
+    users = {table: frozenset(needed.get(table, ())) for table in (RULES, USERS)}
+    needs = Needs(frozenset(needed.get("writers", ())), users, {10: "writer"})
+    found = [*emptied_hostgroups(state, needs)]
+    assert [one.guard for one in found] == ["empty_hostgroup"] * bool(danger)
+    assert all(danger in one.message for one in found)
 
-    def said(self, before, after):
-        users = rows(USERS, *({"username": n, "default_hostgroup": h} for n, h in before.items()))
-        wanted = desired(
-            USERS, *({"username": n, "default_hostgroup": h} for n, h in after.items())
-        )
-        found = diff(wanted, users)
-        changes = found.changes[Layer.RUNTIME]
-        dangers = unserved_destinations(found.layout, changes, self.SERVERS, self.NEEDS)
-        return [f"{danger.guard}: {danger.message}" for danger in dangers]
 
-    def test_a_user_without_servers_before_and_a_new_one_are_no_transition(self):
-        assert self.said({"app": 98}, {"app": 99}) == []
-        assert self.said({"app": 10}, {"app": 10, "new": 99}) == []
-        assert self.said({"app": 99}, {"app": 10}) == []
+def to_rules(*hostgroups):
+    return [
+        {"rule_id": number, "match_digest": "x", "destination_hostgroup": hostgroup}
+        for number, hostgroup in enumerate(hostgroups, 1)
+    ]
 
-    def test_neither_are_rules_and_fast_routing(self):
-        def said(table, before, after):
-            found = diff(desired(table, *after), rows(table, *before))
-            changes = found.changes[Layer.RUNTIME]
-            return [
-                d.message
-                for d in unserved_destinations(found.layout, changes, self.SERVERS, self.NEEDS)
-            ]
 
-        def rules(*destinations):
-            return [
-                {"rule_id": number, "active": 1, "match_digest": "x", "destination_hostgroup": h}
-                for number, h in enumerate(destinations, 1)
-            ]
+def of_users(**hostgroups):
+    return [{"username": name, "default_hostgroup": h} for name, h in hostgroups.items()]
 
-        assert said(RULES, rules(10, 10, None, 98), rules(11, 10, 11, 99)) == [
-            "hostgroup 11 would be the destination of 1 rule (1)"
-            " and has no server that takes queries"
-        ]
 
-        def routes(hostgroup):
-            names = {"username": "app", "schemaname": "shop", "flagIN": 0, "comment": ""}
-            return [{**names, "destination_hostgroup": hostgroup}]
+def routes(hostgroup):
+    names = {"username": "app", "schemaname": "shop", "flagIN": 0, "comment": ""}
+    return [{**names, "destination_hostgroup": hostgroup}]
 
-        assert said("mysql_query_rules_fast_routing", routes(10), routes(11)) == [
-            "hostgroup 11 would be the destination of fast routing in 1 row (app/shop) and has no"
-            " server that takes queries"
-        ]
+
+FAST = "mysql_query_rules_fast_routing"
+STRAYS = [
+    (USERS, of_users(app=98), of_users(app=99), None),
+    (USERS, of_users(app=10), of_users(app=10, new=99), None),
+    (USERS, of_users(app=99), of_users(app=10), None),
+    (RULES, to_rules(10, 10, None, 98), to_rules(11, 10, 11, 99), "the destination of 1 rule (1)"),
+    (FAST, routes(10), routes(11), "the destination of fast routing in 1 row (app/shop)"),
+]
+"""A table, its rows before and after, and what is said. Only hostgroup 10 has a server."""
+
+
+@pytest.mark.parametrize(("table", "before", "after", "danger"), STRAYS)
+def test_what_loses_its_servers(table, before, after, danger):
+    found = diff(desired(table, *after), rows(table, *before))
+    state = Servers(layout(SERVERS), servers("10 a"), servers("10 a"))
+    dangers = unserved_destinations(
+        found.layout, found.changes[Layer.RUNTIME], state, Needs(frozenset(), {}, {})
+    )
+    text = f"hostgroup 11 would be {danger} and has no server that takes queries"
+    assert [one.message for one in dangers] == [text] * bool(danger)
 
 
 IFACES, STATS = "admin-mysql_ifaces", "admin-stats_credentials"
