@@ -114,6 +114,8 @@ def test_a_cluster_is_discovered_from_one_node(cluster: GaleraCluster, offline: 
         assert differs.code == 2, differs.text
         other = (offline.folder / f"other-{form}.txt").read_text(encoding="utf-8")
         assert f"hostname: {HOSTS[2]}" in other
+    missing = f"{HOSTS[2]}:{cluster.port} is a member, but not in the files\n"
+    assert missing in discover(seed).out
     nobody = discover(f"127.0.1.9:{cluster.port}")
     said(nobody, 1, "asks it with the account of ProxySQL's monitor")
 

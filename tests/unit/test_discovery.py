@@ -54,19 +54,6 @@ def test_an_ipv6_address_needs_no_brackets_without_a_port() -> None:
     assert members_in("[fd00::2]:3307") == (("fd00::2", 3307),)
 
 
-def test_what_either_side_lacks_is_named() -> None:
-    one = found(["n1", "n2", "n4"], main=["n1", "n2", "n3"])
-    assert (one.missing, one.gone) == ((node("n4"),), (node("n3"),))
-    assert membership_text(one) == (
-        "cluster shop\n"
-        "  n1:3306  8.0.36\n"
-        "  n2:3306  8.0.36\n"
-        "  n4:3306  8.0.36\n"
-        "n4:3306 is a member, but not in the files\n"
-        "n3:3306 is in the files, but not a member\n"
-    )
-
-
 def test_of_several_clusters_the_one_that_shares_a_node_is_compared() -> None:
     one = found(["n8", "n9"], main=["n1"], other=["n8"])
     assert one.hostgroups[0] == 50

@@ -156,11 +156,6 @@ def families(**tables):
     )
 
 
-def test_families_come_from_active_rows():
-    assert families(mysql_galera_hostgroups=galera_row()) == [GALERA]
-    assert families(mysql_galera_hostgroups=galera_row(active=0)) == []
-
-
 def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
     (found,) = families(
         mysql_galera_hostgroups=galera_row(),

@@ -9,7 +9,6 @@ import pytest
 
 from proxyctl.catalog import NO_DEVIATIONS, parse_version
 from proxyctl.state.cells import read_json
-from tests.support.cli import Project, proxyctl
 from tests.unit.config_files import mistakes
 
 MYSQL, PGSQL = "mysql_hostgroup_attributes", "pgsql_hostgroup_attributes"
@@ -58,10 +57,3 @@ def test_every_key_is_taken_at_its_limits(tmp_path: Path, table: str, column: st
 def test_a_newer_proxysql_may_know_more_keys(tmp_path: Path) -> None:
     text = file_of(MYSQL, "hostgroup_settings", {"backup_weight_threshold": 5})
     assert mistakes(tmp_path, text, version=parse_version("3.1.12")) == []
-
-
-def test_the_intended_name_is_suggested(offline: Project) -> None:
-    offline.write("hostgroups: {app: {id: 7, servers_defaults: {wieght: 1}}}\n")
-    found = proxyctl("validate")
-    assert "hostgroups.app.servers_defaults.wieght: " in found.text
-    assert "did you mean 'weight'?" in found.text

@@ -57,11 +57,6 @@ def test_a_session_without_a_schema_has_the_users_or_the_default_one():
     assert other.evaluate(Request(b"x")).matched_rules == (1,)
 
 
-def test_an_unknown_user_has_no_default_hostgroup():
-    route = router().evaluate(Request(b"SELECT 1", "nobody"))
-    assert (route.destination_hostgroup, route.source) == (None, Source.NOTHING)
-
-
 def test_a_digest_alone_leaves_rules_on_the_query_undecided():
     of = router(
         {"match_pattern": "id=1", "destination_hostgroup": 4},
@@ -106,13 +101,6 @@ def test_the_heaviest_way_is_taken_unless_told_otherwise():
     assert other.destination_hostgroup == 4
 
 
-def test_every_outcome_has_its_probability():
-    found = router(*WEIGHTED).outcomes(Request(b"x"))
-    shares = {one.route.destination_hostgroup: one.probability for one in found}
-    assert shares == {4: 0.25, 5: 0.75}
-    assert len(router({}).outcomes(Request(b"x"))) == 1
-
-
 def test_outcomes_end_where_draws_go_on():
     again = {"attributes": '{"flagOUTs":[{"id":0,"weight":1},{"id":1,"weight":1}]}'}
     variables = RoutingVariables(query_processor_iterations=1_000_000)
@@ -120,12 +108,6 @@ def test_outcomes_end_where_draws_go_on():
 
 
 # What ProxySQL does by itself --------------------------------------------------------------------
-
-
-def test_a_fast_forward_user_never_meets_rules():
-    route = router({"destination_hostgroup": 4}).evaluate(Request(b"COMMIT", "dump"))
-    assert (route.destination_hostgroup, route.matched_rules) == (3, ())
-    assert not route.is_answered
 
 
 def test_a_prepared_statement_is_evaluated_again_without_rewriting():
@@ -195,46 +177,12 @@ def test_among_many_rules_the_right_one_is_found():
     assert of.evaluate(Request(b"SELECT c4000")).settings == {"timeout": 4000}
 
 
-def test_a_step_says_what_the_rule_did():
-    explained = router(
-        {"match_digest": "^INSERT"},
-        {"match_pattern": "a(.)", "replace_pattern": r"\1", "flagOUT": 3, "cache_ttl": 9},
-        {"flagIN": 3, "destination_hostgroup": 4, "apply": 1},
-        {},
-    ).explain(Request(b"SELECT ab"))
-    missed, rewrote, applied, behind = explained.steps
-    assert missed.reason is Reason.MATCH_DIGEST
-    assert (rewrote.reason, rewrote.flag, rewrote.flag_after) == (None, 0, 3)
-    assert (rewrote.rewritten, dict(rewrote.sets)) == (b"SELECT b", {"cache_ttl": 9})
-    assert (applied.applied, dict(applied.sets)) == (True, {"destination_hostgroup": 4})
-    assert behind.reason is Reason.NOT_REACHED
-    assert explained.fast_routing is FastRoutingUse.APPLIED
-
-
 def test_the_first_criterion_that_fails_is_the_reason():
-    nothing_fits = {
-        "flagIN": 1,
-        "username": "x",
-        "schemaname": "x",
-        "client_addr": "x",
-        "proxy_addr": "x",
-        "proxy_port": 1,
-        "digest": "0x1",
-        "match_digest": "x",
-        "match_pattern": "x",
-    }
-    expected = {
-        "flagIN": Reason.FLAG_IN,
-        "username": Reason.USERNAME,
-        "schemaname": Reason.SCHEMANAME,
-        "client_addr": Reason.CLIENT_ADDR,
-        "proxy_addr": Reason.PROXY_ADDR,
-        "proxy_port": Reason.PROXY_PORT,
-        "digest": Reason.DIGEST,
-        "match_digest": Reason.MATCH_DIGEST,
-        "match_pattern": Reason.MATCH_PATTERN,
-    }
-    for column, reason in expected.items():
+    texts = ("username", "schemaname", "client_addr", "proxy_addr")
+    nothing_fits = {"flagIN": 1, **dict.fromkeys(texts, "x"), "proxy_port": 1, "digest": "0x1"}
+    nothing_fits |= {"match_digest": "x", "match_pattern": "x"}
+    for column in [*nothing_fits]:
+        reason = Reason["FLAG_IN" if column == "flagIN" else column.upper()]
         assert reasons(router(nothing_fits).explain(Request(b"SELECT 1"))) == [reason]
         del nothing_fits[column]
     negated = [{"match_digest": "S"}, {"match_pattern": "S"}]

@@ -1,0 +1,11 @@
+INSERT INTO mysql_servers (hostgroup_id, hostname, weight, status) VALUES (10, 'db1', 4, 'ONLINE'), (10, 'db2', 4, 'ONLINE'), (20, 'db4', 1, 'offline_soft');
+INSERT INTO mysql_query_rules (rule_id, active, match_digest) VALUES (1, 0, '^SELECT');
+LOAD MYSQL SERVERS TO RUNTIME;
+LOAD MYSQL QUERY RULES TO RUNTIME;
+SAVE MYSQL QUERY RULES TO DISK;
+UPDATE mysql_servers SET weight=3 WHERE hostgroup_id=10;
+INSERT INTO mysql_servers (hostgroup_id, hostname, weight) VALUES (10, 'db3', 6);
+SAVE MYSQL SERVERS TO DISK;
+DELETE FROM mysql_servers WHERE hostname='db2';
+UPDATE mysql_servers SET weight=5 WHERE hostname='db1';
+UPDATE mysql_servers SET weight=3 WHERE hostname='db3';
