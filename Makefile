@@ -19,7 +19,7 @@ help:
 	@echo "  test-real  the tests that need a ProxySQL binary (PATH or PROXYCTL_TEST_PROXYSQL)"
 	@echo "  test-version  is proxyctl right about a ProxySQL? PROXYSQL=/path/to/proxysql or IMAGE=proxysql/proxysql:3.0.12; ends with a table"
 	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
-	@echo "  test-faults  every fault at every statement of an apply, and every promise of tests/faults/promises.toml; two tables"
+	@echo "  test-faults  every fault at every statement of an apply, and every promise of tests/faults/promises.toml"
 	@echo "  check      format, lint, types, import contracts"
 	@echo "  fuzz       every reader fed with damaged and hostile input, for hours; INPUTS=100000"
 	@echo "  bench      speed on a real ProxySQL, as ratios"

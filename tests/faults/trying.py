@@ -61,15 +61,10 @@ def table(tallies: Sequence[Tally]) -> str:
         *([one.server, one.kind, *map(str, one.numbers())] for one in tallies),
         ["all", "", *map(str, sums)],
     ]
-    return in_columns(rows, left=2)
-
-
-def in_columns(rows: Sequence[Sequence[str]], *, left: int) -> str:
-    """Return lines with aligned columns; the first `left` of them begin at the left."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if at < left else cell.rjust(width)
+            cell.ljust(width) if at < 2 else cell.rjust(width)
             for at, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         for row in rows

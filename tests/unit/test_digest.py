@@ -1,6 +1,6 @@
 """Digests against what a real ProxySQL showed, and laws that hold for all queries.
 
-`python -m tests.support.record_digests` recorded the cases; it says how to add one.
+`tests/support/record_digests.py` says how the cases are recorded.
 """
 
 import random
