@@ -9,7 +9,6 @@ noise only ever adds time.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ from proxyctl.catalog import REFERENCE, TABLES, layout_of
 from proxyctl.config.project import Sources, load_project
 from proxyctl.state.sql import inserts
 from tests.bench import data, digests, fleet, replay, routing
-from tests.bench.measure import Fastest, Line, Run, best, run
+from tests.bench.measure import Fastest, Line, Run, best, client, login, run
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 ROUNDS = 3
@@ -40,17 +39,7 @@ class Bench:
         self.folder = folder
         self.fastest = Fastest()
         self.files = data.write_files(folder / "files")
-        self.env = {
-            "PROXYCTL_PORT": str(server.port),
-            "PROXYCTL_USER": "radmin",
-            "PROXYCTL_PASSWORD": "radmin",
-            "PROXYCTL_STATE_DIR": str(folder / "state"),
-        }
-        client = shutil.which("mariadb") or shutil.which("mysql")
-        assert client is not None
-        self.client = [
-            client, "--no-defaults", "-h127.0.0.1", f"-P{server.port}", "-uradmin", "-pradmin",
-        ]  # fmt: skip
+        self.env = {**login(server.port), "PROXYCTL_STATE_DIR": str(folder / "state")}
 
     def proxyctl(self, *arguments: str) -> Run:
         command = [sys.executable, "-m", "proxyctl", *arguments, "-f", str(self.files)]
@@ -62,20 +51,15 @@ class Bench:
     def pipe(self, name: str, statements: list[str]) -> Run:
         path = self.folder / f"{name}.sql"
         path.write_text(";\n".join(statements) + ";\n")
-        found = run(self.client, stdin=path, discard=True)
+        found = run(client(self.server.port), stdin=path, discard=True)
         assert found.code == 0, name
         return found
 
-    def dump(self) -> Run:
+    def read(self, *tables: str) -> Run:
         """The client reads all three layers of the tables."""
-        return self.pipe(
-            "dump",
-            [
-                f"SELECT * FROM {prefix}{table}"
-                for table in TABLES_USED
-                for prefix in ("main.", "runtime_", "disk.")
-            ],
-        )
+        layers = ("main.", "runtime_", "disk.")
+        reads = [f"SELECT * FROM {layer}{table}" for table in tables for layer in layers]
+        return self.pipe("read", reads)
 
     def lines(self) -> list[Line]:
         rows = self._rows()
@@ -95,7 +79,7 @@ class Bench:
         fastest = self.fastest
         self._empty()
         fastest.add("write", self.pipe("write", rows))
-        fastest.add("dump", self.dump())
+        fastest.add("dump", self.read(*TABLES_USED))
         self._empty()
         fastest.add("first", self.proxyctl("apply", "--auto-approve"))
         fastest.add("plan", self.proxyctl("plan", "--detailed-exitcode"))
@@ -105,7 +89,7 @@ class Bench:
             assert "1 statement, 1 LOAD, 1 SAVE" in change.output, change.output
             fastest.add("change", change)
         fastest.add("load", self.pipe("load", ["LOAD MYSQL QUERY RULES TO RUNTIME"]))
-        fastest.add("read", self._read_rules())
+        fastest.add("read", self.read(*TABLES_USED[:2]))
 
     def _instance_lines(self) -> list[Line]:
         fastest = self.fastest
@@ -149,16 +133,6 @@ class Bench:
         for module in ("QUERY RULES", "USERS"):
             self.server.instance.execute(f"LOAD MYSQL {module} TO RUNTIME")
             self.server.instance.execute(f"SAVE MYSQL {module} TO DISK")
-
-    def _read_rules(self) -> Run:
-        return self.pipe(
-            "read",
-            [
-                f"SELECT * FROM {prefix}{table}"
-                for table in TABLES_USED[:2]
-                for prefix in ("main.", "runtime_", "disk.")
-            ],
-        )
 
 
 def _file_lines(files: Path, folder: Path) -> list[Line]:
@@ -209,7 +183,7 @@ def main() -> int:
 
 def _lines_at_proxysql(folder: Path) -> list[Line]:
     binary = proxysql_binary()
-    if binary is None or not (shutil.which("mariadb") or shutil.which("mysql")):
+    if binary is None or not client(0):
         print(f"SKIPPED: {NO_BINARY}" if binary is None else "SKIPPED: no mariadb client")  # noqa: T201
         return []
     with ProxySQL(binary, folder / "proxysql") as server:

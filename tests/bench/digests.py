@@ -1,31 +1,27 @@
-"""Speed of the commands about digests, with a million of them: `python -m tests.bench.digests`.
+"""Speed of the commands about digests, with a million of them.
 
 ProxySQL fills its own map with random digests (PROXYSQLTEST 1): as many entries as one wants within
 seconds, of ten thousand digest texts under a hundred users and schemas. What reads them is held
 against the mariadb client: a snapshot against a dump, `digest top` against the SELECT that one
-would write by hand for the same list. They run in turns, and medians are compared: in time on the
-clock, and in processor time, that of ProxySQL included.
+would write by hand for the same list. They run in turns: in time on the clock, and in processor
+time, that of ProxySQL included.
 
-What is made of a snapshot works alone, so there is no yardstick that a busy machine slows down as
-well: of some runs the fastest counts. Where the clock misses the bar and the processor time holds
+What is made of a snapshot works alone. Where the clock misses the bar and the processor time holds
 it, others had the processor.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
 from proxyctl.stats.digest_file import write_digest_file
 from proxyctl.stats.model import DigestTable, Rows, SeenDigest
-from tests.bench.measure import Fastest, Line, Rounds, Run, run
+from tests.bench.measure import Fastest, Line, Run, client, login, run
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
 COUNT = 1_000_000
@@ -108,21 +104,14 @@ THOUSANDS = 1_022
 class DigestServer:
     """The server. Its processor time counts with that of whoever asks it."""
 
-    def __init__(self, server: ProxySQL, client: str) -> None:
+    def __init__(self, server: ProxySQL) -> None:
         self._server = server
-        self._client = [
-            client, "--no-defaults", "-h127.0.0.1", f"-P{server.port}", "-uradmin", "-pradmin",
-        ]  # fmt: skip
+        self._client = client(server.port)
 
     def proxyctl(self, *arguments: str) -> Run:
         """Run a command of ours."""
-        environment = {
-            "PROXYCTL_PORT": str(self._server.port),
-            "PROXYCTL_USER": "radmin",
-            "PROXYCTL_PASSWORD": "radmin",
-        }
         command = [sys.executable, "-m", "proxyctl", *arguments]
-        return _checked(run(command, env=environment, server=self._server.pid))
+        return _checked(run(command, env=login(self._server.port), server=self._server.pid))
 
     def select(self, statement: str) -> Run:
         """Let the client run one statement."""
@@ -144,29 +133,29 @@ def _checked(found: Run) -> Run:
 @contextmanager
 def digest_server(folder: Path) -> Iterator[DigestServer | None]:
     """Yield the server; None, and say why, where a program is missing."""
-    binary, client = proxysql_binary(), shutil.which("mariadb") or shutil.which("mysql")
-    if binary is None or client is None:
+    binary = proxysql_binary()
+    if binary is None or not client(0):
         print(f"SKIPPED: {NO_BINARY if binary is None else 'no mariadb client'}")  # noqa: T201
         yield None
         return
     with ProxySQL(binary, folder) as server:
         server.instance.execute(f"PROXYSQLTEST 1 {THOUSANDS}")
-        yield DigestServer(server, client)
+        yield DigestServer(server)
 
 
 def snapshot_lines(server: DigestServer, folder: Path) -> Iterator[Line]:
     """Measure a snapshot and the client's dump in turns, both compressed; then a report of it."""
-    snapshot, rounds = folder / "snapshot.jsonl.gz", Rounds()
+    snapshot, fastest = folder / "snapshot.jsonl.gz", Fastest()
     for _ in range(ROUNDS):
         dump = server.dump("stats_mysql_query_digest", folder / "dump.gz")
-        rounds.add("client", dump)
+        fastest.add("dump", dump)
         snapshot.unlink(missing_ok=True)  # an earlier snapshot is not replaced
-        rounds.add("ours", server.proxyctl("digest", "snapshot", "-o", str(snapshot)))
-    ours, client = rounds.middle("ours"), rounds.middle("client")
+        fastest.add("ours", server.proxyctl("digest", "snapshot", "-o", str(snapshot)))
+    ours, dump = fastest["ours"], fastest["dump"]
     yield Line(
-        "digest snapshot of 1,000,000 / dump by client", ours.seconds, client.seconds, SNAPSHOT_BAR
+        "digest snapshot of 1,000,000 / dump by client", ours.seconds, dump.seconds, SNAPSHOT_BAR
     )
-    yield Line("digest snapshot of 1,000,000: CPU", ours.cpu_s, client.cpu_s, SNAPSHOT_BAR)
+    yield Line("digest snapshot of 1,000,000: CPU", ours.cpu_s, dump.cpu_s, SNAPSHOT_BAR)
     yield Line("digest snapshot: peak memory", ours.megabytes, MEGABYTES, 1.0, "MB")
     page = folder / "report.html"
     report = _proxyctl(REPORT_S, "digest", "report", str(snapshot), "-o", str(page))
@@ -207,11 +196,6 @@ _SUMS = (
 _TABLE = "stats_mysql_query_digest"
 
 
-class _Way(NamedTuple):
-    options: tuple[str, ...]
-    by_hand: str
-
-
 def _select(columns: str, group: str, where: str = "", having: str = "") -> str:
     return (
         f"SELECT {columns}, {_SUMS} FROM {_TABLE} {where} GROUP BY {group} {having}"
@@ -220,16 +204,17 @@ def _select(columns: str, group: str, where: str = "", having: str = "") -> str:
 
 
 _BY_DIGEST = _select("digest, max(digest_text)", "digest")
-_WAYS = {
-    "by digest": _Way((), _BY_DIGEST),
-    "every entry for itself": _Way(
+_WAYS: dict[str, tuple[tuple[str, ...], str]] = {
+    "by digest": ((), _BY_DIGEST),
+    "every entry for itself": (
         ("--group", "digest,hostgroup,schemaname,username,client_address"),
         f"SELECT * FROM {_TABLE} ORDER BY sum_time DESC LIMIT 20",
     ),
-    "by user, as JSON": _Way(
-        ("--group", "username", "--format", "json"), _select("username", "username")
+    "by user, as JSON": (
+        ("--group", "username", "--format", "json"),
+        _select("username", "username"),
     ),
-    "with filters": _Way(
+    "with filters": (
         ("--text", "table1%where", "--min-count", "2", "--min-avg", "1ms"),
         _select(
             "digest, max(digest_text)",
@@ -238,19 +223,19 @@ _WAYS = {
             "HAVING sum(count_star) >= 2 AND sum(sum_time) >= 1000 * sum(count_star)",
         ),
     ),
-    "with rules": _Way(("--rule",), _BY_DIGEST),
+    "with rules": (("--rule",), _BY_DIGEST),
 }
 
 
 def top_lines(server: DigestServer) -> Iterator[Line]:
     """Measure each way and its SELECT in turns."""
-    ours, client = Rounds(), Rounds()
+    ours, others = Fastest(), Fastest()
     for _ in range(ROUNDS):
-        for name, way in _WAYS.items():
-            client.add(name, server.select(way.by_hand))
-            ours.add(name, server.proxyctl("digest", "top", *way.options))
+        for name, (options, by_hand) in _WAYS.items():
+            others.add(name, server.select(by_hand))
+            ours.add(name, server.proxyctl("digest", "top", *options))
     for name in _WAYS:
-        found, yardstick = ours.middle(name), client.middle(name)
+        found, yardstick = ours[name], others[name]
         what = f"digest top of 1,000,000, {name}"
         yield Line(what, found.seconds, yardstick.seconds, TOP_BAR)
         yield Line(f"{what}: CPU", found.cpu_s, yardstick.cpu_s, TOP_BAR)
@@ -267,17 +252,3 @@ def lines(folder: Path) -> Iterator[Line]:
             yield from snapshot_lines(server, folder)
             yield from top_lines(server)
     yield from suggest_lines(folder)
-
-
-def main() -> int:
-    """Print the lines as they come; exit 1 when a bar is missed."""
-    holds = True
-    with tempfile.TemporaryDirectory(prefix="proxyctl-bench-") as name:
-        for line in lines(Path(name)):
-            holds = holds and line.holds
-            print(line.text(), flush=True)  # noqa: T201
-    return 0 if holds else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
 
 @dataclass(frozen=True)
@@ -81,26 +81,22 @@ def _cpu_s(pid: int | None) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def login(port: int) -> dict[str, str]:
+    """Return what tells proxyctl where the admin interface of a bench is."""
+    names = {"PORT": str(port), "USER": "radmin", "PASSWORD": "radmin"}
+    return {f"PROXYCTL_{name}": value for name, value in names.items()}
+
+
+def client(port: int) -> list[str]:
+    """Return the command of the mariadb client there; without one, nothing."""
+    found = shutil.which("mariadb") or shutil.which("mysql")
+    options = ["--no-defaults", "-h127.0.0.1", f"-P{port}", "-uradmin", "-pradmin"]
+    return [found, *options] if found else []
+
+
 def best(times: int, measured: Callable[[], Run]) -> Run:
     """Return the fastest of several runs: noise only ever adds time."""
     return min((measured() for _ in range(times)), key=lambda found: found.seconds)
-
-
-class Rounds(dict[str, list[Run]]):
-    """Every run of each thing that is measured."""
-
-    def add(self, name: str, found: Run) -> None:
-        self.setdefault(name, []).append(found)
-
-    def middle(self, name: str) -> Run:
-        """Return a run of medians, with the most memory that a run took."""
-        runs = self[name]
-        return replace(
-            runs[0],
-            seconds=median(one.seconds for one in runs),
-            cpu_s=median(one.cpu_s for one in runs),
-            megabytes=max(one.megabytes for one in runs),
-        )
 
 
 class Fastest(dict[str, Run]):
