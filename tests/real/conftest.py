@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.real.cluster.rig import join, members
+from tests.real.galera_rig import apply, files
 from tests.support.galera_family import HOSTS, monitored_proxysql
 from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import settle
 from tests.support.routing_rig import Rig
 from tests.support.servers import ProxySQL, free_port, needed_binary
 
@@ -26,6 +28,14 @@ def proxysql(tmp_path: Path) -> Iterator[ProxySQL]:
     """A ProxySQL whose monitor checks Galera nodes, without any servers yet."""
     with monitored_proxysql(tmp_path / "proxysql") as server:
         yield server
+
+
+@pytest.fixture
+def placed(proxysql: ProxySQL, cluster: GaleraCluster) -> ProxySQL:
+    """A ProxySQL that has placed the nodes of HOSTS."""
+    apply(proxysql, files(cluster, HOSTS))
+    settle(proxysql.instance, HOSTS)
+    return proxysql
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -16,7 +17,9 @@ from proxyctl.plan.make import PlanOptions, make
 from proxyctl.plan.plan import Plan
 from proxyctl.state.row import Desired
 from tests.support.build import desired
+from tests.support.galera_family import CHECK_MS
 from tests.support.galera_nodes import GaleraCluster
+from tests.support.placement_samples import online, placement
 from tests.support.servers import ProxySQL
 
 GROUPS = {
@@ -88,6 +91,17 @@ def apply(
 def plan(server: ProxySQL, wanted: Desired) -> Plan:
     with AdminClient(login(server)) as client:
         return make(wanted, inspect(client, wanted, look_at(client)))
+
+
+def writer_of(server: ProxySQL) -> str:
+    """Return the node that writes."""
+    (found,) = online(placement(server.instance)[10])
+    return found
+
+
+def checks(count: float) -> None:
+    """Let the monitor check the nodes so many times."""
+    time.sleep(CHECK_MS / 1000 * count)
 
 
 def limits(server: ProxySQL, host: str) -> set[tuple[str | None, ...]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from proxyctl.catalog import Layout, Value, parse_version
+from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY, VARIABLES
 from proxyctl.config.project import Sources, load_project
 from proxyctl.formats.cnf_reader import read_cnf
@@ -108,34 +109,15 @@ def awkward_tables() -> Tables:
     }
 
 
-class CnfProxySQL(ProxySQL):
-    """A ProxySQL that starts with a given proxysql.cnf."""
-
-    text = ""
-
-    def configuration(self) -> str:
-        """Return the given text."""
-        return self.text
-
-
-@pytest.fixture
-def started(tmp_path: Path) -> object:
-    """Return a function that starts a ProxySQL with the cnf that it is given a port for."""
-    servers: list[CnfProxySQL] = []
-
-    def start(cnf: Callable[[CnfProxySQL], str]) -> Instance:
-        server = CnfProxySQL(needed_binary(), tmp_path / "proxysql")
-        server.text = cnf(server)
-        servers.append(server)
-        server.start(initial=True)
-        return server.instance
-
-    yield start
-    for server in servers:
-        server.stop()
-
-
-Start = Callable[[Callable[[CnfProxySQL], str]], Instance]
+@contextmanager
+def started(folder: Path, cnf: str) -> Iterator[Instance]:
+    """Start a ProxySQL with this proxysql.cnf. Marks in it stand for the ports."""
+    text = f'datadir="@FOLDER@"\n{cnf}'.replace("{", "{{").replace("}", "}}")
+    marks = {"@FOLDER@": "folder", "@ADMIN_PORT@": "port", "@TRAFFIC_PORT@": "traffic_port"}
+    for mark, name in marks.items():
+        text = text.replace(mark, f"{{{name}}}")
+    with ProxySQL(needed_binary(), folder / "proxysql", config=text) as server:
+        yield server.instance
 
 
 def rows_in(instance: Instance, of: Layout, table: str | None = None) -> list[Row]:
@@ -156,87 +138,60 @@ def variables_in(instance: Instance) -> dict[str, str]:
     return {str(name): str(value) for name, value in found}
 
 
-def variables_for(server: ProxySQL) -> dict[str, str]:
-    return {
-        "admin-admin_credentials": ":".join(ADMIN),
-        "admin-mysql_ifaces": f"127.0.0.1:{server.port}",
-        "mysql-interfaces": f"127.0.0.1:{server.traffic_port}",
-        "mysql-monitor_enabled": "false",
-        "mysql-threads": "2",
-        "mysql-max_connections": "77",
-        "mysql-server_version": "8.0.36",
-        "mysql-init_connect": "SET x='a\\b'",
-        "mysql-monitor_password": "it's \\ \n new",
-        "mysql-verbose_query_error": "true",
-    }
-
-
-def head_of(server: ProxySQL) -> str:
-    return f'datadir="{server.folder}"\n'
+VARIABLES_OF_CNF = {
+    "admin-admin_credentials": ":".join(ADMIN),
+    "admin-mysql_ifaces": "127.0.0.1:@ADMIN_PORT@",
+    "mysql-interfaces": "127.0.0.1:@TRAFFIC_PORT@",
+    "mysql-monitor_enabled": "false",
+    "mysql-threads": "2",
+    "mysql-max_connections": "77",
+    "mysql-server_version": "8.0.36",
+    "mysql-init_connect": "SET x='a\\b'",
+    "mysql-monitor_password": "it's \\ \n new",
+    "mysql-verbose_query_error": "true",
+}
 
 
 @pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
-def test_a_written_cnf_starts_a_proxysql_with_these_rows(started: Start) -> None:
-    tables = awkward_tables()
-    texts: list[str] = []
-
-    def cnf(server: CnfProxySQL) -> str:
-        text, notes = write_cnf(tables, variables_for(server))
-        assert notes == []
-        texts.append(text)
-        variables.update(variables_for(server))
-        return head_of(server) + text
-
-    variables: dict[str, str] = {}
-    instance = started(cnf)
-    back = read_cnf(texts[0], "p.cnf")
-    for name, (of, rows) in tables.items():
-        assert rows_in(instance, of) == rows, name
-        assert rows_in(instance, of, f"disk.{name}") == rows, name
-        assert back.tables[name][1] == rows, name
-    found = variables_in(instance)
-    assert {name: found[name] for name in variables} == variables
-    assert back.variables == variables
-    assert back.notes == []
+def test_a_written_cnf_starts_a_proxysql_with_these_rows(tmp_path: Path) -> None:
+    tables, variables = awkward_tables(), VARIABLES_OF_CNF
+    text, notes = write_cnf(tables, variables)
+    assert notes == []
+    back = read_cnf(text, "p.cnf")
+    assert (back.variables, back.notes) == (variables, [])
+    with started(tmp_path, text) as instance:
+        for name, (of, rows) in tables.items():
+            assert rows_in(instance, of) == rows, name
+            assert rows_in(instance, of, f"disk.{name}") == rows, name
+            assert back.tables[name][1] == rows, name
+        found = variables_in(instance)
+    plain = {name: value for name, value in variables.items() if "@" not in value}
+    assert {name: found[name] for name in plain} == plain
 
 
 MESSY = Path(__file__).parent / "data" / "messy.cnf"
 
 
-def messy(admin_port: int = 1, traffic_port: int = 2) -> str:
-    text = MESSY.read_text(encoding="utf-8")
-    return text.replace("@ADMIN_PORT@", str(admin_port)).replace(
-        "@TRAFFIC_PORT@", str(traffic_port)
-    )
-
-
 @pytest.mark.since("2.6.0", "no mysql_servers_ssl_params")
-def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(
-    started: Start, tmp_path: Path
-) -> None:
-    path = tmp_path / "p.cnf"
-
-    def cnf(server: CnfProxySQL) -> str:
-        path.write_text(messy(server.port, server.traffic_port), encoding="utf-8")
-        return head_of(server) + path.read_text(encoding="utf-8")
-
-    instance = started(cnf)
-    written = tmp_path / "proxyctl.yaml"
-    [(text,)] = instance.query("SELECT version()")
-    version = parse_version(str(text))
+def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(tmp_path: Path) -> None:
+    messy = MESSY.read_text(encoding="utf-8")
+    path, written = tmp_path / "p.cnf", tmp_path / "proxyctl.yaml"
+    path.write_text(messy.replace("@ADMIN_PORT@", "1").replace("@TRAFFIC_PORT@", "2"))
+    with started(tmp_path, messy) as instance:
+        version, shown = instance.version, variables_in(instance)
+        tables = {name: rows_in(instance, layout(name)) for name in awkward_tables()}
     options = ("--secrets", "clear", "--proxysql-version", str(version))
     said = proxyctl("import", str(path), *options, "-o", str(written))
     assert said.code == 0, said.err
     desired = load_project(Sources((str(written),))).desired.tables
     places = read_cnf(path.read_text(encoding="utf-8"), str(path), version=version).places
-    for name in awkward_tables():
+    for name, rows in tables.items():
         of = layout(name)
-        running = {of.key_of(one): one for one in rows_in(instance, of)}
+        running = {of.key_of(one): one for one in rows}
         ours = desired[name].rows if name in desired else {}
         for key in running.keys() | ours.keys():
             if not alike(of, running.get(key), ours.get(key)):
                 assert f"warning: {places[name, key]}: " in said.err, (name, key)
-    shown = variables_in(instance)
     for name, known in VARIABLES.items():
         if name in READ_ONLY or known.default is None or shown.get(name) in (None, "(null)"):
             continue

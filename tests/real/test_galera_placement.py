@@ -5,7 +5,6 @@ RUNTIME is sampled all the while: never two writers, never an empty reader hostg
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -19,9 +18,9 @@ from proxyctl.nodes.model import NodeGroup
 from proxyctl.plan.drift import pattern_of
 from proxyctl.render.nodes import nodes_text
 from proxyctl.state.row import Desired
-from tests.real.galera_rig import GROUPS, apply, files, login, plan, with_rule
+from tests.real.galera_rig import GROUPS, apply, checks, files, login, plan, with_rule, writer_of
 from tests.support.build import desired
-from tests.support.galera_family import CHECK_MS, HOSTS
+from tests.support.galera_family import HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Placement, Sampler, online, placement, settle
 from tests.support.servers import ProxySQL
@@ -31,42 +30,23 @@ pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 
 def test_an_attribute_is_applied_without_a_second_writer_or_an_empty_reader(
-    proxysql: ProxySQL, cluster: GaleraCluster
+    placed: ProxySQL, cluster: GaleraCluster
 ) -> None:
-    apply(proxysql, files(cluster, HOSTS))
-    settle(proxysql.instance, HOSTS)
-    assert plan(proxysql, files(cluster, HOSTS)).is_in_sync
-    before = placement(proxysql.instance)
+    assert plan(placed, files(cluster, HOSTS)).is_in_sync
+    before = placement(placed.instance)
 
     changed = files(cluster, HOSTS, **{HOSTS[0]: {"max_connections": 77}})
-    assert not plan(proxysql, changed).is_in_sync
-    with Sampler(proxysql.instance) as sampler:
-        apply(proxysql, changed)
-        time.sleep(CHECK_MS / 1000 * 1.5)
+    assert not plan(placed, changed).is_in_sync
+    with Sampler(placed.instance) as sampler:
+        apply(placed, changed)
+        checks(1.5)
     sampler.check()
-    assert placement(proxysql.instance) == before
-    assert plan(proxysql, changed).is_in_sync
-    saved = proxysql.instance.query(
+    assert placement(placed.instance) == before
+    assert plan(placed, changed).is_in_sync
+    saved = placed.instance.query(
         "SELECT hostgroup_id, hostname, max_connections FROM disk.mysql_servers ORDER BY hostname"
     )
     assert saved == [("10", HOSTS[0], "77"), ("10", HOSTS[1], "1000"), ("10", HOSTS[2], "1000")]
-
-
-def test_a_new_node_enters_without_being_a_second_writer(
-    proxysql: ProxySQL, cluster: GaleraCluster
-) -> None:
-    apply(proxysql, files(cluster, HOSTS))
-    settle(proxysql.instance, HOSTS)
-    more = [*HOSTS, "127.0.1.4"]
-    # The higher host name wins among equal weights: give the writer a weight so that it stays.
-    writer = next(iter(online(placement(proxysql.instance)[10])))
-    heavy = files(cluster, HOSTS, **{writer: {"weight": 1000}})
-    apply(proxysql, heavy)
-    with Sampler(proxysql.instance) as sampler:
-        apply(proxysql, files(cluster, more, **{writer: {"weight": 1000}}))
-        settle(proxysql.instance, more)
-    sampler.check()
-    assert plan(proxysql, files(cluster, more, **{writer: {"weight": 1000}})).is_in_sync
 
 
 def test_without_the_account_of_the_monitor_all_write_until_the_third_check_fails(
@@ -88,67 +68,58 @@ def test_without_the_account_of_the_monitor_all_write_until_the_third_check_fail
     assert {host for host, count in checks if int(count or 0) >= 3} == {*HOSTS}
 
 
-def test_moves_of_the_monitor_are_no_drift(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
-    wanted = files(cluster, HOSTS)
-    apply(proxysql, wanted)
-    settle(proxysql.instance, HOSTS)
-    writer = next(iter(online(placement(proxysql.instance)[10])))
+def test_moves_of_the_monitor_are_no_drift(placed: ProxySQL, cluster: GaleraCluster) -> None:
+    writer = writer_of(placed)
     cluster.nodes[writer].wsrep_desync = "ON"
-    until(lambda: writer in online(placement(proxysql.instance)[40]))
-    assert writer not in online(placement(proxysql.instance)[10])
-    assert plan(proxysql, wanted).is_in_sync
+    until(lambda: writer in online(placement(placed.instance)[40]))
+    assert writer not in online(placement(placed.instance)[10])
+    assert plan(placed, files(cluster, HOSTS)).is_in_sync
 
 
 def test_a_move_of_the_monitor_that_was_saved_is_drift(
-    proxysql: ProxySQL, cluster: GaleraCluster
+    placed: ProxySQL, cluster: GaleraCluster
 ) -> None:
-    wanted = files(cluster, HOSTS)
-    apply(proxysql, wanted)
-    settle(proxysql.instance, HOSTS)
     for layer, pattern in (("MEMORY", "memory"), ("DISK", "not_loaded")):
-        proxysql.instance.execute(f"SAVE MYSQL SERVERS TO {layer}")
-        found = [change for module in plan(proxysql, wanted).modules for change in module.changes]
-        assert {pattern_of(change).name for change in found} == {pattern}
+        placed.instance.execute(f"SAVE MYSQL SERVERS TO {layer}")
+        modules = plan(placed, files(cluster, HOSTS)).modules
+        found = {pattern_of(change).name for module in modules for change in module.changes}
+        assert found == {pattern}
 
 
 def test_a_node_in_maintenance_is_no_drift_and_stays_out_of_the_way_of_an_apply(
-    proxysql: ProxySQL, cluster: GaleraCluster
+    placed: ProxySQL, cluster: GaleraCluster
 ) -> None:
-    apply(proxysql, files(cluster, HOSTS))
-    settle(proxysql.instance, HOSTS)
-    reader, other = sorted(online(placement(proxysql.instance)[30]))
+    reader, other = sorted(online(placement(placed.instance)[30]))
     cluster.nodes[reader].pxc_maint_mode = "MAINTENANCE"
-    until(lambda: (reader, "SHUNNED") in placement(proxysql.instance)[30])
-    assert plan(proxysql, files(cluster, HOSTS)).is_in_sync
+    until(lambda: (reader, "SHUNNED") in placement(placed.instance)[30])
+    assert plan(placed, files(cluster, HOSTS)).is_in_sync
 
     changed = files(cluster, HOSTS, **{other: {"max_connections": 66}})
-    with Sampler(proxysql.instance) as sampler:
-        apply(proxysql, changed)
-        time.sleep(CHECK_MS / 1000 * 1.5)
+    with Sampler(placed.instance) as sampler:
+        apply(placed, changed)
+        checks(1.5)
     sampler.check()
     assert reader not in {host for sample in sampler.samples for host in online(sample[30])}
-    assert plan(proxysql, changed).is_in_sync
+    assert plan(placed, changed).is_in_sync
 
     cluster.nodes[reader].pxc_maint_mode = "DISABLED"
-    settle(proxysql.instance, HOSTS)
-    assert plan(proxysql, changed).is_in_sync
+    settle(placed.instance, HOSTS)
+    assert plan(placed, changed).is_in_sync
 
 
 def test_when_the_writer_leaves_another_takes_its_place_at_once(
-    proxysql: ProxySQL, cluster: GaleraCluster
+    placed: ProxySQL, cluster: GaleraCluster
 ) -> None:
-    apply(proxysql, files(cluster, HOSTS))
-    settle(proxysql.instance, HOSTS)
-    writer = next(iter(online(placement(proxysql.instance)[10])))
+    writer = writer_of(placed)
     rest = [host for host in HOSTS if host != writer]
-    with Sampler(proxysql.instance) as sampler:
-        apply(proxysql, files(cluster, rest))
-        at_once = placement(proxysql.instance)
-        time.sleep(CHECK_MS / 1000 * 1.5)
+    with Sampler(placed.instance) as sampler:
+        apply(placed, files(cluster, rest))
+        at_once = placement(placed.instance)
+        checks(1.5)
     sampler.check()
     assert writer not in {host for found in at_once.values() for host, _ in found}
-    assert placement(proxysql.instance) == at_once
-    assert plan(proxysql, files(cluster, rest)).is_in_sync
+    assert placement(placed.instance) == at_once
+    assert plan(placed, files(cluster, rest)).is_in_sync
 
 
 @pytest.mark.parametrize("load", [1, 2], ids=["before the first LOAD", "before the second"])
@@ -175,7 +146,7 @@ def test_a_writer_that_fails_while_an_apply_runs_stays_out(
     changed = with_rule(changed, 10)
     with Sampler(proxysql.instance) as sampler:
         apply(proxysql, changed, fail)
-        time.sleep(CHECK_MS / 1000 * 1.5)
+        checks(1.5)
     assert sum(loads) == 2
     sampler.check()
     writers = [online(sample[10]) for sample in sampler.samples]
@@ -201,31 +172,29 @@ def test_all_nodes_are_replaced_in_two_steps(proxysql: ProxySQL, cluster: Galera
         apply(proxysql, files(cluster, [*old, *new], **heavy, **light))
         settle(proxysql.instance, [*old, *new])
         apply(proxysql, files(cluster, new, **light))
-        time.sleep(CHECK_MS / 1000 * 1.5)
+        checks(1.5)
     sampler.check()
     assert plan(proxysql, files(cluster, new, **light)).is_in_sync
 
 
 def test_a_node_that_waits_nowhere_but_as_writer_does_not_become_a_second_one(
-    proxysql: ProxySQL, cluster: GaleraCluster
+    placed: ProxySQL, cluster: GaleraCluster
 ) -> None:
     """When the writer changes, the monitor may leave a node so until its next check."""
-    apply(proxysql, files(cluster, HOSTS))
-    settle(proxysql.instance, HOSTS)
-    waiting, reader = sorted(online(placement(proxysql.instance)[30]))
+    waiting, reader = sorted(online(placement(placed.instance)[30]))
     changed = files(cluster, HOSTS, **{reader: {"max_connections": 77}})
-    run = proxysql.instance.execute
+    run = placed.instance.execute
     run("DELETE FROM mysql_servers")
     run("INSERT INTO mysql_servers SELECT * FROM runtime_mysql_servers")
     run(f"DELETE FROM mysql_servers WHERE hostname='{waiting}' AND hostgroup_id<>10")
-    with Sampler(proxysql.instance) as sampler:
+    with Sampler(placed.instance) as sampler:
         run("LOAD MYSQL SERVERS TO RUNTIME")
         run("LOAD MYSQL SERVERS FROM DISK")
-        apply(proxysql, changed)
-        settle(proxysql.instance, HOSTS)
+        apply(placed, changed)
+        settle(placed.instance, HOSTS)
     sampler.check()
     assert any((waiting, "SHUNNED") in s[10] and not s[40] for s in sampler.samples)
-    assert plan(proxysql, changed).is_in_sync
+    assert plan(placed, changed).is_in_sync
 
 
 # -- while an apply of several LOADs runs, or is put back ------------------------------------------
@@ -285,7 +254,7 @@ def test_a_new_cluster_is_placed_once(proxysql: ProxySQL, cluster: GaleraCluster
 
     with Sampler(proxysql.instance) as sampler:
         apply(proxysql, wanted, wait, force=True)
-        time.sleep(CHECK_MS / 1000 * 1.5)
+        checks(1.5)
     assert sum(loads) == 2
     everyone, *then = writers_in(sampler.samples)
     assert everyone == {*HOSTS}
@@ -362,7 +331,7 @@ def test_a_writer_that_fails_before_it_is_put_back_stays_out(
     with Sampler(proxysql.instance) as sampler:
         with pytest.raises(ApplyError, match="interrupted"):
             apply(proxysql, with_rule(changed, 30, "^SELECT 1"), fail, force=True)
-        time.sleep(CHECK_MS / 1000 * 1.5)
+        checks(1.5)
     assert "MYSQL SERVERS: restore RUNTIME" in said
     assert writers_in(sampler.samples) == [{writer}, {heir}]
     assert plan(proxysql, before).is_in_sync
@@ -381,13 +350,11 @@ def looked_at(server: ProxySQL) -> tuple[NodeGroup, str]:
         return group, nodes_text(asked)
 
 
-def test_a_node_is_seen_from_three_sides(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
-    apply(proxysql, files(cluster, HOSTS))
-    settle(proxysql.instance, HOSTS)
-    reader = sorted(online(placement(proxysql.instance)[30]))[0]
+def test_a_node_is_seen_from_three_sides(placed: ProxySQL, cluster: GaleraCluster) -> None:
+    reader = sorted(online(placement(placed.instance)[30]))[0]
     cluster.nodes[reader].wsrep_desync = "ON"
-    until(lambda: reader in online(placement(proxysql.instance)[40]))
-    group, text = looked_at(proxysql)
+    until(lambda: reader in online(placement(placed.instance)[40]))
+    group, text = looked_at(placed)
     assert group.family is not None
     assert group.hostgroups == (10, 20, 30, 40)
     views = {view.node[0]: view for view in group.nodes}

@@ -5,14 +5,12 @@ RUNTIME is sampled all the while: always one writer that takes connections, alwa
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from proxyctl.instance.client import AdminClient
 from proxyctl.nodes.drain import DrainRequest, drain, restore
-from tests.real.galera_rig import apply, files, limits, login
-from tests.support.galera_family import CHECK_MS, HOSTS
+from tests.real.galera_rig import checks, limits, login, writer_of
+from tests.support.galera_family import HOSTS
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.placement_samples import Sampler, online, placement, settle
 from tests.support.servers import Instance, ProxySQL
@@ -20,14 +18,6 @@ from tests.support.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 LAYERS = ("runtime_mysql_servers", "mysql_servers", "disk.mysql_servers")
-
-
-@pytest.fixture
-def proxysql(proxysql: ProxySQL, cluster: GaleraCluster) -> ProxySQL:
-    """A ProxySQL that has placed the nodes of the files."""
-    apply(proxysql, files(cluster, HOSTS))
-    settle(proxysql.instance, HOSTS)
-    return proxysql
 
 
 def drained(server: ProxySQL, host: str) -> None:
@@ -44,42 +34,32 @@ def rows(instance: Instance, table: str) -> list[tuple[str | None, ...]]:
     return instance.query(f"SELECT * FROM {table} ORDER BY hostgroup_id, hostname")
 
 
-def writer(server: ProxySQL) -> str:
-    (found,) = online(placement(server.instance)[10])
-    return found
-
-
 def reader(server: ProxySQL) -> str:
-    return min(online(placement(server.instance)[30]) - {writer(server)})
-
-
-def checks(count: float) -> None:
-    """Let the monitor check the nodes so many times."""
-    time.sleep(CHECK_MS / 1000 * count)
+    return min(online(placement(server.instance)[30]) - {writer_of(server)})
 
 
 @pytest.mark.parametrize("is_writer", [True, False], ids=["writer", "reader"])
-def test_a_node_is_drained_and_comes_back(proxysql: ProxySQL, is_writer: bool) -> None:
-    instance = proxysql.instance
+def test_a_node_is_drained_and_comes_back(placed: ProxySQL, is_writer: bool) -> None:
+    instance = placed.instance
     before = {table: rows(instance, table) for table in LAYERS}
-    old, node = writer(proxysql), writer(proxysql) if is_writer else reader(proxysql)
+    old, node = writer_of(placed), writer_of(placed) if is_writer else reader(placed)
     with Sampler(instance, usable=True) as sampler:
-        drained(proxysql, node)
-        assert (writer(proxysql) == old) is not is_writer
-        assert limits(proxysql, node) == {("0", "0")}
+        drained(placed, node)
+        assert (writer_of(placed) == old) is not is_writer
+        assert limits(placed, node) == {("0", "0")}
         for table in LAYERS[1:]:
             assert rows(instance, table) == before[table]
         checks(3.5)
         assert node not in online(placement(instance, usable=True)[10])
-        restored(proxysql, node)
+        restored(placed, node)
         until(lambda: rows(instance, LAYERS[0]) == before[LAYERS[0]])
     sampler.check()
     assert {table: rows(instance, table) for table in LAYERS} == before
 
 
 @pytest.mark.parametrize("also_reader", [0, 1])
-def test_it_is_the_same_wherever_the_writer_reads(proxysql: ProxySQL, also_reader: int) -> None:
-    instance = proxysql.instance
+def test_it_is_the_same_wherever_the_writer_reads(placed: ProxySQL, also_reader: int) -> None:
+    instance = placed.instance
     for sql in (
         f"UPDATE mysql_galera_hostgroups SET writer_is_also_reader={also_reader}",
         "LOAD MYSQL SERVERS TO RUNTIME",
@@ -90,12 +70,12 @@ def test_it_is_the_same_wherever_the_writer_reads(proxysql: ProxySQL, also_reade
     while before[-3:] != [placement(instance)] * 3:
         before.append(placement(instance))
         checks(0.5)
-    node = writer(proxysql)
+    node = writer_of(placed)
     with Sampler(instance, usable=True) as sampler:
-        drained(proxysql, node)
+        drained(placed, node)
         checks(2)
-        assert writer(proxysql) != node
-        restored(proxysql, node)
+        assert writer_of(placed) != node
+        restored(placed, node)
         until(lambda: placement(instance) == before[-1])
     assert {len(online(sample[10])) for sample in sampler.samples} == {1}
     if also_reader:
@@ -103,12 +83,12 @@ def test_it_is_the_same_wherever_the_writer_reads(proxysql: ProxySQL, also_reade
 
 
 def test_it_stays_away_while_another_node_is_desynced(
-    proxysql: ProxySQL, cluster: GaleraCluster
+    placed: ProxySQL, cluster: GaleraCluster
 ) -> None:
-    instance, old = proxysql.instance, writer(proxysql)
+    instance, old = placed.instance, writer_of(placed)
     with Sampler(instance, usable=True) as sampler:
-        drained(proxysql, old)
-        other = next(host for host in HOSTS if host not in (old, writer(proxysql)))
+        drained(placed, old)
+        other = next(host for host in HOSTS if host not in (old, writer_of(placed)))
         cluster.nodes[other].wsrep_desync = "ON"
         until(lambda: other in online(placement(instance)[40]))
         checks(2)
@@ -116,13 +96,13 @@ def test_it_stays_away_while_another_node_is_desynced(
         cluster.nodes[other].wsrep_desync = "OFF"
         until(lambda: other in online(placement(instance)[30]))
         checks(2)
-        assert limits(proxysql, old) == {("0", "0")}
+        assert limits(placed, old) == {("0", "0")}
     assert {len(online(sample[10])) for sample in sampler.samples} == {1}
 
 
-def test_a_load_by_hand_ends_it(proxysql: ProxySQL) -> None:
-    instance, node = proxysql.instance, writer(proxysql)
-    drained(proxysql, node)
+def test_a_load_by_hand_ends_it(placed: ProxySQL) -> None:
+    instance, node = placed.instance, writer_of(placed)
+    drained(placed, node)
     instance.query("LOAD MYSQL SERVERS TO RUNTIME")
     settle(instance, HOSTS)
-    assert ("0", "0") not in limits(proxysql, node)
+    assert ("0", "0") not in limits(placed, node)

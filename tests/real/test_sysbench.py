@@ -17,10 +17,9 @@ from proxyctl.stats.digest_file import read_digest_file
 from proxyctl.stats.live.read import Looker
 from proxyctl.stats.live.view import Meter, View
 from proxyctl.stats.report import make_report
-from tests.real.sysbench_rig import sysbench_rig
-from tests.real.top_picture import PICTURE
+from tests.docs.pictures import TOP
 from tests.support.cli import Project, proxyctl
-from tests.support.mariadb_server import MISSING, running_sysbench, sysbench
+from tests.support.mariadb_server import MISSING, running_sysbench, sysbench, sysbench_rig
 from tests.support.servers import ProxySQL
 from tests.support.waiting import until
 
@@ -180,6 +179,6 @@ def test_a_restart_is_seen_and_gives_no_negative_rates(proxysql: ProxySQL) -> No
 
 
 def test_the_picture_loads_nothing() -> None:
-    picture = Path(PICTURE).read_text(encoding="utf-8")
+    picture = TOP.read_text(encoding="utf-8")
     assert "@font-face" not in picture
     assert "url(" not in picture.replace("url(#", "")

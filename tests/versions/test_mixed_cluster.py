@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.cluster.files import fleet_of
-from tests.real.cluster.rig import join
+from tests.real.cluster.rig import fleet_of, join
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import ProxySQL, needed_binary, other_binary
 

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.real.cluster.files import USER, fall_behind, fleet_of, hostgroups, keep_apart
-from tests.real.cluster.rig import checksums, set_admin
+from tests.real.cluster.rig import (
+    USER,
+    checksums,
+    fall_behind,
+    fleet_of,
+    hostgroups,
+    keep_apart,
+    set_admin,
+)
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import ProxySQL
 from tests.support.waiting import until

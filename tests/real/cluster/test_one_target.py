@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.real.cluster.files import (
+from tests.real.cluster.rig import (
     RULE,
     SERVERS,
     USER,
     apply,
+    checksums,
     fall_behind,
     hostgroups,
     keep_apart,
     name,
+    set_admin,
     write,
 )
-from tests.real.cluster.rig import checksums, set_admin
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import ProxySQL
 from tests.support.waiting import until

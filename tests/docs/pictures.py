@@ -1,9 +1,11 @@
-"""The picture of a plan in the README: `python -m tests.docs.plan_picture`."""
+"""The pictures of a plan and of top: `python -m tests.docs.pictures` draws them again."""
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,11 +15,15 @@ from rich.console import Console
 from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
+from proxyctl.cli.top.app import TopApp
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from proxyctl.sandbox import Sandbox
 from tests.docs.pages import ROOT
-from tests.real.top_picture import self_contained
+from tests.support.mariadb_server import running_sysbench, sysbench_rig
 
-PICTURE = ROOT / "docs" / "pictures" / "plan.svg"
+PLAN, TOP = (ROOT / "docs" / "pictures" / name for name in ("plan.svg", "top.svg"))
+_FONT_OF_THE_NETWORK = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 WIDTH = 110
 BEFORE = """\
 version: 1
@@ -55,7 +61,7 @@ AFTER = (
 )
 
 
-def main() -> None:
+def draw_plan() -> None:
     """Draw what `proxyctl plan` writes to a terminal."""
     with tempfile.TemporaryDirectory() as name, Sandbox() as sandbox:
         file = Path(name, "proxyctl.yaml")
@@ -69,7 +75,7 @@ def main() -> None:
     # The empty line keeps the last one from being cut at its foot.
     console.print(Text.from_ansi(text.rstrip() + "\n"))
     svg = console.export_svg(title="proxyctl plan", theme=MONOKAI)
-    PICTURE.write_text(self_contained(svg), encoding="utf-8")
+    PLAN.write_text(self_contained(svg), encoding="utf-8")
 
 
 def _proxyctl(port: int, file: Path, *words: str) -> str:
@@ -91,5 +97,29 @@ def _proxyctl(port: int, file: Path, *words: str) -> str:
     return done.stdout
 
 
+def draw_top() -> None:
+    """Draw it: 80 by 24, after some seconds of traffic."""
+    with (
+        tempfile.TemporaryDirectory() as name,
+        sysbench_rig(Path(name)) as (server, _),
+        running_sysbench(server.traffic_port, "--threads=4", "--rate=60"),
+    ):
+        login = Login(port=server.port, password="admin", name="shop")
+        drawn = asyncio.run(_drawn(TopApp(AdminClient(login), 2.0)))
+    TOP.write_text(self_contained(drawn), encoding="utf-8")
+
+
+async def _drawn(app: TopApp) -> str:
+    async with app.run_test(size=(80, 24)):
+        await asyncio.sleep(20)
+        return app.export_screenshot()
+
+
+def self_contained(svg: str) -> str:
+    """Return the picture without fonts of the network."""
+    return _FONT_OF_THE_NETWORK.sub("", svg).replace("Fira Code, monospace", "monospace")
+
+
 if __name__ == "__main__":
-    main()
+    draw_plan()
+    draw_top()
