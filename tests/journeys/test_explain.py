@@ -42,20 +42,6 @@ def test_a_line_that_is_no_query(offline: Project, line: str, message: str) -> N
     assert len(found.out.splitlines()) == 1
 
 
-def test_a_user_who_is_not_in_the_files_is_warned_of(offline: Project) -> None:
-    offline.write(RULES)
-    asked = ("explain", "SELECT 1", "--username")
-    assert "no user" not in proxyctl(*asked, "app").err
-    found = proxyctl(*asked, "appp")
-    assert (found.code, found.err) == (
-        0,
-        "warning: no user 'appp' in the files: did you mean 'app'?\n",
-    )
-    assert proxyctl(*asked, "zz").err == "warning: no user 'zz' in the files\n"
-    offline.write("mysql_query_rules: [{rule_id: 1, match_digest: x}]\n")
-    assert proxyctl(*asked, "appp").err == ""
-
-
 def test_the_schema_that_is_assumed_of_a_user(offline: Project) -> None:
     user = "username: app, password: {env: APP_PASSWORD}"
     offline.monkeypatch.setenv("SCHEMA", "hidden")

@@ -94,15 +94,3 @@ def test_the_text_of_a_plan_file_moves_no_cursor(sandbox_project: Project) -> No
     shown = proxyctl("show", "plan.out").out
     assert "MYSQL SERVERS" in shown
     assert "\x1b" not in shown
-
-
-def test_a_saved_plan_is_no_file_of_the_configuration(sandbox_project: Project) -> None:
-    sandbox_project.write(FILES)
-    plan("--out", "x.plan")
-    way = "`proxyctl show x.plan` shows it, `proxyctl apply x.plan` applies it"
-    for command in ("plan", "lint", "validate"):
-        found = proxyctl(command, "-f", "x.plan")
-        assert (found.code, found.err.splitlines()[:2]) == (
-            1,
-            ["x.plan: a saved plan, not YAML", f"  fix: {way}"],
-        )

@@ -21,7 +21,7 @@ from proxyctl.state.compare import differences
 from proxyctl.state.row import Rows
 from proxyctl.state.runtime import runtime_image
 from tests.journeys.layers import LAYERS, in_layers
-from tests.journeys.story import apply, offered, plan, said
+from tests.journeys.story import applied, apply, offered, plan, said
 from tests.support.cli import Project
 from tests.support.servers import Instance
 
@@ -116,8 +116,7 @@ def test_every_variable_becomes_what_the_file_says(
     write(project, values_of(number, tmp_path, version))
     files = Sources((str(project.folder / "proxyctl.yaml"),))
     desired = load_project(files, version=version).desired
-    done = apply()
-    assert done.code == 0, done.text
+    applied()
     assert plan().code == 0, plan().text
     shown = at_runtime(instance)
     wanted = [row for table in desired.tables.values() for row in table.rows.values()]
@@ -139,12 +138,10 @@ def test_what_a_variable_takes_along_is_no_difference_afterwards(
     project: Project, instance: Instance, values: dict[str, object]
 ) -> None:
     write(project, values)
-    done = apply()
-    assert done.code == 0, done.text
+    applied()
     assert plan().code == 0
     write(project, {**values, "mysql-max_connections": 77, "admin-refresh_interval": 777})
-    done = apply()
-    assert done.code == 0, done.text
+    applied()
     shown = at_runtime(instance)
     for layer in ("main", "disk"):
         rows = instance.query(f"SELECT variable_name, variable_value FROM {layer}.global_variables")
@@ -254,8 +251,7 @@ def test_a_character_set_and_its_collation_replace_others(
 ) -> None:
     by_hand(instance, edit, LOAD, SAVE)
     write(project, dict(zip((CHARSET, COLLATION), named, strict=True)))
-    done = apply()
-    assert done.code == 0, done.text
+    applied()
     assert held(instance, CHARSET, COLLATION) == everywhere(*named)
     assert plan().code == 0
 
@@ -285,8 +281,7 @@ def test_what_proxysql_shows_otherwise_stands_in_nobodys_way(
         )
     by_hand(instance, edit, LOAD, SAVE)
     write(project, {"mysql-max_connections": 77, "admin-refresh_interval": 777})
-    done = apply()
-    assert done.code == 0, done.text
+    applied()
     assert plan().code == 0
     layers = held(instance, *edit)
     assert layers["MEMORY"] == layers["DISK"] == tuple(edit.values())
@@ -307,7 +302,7 @@ def test_a_checksum_that_is_off_is_turned_on_by_hand_first(
     )
     for statement in statements:
         instance.execute(statement)
-    assert apply().code == 0
+    applied()
     assert held(instance, CHECKSUM)["RUNTIME"] == ("true",)
     assert plan().code == 0
 
@@ -328,8 +323,7 @@ def test_a_text_that_a_load_leaves_in_memory_is_pending(
     assert at_runtime(instance)[name] == runs
     write(project, {"admin-refresh_interval": 777, "mysql-max_connections": 77})
     refused = apply()
-    assert refused.code == 3, refused.text
-    assert f"{name}: edited in MEMORY" in refused.text
+    said(refused, 3, f"{name}: edited in MEMORY")
     for statement in offered("take back:"):
         instance.execute(statement)
-    assert apply().code == 0
+    applied()
