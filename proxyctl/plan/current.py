@@ -85,12 +85,12 @@ class Current:
 
     def hostgroups_used(self) -> dict[str, frozenset[Value]]:
         """Return the hostgroups that RUNTIME sends traffic to, by table of DESTINATIONS."""
-        found = dict(self.destinations)
+        used = dict(self.destinations)
         for name, column in DESTINATIONS.items():
             if name in self.tables:
                 position = self.look.layouts[name].index[column]
-                found[name] = hostgroups_in(self.at_runtime(name).values(), position)
-        return found
+                used[name] = hostgroups_in(self.at_runtime(name).values(), position)
+        return used
 
 
 def hostgroups_in(rows: Iterable[DesiredRow], position: int) -> frozenset[Value]:

@@ -104,7 +104,7 @@ def placed_families(
 
     `tables`: the desired, MEMORY and RUNTIME rows of each table of families.
     """
-    wanted, memory, running = (
+    desired, memory, running = (
         families_in(
             layouts,
             {name: sides[side].values() for name, sides in tables.items()},
@@ -112,7 +112,7 @@ def placed_families(
         )
         for side in range(3)
     )
-    return tuple(wanted), tuple(monitored(wanted, running)), tuple(monitored(memory, running))
+    return tuple(desired), tuple(monitored(desired, running)), tuple(monitored(memory, running))
 
 
 def diff_table(
@@ -337,7 +337,9 @@ def _memory_differences(
         # This ProxySQL does not know a variable that only DISK has: LOAD removed it from MEMORY,
         # and no SAVE removes it from DISK.
         return [
-            one for one in found if one.key[0] not in NOT_PUBLISHED and is_settable(layout, one)
+            difference
+            for difference in found
+            if difference.key[0] not in NOT_PUBLISHED and is_settable(layout, difference)
         ]
     found.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
     return found

@@ -43,12 +43,12 @@ def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -
 
 def begin_reading(client: AdminClient, look: Look, likely: Iterable[str]) -> Reading:
     """Request the large tables early: ProxySQL reads them while the files are compiled."""
-    reading, names, wanted = Reading(client), {*likely}, list[Layout]()
+    reading, names, layouts = Reading(client), {*likely}, list[Layout]()
     for module in _LARGE:
         tables = [table.name for table in ADMIN_MODULES[module].tables]
         if names.intersection(tables):
-            wanted += [look.layouts[name] for name in tables if name in look.layouts]
-    reading.add(wanted)
+            layouts += [look.layouts[name] for name in tables if name in look.layouts]
+    reading.add(layouts)
     return reading
 
 
@@ -126,12 +126,12 @@ def _servers_leave(name: str, desired: Desired, tables: Mapping[str, TableRows])
 
     The monitor moves the nodes of a family between hostgroups: there, only a removed node counts.
     """
-    wanted, held = desired.tables.get(name), tables.get(name)
-    if wanted is None or held is None:
+    desired_table, current_table = desired.tables.get(name), tables.get(name)
+    if desired_table is None or current_table is None:
         return False
-    nodes = {key[1:] for key in wanted.rows}
-    removed = held.rows[Layer.MEMORY].keys() - wanted.rows.keys()
-    return bool(removed) or any(key[1:] not in nodes for key in held.rows[Layer.RUNTIME])
+    nodes = {key[1:] for key in desired_table.rows}
+    removed = current_table.rows[Layer.MEMORY].keys() - desired_table.rows.keys()
+    return bool(removed) or any(key[1:] not in nodes for key in current_table.rows[Layer.RUNTIME])
 
 
 def _variables_set(desired: Desired) -> set[object]:

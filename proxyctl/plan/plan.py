@@ -155,20 +155,20 @@ class ModulePlan:
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> Counter[str]:
         """Return how many rows are added, changed and deleted in a layer, by action."""
-        found: Counter[str] = Counter()
+        totals: Counter[str] = Counter()
         for (_, action, layers), count in self.tallies.items():
             if layer in layers:
-                found[action] += count
-        return found
+                totals[action] += count
+        return totals
 
     @cached_property
     def tallies(self) -> Counter[tuple[str, str, tuple[Layer, ...]]]:
         """The number of changes by table, action and layers. Counted once: there may be many."""
-        found: Counter[tuple[str, str, tuple[Layer, ...]]] = Counter()
+        totals: Counter[tuple[str, str, tuple[Layer, ...]]] = Counter()
         alike = groupby(self.changes, key=attrgetter("layout", "action", "layers"))
         for (layout, action, layers), changes in alike:
-            found[layout.name, action, layers] += sum(1 for _ in changes)
-        return found
+            totals[layout.name, action, layers] += sum(1 for _ in changes)
+        return totals
 
     def staging(self) -> Iterator[Statement]:
         """Yield the statements that turn MEMORY into the first image (or the final rows)."""
@@ -227,10 +227,10 @@ class Plan:
 
     def counts(self, layer: Layer = Layer.RUNTIME) -> dict[str, int]:
         """Return how many rows are added, changed and deleted in a layer."""
-        found: Counter[str] = Counter()
+        totals: Counter[str] = Counter()
         for module in self.modules:
-            found += module.counts(layer)
-        return {action: found[action] for action in (ADD, CHANGE, DELETE)}
+            totals += module.counts(layer)
+        return {action: totals[action] for action in (ADD, CHANGE, DELETE)}
 
     @property
     def secrets(self) -> list[Value]:

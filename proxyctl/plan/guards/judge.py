@@ -49,7 +49,7 @@ def hostgroups_in_use(
     diffs: Mapping[str, TableDiff], current: Current
 ) -> dict[str, HostgroupsInUse]:
     """Return the hostgroups in use by table of servers, without tables that do not change."""
-    found: dict[str, HostgroupsInUse] = {}
+    in_use: dict[str, HostgroupsInUse] = {}
     for table in SERVERS:
         servers = diffs.get(table)
         if servers is None or not servers.changes[Layer.RUNTIME]:
@@ -64,8 +64,8 @@ def hostgroups_in_use(
             if diff is not None and diff.desired is not None:
                 image = runtime_image(diff.layout, dict(diff.target))
                 after[name] = hostgroups_in(image.values(), diff.layout.index[column])
-        found[table] = HostgroupsInUse(before, after)
-    return found
+        in_use[table] = HostgroupsInUse(before, after)
+    return in_use
 
 
 def dangers(

@@ -181,7 +181,7 @@ def has_sections(desired: Mapping[str, DesiredTable]) -> bool:
 
 
 def _shards_of_files(desired: Mapping[str, DesiredTable]) -> _ByName:
-    found: _ByName = {}
+    shards: _ByName = {}
     for name in (RULES, FAST_ROUTING):
         table = desired.get(name)
         if table is None:
@@ -192,8 +192,8 @@ def _shards_of_files(desired: Mapping[str, DesiredTable]) -> _ByName:
                 continue
             sharding = where.origin.removeprefix("sharding ")
             for shard in _shards_of_row(table.layout, row, sharding):
-                found.setdefault((sharding, shard.by_schema), {})[shard.name] = shard
-    return found
+                shards.setdefault((sharding, shard.by_schema), {})[shard.name] = shard
+    return shards
 
 
 def _shards_at_runtime(before: Configuration) -> Iterator[_Shard]:
@@ -289,10 +289,10 @@ class _MoveFinder:
 
         A hostgroup without servers holds no data and answers no query.
         """
-        first, second = self._servers
-        held = {backend.node for backend in first.of_family(current)}
-        asked = {backend.node for backend in second.of(desired)}
-        return bool(held and asked and not asked <= held)
+        before, after = self._servers
+        with_data = {backend.node for backend in before.of_family(current)}
+        asked = {backend.node for backend in after.of(desired)}
+        return bool(with_data and asked and not asked <= with_data)
 
     @cache  # noqa: B019 - a finder lives as long as its plan is made
     def _takes_foreign_servers(self, hostgroup: int) -> bool:
@@ -301,10 +301,10 @@ class _MoveFinder:
         A server that no hostgroup had may be a replacement with the same data. A server of another
         shard is not.
         """
-        first, second = self._servers
-        held = {backend.node for backend in first.of_family(hostgroup)}
-        new = {backend.node for backend in second.of(hostgroup)} - held
-        return bool(new & first.nodes() and first.of(hostgroup))
+        before, after = self._servers
+        with_data = {backend.node for backend in before.of_family(hostgroup)}
+        new = {backend.node for backend in after.of(hostgroup)} - with_data
+        return bool(new & before.nodes() and before.of(hostgroup))
 
 
 def _writes(shard: _Shard, username: str) -> Iterator[tuple[Session, str]]:
