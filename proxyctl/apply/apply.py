@@ -31,17 +31,17 @@ from proxyctl.snapshots.snapshot import APPLY, header_of
 from proxyctl.state.sql import Statement
 
 PEER_TIMEOUT_S = 30.0
-"""Seconds until the members of a ProxySQL Cluster have to follow, unless told."""
+"""The default time for the members of a ProxySQL Cluster to follow. Units: seconds."""
 
 
 @dataclass(frozen=True)
 class ApplyRequest:
-    """One apply: what is allowed, what was approved, and who receives progress.
+    """One apply: its options, its approval, and who receives progress.
 
-    `is_approved` tells whether the plan made under the lock is the one that a person saw;
-    `of_saved`: that one is a saved plan. `before` is called with the plan before anything changes.
-    `purpose` and `sources` (files or a snapshot) stand in the lock and in the snapshot. Units:
-    seconds; `peer_timeout_s` 0 does not wait for the members of a ProxySQL Cluster.
+    `is_approved` tells whether the plan made under the lock is the approved plan; `of_saved`: the
+    approved plan is a saved plan. `before` receives the plan before anything changes. The lock and
+    the snapshot record `purpose` and `sources` (files or a snapshot). Units: seconds;
+    `peer_timeout_s` 0 does not wait for the members of a ProxySQL Cluster.
     """
 
     options: PlanOptions
@@ -56,16 +56,16 @@ class ApplyRequest:
 
 
 Planner = Callable[[AdminClient, PlanOptions, Mapping[str, bool]], tuple[Plan, Current]]
-"""Makes a plan of an instance and returns what it was made from, too.
+"""Returns the plan of an instance and the state that it was made from.
 
-The modules are those that an apply staged whose lock was taken over.
+The mapping has the modules that a dead apply, whose lock was taken over, had staged.
 """
 
 
 def apply_files(
     client: AdminClient, files: ParsedFiles, request: ApplyRequest
 ) -> tuple[Plan, ApplyResult | None]:
-    """Apply what the files say. Returns and raises like `apply_planned`; also ConfigError."""
+    """Apply the files. Returns and raises as `apply_planned`; also raises ConfigError."""
     return apply_planned(
         client, lambda at, options, staged: plan_and_current(at, files, options, staged), request
     )
@@ -74,7 +74,7 @@ def apply_files(
 def apply_planned(
     client: AdminClient, planner: Planner, request: ApplyRequest
 ) -> tuple[Plan, ApplyResult | None]:
-    """Return the plan that was applied, and what became of it; None where nothing differed.
+    """Apply a plan; return the plan and the result. The result is None if nothing differed.
 
     Raises: RefusedError when the lock is held, the plan is stale or a guard refuses; InstanceError
     when nothing was loaded; ApplyError when layers may have changed.
@@ -84,53 +84,55 @@ def apply_planned(
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
         _put_memory_back(client, lock, request.progress)
         try:
-            found, current = planner(client, request.options, lock.leftovers)
+            plan, current = planner(client, request.options, lock.leftovers)
         except ConnectionLostError as error:
             raise ConnectionLostError(
                 error.message, then=[*error.then, "nothing was changed"], fix=error.fix
             ) from error
-        if not request.is_approved(found):
+        if not request.is_approved(plan):
             raise RefusedError(
-                f"{found.name}: the plan is stale: the instance, the files or a secret changed"
+                f"{plan.name}: the plan is stale: the instance, the files or a secret changed"
                 " since it was made",
                 fix="run plan again to see what differs now",
             )
-        request.before(found)
-        raise_refusals(found, of_saved=request.of_saved)
-        if found.is_in_sync:
-            lock.forget_leftovers({module.name for module in found.modules})
-            return found, None
-        kept = keep(header_of(found, request.purpose, request.sources), current.tables)
-        how = ApplyOptions(request.options.saves, request.progress)
-        result = apply_plan(client, found, lock, how)
+        request.before(plan)
+        raise_refusals(plan, of_saved=request.of_saved)
+        if plan.is_in_sync:
+            lock.forget_leftovers({module.name for module in plan.modules})
+            return plan, None
+        kept = keep(header_of(plan, request.purpose, request.sources), current.tables)
+        apply_options = ApplyOptions(request.options.saves, request.progress)
+        result = apply_plan(client, plan, lock, apply_options)
         with applied(result):
             result.snapshot = str(kept)
-            lock.forget_leftovers({module.name for module in found.modules})
-            if request.peer_timeout_s and found.members:
-                loaded = [module.name for module in found.modules if module.images]
+            lock.forget_leftovers({module.name for module in plan.modules})
+            if request.peer_timeout_s and plan.members:
+                loaded = [module.name for module in plan.modules if module.images]
                 result.peers = wait_for_members(
                     client, loaded, request.peer_timeout_s, request.progress, lock.renew
                 )
-        return found, result
+        return plan, result
     finally:
         with uninterrupted():
             lock.release_or_report(request.progress)
 
 
-def _put_memory_back(client: AdminClient, lock: Lock, say: Callable[[str], None]) -> None:
+def _put_memory_back(client: AdminClient, lock: Lock, progress: Callable[[str], None]) -> None:
     """Send LOAD ... FROM DISK for the modules that a dead apply had staged.
 
-    Only where MEMORY equalled DISK before; elsewhere MEMORY also holds other people's edits.
+    Only if MEMORY equalled DISK before: otherwise MEMORY also holds edits of others.
     """
     for name in ADMIN_MODULES:
         if lock.leftovers.get(name):
-            say(f"{name}: a command was killed while it wrote MEMORY; MEMORY is restored from DISK")
+            progress(
+                f"{name}: a command was killed while it wrote MEMORY; MEMORY is restored from DISK"
+            )
             client.execute(Statement.plain(f"LOAD {name} FROM DISK"))
 
 
 @contextmanager
 def applied(result: ApplyResult | None) -> Iterator[None]:
-    """Turn any error after a finished apply into one that says that the apply is done."""
+    """Turn any error after a finished apply into an error that says that the apply is done."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:

@@ -4,8 +4,8 @@
     for each module in order:  LOAD -> read RUNTIME back
     MEMORY gets the files' rows -> SAVE -> read DISK back
 
-SAVE comes last: a value that RUNTIME refused must not come back with a restart. If anything goes
-wrong after the first LOAD, every module is restored in reverse order.
+SAVE comes last: a value that RUNTIME refused must not return with a restart. If anything fails
+after the first LOAD, every module is restored in reverse order.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from proxyctl.state.row import Layer, Rows
 
 
 def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> ApplyResult:
-    """Apply the plan, whose rows were read under the lock.
+    """Apply a plan whose rows were read under the lock.
 
     Raises: RefusedError when the plan has refusals; InstanceError when staging failed and MEMORY
     was put back (nothing was loaded); ApplyError when layers may have changed.
     """
     raise_refusals(plan)
     run = ApplyRun(client, plan, lock, options)
-    # A bug of ours must not leave an instance half changed either: every exception is restored.
+    # Restore after every exception: a bug must not leave an instance half changed, either.
     with interruptible():
         try:
             _stage(run)
@@ -51,7 +51,7 @@ def apply_plan(client: AdminClient, plan: Plan, lock: Lock, options: ApplyOption
 
 
 def _stage(run: ApplyRun) -> None:
-    """Write MEMORY of every module that a LOAD or SAVE will take from there."""
+    """Write MEMORY of every module that has a LOAD or a SAVE."""
     run.mark("staging MEMORY")
     for module in run.modules:
         if module.stages or module.images:
@@ -60,7 +60,7 @@ def _stage(run: ApplyRun) -> None:
 
 
 def _load_all(run: ApplyRun) -> None:
-    """LOAD every module; one of servers gets its second LOAD once its USERS are loaded."""
+    """LOAD every module; servers get their second LOAD after the users of their protocol."""
     later: dict[str, ModulePlan] = {}
     for module in run.modules:
         protocol = module.name.partition(" ")[0]
@@ -75,7 +75,7 @@ def _load_all(run: ApplyRun) -> None:
 
 
 def _load_again(run: ApplyRun, module: ModulePlan | None) -> None:
-    """LOAD a module of servers without those to which nothing routes any more."""
+    """LOAD a module of servers without the servers that no traffic uses any more."""
     if module is not None:
         for image in module.images[1:]:
             run.say(f"{module.name}: write MEMORY without the servers to be removed")
@@ -99,14 +99,14 @@ def _load(run: ApplyRun, module: ModulePlan, image: Mapping[str, Rows]) -> None:
 
 
 def _finish_memory(run: ApplyRun) -> None:
-    """Write the rows of the files to MEMORY, without another LOAD: those are what is SAVEd."""
+    """Write the rows to SAVE to MEMORY, without another LOAD."""
     for module in run.modules:
         run.write(module, module.final)
         run.results[module.name].memory = f"as {run.plan.source.place}"
 
 
 def _save_all(run: ApplyRun) -> None:
-    """SAVE the modules that DISK lacks, and read DISK back."""
+    """SAVE the modules whose DISK differs, and read DISK back."""
     for module in run.modules:
         if not module.save:
             continue

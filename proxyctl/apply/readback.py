@@ -1,7 +1,7 @@
-"""Read a layer back, and raise unless it holds what was written.
+"""Read a layer back, and raise unless it holds the written rows.
 
-Mostly the JSON text of a layer is exactly that of the written rows, and no row has to be parsed.
-Rows are compared only where the texts differ.
+Mostly the JSON text of a layer equals that of the written rows, and no row has to be parsed. Rows
+are compared only if the texts differ.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ MOST_SHOWN = 20
 
 
 class ReadBackError(ProxyctlError):
-    """A layer does not hold what was written to it. Becomes an ApplyError or InstanceError."""
+    """A layer does not hold the written rows. Becomes an ApplyError or InstanceError."""
 
 
 def in_key_order(rows: Rows) -> Rows:
     """Return the rows sorted by key.
 
-    RUNTIME lists rules and routes in this order. A table that was empty lists them so in MEMORY and
-    on DISK too if they are inserted in this order: then all three layers have one text.
+    RUNTIME lists rules and routes in this order. If they are inserted in this order into an empty
+    table, MEMORY and DISK do, too, and all three layers have the same text.
     """
     return {key: rows[key] for key in sorted_keys(rows)}
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Rows, and the text that ProxySQL gives of them; None where that is not known."""
+class _RowsText:
+    """Rows, and the text that ProxySQL returns for them; None if the text is not known."""
 
     text: bytes | None
     rows: Rows
@@ -52,55 +52,52 @@ class ReadBack:
 
     def __init__(self, client: AdminClient) -> None:
         self._client = client
-        self._expected: dict[str, _Known] = {}
-        self._parsed: dict[str, _Known] = {}
-        """What was parsed last of each table: MEMORY and DISK may list rows in an order of their
-        own, and then still have one text."""
+        self._expected: dict[str, _RowsText] = {}
+        self._parsed: dict[str, _RowsText] = {}
+        """The rows that were parsed last, by table: MEMORY and DISK may have the same text with
+        rows in another order than expected."""
 
     def read(self, layout: Layout, layer: Layer) -> Rows:
         """Return the rows of a table in one layer."""
         return self._rows(layout, layer, None)
 
     def expect(self, layout: Layout, rows: Rows, ordered: Rows) -> None:
-        """Prepare the text that a layer with these rows will have; `ordered` has them by key."""
-        self._expected[layout.name] = _Known(rows_text(ordered.values()), rows)
+        """Prepare the text of a layer with these rows; `ordered` has the rows sorted by key."""
+        self._expected[layout.name] = _RowsText(rows_text(ordered.values()), rows)
 
     def stored(self, layout: Layout, layer: Layer, wanted: Rows) -> None:
-        """Read MEMORY or DISK back.
-
-        Raises: ReadBackError unless it holds exactly the rows that are wanted.
-        """
-        found = self._rows(layout, layer, self._known(layout, wanted))
-        _demand(stored_shortfalls(layout, found, wanted), layer)
+        """Read MEMORY or DISK back. Raises: ReadBackError unless it holds exactly these rows."""
+        rows = self._rows(layout, layer, self._known(layout, wanted))
+        _require_none([*stored_shortfalls(layout, rows, wanted)], layer)
 
     def runtime(
         self, layouts: Sequence[Layout], loaded: Mapping[str, Rows], families: Iterable[Family]
     ) -> dict[str, Rows]:
-        """Read RUNTIME back after a LOAD; return the rows of those tables that were parsed.
+        """Read RUNTIME back after a LOAD; return the rows of the tables that were parsed.
 
-        Raises: ReadBackError unless it holds what a LOAD makes of these rows.
+        Raises: ReadBackError unless RUNTIME holds the rows that a LOAD makes of these.
         """
         answer = ask(self._client, [(layout, Layer.RUNTIME) for layout in layouts])
         expected = [self._runtime_text(layout, loaded[layout.name]) for layout in layouts]
         parsed: dict[str, Rows] = {}
-        for layout, found, text in zip(layouts, answer(), expected, strict=True):
-            if b",".join(found) != text:
-                rows = parsed[layout.name] = parse_rows(layout, found)
-                shortfalls = runtime_shortfalls(layout, rows, loaded[layout.name], families)
-                _demand(shortfalls, Layer.RUNTIME)
+        for layout, chunks, text in zip(layouts, answer(), expected, strict=True):
+            if b",".join(chunks) != text:
+                rows = parsed[layout.name] = parse_rows(layout, chunks)
+                shortfalls = [*runtime_shortfalls(layout, rows, loaded[layout.name], families)]
+                _require_none(shortfalls, Layer.RUNTIME)
         return parsed
 
-    def _rows(self, layout: Layout, layer: Layer, expected: _Known | None) -> Rows:
+    def _rows(self, layout: Layout, layer: Layer, expected: _RowsText | None) -> Rows:
         chunks = ask(self._client, [(layout, layer)])()[0]
         text = b",".join(chunks)
         for known in (expected, self._parsed.get(layout.name)):
             if known is not None and text == known.text:
                 return known.rows
         rows = parse_rows(layout, chunks)
-        self._parsed[layout.name] = _Known(text, rows)
+        self._parsed[layout.name] = _RowsText(text, rows)
         return rows
 
-    def _known(self, layout: Layout, rows: Rows) -> _Known:
+    def _known(self, layout: Layout, rows: Rows) -> _RowsText:
         known = self._expected.get(layout.name)
         if known is None or known.rows is not rows:
             self.expect(layout, rows, in_key_order(rows))
@@ -113,16 +110,15 @@ class ReadBack:
         return None if rows is None else rows_text(rows)
 
 
-def _demand(shortfalls: Iterable[Shortfall], layer: Layer) -> None:
-    found = list(shortfalls)
-    if found:
-        more = len(found) - MOST_SHOWN
-        shown = [shortfall.text() for shortfall in found[:MOST_SHOWN]]
-        shown += [f"... and {more} more"] if more > 0 else []
-        is_refused = layer is Layer.RUNTIME and all(one.layout.table.prefix for one in found)
+def _require_none(shortfalls: Sequence[Shortfall], layer: Layer) -> None:
+    if shortfalls:
+        unlisted = len(shortfalls) - MOST_SHOWN
+        shown = [shortfall.text() for shortfall in shortfalls[:MOST_SHOWN]]
+        shown += [f"... and {unlisted} more"] if unlisted > 0 else []
+        is_refused = layer is Layer.RUNTIME and all(one.layout.table.prefix for one in shortfalls)
         raise ReadBackError(
             f"{layer.name} does not hold what was written:",
-            then=[f"  {one}" for one in shown],
+            then=[f"  {line}" for line in shown],
             fix="correct the value: ProxySQL refused it, and its error log says why"
             if is_refused
             else None,
@@ -131,13 +127,13 @@ def _demand(shortfalls: Iterable[Shortfall], layer: Layer) -> None:
 
 @dataclass(frozen=True)
 class Shortfall:
-    """One row that a layer does not hold as it was written."""
+    """A row that a layer does not hold as written."""
 
     layout: Layout
     difference: Difference
 
     def text(self) -> str:
-        """Return what was written and what the layer holds, with secrets masked."""
+        """Return the written and the held values, with secrets masked."""
         difference, name = self.difference, row_name(self.layout.name, self.difference.key)
         if difference.current is None:
             return f"{name}: missing row"
@@ -155,52 +151,52 @@ class Shortfall:
         return f"{name}should be {plain[position]!r}, is {current[position]!r}"
 
 
-def stored_shortfalls(layout: Layout, found: Rows, expected: Rows) -> Iterator[Shortfall]:
-    """Yield the rows of MEMORY or DISK that are not exactly what was written."""
-    if found is expected or found == expected:
+def stored_shortfalls(layout: Layout, rows: Rows, written: Rows) -> Iterator[Shortfall]:
+    """Yield the rows of MEMORY or DISK that differ from the written rows."""
+    if rows is written or rows == written:
         return
-    # Restart-only variables count here: DISK is where they are set.
-    yield from _both_ways(layout, found, expected, unchecked=READ_ONLY)
+    # Restart-only variables are checked: DISK is the layer that sets them.
+    yield from _row_shortfalls(layout, rows, written, unchecked=READ_ONLY)
 
 
 def runtime_shortfalls(
-    layout: Layout, found: Rows, loaded: Rows, families: Iterable[Family]
+    layout: Layout, runtime: Rows, loaded: Rows, families: Iterable[Family]
 ) -> Iterator[Shortfall]:
-    """Yield the rows that RUNTIME dropped, kept or changed, compared with what a LOAD should give.
+    """Yield the rows of RUNTIME that differ from those that the LOAD should make.
 
-    Nodes of monitored families may have moved since the LOAD: there, membership and attributes
-    count.
+    The monitor may have moved nodes of families since the LOAD: only their membership and
+    attributes are compared.
     """
-    if is_copied(layout) and found == loaded:
+    if is_copied(layout) and runtime == loaded:
         return
     image = runtime_image(layout, loaded)
     if layout.name in ("mysql_servers", "pgsql_servers"):
         columns = ServerColumns.of(layout)
-        live = {key: row for key, row in found.items() if not columns.is_off(row)}
+        live = {key: row for key, row in runtime.items() if not columns.is_off(row)}
         verdict = compare_servers(layout, live, image, families)
         yield from (Shortfall(layout, difference) for difference in verdict.differences)
         return
-    rows = fold_users(layout, found) if "frontend" in layout.index else found
-    yield from _both_ways(layout, rows, image, unchecked=NOT_PUBLISHED)
+    rows = fold_users(layout, runtime) if "frontend" in layout.index else runtime
+    yield from _row_shortfalls(layout, rows, image, unchecked=NOT_PUBLISHED)
 
 
 def runtime_rows(layout: Layout, loaded: Rows) -> list[Row] | None:
     """Return the rows of rules or users as RUNTIME lists them after a LOAD, in its order.
 
     None for other tables. RUNTIME lists all frontends before all backends, both by key after a
-    first LOAD of users in that order. The answer is only a guess for a user with two rows that
-    differ: the caller compares rows when the text differs.
+    first LOAD of users in that order. The order is a guess for a user whose two rows differ: the
+    caller compares rows if the texts differ.
     """
     role = layout.table.role
     image = cast("Rows", runtime_image(layout, loaded))  # rows of MEMORY hold no KEEP
     if role is Role.RULES:
         return [image[key] for key in sorted_keys(image)]
     if role is Role.USERS:
-        return _halves(layout, [image[key] for key in sorted_keys(image)])
+        return _as_halves(layout, [image[key] for key in sorted_keys(image)])
     return None
 
 
-def _halves(layout: Layout, rows: list[Row]) -> list[Row] | None:
+def _as_halves(layout: Layout, rows: list[Row]) -> list[Row] | None:
     backend, frontend = layout.index["backend"], layout.index["frontend"]
     if frontend != backend + 1:
         return None
@@ -210,20 +206,20 @@ def _halves(layout: Layout, rows: list[Row]) -> list[Row] | None:
     ]
 
 
-def _both_ways(
+def _row_shortfalls(
     layout: Layout,
-    found: Rows,
+    rows: Rows,
     expected: Mapping[Key, DesiredRow] | Rows,
     *,
     unchecked: frozenset[str],
 ) -> Iterator[Shortfall]:
-    if found == expected:
+    if rows == expected:
         return
     is_variables = layout.table.prefix is not None
-    for difference in differences(layout, found, expected.items()):
+    for difference in differences(layout, rows, expected.items()):
         is_unchecked = difference.key[0] in unchecked or not is_settable(layout, difference)
         if not (is_variables and is_unchecked):
             yield Shortfall(layout, difference)
-    for key, row in found.items():
+    for key, row in rows.items():
         if key not in expected and not is_variables:
             yield Shortfall(layout, Difference(key, row, None))

@@ -1,4 +1,4 @@
-"""Restore an instance when an apply cannot go on.
+"""Restore an instance after a failed apply.
 
 Before the first LOAD only MEMORY is put back; after it DISK, RUNTIME and MEMORY of every module.
 """
@@ -27,16 +27,16 @@ from proxyctl.state.placement import placed_rows
 from proxyctl.state.row import Layer, Rows
 
 ATTEMPTS = 3
-"""How often restoring is tried, where the connection breaks or a statement fails meanwhile."""
+"""The attempts to restore if the connection breaks or a statement fails."""
 
 
 RUN_AGAIN = "run apply again: it finishes the change or says why it cannot"
 
 
 class Restore:
-    """Brings an instance back to what it held when the plan was made, as far as possible.
+    """Brings an instance back to its state at the time of the plan, as far as possible.
 
-    Its methods return the error to raise: what went wrong, and what each layer holds.
+    The methods return the error to raise, with the cause and the state of each layer.
     """
 
     def __init__(self, run: ApplyRun) -> None:
@@ -44,22 +44,22 @@ class Restore:
 
     def unstage(self, error: BaseException) -> ProxyctlError:
         """Put MEMORY back after a failed staging. Nothing was loaded."""
-        if isinstance(error, RefusedError) and self._is_memory_old():
+        if isinstance(error, RefusedError) and self._is_memory_as_before():
             return error
-        second = self._try_again(error, self._unstage_all)
+        restore_error = self._retry(error, self._unstage_all)
         if self.run.lock.is_lost:
-            return self._lock_lost(error, second)
-        if second is not None:
-            return self._failure(error, _after("MEMORY could not be restored", second))
-        what = "nothing was loaded; MEMORY was restored"
+            return self._lost_lock_error(error, restore_error)
+        if restore_error is not None:
+            return self._failure(error, _prefixed("MEMORY could not be restored", restore_error))
+        outcome = "nothing was loaded; MEMORY was restored"
         if self.run.reconnect.was_restarted:
-            what = f"{RESTARTED}; nothing was loaded, and MEMORY was restored"
+            outcome = f"{RESTARTED}; nothing was loaded, and MEMORY was restored"
         if isinstance(error, KeyboardInterrupt):
-            return self._failure(error, [what])
+            return self._failure(error, [outcome])
         first, *then = error_texts(error)
-        return InstanceError(first, then=[*then, what], fix=getattr(error, "fix", None))
+        return InstanceError(first, then=[*then, outcome], fix=getattr(error, "fix", None))
 
-    def _is_memory_old(self) -> bool:
+    def _is_memory_as_before(self) -> bool:
         return all(result.memory == OLD for result in self.run.results.values())
 
     def _unstage_all(self) -> None:
@@ -67,14 +67,13 @@ class Restore:
             self._write_back(module, memory_before(module))
             self.run.results[module.name].memory = OLD
 
-    def _try_again(self, cause: BaseException, put_back: Callable[[], None]) -> Exception | None:
-        """Call `put_back`, several times where the instance fails meanwhile.
+    def _retry(self, cause: BaseException, put_back: Callable[[], None]) -> Exception | None:
+        """Call `put_back`, again if the instance fails; return the error of the last attempt.
 
-        Every attempt first makes sure that the lock is ours. Returns the error of the last attempt,
-        or None; with a lost lock nothing is tried.
+        Every attempt first renews the lock. With a lost lock there is no attempt.
         """
         error: BaseException = cause
-        second: Exception | None = None
+        restore_error: Exception | None = None
         if self.run.lock.is_lost:
             return None
         for _ in range(ATTEMPTS):
@@ -83,18 +82,18 @@ class Restore:
                 self.run.lock.renew(at_once=True)
                 put_back()
             except (InstanceError, ReadBackError) as failed:
-                # A LOAD or SAVE that was lost on its way is seen when its layer is read back.
-                second = error = failed
+                # The read-back of its layer shows whether a LOAD or SAVE was lost on its way.
+                restore_error = error = failed
                 if self.run.reconnect.is_gone:
                     break
             except Exception as failed:
                 return failed
             else:
                 return None
-        return second
+        return restore_error
 
     def _revive(self, error: BaseException) -> None:
-        """Open the connection again unless its last answer was read whole."""
+        """Open the connection again unless its last answer was complete."""
         if isinstance(error, ProxyctlError) and not isinstance(error, ConnectionLostError):
             return
         try:
@@ -105,7 +104,7 @@ class Restore:
             ) from None
 
     def _write_back(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
-        """Turn MEMORY into these rows, whatever it holds now."""
+        """Write these rows to MEMORY, whatever it holds now."""
         self.run.memory[module.name] = {
             name: self.run.read(module, name, Layer.MEMORY) for name in module.diffs
         }
@@ -113,11 +112,11 @@ class Restore:
 
     def restore(self, error: BaseException) -> ProxyctlError:
         """Put DISK, RUNTIME and MEMORY of every module back, in reverse order of the LOADs."""
-        second = self._try_again(error, self._restore_all)
+        restore_error = self._retry(error, self._restore_all)
         if self.run.lock.is_lost:
-            return self._lock_lost(error, second)
-        if second is not None:
-            return self._failure(error, _after("restoring failed", second))
+            return self._lost_lock_error(error, restore_error)
+        if restore_error is not None:
+            return self._failure(error, _prefixed("restoring failed", restore_error))
         return self._failure(error, ["everything was restored"])
 
     def _restore_all(self) -> None:
@@ -125,22 +124,21 @@ class Restore:
             self._restore_module(module)
 
     def _backwards(self) -> list[ModulePlan]:
-        """Return the modules in reverse order of their LOADs.
+        """Return the modules in reverse order of their LOADs; the regex engine before the rules.
 
-        Rules keep the regular expression engine that they were loaded with, so a changed one comes
-        back before them.
+        A LOAD of rules compiles them with the engine at that moment.
         """
         modules = self.run.modules[::-1]
         return sorted(modules, key=lambda module: not module.changes_regex_engine)
 
     def _restore_module(self, module: ModulePlan) -> None:
-        """Put DISK back, then RUNTIME: DISK must not be ahead if this ends half way."""
+        """Put DISK back, then RUNTIME: if this stops in between, DISK must not be ahead."""
         result = self.run.results[module.name]
         if result.disk != OLD:
             self.run.say(f"{module.name}: restore DISK")
             image = _disk_before(module)
             self._write_back(module, image)
-            # A SAVE and a LOAD have no condition, as statements that write to MEMORY have.
+            # Unlike a write to MEMORY, a SAVE or LOAD cannot have the lock as a condition.
             self.run.lock.renew(at_once=True)
             result.disk = UNKNOWN
             self.run.command(module.module.save)
@@ -159,16 +157,16 @@ class Restore:
         result.memory = OLD
 
     def _old_image(self, module: ModulePlan) -> dict[str, Rows]:
-        """Return the MEMORY rows whose LOAD gives back the RUNTIME from before.
+        """Return the MEMORY rows whose LOAD restores RUNTIME.
 
-        They are made right before the LOAD, since the monitor goes on moving nodes.
+        They are computed right before the LOAD, since the monitor moves nodes meanwhile.
         """
         self.run.wait_for_peers(module)
         image: dict[str, Rows] = {}
         for name, diff in module.diffs.items():
             rows = diff.runtime if diff.unpublished else diff.memory
             if diff.layout.table.role is Role.SERVERS and rows is diff.runtime:
-                # Loaded SHUNNED, a server that is unwell now would stay so.
+                # A server that is loaded as SHUNNED would stay SHUNNED.
                 columns = ServerColumns.of(diff.layout)
                 rows = {
                     key: without_shunning(columns, row, diff.memory.get(key))
@@ -181,48 +179,50 @@ class Restore:
             image[name] = rows
         return image
 
-    def _lock_lost(self, error: BaseException, second: Exception | None) -> ApplyError:
+    def _lost_lock_error(self, error: BaseException, restore_error: Exception | None) -> ApplyError:
         """Return the error for a lost lock: another apply may have begun, so nothing is restored.
 
-        What was read or written before no longer tells what the layers hold.
+        The state of the layers is no longer known.
         """
         for result in self.run.results.values():
             result.disown()
-        what = "nothing was restored: another apply may have continued since"
-        if second is None or error_texts(second) == error_texts(error):
-            return self._failure(error, [what])
-        fix = getattr(second, "fix", None)
-        return self._failure(error, [*error_texts(second), what], fix)
+        outcome = "nothing was restored: another apply may have continued since"
+        if restore_error is None or error_texts(restore_error) == error_texts(error):
+            return self._failure(error, [outcome])
+        fix = getattr(restore_error, "fix", None)
+        return self._failure(error, [*error_texts(restore_error), outcome], fix)
 
-    def _failure(self, error: BaseException, what: list[str], fix: str | None = None) -> ApplyError:
+    def _failure(
+        self, error: BaseException, outcome: list[str], fix: str | None = None
+    ) -> ApplyError:
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
-        # Where MEMORY was not put back, the next apply has to know what stands there as ours.
+        # The next apply must know the modules whose MEMORY holds rows of this apply.
         results = self.run.results
-        left = [name for name, found in results.items() if found.memory != OLD]
-        self.run.lock.record_leftovers({name: self.run.was_saved[name] for name in left})
+        unrestored = [name for name, result in results.items() if result.memory != OLD]
+        self.run.lock.record_leftovers({name: self.run.was_saved[name] for name in unrestored})
         if self.run.reconnect.is_gone:
             for result in results.values():
                 result.memory = result.runtime = UNKNOWN
         texts = error_texts(error)
         if self.run.reconnect.was_restarted and texts != [RESTARTED]:
-            what = [RESTARTED, *what]
-        found_fix = getattr(error, "fix", None)
+            outcome = [RESTARTED, *outcome]
+        own_fix = getattr(error, "fix", None)
         if self.run.lost is not None:
-            texts = [*error_texts(self.run.lost), *_after("after reconnecting", error)]
+            texts = [*error_texts(self.run.lost), *_prefixed("after reconnecting", error)]
             if isinstance(error, ReadBackError):
-                found_fix = None  # the statement may never have arrived: nothing was refused
+                own_fix = None  # the statement may not have arrived: ProxySQL refused nothing
         return kind(
             texts[0],
-            then=[*texts[1:], *what],
-            fix=fix or found_fix or RUN_AGAIN,
+            then=[*texts[1:], *outcome],
+            fix=fix or own_fix or RUN_AGAIN,
             layers=[result.text() for result in results.values()],
         )
 
 
 def _disk_before(module: ModulePlan) -> dict[str, Rows]:
-    """Return what DISK held when the plan was made.
+    """Return the rows of DISK at the time of the plan.
 
-    Restart-only variables differ there from MEMORY, whose rows a LOAD has put back.
+    Restart-only variables differ between DISK and MEMORY: a LOAD puts the running values in MEMORY.
     """
     return {
         name: diff.disk if diff.unsaved else {**diff.memory, **diff.restart_only}
@@ -230,6 +230,6 @@ def _disk_before(module: ModulePlan) -> dict[str, Rows]:
     }
 
 
-def _after(what: str, error: BaseException) -> list[str]:
+def _prefixed(prefix: str, error: BaseException) -> list[str]:
     first, *then = error_texts(error)
-    return [f"{what}: {first}", *then]
+    return [f"{prefix}: {first}", *then]

@@ -6,17 +6,17 @@ from dataclasses import dataclass, field
 
 from proxyctl.instance.cluster import PeerResult
 
-OLD, NEW, UNKNOWN = "as before", "as in the files", "not known"
-"""What a layer holds; after a rollback it is `as in the snapshot` in place of NEW."""
+OLD, UNKNOWN = "as before", "not known"
+"""The states of a layer besides `as in the files` and `as in the snapshot`."""
 
 
 NOT_OURS = "unknown"
-"""What a layer holds once the lock is lost: somebody else may have gone on there since."""
+"""The state of a layer after the lock is lost: another apply may have changed it since."""
 
 
 @dataclass
 class ModuleResult:
-    """What the three layers of one admin module hold after an apply, in words."""
+    """The state of the three layers of one admin module after an apply, in words."""
 
     name: str
     memory: str = OLD
@@ -28,13 +28,13 @@ class ModuleResult:
         self.memory = self.runtime = self.disk = NOT_OURS
 
     def text(self) -> str:
-        """Return one line for people."""
+        """Return a line for people."""
         return f"{self.name}: MEMORY {self.memory}, RUNTIME {self.runtime}, DISK {self.disk}"
 
 
 @dataclass
 class ApplyResult:
-    """What an apply did. A failed apply raises instead."""
+    """The result of an apply. A failed apply raises instead."""
 
     modules: list[ModuleResult] = field(default_factory=list)
     statements: int = 0
@@ -43,9 +43,9 @@ class ApplyResult:
     notes: list[str] = field(default_factory=list)
     snapshot: str | None = None
     peers: list[PeerResult] = field(default_factory=list)
-    """The members of the cluster, where the change travels and they were waited for."""
+    """The members of the cluster, if the change travels and the apply waited for them."""
 
     @property
     def not_following(self) -> list[PeerResult]:
-        """The members that do not hold what was applied."""
+        """The members that do not hold the applied rows."""
         return [peer for peer in self.peers if not peer.follows]

@@ -1,6 +1,6 @@
-"""One apply under way: what MEMORY holds now, and what was loaded and saved so far.
+"""An apply in progress: the rows of MEMORY, and the result so far.
 
-Nothing is believed before it is read back.
+No write counts before it is read back.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from proxyctl.state.row import Layer, Rows
 from proxyctl.state.sql import Statement
 
 SETTLE_S = 2.0
-"""A row loaded ONLINE that RUNTIME shows SHUNNED is checked again after this time."""
+"""Seconds until a row that was loaded ONLINE and that RUNTIME shows SHUNNED is read again."""
 
 
 @dataclass(frozen=True)
 class ApplyOptions:
-    """`save` False leaves DISK as it is: a restart takes the change back."""
+    """The options of an apply. `save` False leaves DISK as it is: a restart reverts the change."""
 
     save: bool = True
     progress: Callable[[str], None] = lambda _text: None
@@ -38,9 +38,9 @@ class ApplyOptions:
 class ApplyRun:
     """One apply: sends statements and reads every layer back.
 
-    Shape: `modules` are those with any step, in the order of their LOADs. `was_saved` tells by
-    admin module whether MEMORY was what DISK held, before anything was written. `lost` is the loss
-    of the connection during a LOAD or SAVE after which it was opened again.
+    Shape: `modules` are the modules with any step, in the order of their LOADs. `was_saved`: by
+    admin module, whether MEMORY equalled DISK before the first write. `lost`: the lost connection
+    during a LOAD or SAVE after which proxyctl reconnected.
     """
 
     def __init__(self, client: AdminClient, plan: Plan, lock: Lock, options: ApplyOptions) -> None:
@@ -60,13 +60,13 @@ class ApplyRun:
         self._loaded: set[str] = set()
 
     def mark(self, stage: str) -> None:
-        """Record in the lock what is being done. Raises: RefusedError when it is not ours."""
+        """Record the stage in the lock. Raises: RefusedError when the lock is lost."""
         self.lock.mark(stage, self.was_saved)
 
     def write(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
-        """Turn MEMORY of a module into these rows and read it back.
+        """Write these rows to MEMORY of a module and read it back.
 
-        Raises: ReadBackError when MEMORY holds something else afterwards.
+        Raises: ReadBackError when MEMORY holds other rows afterwards.
         """
         before = self.memory[module.name]
         changed = [
@@ -79,13 +79,13 @@ class ApplyRun:
             return
         self.results[module.name].memory = UNKNOWN
         statements = self._statements(module, {name: wanted[name] for name in changed})
-        coming = next(statements, None)
-        while coming is not None:
+        statement = next(statements, None)
+        while statement is not None:
             self.lock.renew()
-            self.client.send(self.lock.fenced(coming))
-            coming = next(statements, None)  # made while ProxySQL runs the one that was sent
+            self.client.send(self.lock.fenced(statement))
+            statement = next(statements, None)  # computed while ProxySQL runs the previous one
             if not self.client.receive()[1]:
-                # Nothing was changed, where something had to be: the fence may have held it.
+                # No row changed although one should: the lock may be lost.
                 self.lock.renew(at_once=True)
             self.result.statements += 1
         for name in changed:
@@ -93,9 +93,9 @@ class ApplyRun:
         self.memory[module.name] = {**before, **wanted}
 
     def _statements(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> Iterator[Statement]:
-        """Yield the statements that make MEMORY hold these rows.
+        """Yield the statements that write these rows to MEMORY.
 
-        The expected text is prepared while ProxySQL runs the last of them.
+        The expected text is prepared while ProxySQL runs the last statement.
         """
         before = self.memory[module.name]
         for name, rows in wanted.items():
@@ -112,7 +112,7 @@ class ApplyRun:
     ) -> None:
         """Read RUNTIME of a module back after a LOAD of these rows. Raises: ReadBackError."""
         layouts = [diff.layout for diff in module.diffs.values()]
-        loaded = {name: image.get(name, found.memory) for name, found in module.diffs.items()}
+        loaded = {name: image.get(name, diff.memory) for name, diff in module.diffs.items()}
         parsed = self.read_back.runtime(layouts, loaded, families)
         servers = module.servers
         if servers is not None and servers.layout.name in parsed:
@@ -120,7 +120,7 @@ class ApplyRun:
             self._reread_shunned(servers, parsed[name], loaded[name])
 
     def _reread_shunned(self, diff: TableDiff, runtime: Rows, loaded: Rows) -> None:
-        """Report servers that stay SHUNNED at RUNTIME although they were loaded ONLINE."""
+        """Note each server that stays SHUNNED at RUNTIME although it was loaded ONLINE."""
         status = diff.layout.index["status"]
 
         def shunned(rows: Rows) -> set[str]:
@@ -134,10 +134,10 @@ class ApplyRun:
         if not shunned(runtime):
             return
         time.sleep(SETTLE_S)
-        again = read_rows(self.client, diff.layout, Layer.RUNTIME)
+        runtime_later = read_rows(self.client, diff.layout, Layer.RUNTIME)
         self.result.notes += [
             f"{place} is SHUNNED at RUNTIME although the files say ONLINE"
-            for place in sorted(shunned(again))
+            for place in sorted(shunned(runtime_later))
         ]
 
     def verify_disk(self, module: ModulePlan, wanted: Mapping[str, Rows]) -> None:
@@ -146,19 +146,19 @@ class ApplyRun:
             self.read_back.stored(diff.layout, Layer.DISK, wanted[name])
 
     def wait_for_peers(self, module: ModulePlan) -> None:
-        """Wait until a LOAD of the module would be the newest of its ProxySQL Cluster."""
+        """Wait until a LOAD of the module would be the newest in its ProxySQL Cluster."""
         if self.plan.members:
             wait_for_a_later_second(self.client, module.name, self.say)
 
     def load_placed(self, module: ModulePlan, image: Mapping[str, Rows]) -> Mapping[str, Rows]:
-        """LOAD a module whose rows are in MEMORY; nodes that have moved since keep their new place.
+        """LOAD a module whose rows are in MEMORY, and return the loaded rows.
 
-        Returns the rows that were loaded.
+        Nodes that the monitor has moved since the plan stay where they are now.
         """
         self.wait_for_peers(module)
         families, diff = module.monitored, module.servers
         if diff is not None and module.name in self._loaded:
-            # Once the first LOAD is done, the families of the files are those that it places.
+            # After the first LOAD the monitor places the families of the files.
             families = tuple(families_of(diff.layout, self.plan.families))
         if families and diff is not None:
             name = diff.layout.name
@@ -175,14 +175,14 @@ class ApplyRun:
     def command(self, sql: str) -> None:
         """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.
 
-        It is never sent twice: whether the first one ran is not known.
+        The command is never sent twice: it is not known whether it ran.
 
-        Raises: InstanceError when ProxySQL was restarted: what was loaded before is gone as well.
+        Raises: InstanceError when ProxySQL was restarted, and has lost all earlier LOADs.
         """
         try:
             self.client.execute(Statement.plain(sql))
             if self.client.info:
-                # What it counts as refused is not what was asked: the read-back decides.
+                # Its count of refused values may include other variables: the read-back decides.
                 self.say(f"{sql}: {self.client.info}")
         except ConnectionLostError as error:
             is_new = self.connect_again(error)
@@ -200,5 +200,5 @@ class ApplyRun:
 
 
 def memory_before(module: ModulePlan) -> dict[str, Rows]:
-    """Return what MEMORY held when the plan was made."""
+    """Return the rows of MEMORY at the time of the plan."""
     return {name: diff.memory for name, diff in module.diffs.items()}
