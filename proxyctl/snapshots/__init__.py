@@ -1,5 +1,5 @@
-"""Snapshots: the state of an instance before an apply, in a file, and the rollback to it.
+"""Snapshots: files with the state of an instance before an apply, and the rollback to that state.
 
-`snapshot` has the data and the text of its file, `folder` the files, and `rollback` plans the way
-back.
+`snapshot` defines the data and the text of a file, `folder` manages the files, and `rollback` plans
+the return.
 """

@@ -1,8 +1,8 @@
-"""The folder of snapshots: writes new ones, lists and finds those that are kept.
+"""The folder of snapshots: writes, lists and finds their files.
 
     STATE/snapshots/HOST_PORT/20260105T101500.000000Z.jsonl.gz
 
-Folders are 0700 and files 0600. The newest 20 of an instance are kept.
+Folders are 0700 and files 0600. The newest 20 snapshots of an instance are kept.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def folder_of(address: str) -> Path:
 
 
 def keep(header: Header, tables: Mapping[str, TableRows]) -> Path:
-    """Write tables into a new snapshot, remove the oldest ones, and return its path.
+    """Write tables to a new snapshot, remove the oldest snapshots, and return the new path.
 
     `header`: without time and user. The file gets its name once it is complete. Raises:
     ProxyctlError when it cannot be written.
@@ -80,8 +80,8 @@ def keep(header: Header, tables: Mapping[str, TableRows]) -> Path:
         except BaseException:
             os.unlink(unfinished)
             raise
-        others = [other for other in _paths(folder) if other != path]
-        for stale in others[KEPT - 1 :]:
+        earlier = [other for other in _paths(folder) if other != path]
+        for stale in earlier[KEPT - 1 :]:
             stale.unlink(missing_ok=True)
     except OSError as error:
         raise ProxyctlError(
@@ -102,7 +102,7 @@ def _whoami() -> str:
 
 @dataclass(frozen=True)
 class Taken:
-    """A snapshot that was taken by hand. `rows`: of MEMORY."""
+    """A snapshot that a person took. `rows`: the number of rows in MEMORY."""
 
     path: Path
     tables: int
@@ -161,9 +161,9 @@ def _kept(number: int, path: Path) -> Kept:
 
 
 def find(address: str, which: str | None) -> Path:
-    """Return a snapshot by its number or name in `history`, or by its path.
+    """Return the path of a snapshot by its number or name in `history`, or by its path.
 
-    None is the newest one. Raises: ProxyctlError.
+    `which` None: the newest snapshot. Raises: ProxyctlError.
     """
     paths = _paths(folder_of(address))
     fix = f"proxyctl history lists the snapshots of {address}"
@@ -185,7 +185,7 @@ def find(address: str, which: str | None) -> Path:
 
 
 def read(path: Path) -> Snapshot:
-    """Return the snapshot of a file. Raises: SnapshotFileError that names the file."""
+    """Return the snapshot in a file. Raises: SnapshotFileError that names the file."""
     try:
         return read_snapshot(path, _name(path))
     except SnapshotFileError as error:

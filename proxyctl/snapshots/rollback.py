@@ -1,7 +1,7 @@
-"""Rollback to a snapshot: an ordinary plan whose desired rows are those that served traffic then.
+"""Rollback to a snapshot: an ordinary plan whose desired rows are the rows that served traffic.
 
-Like an export it folds RUNTIME back into configuration, with MEMORY for rows that RUNTIME does not
-show. Only the scope of the snapshot's apply is restored.
+Like an export, a rollback folds RUNTIME back into configuration, with MEMORY for rows that RUNTIME
+does not show. It restores only the scope of the apply that took the snapshot.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from proxyctl.state.row import (
 from proxyctl.state.runtime import runtime_image
 
 _NOT_SET = "(null)"
-"""RUNTIME shows it for an interface that is not set. As a value it would be one."""
+"""RUNTIME shows this text for an interface that is not set. No statement may set it as a value."""
 
 
 def check_fit(client: AdminClient, snapshot: Snapshot) -> None:
@@ -77,10 +77,9 @@ def rollback_plan(
     options: PlanOptions,
     taken_over: Mapping[str, bool] | None = None,
 ) -> tuple[Plan, Current]:
-    """Return the plan that restores a snapshot, and what it was made from.
+    """Return the plan that restores a snapshot, and the state that it was made from.
 
-    `taken_over`: see `look_at`. Raises: ConfigError,
-    InstanceError, RefusedError, UsageError.
+    `taken_over`: see `look_at`. Raises: ConfigError, InstanceError, RefusedError, UsageError.
     """
     look = look_at(client, taken_over)
     desired = desired_of(snapshot, look.layouts, _references(snapshot, client.address))
@@ -90,15 +89,15 @@ def rollback_plan(
 
 
 def _references(snapshot: Snapshot, address: str) -> dict[str, frozenset[str]]:
-    """Return the columns and variables to mask: those of this snapshot and of all others kept.
+    """Return the columns and variables to mask: those of all snapshots of the instance.
 
     A later apply may have put a secret where this snapshot has none.
     """
-    found: dict[str, frozenset[str]] = dict(snapshot.header.references)
+    references: dict[str, frozenset[str]] = dict(snapshot.header.references)
     for kept in history(address):
         for table, names in (kept.header.references if kept.header else {}).items():
-            found[table] = found.get(table, frozenset()) | names
-    return found
+            references[table] = references.get(table, frozenset()) | names
+    return references
 
 
 # -- a snapshot as desired rows -------------------------------------------------------------------
@@ -107,9 +106,9 @@ def _references(snapshot: Snapshot, address: str) -> dict[str, frozenset[str]]:
 def desired_of(
     snapshot: Snapshot, layouts: Mapping[str, Layout], references: References
 ) -> Desired:
-    """Return the snapshot as desired rows. `layouts`: those of the instance.
+    """Return the snapshot as desired rows. `layouts`: of the instance.
 
-    Raises: RefusedError if the instance has a table with other columns.
+    Raises: RefusedError if a table has other columns in the instance.
     """
     header = snapshot.header
     for name, held in snapshot.tables.items():
@@ -151,7 +150,7 @@ def desired_of(
 
 
 def _families(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> list[Family]:
-    """Return the families whose nodes the monitor placed at that time."""
+    """Return the families whose nodes the monitor placed at the time of the snapshot."""
 
     def families(layer: Layer) -> list[Family]:
         rows = {
@@ -165,7 +164,7 @@ def _families(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> list[Family]
 
 
 def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Family, ...]) -> Rows:
-    """Return RUNTIME as configuration, without drains and without nodes that the monitor added."""
+    """Return RUNTIME as configuration, without drains and nodes that the monitor discovered."""
     memory, runtime = layers[Layer.MEMORY], layers[Layer.RUNTIME]
     if layout.table.role is not Role.SERVERS:
         return from_runtime(layout, runtime, memory)
@@ -183,7 +182,7 @@ def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Fa
 
 
 def _settable(layout: Layout, rows: Rows, disk: Rows) -> Rows:
-    """Return the variables that a statement can set; restart-only ones as on DISK."""
+    """Return the variables that a statement can set; restart-only variables as on DISK."""
     result: Rows = {}
     for key, row in rows.items():
         name, value = str(key[0]), str(row[1])
@@ -199,7 +198,7 @@ def _settable(layout: Layout, rows: Rows, disk: Rows) -> Rows:
 
 
 def _left_alone(keys: Iterable[Key], scope: TableScope) -> Iterator[str]:
-    """Yield a warning for each variable that no statement can set back."""
+    """Yield a warning for each variable that no statement can restore."""
     for (name,) in sorted_keys(keys):
         if scope.rows is not None and scope.rows.owns((name,)):
             yield f"{name}: left alone: no statement restores its earlier value"
@@ -239,16 +238,16 @@ def _differences(table: DesiredTable, layers: Mapping[Layer, Rows]) -> Iterator[
     layout = table.layout
     image = runtime_image(layout, dict(table.rows))
     for layer in (Layer.MEMORY, Layer.DISK):
-        held = layers[layer]
+        rows_of_layer = layers[layer]
         if layout.table.role is Role.USERS:
-            held = fold_users(layout, held)
-        keys: set[Key] = {key for key in held if table.owns(key)} | table.rows.keys()
-        loaded = runtime_image(layout, held)
+            rows_of_layer = fold_users(layout, rows_of_layer)
+        keys: set[Key] = {key for key in rows_of_layer if table.owns(key)} | table.rows.keys()
+        loaded = runtime_image(layout, rows_of_layer)
         rows = sum(
             1
             for key in keys
-            if held.get(key) != table.rows.get(key)
-            # NULL and '' are the same once they are loaded; what is not loaded differs as it is.
+            if rows_of_layer.get(key) != table.rows.get(key)
+            # A LOAD makes NULL and '' the same. A row that no LOAD takes is compared as it is.
             and (key not in image or loaded.get(key) != image[key])
         )
         if rows:

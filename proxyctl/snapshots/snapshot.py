@@ -1,6 +1,6 @@
 """A snapshot: the rows of MEMORY, RUNTIME and DISK before a command, and the text of its file.
 
-The file holds JSON lines, compressed by gzip, whose checksum shows damage:
+The file holds JSON lines, compressed by gzip, whose checksum detects damage:
 
     {"format": 1, "address": ..., "version": ..., "taken_at": ..., "before": "apply", ...}
     {"table": ..., "layer": "memory", "columns": [...], "rows": [[...], ...]}
@@ -32,18 +32,17 @@ FORMAT = 1
 SUFFIX = ".jsonl.gz"
 
 APPLY, ROLLBACK, BY_HAND = "apply", "rollback", "snapshot"
-"""What a snapshot is taken before; the last one by a person, before nothing."""
+"""The occasions of a snapshot: before an apply, before a rollback, or on request of a person."""
 
 References = Mapping[str, frozenset[str]]
-"""By table: the columns into which files put a text by `{env:}` or `{file:}`. Of a table of
-variables: the variables."""
+"""By table: the columns (or variables) whose values files take from `{env:}` or `{file:}`."""
 
 
 @dataclass(frozen=True)
 class TableScope:
     """The part of a table that an apply managed.
 
-    `rows` None: the whole table. `ignored`: columns that it set in new rows only.
+    `rows` None: the whole table. `ignored`: the columns that the apply set in new rows only.
     """
 
     rows: Scope | None = None
@@ -81,7 +80,7 @@ class HeldTable:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A snapshot as read from its file; `name` is that of `history`."""
+    """A snapshot as read from its file. `name`: as in `history`."""
 
     name: str
     header: Header
@@ -92,7 +91,7 @@ class Snapshot:
 class Kept:
     """One snapshot file of an instance. `number` 1 is the newest. `size` in bytes.
 
-    Shape: `header` None where the file cannot be used; `problem` says why then.
+    Shape: `header` is None if the file cannot be used; `problem` then says why.
     """
 
     number: int
@@ -135,19 +134,19 @@ def _scope_of(table: DesiredTable) -> TableScope:
 
 
 def references_in(tables: Iterable[DesiredTable]) -> References:
-    """Return the columns and variables whose values came from a reference."""
-    found: dict[str, set[str]] = {}
+    """Return the columns and variables whose values come from a reference."""
+    references: dict[str, set[str]] = {}
     for table in tables:
         for key, row in table.rows.items():
             if Secret not in set(map(type, row)):
                 continue
-            names = found.setdefault(table.layout.name, set())
+            names = references.setdefault(table.layout.name, set())
             names |= {
                 reference_name(table.layout, key, n)
                 for n, cell in enumerate(row)
                 if type(cell) is Secret
             }
-    return {table: frozenset(names) for table, names in found.items()}
+    return {table: frozenset(names) for table, names in references.items()}
 
 
 # -- writing --------------------------------------------------------------------------------------
@@ -156,7 +155,8 @@ def references_in(tables: Iterable[DesiredTable]) -> References:
 def lines_of(header: Header, tables: Mapping[str, TableRows]) -> Iterator[bytes]:
     """Yield the lines of a snapshot file.
 
-    The rows are the JSON texts that ProxySQL gave; a layer equal to another one refers to it.
+    The rows are the JSON texts that ProxySQL returned. A layer that equals an earlier layer refers
+    to that layer.
     """
     scope = header.scope
     document = {
@@ -177,12 +177,12 @@ def lines_of(header: Header, tables: Mapping[str, TableRows]) -> Iterator[bytes]
         written: dict[int, Layer] = {}
         for layer, chunks in table.texts.items():
             head = {"table": name, "layer": layer.value, "columns": list(table.layout.names)}
-            other = written.setdefault(id(chunks), layer)
-            if other is layer:
+            first_layer = written.setdefault(id(chunks), layer)
+            if first_layer is layer:
                 text = json.dumps(head).encode()[:-1]
                 yield text + b', "rows": [' + b",".join(chunks) + b"]}\n"
             else:
-                yield json.dumps({**head, "same_as": other.value}).encode() + b"\n"
+                yield json.dumps({**head, "same_as": first_layer.value}).encode() + b"\n"
 
 
 def _scope(scope: TableScope) -> dict[str, object]:
@@ -209,7 +209,7 @@ _WRONG_SHAPE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueEr
 
 
 class SnapshotFileError(ProxyctlError):
-    """The file is no snapshot, was truncated or changed, or comes from another version."""
+    """The file is no snapshot, is truncated or changed, or comes from another version."""
 
 
 def read_header(path: Path) -> Header:
@@ -222,10 +222,7 @@ def read_header(path: Path) -> Header:
 
 
 def read_snapshot(path: Path, name: str) -> Snapshot:
-    """Return a snapshot that is complete and unchanged.
-
-    Raises: SnapshotFileError.
-    """
+    """Return a snapshot. Raises: SnapshotFileError unless the file is complete and unchanged."""
     with _reading():
         with gzip.open(path) as file:
             first, *lines = file.read().rstrip(b"\n").split(b"\n")
@@ -234,7 +231,7 @@ def read_snapshot(path: Path, name: str) -> Snapshot:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Turn every error of reading a file into one kind."""
+    """Turn every error while reading a file into a SnapshotFileError."""
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -246,57 +243,57 @@ def _reading() -> Iterator[None]:
 
 
 def _document(line: bytes) -> dict[str, Any]:
-    found = json.loads(line.decode("utf-8", "surrogateescape"))
-    if not isinstance(found, dict):
+    document = json.loads(line.decode("utf-8", "surrogateescape"))
+    if not isinstance(document, dict):
         raise TypeError
-    return found
+    return document
 
 
-def _header(given: Mapping[str, Any]) -> Header:
-    if given["format"] != FORMAT:
+def _header(document: Mapping[str, Any]) -> Header:
+    if document["format"] != FORMAT:
         raise SnapshotFileError(
-            f"a snapshot of format {given['format']!r}; this proxyctl reads format {FORMAT}"
+            f"a snapshot of format {document['format']!r}; this proxyctl reads format {FORMAT}"
         )
-    scope = given["scope"]
-    parse_version(_text(given["version"]))
+    scope = document["scope"]
+    parse_version(_text(document["version"]))
     return Header(
-        address=_text(given["address"]),
-        version=_text(given["version"]),
-        before=_text(given["before"]),
-        sources=_texts(given["sources"]),
+        address=_text(document["address"]),
+        version=_text(document["version"]),
+        before=_text(document["before"]),
+        sources=_texts(document["sources"]),
         scope=None if scope is None else {n: _table_scope(n, one) for n, one in scope.items()},
         changes={
             module: {action: int(count) for action, count in counts.items()}
-            for module, counts in given["changes"].items()
+            for module, counts in document["changes"].items()
         },
-        references={table: frozenset(_texts(n)) for table, n in given["references"].items()},
-        hostgroup_names={int(n): _text(name) for n, name in given["hostgroup_names"].items()},
-        taken_at=_text(given["taken_at"]),
-        by=_text(given["by"]),
+        references={table: frozenset(_texts(n)) for table, n in document["references"].items()},
+        hostgroup_names={int(n): _text(name) for n, name in document["hostgroup_names"].items()},
+        taken_at=_text(document["taken_at"]),
+        by=_text(document["by"]),
     )
 
 
-def _table_scope(table: str, given: Mapping[str, Any]) -> TableScope:
-    ignored = frozenset(_texts(given["ignored"]))
-    rows = given["rows"]
+def _table_scope(table: str, document: Mapping[str, Any]) -> TableScope:
+    ignored = frozenset(_texts(document["ignored"]))
+    rows = document["rows"]
     if rows is None:
         return TableScope(None, ignored)
     terms = {name: [_read_term(term) for term in found] for name, found in rows["terms"].items()}
     return TableScope(Scope.of(TABLES[table].key, terms, _text(rows["text"])), ignored)
 
 
-def _read_term(given: object) -> Term:
-    match given:
+def _read_term(term: object) -> Term:
+    match term:
         case {"from": int(low), "to": int(high)}:
             return Span(low, high)
         case {"like": str(pattern)}:
             return Glob(pattern)
         case _:
-            return _value(given)
+            return _value(term)
 
 
 def _tables(lines: Iterable[dict[str, Any]]) -> dict[str, HeldTable]:
-    """Return the tables that are there in all layers; the apply changed no others."""
+    """Return the tables that the file has in all layers; the apply changed only these."""
     columns: dict[str, tuple[str, ...]] = {}
     layers: dict[str, dict[Layer, list[Row]]] = {}
     for line in lines:
@@ -311,25 +308,25 @@ def _tables(lines: Iterable[dict[str, Any]]) -> dict[str, HeldTable]:
     return {name: HeldTable(columns[name], layers[name]) for name in whole}
 
 
-def _row(given: list[Any], count: int) -> Row:
-    if type(given) is not list or len(given) != count:
+def _row(cells: list[Any], count: int) -> Row:
+    if type(cells) is not list or len(cells) != count:
         raise TypeError
-    return tuple(map(_value, given))
+    return tuple(map(_value, cells))
 
 
-def _value(given: object) -> Value:
-    if given is None or type(given) in (str, int, float):
-        return given  # type: ignore[return-value]
+def _value(cell: object) -> Value:
+    if cell is None or type(cell) in (str, int, float):
+        return cell  # type: ignore[return-value]
     raise TypeError
 
 
-def _text(given: object) -> str:
-    if not isinstance(given, str):
+def _text(value: object) -> str:
+    if not isinstance(value, str):
         raise TypeError
-    return given
+    return value
 
 
-def _texts(given: object) -> tuple[str, ...]:
-    if not isinstance(given, list):
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
         raise TypeError
-    return tuple(map(_text, given))
+    return tuple(map(_text, value))
