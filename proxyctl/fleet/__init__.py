@@ -1,4 +1,4 @@
-"""Plan and apply over many instances: their plans, the order of changes, the outcome of each.
+"""Plan and apply over many instances: their plans, the order of changes, and the outcomes.
 
-One instance is a fleet of one. Values are returned, and nothing is printed.
+One instance is a fleet of one. Nothing here prints.
 """

@@ -1,7 +1,7 @@
-"""Instances of a fleet that are members of one ProxySQL Cluster, and the one that changes first.
+"""Instances of a fleet that are members of the same ProxySQL Cluster. Pure.
 
-One member is changed and the others take the change over. What does not travel is then applied to
-each of them. Pure.
+A rollout changes one member first, and the others take the change over. Changes that do not travel
+are then applied to each member.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ MIXED_VERSIONS = "mixed_versions"
 def units(fleet: Fleet) -> list[list[Planned]]:
     """Return the units of a rollout: a single instance, or the members of a cluster.
 
-    Shape: the member that changes first comes first. Units in sync are left out.
+    Shape: each unit begins with the member to change first. Units in sync are left out.
     """
     found = []
-    for positions in _together([one.plan.members for one in fleet.planned]):
+    for positions in _group_by_cluster([member.plan.members for member in fleet.planned]):
         members = [fleet.planned[position] for position in positions]
-        if all(one.is_in_sync for one in members):
+        if all(member.is_in_sync for member in members):
             continue
         first = _first_of(members)
-        found.append([first, *(one for one in members if one is not first)])
+        found.append([first, *(member for member in members if member is not first)])
     return found
 
 
@@ -41,109 +41,107 @@ def clusters(fleet: Fleet) -> list[list[Planned]]:
 def as_applied(fleet: Fleet) -> Fleet:
     """Return the plans as an apply to the whole fleet will find them.
 
-    A member that is behind its peers catches up once the first member is changed, so that refusal
-    becomes a warning. Members of different versions never follow one another: they are refused.
+    A member that is behind its peers catches up after the change of the first member, so its
+    refusal becomes a warning. Members of different versions never follow each other, so their plans
+    are refused.
     """
     fleet = _without_mixed_versions(fleet)
-    first_of_name = {one.name: unit[0].name for unit in clusters(fleet) for one in unit[1:]}
+    first_by_name = {member.name: unit[0].name for unit in clusters(fleet) for member in unit[1:]}
     following: dict[tuple[int, str], Plan] = {}
 
-    def follower(one: Planned, first: str) -> Planned:
-        plan = following.setdefault((id(one.plan), first), _as_follower(one.plan, first))
-        return replace(one, plan=plan)
+    def follower(member: Planned, first: str) -> Planned:
+        plan = following.setdefault((id(member.plan), first), _as_follower(member.plan, first))
+        return replace(member, plan=plan)
 
     return replace(
         fleet,
         planned=[
-            follower(one, first_of_name[one.name]) if one.name in first_of_name else one
-            for one in fleet.planned
+            follower(member, first_by_name[member.name]) if member.name in first_by_name else member
+            for member in fleet.planned
         ],
     )
 
 
 def _without_mixed_versions(fleet: Fleet) -> Fleet:
-    """Refuse the plans of members whose versions differ, since they do not sync."""
+    """Refuse the plans of members with different versions, since these do not synchronise."""
     refusals: dict[str, Refusal] = {}
     for unit in clusters(fleet):
-        if len({one.plan.version for one in unit}) > 1:
-            listed = ", ".join(f"{one.name} has {one.plan.version}" for one in unit)
+        if len({member.plan.version for member in unit}) > 1:
+            listed = ", ".join(f"{member.name} has {member.plan.version}" for member in unit)
             refusal = Refusal(
                 MIXED_VERSIONS,
                 "members of a ProxySQL Cluster with different versions do not synchronise:"
                 f" {listed}",
                 fix="upgrade all of them first, or apply to each with --instance",
             )
-            refusals |= {one.name: refusal for one in unit}
+            refusals |= {member.name: refusal for member in unit}
 
-    def refused(one: Planned) -> Planned:
-        plan = replace(one.plan, refusals=[*one.plan.refusals, refusals[one.name]])
-        return replace(one, plan=plan)
+    def refused(member: Planned) -> Planned:
+        plan = replace(member.plan, refusals=[*member.plan.refusals, refusals[member.name]])
+        return replace(member, plan=plan)
 
-    planned = [refused(one) if one.name in refusals else one for one in fleet.planned]
+    planned = [refused(member) if member.name in refusals else member for member in fleet.planned]
     return replace(fleet, planned=planned)
 
 
-def _together(listed: Sequence[Collection[str]]) -> list[list[int]]:
+def _group_by_cluster(listed: Sequence[Collection[str]]) -> list[list[int]]:
     """Group instances by cluster; return their positions, each once, in order.
 
-    `listed`: the members that each instance lists. Instances that list a common member are in one
-    cluster; an instance that lists no member is alone.
+    `listed`: the members that each instance lists. Instances that list a common member are in the
+    same cluster; an instance that lists no member is a group of its own.
     """
     groups: list[tuple[list[int], set[str]]] = []
     for position, names in enumerate(listed):
-        found, known = [position], set(names)
-        apart = []
-        for positions, theirs in groups:
-            if theirs & known:
-                found = [*positions, *found]
-                known |= theirs
+        together, members = [position], set(names)
+        separate = []
+        for positions, names_of_group in groups:
+            if names_of_group & members:
+                together = [*positions, *together]
+                members |= names_of_group
             else:
-                apart.append((positions, theirs))
-        groups = [*apart, (found, known)]
+                separate.append((positions, names_of_group))
+        groups = [*separate, (together, members)]
     return sorted(sorted(positions) for positions, _ in groups)
 
 
 def is_behind(plan: Plan) -> bool:
-    """Return whether this member has yet to take over newer content of its peers."""
+    """Return whether the instance has yet to take over newer content of its peers."""
     return any(one.code == STALE_MEMBER for one in plan.refusals)
 
 
 def _first_of(members: Sequence[Planned]) -> Planned:
-    """Return the member to change first.
+    """Return the member to change first: one with a drained node, otherwise one that is not behind.
 
-    A member that shows a drained node goes first: only there is the drain told from configuration.
-    Otherwise it is the first member that is not behind its peers.
+    Other members take a drain over as configuration.
     """
 
-    def preference(one: Planned) -> tuple[bool, bool]:
-        diffs = (diff for module in one.plan.modules for diff in module.diffs.values())
-        return any(diff.drained for diff in diffs), not one.is_behind
+    def preference(member: Planned) -> tuple[bool, bool]:
+        diffs = (diff for module in member.plan.modules for diff in module.diffs.values())
+        return any(diff.drained for diff in diffs), not member.is_behind
 
     return max(members, key=preference)
 
 
 def _as_follower(plan: Plan, first: str) -> Plan:
-    """Return the plan of a member that changes after the first one.
-
-    Being behind the first member is a warning there, no refusal.
-    """
-    behind = [one for one in plan.refusals if one.code == STALE_MEMBER]
+    """Return the plan of a member that changes later: being behind is a warning, no refusal."""
+    behind = [refusal for refusal in plan.refusals if refusal.code == STALE_MEMBER]
     if not behind:
         return plan
-    notes = [f"{one.message}; {first} is changed first, and this one follows" for one in behind]
-    others = [one for one in plan.refusals if one not in behind]
-    return replace(plan, refusals=others, warnings=[*plan.warnings, *notes])
+    order = f"{first} is changed first, and this member follows"
+    notes = [f"{refusal.message}; {order}" for refusal in behind]
+    remaining = [refusal for refusal in plan.refusals if refusal not in behind]
+    return replace(plan, refusals=remaining, warnings=[*plan.warnings, *notes])
 
 
-def is_covered(found: Plan, approved: Plan) -> bool:
-    """Return whether everything that a plan changes at RUNTIME is in the approved plan.
+def is_covered(plan: Plan, approved: Plan) -> bool:
+    """Return whether the approved plan has all changes of a plan at RUNTIME.
 
-    The plan may lack changes that the member has taken over meanwhile. It may write more to MEMORY
-    and DISK: rows that a member drops when it takes over others.
+    The plan may lack changes that the member has taken over meanwhile. It may write more rows to
+    MEMORY and DISK, since a member that takes over rows drops others.
     """
-    wanted = {_intent(one) for module in approved.modules for one in module.changes}
-    changes = (one for module in found.modules for one in module.changes)
-    return all(_intent(one) in wanted for one in changes if Layer.RUNTIME in one.layers)
+    intended = {_intent(change) for module in approved.modules for change in module.changes}
+    changes = (change for module in plan.modules for change in module.changes)
+    return all(_intent(change) in intended for change in changes if Layer.RUNTIME in change.layers)
 
 
 def _intent(change: Change) -> tuple[str, Key, DesiredRow | None]:

@@ -1,4 +1,4 @@
-"""Plans and results of a fleet, and the exit code that they give. Pure."""
+"""Plans and results of a fleet, and their exit codes. Pure."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from proxyctl.plan.plan import Plan
 class Planned:
     """The plan of one instance.
 
-    `plan` is shared by instances with the same plan, and names the first of them: a plan holds the
-    rows of all tables, so a fleet keeps distinct plans only. `is_behind`: the instance has yet to
-    take over newer content of other members of its cluster.
+    Instances with the same plan share `plan`, which names the first of them: a plan holds the rows
+    of all tables, so a fleet keeps only distinct plans. `is_behind`: the instance has yet to take
+    over newer content of its peers.
     """
 
     name: str
@@ -76,23 +76,23 @@ class Fleet:
     @property
     def alike(self) -> list[list[Planned]]:
         """The instances that differ, grouped by plan."""
-        found: dict[int, list[Planned]] = {}
-        for one in self.differing:
-            found.setdefault(id(one.plan), []).append(one)
-        return [*found.values()]
+        by_plan: dict[int, list[Planned]] = {}
+        for instance in self.differing:
+            by_plan.setdefault(id(instance.plan), []).append(instance)
+        return [*by_plan.values()]
 
     def only_plan(self) -> Plan:
         """Return the plan of a fleet of one. Raises: the error that prevented it."""
-        for one in self.failed:
-            raise one.error
+        for failure in self.failed:
+            raise failure.error
         (planned,) = self.planned
         return planned.plan
 
     def exit_code(self, *, differences: bool, refusals: bool = False) -> ExitCode:
         """Return the worst code of all instances.
 
-        `differences` and `refusals`: whether an instance that differs counts as 2, and one where
-        an apply would be refused as 3.
+        `differences`: an instance that differs gives 2. `refusals`: an instance with refusals
+        gives 3.
         """
         codes = [one.error.exit_code for one in self.failed]
         if differences and self.differing:
@@ -116,8 +116,8 @@ class State(StrEnum):
 class Rolled:
     """One instance after a rollout.
 
-    `plan` is kept for a fleet of one only. `shunned`: servers that ProxySQL has shunned since the
-    apply, as host:port. `behind`: members of its cluster outside the fleet that do not follow.
+    `plan`: for a fleet of one only. `shunned`: the servers that ProxySQL has shunned since the
+    apply, as host:port. `behind`: the members of its cluster outside the fleet that do not follow.
     """
 
     name: str
@@ -144,7 +144,7 @@ class Rolled:
 
     @property
     def exit_code(self) -> ExitCode:
-        """The exit code that this instance alone would give."""
+        """The exit code of this instance alone."""
         if self.error is not None:
             return self.error.exit_code
         return ExitCode.DONE if self.is_well else ExitCode.INCOMPLETE
@@ -154,7 +154,7 @@ class Rolled:
 class Rollout:
     """The result of a rollout, in the order of the instances.
 
-    `unread`: instances that were skipped because they could not be read.
+    `unread`: the instances that were skipped because they could not be read.
     """
 
     rolled: Sequence[Rolled]

@@ -1,4 +1,4 @@
-"""Apply to instances in batches; the next batch starts only when the last one went well."""
+"""Apply to instances in batches. A batch starts only if all earlier batches went well."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.plan.plan import Plan
 
 SETTLE_S = 2.0
-"""Seconds between a batch and the look at its servers: clients that fail have them shunned then."""
+"""Seconds until the servers of a batch are read: failing clients have them shunned by then."""
 
 T = TypeVar("T")
 
@@ -31,8 +31,8 @@ class RolloutRequest:
     """How a fleet changes.
 
     `apply` holds for each instance. `batch_size`: units that change at the same time. `has_canary`:
-    one unit first, then all others at once. `skips`: leave out instances that cannot be reached.
-    `say` receives progress.
+    one unit first, then all others at once. `skips`: skip instances that cannot be reached. `say`
+    receives progress.
     """
 
     apply: ApplyRequest
@@ -55,27 +55,28 @@ def batches(
 
 
 def roll_out(targets: Sequence[Target], approved: Fleet | None, request: RolloutRequest) -> Rollout:
-    """Apply to the instances that differ, and return the result of all.
+    """Apply to the instances that differ, and return the results of all instances.
 
-    `approved`: the plans that were shown; an instance whose plan has changed since fails. None:
-    `request.apply` decides about approval. The members of one cluster are one unit.
+    `approved`: the plans that a person saw; an instance whose plan has changed since fails. None:
+    `request.apply` decides about approval. The members of a cluster are one unit.
     """
     return _Rollout(targets, approved, request).run()
 
 
 def _read_shunned(client: AdminClient) -> frozenset[str]:
-    """Return the servers that are ONLINE in no hostgroup, as host:port. Raises: InstanceError.
+    """Return the SHUNNED servers that are ONLINE in no hostgroup, as host:port.
 
-    A node that waits beside a Galera writer is SHUNNED there, and ONLINE where it reads.
+    A node that waits to become the Galera writer is SHUNNED there, and ONLINE in another hostgroup.
+    Raises: InstanceError.
     """
     pool = read_pool(client)
-    online = {(one.host, one.port) for one in pool if one.status == "ONLINE"}
-    shunned = {(one.host, one.port) for one in pool if one.status.startswith("SHUNNED")}
+    online = {(server.host, server.port) for server in pool if server.status == "ONLINE"}
+    shunned = {(server.host, server.port) for server in pool if server.status.startswith("SHUNNED")}
     return frozenset(f"{host}:{port}" for host, port in shunned - online)
 
 
 class _Rollout:
-    """One rollout in progress. `_found` has the result of each instance so far."""
+    """A rollout in progress. `_results`: the result of each instance so far."""
 
     def __init__(
         self, targets: Sequence[Target], approved: Fleet | None, request: RolloutRequest
@@ -88,12 +89,12 @@ class _Rollout:
         self._shunned_before: dict[Target, frozenset[str]] = {}
         self._was_interrupted = False
         if approved is not None:
-            by_name = {one.name: one for one in targets}
-            self._approved = {by_name[one.name]: one for one in approved.planned}
-            self._units = [[by_name[one.name] for one in unit] for unit in units(approved)]
+            by_name = {target.name: target for target in targets}
+            self._approved = {by_name[planned.name]: planned for planned in approved.planned}
+            self._units = [[by_name[planned.name] for planned in unit] for unit in units(approved)]
             self._unread += approved.failed
-        unread = {one.name for one in self._unread}
-        self._found = {
+        unread = {failed.name for failed in self._unread}
+        self._results = {
             target: _rolled(target, self._state_before(target))
             for target in targets
             if target.name not in unread
@@ -104,33 +105,35 @@ class _Rollout:
         return State.IN_SYNC if planned is not None and planned.is_in_sync else State.NOT_TOUCHED
 
     def run(self) -> Rollout:
-        """Apply batch after batch until one goes wrong."""
+        """Apply batch after batch until a batch fails."""
         with interruptible():
             try:
                 self._change()
             except KeyboardInterrupt:
                 self._was_interrupted = True
-        return Rollout([*self._found.values()], self._was_interrupted, self._unread)
+        return Rollout([*self._results.values()], self._was_interrupted, self._unread)
 
     def _change(self) -> None:
         request = self._request
-        found = [*batches(self._units, request.batch_size, has_canary=request.has_canary)]
-        for number, batch in enumerate(found, 1):
+        all_batches = [*batches(self._units, request.batch_size, has_canary=request.has_canary)]
+        for number, batch in enumerate(all_batches, 1):
             if len(self._targets) > 1:
                 named = ", ".join(map(_names, batch))
-                request.say(f"batch {number} of {len(found)}: {named}")
-            is_last = number == len(found)
+                request.say(f"batch {number} of {len(all_batches)}: {named}")
+            is_last = number == len(all_batches)
             self._apply(batch, is_watched=not is_last)
-            targets = [one for unit in batch for one in unit if one in self._found]
+            targets = [target for unit in batch for target in unit if target in self._results]
             if not is_last:
                 self._look_at_servers(targets)
-            if self._was_interrupted or not all(self._found[one].is_well for one in targets):
+            if self._was_interrupted or not all(
+                self._results[target].is_well for target in targets
+            ):
                 return
 
     def _apply(self, batch: Sequence[list[Target]], *, is_watched: bool) -> None:
         """Apply to the units of a batch at the same time.
 
-        An interrupt ends a single apply; of several, those that have started are finished.
+        An interrupt ends a single apply. If several run, those that have started are finished.
         """
         if len(batch) == 1:
             self._apply_unit(batch[0], is_watched)
@@ -151,15 +154,15 @@ class _Rollout:
                 future.result()
 
     def _apply_unit(self, unit: list[Target], is_watched: bool) -> None:
-        """Apply to the members of a unit in turn until one fails. Changes: `_found`."""
+        """Apply to the members of a unit in turn until one fails. Changes: `_results`."""
         for target in unit:
-            one = self._applied(target, unit, is_watched)
-            if self._request.skips and isinstance(one.error, InstanceError):
-                self._unread.append(Failed(one.name, one.address, one.error))
-                del self._found[target]
+            result = self._applied(target, unit, is_watched)
+            if self._request.skips and isinstance(result.error, InstanceError):
+                self._unread.append(Failed(result.name, result.address, result.error))
+                del self._results[target]
                 continue
-            self._found[target] = one
-            if one.error is not None:
+            self._results[target] = result
+            if result.error is not None:
                 self._note_followers(unit)
                 return
 
@@ -192,7 +195,7 @@ class _Rollout:
             say = self._request.say
             request = replace(request, progress=lambda text: say(f"{target.name}: {text}"))
         if len(unit) > 1 and not request.peer_timeout_s:
-            # The next member would be changed while it is behind this one, and refused for that.
+            # Without a wait, the next member would be behind this member, and its apply refused.
             request = replace(request, peer_timeout_s=PEER_TIMEOUT_S)
         approved = self._approved.get(target)
         if approved is None:
@@ -200,7 +203,7 @@ class _Rollout:
         is_first = target is unit[0]
 
         def is_approved(plan: Plan) -> bool:
-            # A member may have taken over some of it already.
+            # A member may have taken over some changes already.
             return (
                 plan.is_in_sync
                 or plan.fingerprint == approved.fingerprint
@@ -210,24 +213,24 @@ class _Rollout:
         return replace(request, is_approved=is_approved)
 
     def _behind(self, result: ApplyResult) -> list[PeerResult]:
-        """Return the peers outside of this fleet that do not follow."""
-        ours = {f"{one.login.host}:{one.login.port}" for one in self._targets}
+        """Return the peers outside this fleet that do not follow."""
+        ours = {f"{target.login.host}:{target.login.port}" for target in self._targets}
         return [peer for peer in result.not_following if peer.name not in ours]
 
     def _note_followers(self, unit: list[Target]) -> None:
         """Add a note to the other members of a cluster: the change may have reached them."""
-        found = [self._found[one] for one in unit if one in self._found]
-        if not any(one.result or isinstance(one.error, ApplyError) for one in found):
+        results = [self._results[target] for target in unit if target in self._results]
+        if not any(one.result or isinstance(one.error, ApplyError) for one in results):
             return
         note = "it may have synchronised with a changed member of its cluster; run plan"
         for target in unit:
-            if target in self._found and self._found[target].state is State.NOT_TOUCHED:
-                self._found[target] = replace(self._found[target], notes=[note])
+            if target in self._results and self._results[target].state is State.NOT_TOUCHED:
+                self._results[target] = replace(self._results[target], notes=[note])
 
     def _look_at_servers(self, targets: Sequence[Target]) -> None:
-        """Find the servers that were shunned since the apply. Changes: `_found`."""
+        """Find the servers that were shunned since the apply. Changes: `_results`."""
         changed = (State.APPLIED, State.FOLLOWED)
-        targets = [one for one in targets if self._found[one].state in changed]
+        targets = [target for target in targets if self._results[target].state in changed]
         if not targets:
             return
         time.sleep(SETTLE_S)
@@ -236,17 +239,17 @@ class _Rollout:
             with target.connect() as client:
                 return target, _read_shunned(client)
 
-        found, failed = at_all(targets, look, workers=self._request.workers)
-        for target, shunned in found:
-            new = sorted(shunned - self._shunned_before[target])
-            self._found[target] = replace(self._found[target], shunned=new)
+        shunned_by_target, failed = at_all(targets, look, workers=self._request.workers)
+        for target, shunned in shunned_by_target:
+            newly_shunned = sorted(shunned - self._shunned_before[target])
+            self._results[target] = replace(self._results[target], shunned=newly_shunned)
         for target in targets:
-            for one in failed:
-                if one.name == target.name:
+            for failure in failed:
+                if failure.name == target.name:
                     error = ApplyError(
-                        f"applied, but could not be read afterwards: {one.error.message}"
+                        f"applied, but could not be read afterwards: {failure.error.message}"
                     )
-                    self._found[target] = replace(self._found[target], error=error)
+                    self._results[target] = replace(self._results[target], error=error)
 
 
 def _rolled(target: Target, state: State) -> Rolled:
@@ -260,7 +263,7 @@ def _names(unit: Sequence[Target]) -> str:
 
 
 def _error_of(target: Target, error: Exception) -> ProxyctlError:
-    """Return the error to report; after a bug in proxyctl the state of the layers is unknown."""
+    """Return the error to report; after an unexpected exception the layers are not known."""
     expected = target.expected_error(error)
     if isinstance(error, ProxyctlError):
         return expected

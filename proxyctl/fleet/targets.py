@@ -1,4 +1,4 @@
-"""The instances that a command works on: the same work on each of them, and their plans."""
+"""The instances of a command, the same work on each of them, and their plans."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """One instance, and the files as compiled for it."""
+    """One instance, and the files to compile for it."""
 
     login: Login
     files: ParsedFiles
@@ -41,7 +41,7 @@ class Target:
         return AdminClient(self.login, trace=self.trace)
 
     def expected_error(self, error: Exception) -> ProxyctlError:
-        """Return an exception as a ProxyctlError; --debug shows the traceback of a bug."""
+        """Return an exception as a ProxyctlError; trace the traceback of a bug for --debug."""
         if isinstance(error, ProxyctlError):
             return error
         if self.trace is not None:
@@ -59,17 +59,17 @@ def at_all(
 ) -> tuple[list[R], list[Failed]]:
     """Run work on every instance; return the results and the failures, in the order of targets.
 
-    At most `workers` run at the same time; `done` receives the number of finished ones. A bug that
-    shows at one instance is a failure of that instance alone.
+    At most `workers` run at the same time; `done` receives the number of finished instances. An
+    unexpected exception at one instance is a failure of that instance alone.
     """
-    found: dict[Target, R | BaseException] = {}
+    results: dict[Target, R | BaseException] = {}
     for count, (target, result) in enumerate(_at_once(targets, work, workers=workers), 1):
-        found[target] = result
+        results[target] = result
         done(count)
     good: list[R] = []
     failed: list[Failed] = []
     for target in targets:
-        result = found[target]
+        result = results[target]
         if isinstance(result, Exception):
             error = target.expected_error(result)
             failed.append(Failed(target.name, target.login.address, error))
@@ -83,7 +83,7 @@ def at_all(
 def _at_once(
     targets: Sequence[T], work: Callable[[T], R], *, workers: int
 ) -> Iterator[tuple[T, R | BaseException]]:
-    """Yield each target with what its work returned or raised, in the order of completion.
+    """Yield each target with the result or the exception of its work, in the order of completion.
 
     The threads are daemons: an instance that hangs does not keep the process alive.
     """
@@ -122,7 +122,7 @@ def plan_fleet(
 ) -> Fleet:
     """Return the plan of every instance, or the error that prevented it. Sends SELECTs only.
 
-    Plans that are alike are kept once: a hundred instances mostly share one. See `at_all`.
+    Equal plans are kept once: a hundred instances mostly share one plan. See `at_all`.
     """
     distinct: dict[str, Plan] = {}
 

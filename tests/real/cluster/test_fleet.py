@@ -102,7 +102,7 @@ def test_the_plan_tells_who_is_changed_first_and_refuses_nobody_who_follows(
     document = proxyctl("plan", "--all", "--format", "json").json
     warnings = {one["name"]: one["warnings"] for one in document["instances"]}
     assert not any(one["refusals"] for one in document["instances"])
-    behind = "; px2 is changed first, and this one follows"
+    behind = "; px2 is changed first, and this member follows"
     assert [text.endswith(behind) for text in warnings["px1"]].count(True) == 1
     assert not any(text.endswith(behind) for text in warnings["px2"] + warnings["px3"])
     # Without the newest one among them, the one that is behind is refused as if it were alone.
