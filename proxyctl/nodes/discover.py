@@ -1,4 +1,4 @@
-"""The members that a Galera cluster reports, compared with the nodes in the files."""
+"""Compare the members that a Galera cluster reports with the nodes in the files."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from proxyctl.state.families import Family, Node, ServerColumns, families_in
 from proxyctl.state.row import DesiredRow, Key
 
 PRIMARY = "Primary"
-"""What a node says of the component that goes on."""
+"""The wsrep_cluster_status of a node in the component that stays in service."""
 
 
 _PORT = 3306
 
 _MOST_MEMBERS = 1000
-"""A Galera cluster has some dozens of members; each that does not answer is waited for."""
+"""The most members to ask. A Galera cluster has some dozens; each silent member takes a timeout."""
 
 
 _NO_ADDRESS = ("unspecified", "AUTO")
-"""What a node says that does not know its own address."""
+"""The hosts that a node reports if it does not know its own address."""
 
 
 _PORT_NUMBER = re.compile(r"[0-9]{1,5}")
@@ -37,9 +37,9 @@ _PORT_NUMBER = re.compile(r"[0-9]{1,5}")
 class Membership:
     """A Galera cluster compared with the files.
 
-    Shape: `members` sorted by host, with the answer of each. `hostgroups` of the family in the
-    files that was compared; none if the files have no such family. `missing`: members that no file
-    names. `gone`: configured nodes that are no members.
+    Shape: `members` sorted by host, with their answers. `hostgroups`: of the compared family in the
+    files; none if the files have no such family. `missing`: members that no file names. `gone`:
+    configured nodes that are no members.
     """
 
     cluster: str
@@ -57,7 +57,8 @@ class Membership:
 def members_in(addresses: str) -> tuple[Node, ...]:
     """Return the nodes of a wsrep_incoming_addresses, without members that report no address.
 
-    A garbd has an empty entry. Sorted, since the cluster orders members by random identifiers.
+    A garbd has an empty entry. Shape: sorted, since the cluster orders members by random
+    identifiers.
     """
     return tuple(sorted({node for node in _nodes_in(addresses) if node[0] not in _NO_ADDRESS}))
 
@@ -67,18 +68,18 @@ def silent_in(addresses: str) -> int:
     return sum(host in _NO_ADDRESS for host, _ in _nodes_in(addresses))
 
 
-def named_by(answers: Iterable[NodeAnswer], seed: NodeAnswer) -> tuple[frozenset[Node], int]:
-    """Return the members that these nodes list, and the number of further members.
+def listed_members(answers: Iterable[NodeAnswer], seed: NodeAnswer) -> tuple[frozenset[Node], int]:
+    """Return the members that these nodes list, and the number of members without an address.
 
-    Only nodes in the primary component of the seed's cluster count. A node may permanently list
-    fewer members than it counts; garbds are counted and not listed. Source: seen on the second
-    node of a three-node MariaDB cluster.
+    Only the answers of nodes in the primary component of the seed's cluster are used. A node may
+    permanently list fewer members than wsrep_cluster_size, which includes garbds. Source: seen on
+    the second node of a three-node MariaDB cluster.
     """
-    ours = [one for one in (seed, *answers) if _cluster_of(one) == _cluster_of(seed)]
-    lists = [one.status.get("wsrep_incoming_addresses", "") for one in ours]
-    nodes = frozenset(node for one in lists for node in members_in(one))
-    garbds = max(_garbds_in(one) for one in lists)
-    size = max(_count(one.status.get("wsrep_cluster_size", "")) for one in ours)
+    of_cluster = [one for one in (seed, *answers) if _cluster_of(one) == _cluster_of(seed)]
+    lists = [answer.status.get("wsrep_incoming_addresses", "") for answer in of_cluster]
+    nodes = frozenset(node for addresses in lists for node in members_in(addresses))
+    garbds = max(map(_garbds_in, lists))
+    size = max(_count(answer.status.get("wsrep_cluster_size", "")) for answer in of_cluster)
     return nodes, max(size - len(nodes) - garbds, *map(silent_in, lists))
 
 
@@ -96,7 +97,7 @@ def _count(text: str) -> int:
 
 
 def _nodes_in(addresses: str) -> Iterator[Node]:
-    """Yield all members but garbds, in the cluster's own order."""
+    """Yield all members except garbds, in the order of the cluster."""
     for address in addresses.split(","):
         host, _, port = address.strip().rpartition(":")
         is_bare_ipv6 = ":" in host and not host.endswith("]")
@@ -108,7 +109,7 @@ def _nodes_in(addresses: str) -> Iterator[Node]:
 
 
 def seed_node(seed: str) -> Node:
-    """Return the node that is asked first. Raises: UsageError."""
+    """Return the node to ask first. Raises: UsageError."""
     nodes = members_in(seed)
     is_one = len(nodes) == 1 and not {",", "/"} & set(seed)
     if not (is_one and _may_be_host(str(nodes[0][0])) and 0 < int(nodes[0][1] or 0) < 65536):
@@ -117,7 +118,7 @@ def seed_node(seed: str) -> Node:
 
 
 def _may_be_host(name: str) -> bool:
-    """Return whether this can name a machine: what has a colon is an address, or a wrong port."""
+    """Return whether a name can be a host: with a colon it must be an IPv6 address."""
     if ":" not in name:
         return True
     try:
@@ -128,10 +129,10 @@ def _may_be_host(name: str) -> bool:
 
 
 def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, NodeAnswer]]:
-    """Return the name of the cluster, and its members with what each says.
+    """Return the name of the cluster, and its members with their answers.
 
-    Raises: InstanceError when the seed does not answer, is no node of a cluster, or was left by it;
-    also when members do not report their address.
+    Raises: InstanceError when the seed does not answer, is no node of a cluster, or is not in the
+    primary component; also when members do not report their address.
     """
     account = monitor_account(client)
     answer = ask_nodes([first], account)[first]
@@ -143,30 +144,30 @@ def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, Node
         )
     component = answer.status.get("wsrep_cluster_status", PRIMARY)
     if component != PRIMARY:
-        # It names only those on its side, be it nobody else, while the others go on without it.
+        # It lists only the members of its own component, while the cluster runs without them.
         raise InstanceError(
             f"{seed}: the node is not in the primary component ({component})",
             fix="choose another node as --seed",
         )
-    nodes, silent = named_by([], answer)
+    nodes, silent = listed_members([], answer)
     if not nodes and not silent:
         raise InstanceError(f"{seed}: wsrep_incoming_addresses names no member of a cluster")
-    asked: dict[Node, NodeAnswer] = {}
-    while new := nodes - asked.keys():
+    answers: dict[Node, NodeAnswer] = {}
+    while unasked := nodes - answers.keys():
         if len(nodes) > _MOST_MEMBERS:
             raise InstanceError(
                 f"{seed}: wsrep_incoming_addresses names {len(nodes):,} members, more than any"
                 " cluster has"
             )
-        asked |= ask_nodes(sorted(new), account)
-        nodes, silent = named_by(asked.values(), answer)
+        answers |= ask_nodes(sorted(unasked), account)
+        nodes, silent = listed_members(answers.values(), answer)
     if silent:
         raise InstanceError(
             f"{seed}: {counted(silent, 'member')} of the cluster"
             f" {'does not report its' if silent == 1 else 'do not report their'} address",
             fix="set wsrep_node_incoming_address there",
         )
-    members = {node: asked[node] for node in sorted(nodes)}
+    members = {node: answers[node] for node in sorted(nodes)}
     return answer.variables.get("wsrep_cluster_name", ""), members
 
 
@@ -189,7 +190,7 @@ def nodes_by_family(
 
 
 def configured_nodes(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[Node, ...]]:
-    """Return the nodes of each Galera family in the files, be it switched off there or not."""
+    """Return the nodes of each Galera family in the files, also of families that are not active."""
     tables = parsed.project(
         client.version, takes_dead_rules=True, needs_secrets=False
     ).desired.tables
@@ -210,18 +211,18 @@ def compared(
     configured: Mapping[Family, Collection[Node]],
     addresses_of: Callable[[Collection[str]], Mapping[str, Collection[str]]],
 ) -> Membership:
-    """Compare the cluster with the family that shares a node with it, or with the only family.
+    """Compare the cluster with the family that shares the most nodes, or with the only family.
 
-    `addresses_of` resolves hosts, since the cluster may list nodes by address where the files name
-    hosts. It is called once, with the hosts that only one side has.
+    `addresses_of` resolves hosts, since the cluster may list addresses while the files name hosts.
+    It is called once, with the hosts that only one side has.
     """
-    asked: set[str] = set()
+    unresolved: set[str] = set()
     for nodes in configured.values():
-        new, rest = members.keys() - {*nodes}, {*nodes} - members.keys()
-        if new and rest:
-            asked |= {str(host) for host, _ in new | rest}
-    addresses = addresses_of(asked)
-    shared = {family: _alike(members, nodes, addresses) for family, nodes in configured.items()}
+        unlisted, unmatched = members.keys() - {*nodes}, {*nodes} - members.keys()
+        if unlisted and unmatched:
+            unresolved |= {str(host) for host, _ in unlisted | unmatched}
+    addresses = addresses_of(unresolved)
+    shared = {family: _pairs(members, nodes, addresses) for family, nodes in configured.items()}
     family = max(shared, key=lambda one: len(shared[one]), default=None)
     if family is None or (not shared[family] and len(shared) > 1):
         return Membership(cluster, members)
@@ -235,33 +236,33 @@ def compared(
     )
 
 
-def _alike(
+def _pairs(
     members: Iterable[Node], nodes: Collection[Node], addresses: Mapping[str, Collection[str]]
 ) -> dict[Node, Node]:
-    """Return the configured node of each member that has one."""
-    found = {member: member for member in members if member in nodes}
-    rest = [node for node in nodes if node not in found]
+    """Return the members that are configured, with their configured nodes."""
+    pairs = {member: member for member in members if member in nodes}
+    unmatched = [node for node in nodes if node not in pairs]
 
     def names(node: Node) -> set[str]:
         host = str(node[0])
         return {host, *addresses.get(host, ())}
 
     for member in members:
-        if member in found:
+        if member in pairs:
             continue
-        mine = names(member)
-        for node in rest:
-            if node[1] == member[1] and names(node) & mine and node not in found.values():
-                found[member] = node
+        member_names = names(member)
+        for node in unmatched:
+            if node[1] == member[1] and names(node) & member_names and node not in pairs.values():
+                pairs[member] = node
                 break
-    return found
+    return pairs
 
 
 _HOSTGROUPS = {"writer": 10, "backup_writer": 20, "reader": 30, "offline": 40}
 
 
 def pxc_section(cluster: str, nodes: Iterable[Node]) -> str:
-    """Return a file with the cluster; its hostgroups are a proposal."""
+    """Return a configuration file with the cluster; its hostgroups are a proposal."""
     name = re.sub(r"[^0-9A-Za-z_-]", "_", cluster) or "main"
     lines = ["version: 1", "hostgroups:"]
     lines += [f"  {role}: {{id: {number}}}" for role, number in _HOSTGROUPS.items()]
@@ -269,6 +270,6 @@ def pxc_section(cluster: str, nodes: Iterable[Node]) -> str:
     lines += [f"    {role}_hostgroup: {role}" for role in _HOSTGROUPS]
     lines += ["    max_writers: 1", "    writer_is_also_reader: 2", "    nodes:"]
     for host, port in nodes:
-        named = f", port: {port}" if port != 3306 else ""
-        lines.append(f"      - {{hostname: {quoted(str(host))}{named}}}")
+        port_text = f", port: {port}" if port != 3306 else ""
+        lines.append(f"      - {{hostname: {quoted(str(host))}{port_text}}}")
     return "\n".join(lines) + "\n"

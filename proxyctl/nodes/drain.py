@@ -3,8 +3,8 @@
     lock -> read MYSQL SERVERS -> refuse, or: LOAD the image -> LOAD FROM DISK -> read back
 
 MEMORY holds the image for some milliseconds. MEMORY equals DISK before, so LOAD ... FROM DISK puts
-MEMORY back. The lock records that, as that of an apply does: after a command that was killed in
-between, the next apply, drain or restore begins with that LOAD.
+MEMORY back. The lock records this, as for an apply: if the command is killed in between, the next
+apply, drain or restore begins with that LOAD.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock, Reconnect
 from proxyctl.instance.read import read_layouts, read_rows, read_tables
 from proxyctl.nodes.image import (
-    Standing,
+    ServerState,
     configured_out,
     drained_image,
     reasons_against,
@@ -62,7 +62,7 @@ _POLL_S = 0.2
 
 @dataclass(frozen=True)
 class DrainRequest:
-    """A drain or restore of the node that `node` names. Units: `lock_timeout_s` in seconds."""
+    """A drain or restore of the node that `node` names. Units: seconds."""
 
     node: str
     force: bool = False
@@ -71,63 +71,63 @@ class DrainRequest:
 
 
 @dataclass(frozen=True)
-class Done:
-    """The result. `is_changed` is False if the node was drained, or restored, already."""
+class DrainResult:
+    """The result of a drain or restore. `is_changed` False: the node already was in that state."""
 
     node: Node
     is_changed: bool
 
 
-def drain(client: AdminClient, request: DrainRequest) -> Done:
+def drain(client: AdminClient, request: DrainRequest) -> DrainResult:
     """Drain a node: it gets no new connections.
 
-    Raises: UsageError, RefusedError before anything was changed; ApplyError where it failed.
+    Raises: UsageError, RefusedError before any change; ApplyError when the drain fails.
     """
-    with _held(client, request, "drain") as servers:
-        standing = servers.read()
-        node = standing.find(request.node)
+    with _locked(client, request, "drain") as servers:
+        state = servers.read()
+        node = state.find(request.node)
         name = node_text(node)
-        if node in standing.drained:
-            return Done(node, is_changed=False)
-        _check_configured(standing, node)
-        image = drained_image(standing, node)
-        reasons = [] if request.force else [*reasons_against(standing, node, image)]
+        if node in state.drained:
+            return DrainResult(node, is_changed=False)
+        _check_configured(state, node)
+        image = drained_image(state, node)
+        reasons = [] if request.force else [*reasons_against(state, node, image)]
         if reasons:
             raise RefusedError(f"{name}: not drained", reasons=reasons, fix="allow it with --force")
         with servers.explain_disconnect(node):
             servers.load(image)
             if node not in servers.read().drained:
                 raise ApplyError(f"{name} is not drained after the LOAD")
-        return Done(node, is_changed=True)
+        return DrainResult(node, is_changed=True)
 
 
-def restore(client: AdminClient, request: DrainRequest) -> Done:
+def restore(client: AdminClient, request: DrainRequest) -> DrainResult:
     """Restore a drained node to its configured rows.
 
-    Raises: UsageError, RefusedError before anything was changed; ApplyError where it failed.
+    Raises: UsageError, RefusedError before any change; ApplyError when the restore fails.
     """
-    with _held(client, request, "restore") as servers:
-        standing = servers.read()
-        node = standing.find(request.node)
-        if node not in standing.drained:
-            _check_configured(standing, node)
-            return Done(node, is_changed=False)
+    with _locked(client, request, "restore") as servers:
+        state = servers.read()
+        node = state.find(request.node)
+        if node not in state.drained:
+            _check_configured(state, node)
+            return DrainResult(node, is_changed=False)
         with servers.explain_disconnect(node):
-            servers.load(restored_image(standing, node))
+            servers.load(restored_image(state, node))
             if node in servers.read().drained:
                 raise ApplyError(f"{node_text(node)} is still drained after the LOAD")
-        return Done(node, is_changed=True)
+        return DrainResult(node, is_changed=True)
 
 
-def _check_configured(standing: Standing, node: Node) -> None:
+def _check_configured(state: ServerState, node: Node) -> None:
     """Refuse a node that is configured out of service, or that is not configured."""
-    columns, name = standing.columns, node_text(node)
-    if node not in {columns.node(row) for row in standing.configured.values()}:
+    columns, name = state.columns, node_text(node)
+    if node not in {columns.node(row) for row in state.configured.values()}:
         raise RefusedError(
             f"{name} is not in mysql_servers: the monitor discovered it",
             fix="add it to the files and apply them, then drain it",
         )
-    if configured_out(standing, node):
+    if configured_out(state, node):
         raise RefusedError(
             f"{name} is out of service in MEMORY and on DISK (OFFLINE_SOFT, or weight 0 and"
             " max_connections 0)",
@@ -137,9 +137,9 @@ def _check_configured(standing: Standing, node: Node) -> None:
 
 
 @contextmanager
-def _held(client: AdminClient, request: DrainRequest, what: str) -> Iterator[_Servers]:
-    """Hold the lock; first put MEMORY back if a command died."""
-    lock = Lock(client, f"nodes {what} {request.node}")
+def _locked(client: AdminClient, request: DrainRequest, action: str) -> Iterator[_LockedServers]:
+    """Hold the lock; first put MEMORY back if an earlier command died."""
+    lock = Lock(client, f"nodes {action} {request.node}")
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
         membership = read_membership(client)
@@ -149,23 +149,23 @@ def _held(client: AdminClient, request: DrainRequest, what: str) -> Iterator[_Se
         wait_for_a_later_second(client, _SERVERS.name, request.progress)
         if lock.leftovers.get(_SERVERS.name):
             client.execute(Statement.plain(_FROM_DISK))
-        yield _Servers(client, lock, has_peers=membership.has_peers)
+        yield _LockedServers(client, lock, has_peers=membership.has_peers)
     finally:
         with uninterrupted():
             lock.release_or_report(request.progress)
 
 
 @dataclass
-class _Servers:
+class _LockedServers:
     """MYSQL SERVERS of the instance, under the lock."""
 
     client: AdminClient
     lock: Lock
     has_peers: bool = False
     before: Rows | None = None
-    """MEMORY before the first write; None until then."""
+    """MEMORY before the first write; None before that write."""
 
-    def read(self) -> Standing:
+    def read(self) -> ServerState:
         """Return the servers as configured and at RUNTIME.
 
         Raises: RefusedError if MEMORY, DISK and RUNTIME differ by more than drained nodes, or if
@@ -190,15 +190,15 @@ class _Servers:
                 fix="set it to true, then try again",
             )
         self.lock.forget_leftovers([_SERVERS.name])
-        found = diffs[_TABLE]
-        return Standing(
-            found.layout, found.memory, found.runtime, families, found.drained, self.has_peers
+        diff = diffs[_TABLE]
+        return ServerState(
+            diff.layout, diff.memory, diff.runtime, families, diff.drained, self.has_peers
         )
 
     def _diffs(self, *, rds_discovery: bool) -> tuple[dict[str, TableDiff], tuple[Family, ...]]:
-        """Return the diffs of MYSQL SERVERS with no row managed, and the families.
+        """Return the diffs of MYSQL SERVERS without managed rows, and the families.
 
-        Nodes that the monitor placed before it was switched off count as placed.
+        Nodes that the monitor placed before it was switched off are placed, too.
         """
         layouts = read_layouts(self.client)
         names = [table.name for table in _SERVERS.tables if table.name in layouts]
@@ -210,11 +210,14 @@ class _Servers:
             )
         }
         _, families, _ = placed_families(layouts, sides, rds_discovery=rds_discovery)
-        nothing = DesiredTable(layouts[_TABLE], {}, scope=Scope(lambda _key: False, ""))
-        around = Surroundings(families, families)
+        unmanaged = DesiredTable(layouts[_TABLE], {}, scope=Scope(lambda _key: False, ""))
+        surroundings = Surroundings(families, families)
         return {
             name: diff_table(
-                layouts[name], nothing if name == _TABLE else None, tables[name].rows, around
+                layouts[name],
+                unmanaged if name == _TABLE else None,
+                tables[name].rows,
+                surroundings,
             )
             for name in names
         }, families
@@ -234,12 +237,12 @@ class _Servers:
         except ConnectionLostError:
             raise
         except ProxyctlError:
-            self.give_memory_back()
+            self.put_memory_back()
             raise
-        self.give_memory_back()
+        self.put_memory_back()
 
-    def give_memory_back(self) -> None:
-        """Put MEMORY back to what it held before. Raises: InstanceError, ApplyError."""
+    def put_memory_back(self) -> None:
+        """Put MEMORY back to its rows before the first write. Raises: InstanceError, ApplyError."""
         if self.before is None:
             return
         layout = read_layouts(self.client)[_TABLE]
@@ -259,7 +262,7 @@ class _Servers:
     def explain_disconnect(self, node: Node) -> Iterator[None]:
         """Add the state of the node to the error of an interrupt or a lost connection.
 
-        Raises: InterruptedApplyError; ApplyError for a connection that was lost.
+        Raises: InterruptedApplyError; ApplyError for a lost connection.
         """
         try:
             with interruptible():
@@ -276,13 +279,13 @@ class _Servers:
         """Put MEMORY back, and return whether the node is drained, as text."""
         name = node_text(node)
         try:
-            # Half of an answer may still be on its way.
+            # Reconnect after an interrupt, too: half of an answer may still be on its way.
             cause = error if isinstance(error, ConnectionLostError) else ConnectionLostError("")
             if not Reconnect(self.client, self.lock).connect(cause):
-                self.give_memory_back()
+                self.put_memory_back()
             is_drained = node in self.read().drained
-        except ProxyctlError as second:
-            return f"it is not known whether {name} is drained: {second.message}"
+        except ProxyctlError as later_error:
+            return f"it is not known whether {name} is drained: {later_error.message}"
         return f"{name} is {'drained' if is_drained else 'not drained'}"
 
 
@@ -291,23 +294,23 @@ def wait_until_unused(
 ) -> None:
     """Wait until the instance uses no connection to a drained node.
 
-    Raises: ApplyError if connections are still in use after `timeout_s` or cannot be read;
+    Raises: ApplyError if connections are still in use after `timeout_s`, or cannot be read;
     InterruptedApplyError.
     """
     name, fix = node_text(node), f"proxyctl nodes restore {node_text(node)} returns it to service"
-    end, last = time.monotonic() + timeout_s, 0
+    deadline, last_count = time.monotonic() + timeout_s, 0
     try:
         with interruptible():
             while count := _in_use(client, node):
-                if time.monotonic() >= end:
+                if time.monotonic() >= deadline:
                     raise ApplyError(
                         f"{name} is drained, but {counted(count, 'connection')} to it"
                         f" {'is' if count == 1 else 'are'} still in use after {timeout_s:g} s",
                         fix=fix,
                     )
-                if count != last:
+                if count != last_count:
                     progress(f"{name}: waiting for {counted(count, 'connection')} in use")
-                    last = count
+                    last_count = count
                 time.sleep(_POLL_S)
     except KeyboardInterrupt as error:
         raise InterruptedApplyError(
@@ -319,5 +322,5 @@ def wait_until_unused(
 
 
 def _in_use(client: AdminClient, node: Node) -> int:
-    """Return the connections in use to a node, over its hostgroups. Raises: InstanceError."""
+    """Return the connections in use to a node in all hostgroups. Raises: InstanceError."""
     return sum(count for key, count in used_connections(client).items() if key[1:] == node)

@@ -1,8 +1,9 @@
 """The rows to LOAD that drain or restore a node, and the reasons to refuse. Pure.
 
-A node of a Galera family keeps its hostgroups with weight 0 and max_connections 0: its monitor
-would undo OFFLINE_SOFT at the next check, and never makes a node of weight 0 the writer. A writer
-swaps places with its heir in the same LOAD, as the monitor would. Other servers get OFFLINE_SOFT.
+A node of a Galera family keeps its hostgroups with weight 0 and max_connections 0: the monitor
+would undo OFFLINE_SOFT at the next check, and it never makes a node of weight 0 the writer. A
+writer and its heir swap hostgroups in the same LOAD, as the monitor would swap them. Other servers
+get OFFLINE_SOFT.
 Source: measured on a three-node Galera cluster and on simulated nodes behind ProxySQL 2.7.1.
 """
 
@@ -34,16 +35,16 @@ _WHO_DECIDES = {
     "aurora": "fail over to another instance first",
     "rds_bgd": "switch over the deployment first",
 }
-"""How to move the writer in a family whose servers elect it."""
+"""How to move the writer in a family whose servers elect the writer."""
 
 
 @dataclass(frozen=True)
-class Standing:
+class ServerState:
     """The servers as configured and at RUNTIME.
 
     Shape: `configured` are the rows of MEMORY, which equal those of DISK; `runtime` has no
-    OFFLINE_HARD rows. `families` are those whose nodes a monitor moves, `drained` the nodes that
-    RUNTIME alone shows drained. `has_peers`: members of a ProxySQL Cluster follow a LOAD.
+    OFFLINE_HARD rows. `families`: the families whose nodes a monitor moves. `drained`: the nodes
+    that RUNTIME alone shows drained. `has_peers`: members of a ProxySQL Cluster follow a LOAD.
     """
 
     layout: Layout
@@ -55,14 +56,11 @@ class Standing:
 
     @cached_property
     def columns(self) -> ServerColumns:
-        """Where the columns stand in a row."""
+        """The positions of the columns in a row."""
         return ServerColumns.of(self.layout)
 
     def find(self, text: str) -> Node:
-        """Return the node that a text names.
-
-        Raises: UsageError when there is none, or several.
-        """
+        """Return the node that a text names. Raises: UsageError when it names none or several."""
         rows = (*self.configured.values(), *self.runtime.values())
         nodes = {self.columns.node(row) for row in rows}
         host, _, port = text.rpartition(":")
@@ -76,11 +74,11 @@ class Standing:
         if len(fitting) == 1:
             return fitting[0]
         names = sorted(map(node_text, fitting or nodes))
-        what = "several nodes of that name" if fitting else "no such node"
-        raise UsageError(f"{text or repr(text)}: {what}", fix=_fix(text, names))
+        problem = "several nodes of that name" if fitting else "no such node"
+        raise UsageError(f"{text or repr(text)}: {problem}", fix=_fix(text, names))
 
     def usable(self, rows: Rows, hostgroup: Value) -> set[Node]:
-        """Return the nodes to which new queries of a hostgroup go with these rows."""
+        """Return the nodes of a hostgroup that take new queries with these rows."""
         columns = self.columns
         return {
             columns.node(row)
@@ -96,21 +94,21 @@ class Standing:
 
 
 def _fix(text: str, names: list[str]) -> str | None:
-    near = nearest(text, names, cutoff=0.7) if len(names) > _LISTED else None
-    if near is not None:
-        return f"did you mean {near}?"
-    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
-    return f"nodes: {', '.join(names[:_LISTED])}{more}" if names else None
+    nearest_name = nearest(text, names, cutoff=0.7) if len(names) > _LISTED else None
+    if nearest_name is not None:
+        return f"did you mean {nearest_name}?"
+    remainder = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return f"nodes: {', '.join(names[:_LISTED])}{remainder}" if names else None
 
 
-def drained_image(standing: Standing, node: Node) -> Rows:
+def drained_image(state: ServerState, node: Node) -> Rows:
     """Return the rows whose LOAD drains the node."""
-    columns, in_family = standing.columns, by_hostgroup(standing.families)
-    image = standing.placed(standing.drained)
-    for family in standing.families:
-        heir = _heir(standing, family, node, image)
-        if heir is not None and node in standing.usable(image, family.writer):
-            _swap(standing, family, node, heir, image)
+    columns, in_family = state.columns, by_hostgroup(state.families)
+    image = state.placed(state.drained)
+    for family in state.families:
+        heir = _heir(state, family, node, image)
+        if heir is not None and node in state.usable(image, family.writer):
+            _swap(state, family, node, heir, image)
     for key, row in image.items():
         if columns.node(row) != node:
             continue
@@ -122,75 +120,75 @@ def drained_image(standing: Standing, node: Node) -> Rows:
     return image
 
 
-def restored_image(standing: Standing, node: Node) -> Rows:
+def restored_image(state: ServerState, node: Node) -> Rows:
     """Return the rows whose LOAD restores the node."""
-    columns = standing.columns
-    image = standing.placed(standing.drained - {node})
-    for family in standing.families:
-        others = standing.usable(image, family.writer) - {node}
+    columns = state.columns
+    image = state.placed(state.drained - {node})
+    for family in state.families:
+        writers = state.usable(image, family.writer) - {node}
         if family.is_galera:
-            if standing.has_peers:
-                # The monitor here moves the writer at its next check. A peer takes over what is
-                # loaded before that, and would leave the old writer among the backup writers.
-                _take_over(standing, family, node, image)
+            if state.has_peers:
+                # The monitor would move the writer only at its next check. A peer takes the LOAD
+                # over before that, and would leave the old writer among the backup writers.
+                _take_over(state, family, node, image)
             continue
         for key, row in list(image.items()):
             is_writer = columns.node(row) == node and row[columns.hostgroup] == family.writer
-            if is_writer and len(others) >= family.max_writers:
-                # It failed over while the node was drained. ONLINE it would be a second writer.
-                where = family.reader if family.backup is None else family.backup
-                moved = with_cells(row, {columns.hostgroup: where})
+            if is_writer and len(writers) >= family.max_writers:
+                # The family failed over during the drain: this node would be a second writer.
+                hostgroup = family.reader if family.backup is None else family.backup
+                moved = with_cells(row, {columns.hostgroup: hostgroup})
                 del image[key]
-                image[standing.layout.key_of(moved)] = moved
+                image[state.layout.key_of(moved)] = moved
     return image
 
 
-def _heir(standing: Standing, family: Family, node: Node, image: Rows) -> Node | None:
+def _heir(state: ServerState, family: Family, node: Node, image: Rows) -> Node | None:
     """Return the node that the Galera monitor would make the next writer."""
     if not family.is_galera:
         return None
-    return next((one for one in heirs(standing.layout, family, image) if one != node), None)
+    return next((heir for heir in heirs(state.layout, family, image) if heir != node), None)
 
 
-def _take_over(standing: Standing, family: Family, node: Node, image: Rows) -> None:
-    """Make the node the writer if it is the heir and outranks the writer. Changes: image."""
-    columns = standing.columns
+def _take_over(state: ServerState, family: Family, node: Node, image: Rows) -> None:
+    """Make the node the writer if it is the heir and outranks the writer. Changes: `image`."""
+    columns = state.columns
     at_writer = {
         columns.node(row): columns.election(row)
         for row in image.values()
         if row[columns.hostgroup] == family.writer
     }
-    writers = [*standing.usable(image, family.writer)]
-    is_next = len(writers) == 1 and _heir(standing, family, writers[0], image) == node
+    writers = [*state.usable(image, family.writer)]
+    is_next = len(writers) == 1 and _heir(state, family, writers[0], image) == node
     if is_next and at_writer[node] > at_writer[writers[0]]:
-        _swap(standing, family, writers[0], node, image)
+        _swap(state, family, writers[0], node, image)
 
 
-def _swap(standing: Standing, family: Family, old: Node, heir: Node, image: Rows) -> None:
-    """Swap the places of the writer and its heir. Changes: image."""
-    columns, layout = standing.columns, standing.layout
+def _swap(state: ServerState, family: Family, writer: Node, heir: Node, image: Rows) -> None:
+    """Swap the hostgroups of the writer and its heir. Changes: `image`."""
+    columns, layout = state.columns, state.layout
 
     def places(node: Node) -> set[Value]:
         rows = (row for row in image.values() if columns.node(row) == node)
         return {row[columns.hostgroup] for row in rows} & family.hostgroups
 
-    olds, left = places(old), places(heir) - places(old)
-    promote(layout, family, heir, olds, image)
+    writer_places, heir_only = places(writer), places(heir) - places(writer)
+    promote(layout, family, heir, writer_places, image)
     row = next(
         row
         for row in image.values()
-        if columns.node(row) == old and row[columns.hostgroup] == family.writer
+        if columns.node(row) == writer and row[columns.hostgroup] == family.writer
     )
-    statuses = {family.writer: "SHUNNED"} | dict.fromkeys(left, "ONLINE")
+    statuses = {family.writer: "SHUNNED"} | dict.fromkeys(heir_only, "ONLINE")
     for hostgroup, status in statuses.items():
-        placed = with_cells(row, {columns.hostgroup: hostgroup, columns.status: status})
-        image[layout.key_of(placed)] = placed
+        moved = with_cells(row, {columns.hostgroup: hostgroup, columns.status: status})
+        image[layout.key_of(moved)] = moved
 
 
-def reasons_against(standing: Standing, node: Node, image: Rows) -> Iterator[str]:
+def reasons_against(state: ServerState, node: Node, image: Rows) -> Iterator[str]:
     """Yield the reasons not to load `image`, which drains the node."""
-    columns = standing.columns
-    if standing.has_peers and any(
+    columns = state.columns
+    if state.has_peers and any(
         columns.node(row) == node and row[columns.status] == "OFFLINE_SOFT"
         for row in image.values()
     ):
@@ -199,49 +197,51 @@ def reasons_against(standing: Standing, node: Node, image: Rows) -> Iterator[str
             " OFFLINE_SOFT, to DISK as well, and an apply at one of them makes it permanent here:"
             " write `status: OFFLINE_SOFT` into the files and apply them"
         )
-    yield from _emptied(standing, node, image)
+    yield from _emptied(state, node, image)
 
 
-def _emptied(standing: Standing, node: Node, image: Rows) -> Iterator[str]:
+def _emptied(state: ServerState, node: Node, image: Rows) -> Iterator[str]:
     """Yield the hostgroups that would have no usable server once `image` is loaded."""
-    in_family = by_hostgroup(standing.families)
-    hostgroups = {row[standing.columns.hostgroup] for row in standing.runtime.values()}
-    for hostgroup in sorted(hostgroups, key=lambda one: int(one or 0)):
+    in_family = by_hostgroup(state.families)
+    hostgroups = {row[state.columns.hostgroup] for row in state.runtime.values()}
+    for hostgroup in sorted(hostgroups, key=lambda h: int(h or 0)):
         family = in_family.get(hostgroup)
         if family is not None and hostgroup in (family.offline, family.backup):
             continue
-        before = standing.usable(standing.runtime, hostgroup)
-        after = standing.usable(image, hostgroup)
+        before = state.usable(state.runtime, hostgroup)
+        after = state.usable(image, hostgroup)
         if before and not after:
-            why = _WHO_DECIDES.get(family.kind, "") if family and hostgroup == family.writer else ""
-            fix = f": {why}" if why else ""
+            advice = (
+                _WHO_DECIDES.get(family.kind, "") if family and hostgroup == family.writer else ""
+            )
+            fix = f": {advice}" if advice else ""
             yield f"{node_text(node)} is the last usable server of hostgroup {hostgroup}{fix}"
         elif family is not None and hostgroup == family.reader and before:
-            yield from _writer_stays_alone(standing, family, node, image)
+            yield from _writer_stays_alone(state, family, node, image)
 
 
 def _writer_stays_alone(
-    standing: Standing, family: Family, node: Node, image: Rows
+    state: ServerState, family: Family, node: Node, image: Rows
 ) -> Iterator[str]:
-    """Yield the reason that the monitor would make the last reader the writer."""
+    """Yield a reason if the monitor would make the last reader the writer."""
     if not family.is_galera or family.writer_is_also_reader == 1:
         return
-    columns = standing.columns
-    others = {
+    columns = state.columns
+    usable = {
         columns.node(row)
         for row in image.values()
         if row[columns.hostgroup] in family.hostgroups - {family.offline}
         and columns.takes_queries(row)
     }
-    if len(others - {node}) < 2:
+    if len(usable - {node}) < 2:
         yield (
             f"hostgroup {family.reader} would have no usable server: its last other node becomes"
             " the writer"
         )
 
 
-def configured_out(standing: Standing, node: Node) -> bool:
+def configured_out(state: ServerState, node: Node) -> bool:
     """Return whether the configuration itself keeps new connections from the node."""
-    columns = standing.columns
-    rows = [row for row in standing.configured.values() if columns.node(row) == node]
+    columns = state.columns
+    rows = [row for row in state.configured.values() if columns.node(row) == node]
     return bool(rows) and all(drain_columns(columns, row) for row in rows)

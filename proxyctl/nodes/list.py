@@ -1,4 +1,4 @@
-"""Reads what ProxySQL knows of its servers: rows, connections and monitor checks."""
+"""Read the servers of ProxySQL: their rows, connections and monitor checks."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from proxyctl.state.families import (
 from proxyctl.state.row import Key, Layer, Row, Rows
 
 _LAST_CHECKS = {
-    # the columns that a version may lack come with the rest of the row
+    # "*" because a version may lack some columns
     "mysql_server_galera_log": "*",
     "mysql_server_ping_log": "hostname, port, time_start_us, ping_error AS error",
     "mysql_server_read_only_log": "hostname, port, time_start_us, read_only, error",
     "mysql_server_replication_lag_log": "hostname, port, time_start_us, repl_lag, error",
 }
-"""Logs of the monitor, and what is read of the last line of each server."""
+"""Logs of the monitor, and the columns to read from the last line of each server."""
 
 
 def read_nodes(client: AdminClient) -> NodeReport:
-    """Return the nodes as the configuration, RUNTIME and the monitor have them.
+    """Return the nodes as configured, at RUNTIME, and as the monitor sees them.
 
     Sends SELECTs only. Raises: InstanceError.
     """
     layouts = read_layouts(client)
     servers = layouts["mysql_servers"]
     facts = read_facts(client)
-    # Before any statistics: behind those SQLite looks into all of ProxySQL's files for the columns.
+    # Read before any statistics: after those SQLite searches all files of ProxySQL for the columns.
     checks = _checks(client)
     groups = node_groups(
         servers,
@@ -62,7 +62,7 @@ def read_nodes(client: AdminClient) -> NodeReport:
 def _families(
     client: AdminClient, layouts: dict[str, Layout], *, rds_discovery: bool
 ) -> list[Family]:
-    """Return the families whose nodes the monitor places, or placed until it was switched off."""
+    """Return the families whose nodes the monitor places, or had placed before it was off."""
     tables = {
         name: read_rows(client, layouts[name], Layer.RUNTIME).values()
         for name in FAMILY_TABLES
@@ -73,18 +73,20 @@ def _families(
 
 def _connections(client: AdminClient) -> dict[Key, Connections]:
     return {
-        one.key: Connections(one.used, one.free, one.errors, one.queries, one.latency_us)
-        for one in read_pool(client)
+        server.key: Connections(
+            server.used, server.free, server.errors, server.queries, server.latency_us
+        )
+        for server in read_pool(client)
     }
 
 
 def _checks(client: AdminClient) -> dict[Node, Check]:
-    found: dict[Node, Check] = {}
+    checks: dict[Node, Check] = {}
     for table, columns in _LAST_CHECKS.items():
         for row in _last(client, table, columns):
             node = (row.pop("hostname"), client.number(row.pop("port")))
-            found[node] = _with(client, found.get(node, Check()), table, row)
-    return found
+            checks[node] = _with(client, checks.get(node, Check()), table, row)
+    return checks
 
 
 def _last(client: AdminClient, table: str, columns: str) -> Iterable[dict[str, str | None]]:
@@ -94,36 +96,36 @@ def _last(client: AdminClient, table: str, columns: str) -> Iterable[dict[str, s
     names = [str(name) for (name,) in described]
     if not names:
         return
-    wanted = names if columns == "*" else [c.split(" AS ")[-1] for c in columns.split(", ")]
-    # SQLite gives the other columns of the row that has the maximum.
+    names_wanted = names if columns == "*" else [c.split(" AS ")[-1] for c in columns.split(", ")]
+    # SQLite returns the other columns from the row with the maximum.
     for row in query_whole(
         client,
         f"SELECT {columns}, max(time_start_us) FROM monitor.{table} GROUP BY hostname, port",
-        width=len(wanted) + 1,
+        width=len(names_wanted) + 1,
     ):
-        yield dict(zip(wanted, row[:-1], strict=True))
+        yield dict(zip(names_wanted, row[:-1], strict=True))
 
 
 def _with(client: AdminClient, check: Check, table: str, row: dict[str, str | None]) -> Check:
-    """Return the check, updated from one more log."""
+    """Return the check, updated from a row of another log."""
     began = client.number(row.pop("time_start_us"))
     at = datetime.fromtimestamp(began / 1e6, UTC) if began else None
     if check.at is not None and (at is None or at < check.at):
         at = check.at
     failed = row.pop("error", None)
-    found = replace(check, at=at, error=check.error or failed)
+    updated = replace(check, at=at, error=check.error or failed)
     match table:
         case "mysql_server_galera_log":
             if failed is not None:
-                return found  # ProxySQL writes the worst of every state into such a line
+                return updated  # in a failed line ProxySQL sets every state to its worst value
             answers = {name: cell for name, cell in row.items() if cell is not None}
-            return replace(found, wsrep=answers, read_only=answers.get("read_only") == "YES")
+            return replace(updated, wsrep=answers, read_only=answers.get("read_only") == "YES")
         case "mysql_server_read_only_log":
-            return replace(found, read_only=row["read_only"] == "1")
+            return replace(updated, read_only=row["read_only"] == "1")
         case "mysql_server_replication_lag_log":
             lag = row["repl_lag"]
-            return replace(found, lag_s=None if lag is None else client.number(lag))
-    return found
+            return replace(updated, lag_s=None if lag is None else client.number(lag))
+    return updated
 
 
 def node_groups(
@@ -136,7 +138,7 @@ def node_groups(
 ) -> tuple[NodeGroup, ...]:
     """Return the nodes, by family or hostgroup, sorted by hostgroup, host and port.
 
-    `layout` is that of mysql_servers; `connections` is keyed by hostgroup, host and port.
+    `layout`: of mysql_servers. `connections`: by hostgroup, host and port.
     """
     columns = ServerColumns.of(layout)
     in_family = by_hostgroup(families)
@@ -185,8 +187,8 @@ def with_answers(
 
 def _in_order(family: Family) -> tuple[Value, ...]:
     """Return the hostgroups of a family, the writer hostgroup first."""
-    rest = sorted(family.hostgroups - {family.writer}, key=lambda one: int(one or 0))
-    return (family.writer, *rest)
+    remaining = sorted(family.hostgroups - {family.writer}, key=lambda one: int(one or 0))
+    return (family.writer, *remaining)
 
 
 def _place(columns: ServerColumns, row: Row, connections: Connections | None = None) -> Place:

@@ -1,4 +1,4 @@
-"""A node as configured, as ProxySQL has it at RUNTIME, and as the node answers itself."""
+"""A node as configured, as ProxySQL has it at RUNTIME, and as the node itself answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Connections:
 
 @dataclass(frozen=True)
 class Place:
-    """One row of a server, with its connections at RUNTIME."""
+    """A row of a server, with its connections at RUNTIME."""
 
     hostgroup: Value
     status: str
@@ -54,16 +54,16 @@ class Place:
 
     @property
     def is_drained(self) -> bool:
-        """Whether the row keeps new connections from the node in the way that a drain does."""
+        """Whether the row keeps new connections from the node, as a drain does."""
         return self.status == "OFFLINE_SOFT" or self.weight == self.max_connections == 0
 
 
 @dataclass(frozen=True)
 class Check:
-    """What ProxySQL's monitor saw last of a node.
+    """The last check of a node by the monitor.
 
-    `error` is that of the check or of the ping, None when all is well. `wsrep` has the columns of
-    monitor.mysql_server_galera_log by name. Units: `lag_s` seconds of replication.
+    `error`: of the check or of the ping; None without an error. `wsrep`: the columns of
+    monitor.mysql_server_galera_log by name. Units: `lag_s` seconds of replication lag.
     """
 
     at: datetime | None = None
@@ -77,7 +77,7 @@ class Check:
 class NodeView:
     """One node of a family or hostgroup, with everything known about it.
 
-    `answer`: the answer of the node, None if it was not asked.
+    `answer`: the answer of the node itself; None if proxyctl did not ask the node.
     """
 
     node: Node
@@ -93,7 +93,7 @@ class NodeView:
 
     @property
     def is_drained(self) -> bool:
-        """Whether RUNTIME alone shows the node drained, and the configuration does not."""
+        """Whether RUNTIME shows the node drained and the configuration does not."""
         is_out = bool(self.runtime) and all(place.is_drained for place in self.runtime)
         return is_out and not all(place.is_drained for place in self.configured)
 
@@ -111,7 +111,7 @@ class NodeGroup:
 class NodeReport:
     """The nodes behind one ProxySQL.
 
-    `is_monitored` False: the monitor is off, and nodes stay where it placed them last.
+    `is_monitored` False: the monitor is off, and nodes stay in the hostgroups where it placed them.
     """
 
     name: str
@@ -129,11 +129,11 @@ _PROBLEMS = {
     "wsrep_reject_queries": ("YES", "rejects queries"),
     "pxc_maint_mode": ("YES", "in maintenance"),
 }
-"""Columns of monitor.mysql_server_galera_log, and what they say with this value."""
+"""Columns of monitor.mysql_server_galera_log, the value that is a problem, and its meaning."""
 
 
 def wsrep_state(wsrep: Mapping[str, str]) -> str:
-    """Return the state of the node. It may hold text from the server: escape it before printing."""
+    """Return the state of the node. It may contain text of the server: escape it for a terminal."""
     number = wsrep.get("wsrep_local_state", "")
     return _STATES.get(number, f"wsrep_local_state {number}")
 

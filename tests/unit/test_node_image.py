@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.nodes.image import Standing, drained_image, reasons_against, restored_image
+from proxyctl.nodes.image import ServerState, drained_image, reasons_against, restored_image
 from proxyctl.state.families import Family
 from tests.support.build import layout, servers, servers_text
 
@@ -21,7 +21,7 @@ DRAINED_N2 = ", ".join(f"{row} weight=0 max_connections=0" for row in N2.split("
 DRAINED_N3 = DRAINED_N2.replace("n2", "n3")
 
 
-def standing(text: str, *drained: str) -> Standing:
+def server_state(text: str, *drained: str) -> ServerState:
     """Servers that are configured in hostgroup 10, or where no monitor places them."""
     configured = {}
     for row in servers(text).values():
@@ -29,7 +29,7 @@ def standing(text: str, *drained: str) -> Standing:
         cells["hostgroup_id"] = 10 if cells["hostgroup_id"] in (20, 30, 40) else row[0]
         configured[SERVERS.key_of(tuple(cells.values()))] = tuple(cells.values())
     nodes = frozenset((name, 3306) for name in drained)
-    return Standing(SERVERS, configured, servers(text), (GALERA, REPLICATION), nodes)
+    return ServerState(SERVERS, configured, servers(text), (GALERA, REPLICATION), nodes)
 
 
 def joined(*rows: str) -> str:
@@ -70,7 +70,7 @@ def joined(*rows: str) -> str:
 def test_the_rows_that_drain_a_node(
     before: str, drained: tuple[str, ...], host: str, after: str
 ) -> None:
-    assert servers_text(drained_image(standing(before, *drained), (host, 3306))) == after
+    assert servers_text(drained_image(server_state(before, *drained), (host, 3306))) == after
 
 
 LAST = "is the last usable server of hostgroup"
@@ -94,12 +94,12 @@ LAST = "is the last usable server of hostgroup"
 def test_why_a_node_is_not_drained(
     before: str, drained: tuple[str, ...], host: str, reasons: list[str]
 ) -> None:
-    where, node = standing(before, *drained), (host, 3306)
+    where, node = server_state(before, *drained), (host, 3306)
     assert [*reasons_against(where, node, drained_image(where, node))] == reasons
 
 
 def test_restored_it_serves_where_it_stands() -> None:
-    where = standing(joined("10 n2", N1, DRAINED_N3), "n3")
+    where = server_state(joined("10 n2", N1, DRAINED_N3), "n3")
     key, rows = (10, "n3", 3306), {**where.configured}
     cells = dict(zip(SERVERS.names, rows[key], strict=True)) | {"weight": 7, "max_connections": 500}
     where = replace(where, configured={**rows, key: tuple(cells.values())})
@@ -111,5 +111,5 @@ def test_restored_it_serves_where_it_stands() -> None:
 
 
 def test_an_old_primary_that_was_replaced_meanwhile_comes_back_as_a_replica() -> None:
-    failed_over = standing("50 m1 OFFLINE_SOFT, 50 m2", "m1")
+    failed_over = server_state("50 m1 OFFLINE_SOFT, 50 m2", "m1")
     assert servers_text(restored_image(failed_over, ("m1", 3306))) == "50 m2, 60 m1"
