@@ -26,6 +26,7 @@ _CRITERIA = (
     "match_pattern",
 )
 _EFFECTS = (
+    "destination_hostgroup",
     "replace_pattern",
     "cache_ttl",
     "mirror_hostgroup",
@@ -35,8 +36,6 @@ _EFFECTS = (
     "timeout",
     "delay",
 )
-_HIDDEN = {"flagIN": 0}
-"""Values that say nothing."""
 
 
 def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = WIDTH) -> str:
@@ -84,24 +83,16 @@ _COLUMNS: tuple[Column[RuleHits], ...] = (
 
 def rule_text(cells: Mapping[str, Value]) -> str:
     """Return a rule on one line: `match_digest ^SELECT -> hostgroup 30, cache_ttl 5000, apply`."""
-    criteria = [
-        f"{name} {shown(cells[name], limit=_WIDEST)}"
-        for name in _CRITERIA
-        if cells.get(name) is not None and cells[name] != _HIDDEN.get(name)
-    ]
+    criteria = [name for name in _CRITERIA if cells.get(name) is not None and cells[name] != 0]
+    effects = [name for name in _EFFECTS if cells.get(name) is not None]
+    matches = [f"{name} {shown(cells[name], limit=_WIDEST)}" for name in criteria]
+    does = [f"{name} {shown(cells[name], limit=_WIDEST)}" for name in effects]
     if cells.get("negate_match_pattern") == 1:
-        criteria.append("negated")
-    effects = []
-    if cells.get("destination_hostgroup") is not None:
-        effects.append(f"hostgroup {cells['destination_hostgroup']}")
-    effects += [
-        f"{name} {shown(cells[name], limit=_WIDEST)}"
-        for name in _EFFECTS
-        if cells.get(name) is not None
-    ]
+        matches.append("negated")
     if cells.get("apply") == 1:
-        effects.append("apply")
-    return f"{', '.join(criteria) or 'every query'} -> {', '.join(effects) or 'nothing'}"
+        does.append("apply")
+    does = [text.removeprefix("destination_") for text in does]
+    return f"{', '.join(matches) or 'every query'} -> {', '.join(does) or 'nothing'}"
 
 
 RULES: Shape[RuleReport] = Shape(

@@ -19,7 +19,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,7 @@ import orjson
 
 from proxyctl import __version__
 from proxyctl.errors import ProxyctlError, os_reason
-from proxyctl.stats.model import DigestTable, Rows, SeenDigest
+from proxyctl.stats.model import LARGEST, DigestTable, Rows, SeenDigest
 
 KIND = "proxyctl digests"
 FORMAT = 1
@@ -42,7 +42,6 @@ _LONGEST_HEADER = 1 << 20
 _LONGEST_LINE = 1 << 24
 """A text of 1 MB, the most that ProxySQL keeps, may be six times as long in JSON; and a small
 compressed file can hold a line that fills the memory."""
-_LARGEST = (1 << 63) - 1
 _BATCH = 1_000
 
 
@@ -60,13 +59,13 @@ def write_digest_file(
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with ExitStack() as stack:
-            file: IO[bytes] = stack.enter_context(os.fdopen(handle, "wb"))
+        with os.fdopen(handle, "wb") as raw:
             if is_compressed:
                 # Neither name nor time: the same digests give the same bytes.
-                packed = gzip.GzipFile("", "wb", _LEVEL, file, mtime=0)
-                file = cast(IO[bytes], stack.enter_context(packed))
-            file.writelines(_chunks(table, progress))
+                with gzip.GzipFile("", "wb", _LEVEL, raw, mtime=0) as packed:
+                    packed.writelines(_chunks(table, progress))
+            else:
+                raw.writelines(_chunks(table, progress))
         size = Path(name).stat().st_size
         Path(name).replace(path)
     except BaseException:
@@ -155,10 +154,11 @@ _KEYS = {
     "address": str,
     "version": str,
     "taken_at": int,
+    "uptime": int,
     "variables": dict,
-    "columns": list,
     "count": int,
 }
+"""What the first line holds; the uptime may be missing."""
 
 
 def _read_header(path: Path, option: str) -> dict[str, Any]:
@@ -166,8 +166,8 @@ def _read_header(path: Path, option: str) -> dict[str, Any]:
         line = file.readline(_LONGEST_HEADER)
     try:
         header = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ProxyctlError(f"{path}: not a file with digests", fix=_FIX) from error
+    except (ValueError, RecursionError):
+        header = None
     if not isinstance(header, dict) or header.get("kind") != KIND:
         raise ProxyctlError(f"{path}: not a file with digests", fix=_FIX)
     if header.get("format") != FORMAT:
@@ -175,12 +175,11 @@ def _read_header(path: Path, option: str) -> dict[str, Any]:
             f"{path}: digests of format {header.get('format')!r}; this proxyctl {__version__}"
             f" reads format {FORMAT}"
         )
-    is_sound = all(type(header.get(key)) is kind for key, kind in _KEYS.items())
-    is_sound = is_sound and type(header.get("uptime", 0)) is int
-    is_sound = is_sound and all(
-        0 <= header.get(key, 0) <= _LARGEST for key in ("taken_at", "uptime", "count")
-    )
-    if not is_sound or header["columns"] != list(_COLUMNS):
+    values = {"uptime": 0, **header}
+    if header.get("columns") != list(_COLUMNS) or not all(
+        type(values.get(key)) is kind and (kind is not int or 0 <= values[key] <= LARGEST)
+        for key, kind in _KEYS.items()
+    ):
         raise ProxyctlError(f"{path}: the first line is damaged", fix=_FIX)
     return header
 
@@ -189,13 +188,7 @@ def _file_rows(path: Path, count: int) -> Iterator[SeenDigest]:
     with _opened(path) as file:
         file.readline()
         number = 1
-        lines = iter(partial(file.readline, _LONGEST_LINE), b"")
-        for number, line in enumerate(lines, 2):
-            if not line.endswith(b"\n") and len(line) < _LONGEST_LINE:
-                raise ProxyctlError(
-                    f"{path}:{number}: the last line is incomplete: the file was cut short",
-                    fix=_FIX,
-                )
+        for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 2):
             found = _digest(line)
             if found is None:
                 raise ProxyctlError(f"{path}:{number}: not a digest", fix=_FIX)

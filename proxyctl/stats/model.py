@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Self
 
-_LARGEST = (1 << 63) - 1
+LARGEST = (1 << 63) - 1
 """Of a counter: ProxySQL shows them by way of SQLite."""
 _LARGEST_HOSTGROUP = (1 << 31) - 1
 
@@ -62,11 +62,6 @@ class SeenDigest(NamedTuple):
         return self[:5]
 
     @property
-    def rows(self) -> int:
-        """Rows sent and affected."""
-        return self.sum_rows_affected + self.sum_rows_sent
-
-    @property
     def text(self) -> bytes:
         """The digest text as bytes."""
         return self.digest_text.encode("utf-8", "surrogateescape")
@@ -75,12 +70,12 @@ class SeenDigest(NamedTuple):
     def is_possible(self) -> bool:
         """Whether its numbers are some that ProxySQL can count."""
         return (
-            0 <= self.min_time <= self.max_time <= _LARGEST
-            and 0 <= self.first_seen <= self.last_seen <= _LARGEST
-            and 0 <= self.count_star <= _LARGEST
-            and 0 <= self.sum_time <= _LARGEST
-            and 0 <= self.sum_rows_affected <= _LARGEST
-            and 0 <= self.sum_rows_sent <= _LARGEST
+            0 <= self.min_time <= self.max_time <= LARGEST
+            and 0 <= self.first_seen <= self.last_seen <= LARGEST
+            and 0 <= self.count_star <= LARGEST
+            and 0 <= self.sum_time <= LARGEST
+            and 0 <= self.sum_rows_affected <= LARGEST
+            and 0 <= self.sum_rows_sent <= LARGEST
             and -_LARGEST_HOSTGROUP <= self.hostgroup <= _LARGEST_HOSTGROUP
         )
 

@@ -12,6 +12,7 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from proxyctl.catalog import Value, Version
@@ -25,10 +26,6 @@ from proxyctl.stats.model import DigestTable, Rows, SeenDigest
 from proxyctl.stats.rule_hits import Sample
 
 DIGESTS = "stats_mysql_query_digest"
-
-ROWS_SINCE = (2, 0, 6)
-"""The version from which on the table counts rows."""
-_ROW_COLUMNS = ("sum_rows_affected", "sum_rows_sent")
 
 _GROUP = 1_000
 """Rows of one JSON text. A digest text has 2 KB by default and 1 MB at most."""
@@ -107,14 +104,12 @@ def read_digests(client: AdminClient) -> DigestTable:
     They are kept as JSON texts, compressed: digest texts are much alike, and a million of them take
     an eighth then. Raises: InstanceError, also where ProxySQL keeps back rows.
     """
-    variables = read_digest_variables(client)
-    with _groups(client) as (count, taken_at, groups):
+    with _groups(client) as (table, groups):
         kept = [zlib.compress(group, 1) for group in groups]
-    rows = Rows(count, lambda: (row for group in kept for row in _rows(zlib.decompress(group))))
-    name = client.name
-    return DigestTable(
-        name, client.address, client.version_text, taken_at, rows, variables=variables
+    rows = Rows(
+        len(table.rows), lambda: (r for group in kept for r in _rows(zlib.decompress(group)))
     )
+    return replace(table, rows=rows)
 
 
 @contextmanager
@@ -124,17 +119,9 @@ def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
     Some thousand of them are held at a time. A caller that stops before the last row has closed the
     connection. Raises: InstanceError; its rows too, also where ProxySQL keeps back some.
     """
-    variables, started_at = read_digest_variables(client), _started_at(client)
-    with _groups(client) as (count, taken_at, groups):
-        yield DigestTable(
-            client.name,
-            client.address,
-            client.version_text,
-            taken_at,
-            Rows(count, lambda: (row for group in groups for row in _rows(group))),
-            variables=variables,
-            uptime=None if started_at is None else max(taken_at - started_at, 0),
-        )
+    with _groups(client) as (table, groups):
+        rows = Rows(len(table.rows), lambda: (row for group in groups for row in _rows(group)))
+        yield replace(table, rows=rows)
 
 
 def _started_at(client: AdminClient) -> int | None:
@@ -152,14 +139,10 @@ def _started_at(client: AdminClient) -> int | None:
 
 
 @contextmanager
-def _groups(client: AdminClient) -> Iterator[tuple[int, int, Iterator[bytes]]]:
-    """Yield how many digests there are, when that was, and JSON lists of them."""
-    has_rows = client.version >= ROWS_SINCE
-    columns = ",".join(
-        digest_column(client.version) if name == "digest" else name
-        for name in SeenDigest._fields
-        if has_rows or name not in _ROW_COLUMNS
-    )
+def _groups(client: AdminClient) -> Iterator[tuple[DigestTable, Iterator[bytes]]]:
+    """Yield the table with the number of its rows, and JSON lists of them."""
+    variables, started_at = read_digest_variables(client), _started_at(client)
+    columns = ",".join(SeenDigest._fields).replace("digest", digest_column(client.version), 1)
     # The count comes first, so that a file can begin with it.
     sql = (
         f"SELECT (SELECT count(*) FROM {DIGESTS}), strftime('%s','now') UNION ALL"
@@ -170,8 +153,17 @@ def _groups(client: AdminClient) -> Iterator[tuple[int, int, Iterator[bytes]]]:
         total, now = next(records, (None, None))
         if total is None or now is None:
             raise incomplete(client)
-        count = client.number(total)
-        yield count, client.number(now), _whole(client, count, records)
+        count, taken_at = client.number(total), client.number(now)
+        table = DigestTable(
+            client.name,
+            client.address,
+            client.version_text,
+            taken_at,
+            Rows(count, tuple),
+            variables,
+            None if started_at is None else max(taken_at - started_at, 0),
+        )
+        yield table, _whole(client, count, records)
 
 
 def _whole(

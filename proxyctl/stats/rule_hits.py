@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from proxyctl.catalog import Value
 from proxyctl.stats.counters import Reading, were_cleared
@@ -48,15 +48,19 @@ class RuleReport:
     address: str
     version: str
     rules: tuple[RuleHits, ...]
-    loaded_at: int | None = None
-    interval_s: float | None = None
-    was_reloaded: bool = False
-    never_hit: tuple[int, ...] = field(default=())
+    loaded_at: int | None
+    interval_s: float | None
+    was_reloaded: bool
 
     @property
     def total(self) -> int:
         """Hits of all rules. A query can hit several."""
         return sum(rule.hits for rule in self.rules)
+
+    @property
+    def never_hit(self) -> list[int]:
+        """The rule_ids of the rules without a hit."""
+        return [rule.rule_id for rule in self.rules if rule.hits == 0]
 
 
 def rule_report(
@@ -68,32 +72,21 @@ def rule_report(
     """
     was_reloaded = earlier is not None and _is_new_set(earlier, sample)
     interval = None if earlier is None else sample.taken_at - earlier.taken_at
-    between = {
-        rule_id: sample.hits.get(rule_id, 0)
-        - (0 if earlier is None or was_reloaded else earlier.hits.get(rule_id, 0))
-        for rule_id in sample.rules
-    }
+    hits = {rule_id: sample.hits.get(rule_id, 0) for rule_id in sample.rules}
+    before = {} if earlier is None or was_reloaded else earlier.hits
+    between = {rule_id: count - before.get(rule_id, 0) for rule_id, count in hits.items()}
     whole = sum(between.values())
     rules = tuple(
         RuleHits(
             rule_id,
-            sample.hits.get(rule_id, 0),
+            hits[rule_id],
             cells,
             between[rule_id] / whole if whole else 0.0,
             between[rule_id] / interval if interval and not was_reloaded else None,
         )
         for rule_id, cells in sample.rules.items()
     )
-    return RuleReport(
-        name,
-        address,
-        version,
-        rules,
-        sample.loaded_at,
-        interval,
-        was_reloaded,
-        tuple(rule.rule_id for rule in rules if rule.hits == 0),
-    )
+    return RuleReport(name, address, version, rules, sample.loaded_at, interval, was_reloaded)
 
 
 def _is_new_set(earlier: Sample, later: Sample) -> bool:

@@ -78,8 +78,8 @@ def test_the_page_is_silent_and_asks_for_nothing_but_itself(open_report: Any) ->
     opened.page.wait_for_load_state("networkidle")
     assert opened.said == []
     assert len(opened.asked) == 1
-    assert opened.page.locator("section.chart").count() == 5
-    assert opened.page.locator(".chart svg[role=img]").count() == 2
+    assert opened.page.locator("section.chart").count() == 4
+    assert opened.page.locator(".chart svg[role=img]").count() == 1
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -22,7 +22,7 @@ def test_one_sample_has_shares_and_no_rates() -> None:
     assert [rule.share for rule in found.rules] == [0.75, 0.25]
     assert [rule.per_s for rule in found.rules] == [None, None]
     assert found.total == 40
-    assert found.never_hit == ()
+    assert found.never_hit == []
 
 
 def test_two_samples_have_rates_and_shares_of_what_is_between() -> None:
@@ -50,7 +50,7 @@ def test_rules_that_were_loaded_in_between_have_no_rates(earlier: Sample, later:
 
 def test_a_rule_that_nothing_was_counted_for_has_no_hits() -> None:
     found = report(Sample(1.0, {}, RULES))
-    assert found.never_hit == (1, 2)
+    assert found.never_hit == [1, 2]
     assert [rule.share for rule in found.rules] == [0.0, 0.0]
 
 
