@@ -1,7 +1,6 @@
 """Every configuration table, column and variable of ProxySQL, as data.
 
-This is the one place that knows them. `TABLES` and `ADMIN_MODULES` are ordered: admin modules stand
-in the order in which an apply LOADs them.
+No other place lists them. `ADMIN_MODULES` is in the order in which an apply LOADs the modules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Character sets and collations, for the two variables that have to fit each other.
+"""Character sets and collations, for the two variables that must fit each other.
 
 Source: mysql_collations and the answers of a running ProxySQL 2.7.1.
 """
@@ -92,7 +92,7 @@ _COLLATIONS: dict[str, str] = {
         "unicode_nopad_ci unicode_520_nopad_ci"
     ),
 }
-"""By character set, the ends of its collations' names; the default collation comes first."""
+"""The suffixes of collation names, by character set; the default collation comes first."""
 
 _CHARSET_BY_COLLATION: dict[str, str] = {
     f"{charset}_{end}": charset for charset, ends in _COLLATIONS.items() for end in ends.split()
@@ -127,9 +127,10 @@ def default_collation(charset: str) -> str | None:
 
 
 def fits(charset: str, collation: str) -> bool:
-    """Return whether ProxySQL leaves the two together, in any case of letters.
+    """Return whether ProxySQL keeps both, whatever their case.
 
-    The default collation of utf16le is one of utf16: the next LOAD makes the character set utf16.
+    The default collation of utf16le belongs to utf16: the next LOAD changes the character set to
+    utf16.
     """
     name = charset.lower()
     return _ALIASES.get(name, name) == charset_of(collation)

@@ -1,4 +1,4 @@
-"""Which tables send traffic to a hostgroup, and when ProxySQL looks at fast routing at all."""
+"""The tables that send traffic to a hostgroup, and the cases where ProxySQL skips fast routing."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ DESTINATIONS = {
     "pgsql_query_rules_fast_routing": "destination_hostgroup",
     "pgsql_users": "default_hostgroup",
 }
-"""The tables that send traffic to a hostgroup, and the column of each that names it."""
+"""The tables that send traffic to a hostgroup, and the column that names the hostgroup."""
 
 SERVERS = ("mysql_servers", "pgsql_servers")
-"""A hostgroup of one is none of the other, even with the same number."""
+"""Hostgroups of the two tables are different hostgroups, even with the same number."""
 
 
 def servers_of(table: str) -> str:
-    """Return the table of servers whose hostgroups a table names."""
+    """Return the table of servers that has the hostgroups of a table."""
     return f"{table.partition('_')[0]}_servers"
 
 
 def destinations_of(servers: str) -> dict[str, str]:
-    """Return those of DESTINATIONS that send traffic to the hostgroups of a table of servers."""
+    """Return the DESTINATIONS that send traffic to the hostgroups of a table of servers."""
     return {name: column for name, column in DESTINATIONS.items() if servers_of(name) == servers}
 
 
 def is_hidden_by_last_rule(version: Version) -> bool:
-    """Return whether a last rule with apply=1 hides fast routing also where it does not match.
+    """Return whether a last rule with apply=1 hides fast routing even from queries it misses.
 
-    Before 3.0.9 ProxySQL asks fast routing only if the last rule that it evaluated has apply=0.
-    Where the last active rule has apply=1, a query that no rule matched never gets there.
+    Before 3.0.9 ProxySQL uses fast routing only if the last evaluated rule has apply=0. If the last
+    active rule has apply=1, a query that matches no rule never reaches fast routing.
     Source: ProxySQL 2.7.1 and 3.0.3, run.
     """
     return not version.has(FAST_ROUTING_BEHIND_LAST_RULE)
 
 
 def last_rule_in_the_way(layout: Layout, rules: Iterable[Sequence[object]]) -> int | None:
-    """Return the rule_id of the last active rule if it has apply=1, so that fast routing is dead.
+    """Return the rule_id of the last active rule if its apply=1 makes ProxySQL skip fast routing.
 
     Shape: `rules` are rows of a table of query rules, in any order.
     """
@@ -60,8 +60,8 @@ def last_rule_in_the_way(layout: Layout, rules: Iterable[Sequence[object]]) -> i
 
 
 def dead_text(table: str, rule_id: int) -> str:
-    """Return the warning for a table of fast routing that ProxySQL never looks at."""
+    """Return the warning for a table of fast routing that ProxySQL skips."""
     return (
-        f"{table}: ProxySQL skips all of it, since rule {rule_id} is the last active one and has"
-        " apply 1; without `keep_fast_routing_alive: false` a rule is added that mends this"
+        f"{table}: ProxySQL skips this table because the last active rule, rule {rule_id}, has"
+        " apply 1; without `keep_fast_routing_alive: false` proxyctl adds a rule that fixes this"
     )

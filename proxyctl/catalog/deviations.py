@@ -1,4 +1,4 @@
-"""Where an instance differs from its release by the catalogue: files for it may use what it has."""
+"""How an instance differs from its release in the catalogue. Its files may use what it has."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from proxyctl.catalog.variables import VARIABLES
 
 @dataclass(frozen=True)
 class Deviations:
-    """How one instance differs: it is newer than the catalogue, or a build of its own.
+    """The differences of an instance that is newer than the catalogue, or a custom build.
 
-    Shape: `columns` and `variables` are those it has beyond its release, the columns with the name
-    of their table. `tables` are those that it has although its release has not; `missing` are
-    tables, and pairs of table and column, that its release has and it lacks.
+    Shape: `columns` (with the name of their table), `variables` and `tables`: what the instance has
+    and its release lacks. `missing`: tables, and pairs of table and column, that the release has
+    and the instance lacks.
     """
 
     columns: frozenset[tuple[str, Column]] = frozenset()
@@ -28,8 +28,8 @@ class Deviations:
 
     @classmethod
     def of(cls, layouts: Mapping[str, Layout], variables: Iterable[str], version: Version) -> Self:
-        """Return how an instance differs. `layouts` and `variables` are those of the instance."""
-        of_release = {
+        """Return the deviations of an instance with these layouts and variables."""
+        release_columns = {
             table.name: layout_of(table, version).names
             for table in TABLES.values()
             if table.exists_in(version)
@@ -46,14 +46,14 @@ class Deviations:
                 for name in variables
                 if name not in VARIABLES or not VARIABLES[name].exists_in(version)
             ),
-            frozenset(layouts.keys() - of_release.keys()),
+            frozenset(layouts.keys() - release_columns.keys()),
             frozenset(
                 (
-                    *(of_release.keys() - layouts.keys()),
+                    *(release_columns.keys() - layouts.keys()),
                     *(
                         (name, column)
-                        for name in of_release.keys() & layouts.keys()
-                        for column in of_release[name]
+                        for name in release_columns.keys() & layouts.keys()
+                        for column in release_columns[name]
                         if column not in layouts[name].index
                     ),
                 )
@@ -69,14 +69,14 @@ class Deviations:
         }
 
     def layout_of(self, table: Table, version: Version) -> Layout:
-        """Return the table as the instance has it; columns beyond its release stand behind."""
+        """Return the table as the instance has it; columns beyond its release come last."""
         layout = layout_of(table, version)
-        more = sorted((column for name, column in self.columns if name == table.name), key=_name)
+        added = sorted((column for name, column in self.columns if name == table.name), key=_name)
         kept = tuple(c for c in layout.columns if (table.name, c.name) not in self.missing)
         return (
             layout
-            if kept == layout.columns and not more
-            else Layout(table, (*kept, *more), version)
+            if kept == layout.columns and not added
+            else Layout(table, (*kept, *added), version)
         )
 
 
@@ -103,7 +103,7 @@ def unlisted_column(
 
 
 def _default(text: str | None) -> int | str | None:
-    """Return the default that SQLite gives as SQL; None also for an expression."""
+    """Return the value of a default in SQL; None also for an expression."""
     if text is None or text.upper() == "NULL":
         return None
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":

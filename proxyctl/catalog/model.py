@@ -1,6 +1,6 @@
-"""What a table, a column, an admin module and a variable are. The data stands in the sibling files.
+"""The shapes of tables, columns, admin modules and variables. Sibling files hold the data.
 
-A *layout* is a table as one ProxySQL version has it: the columns of that version, in order.
+A *layout* is a table in one ProxySQL version: the columns of that version, in order.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import NamedTuple
 from proxyctl.catalog.releases import NEWEST_KNOWN, OLDEST, REFERENCE, Version, parse_version
 
 Value = int | float | str | None
-"""One field as ProxySQL stores it. None is SQL NULL and nothing else; text that is not UTF-8 holds
-its bytes as surrogate escapes."""
+"""One field as ProxySQL stores it. None is SQL NULL and nothing else; bytes that are not UTF-8
+become surrogate escapes."""
 
 
 MAX_INT = 2_147_483_647
-"""Largest integer in a column or variable. ProxySQL reads 32 bits: of 3000000000 it makes a
-negative number, the row vanishes at RUNTIME, or the process aborts. Source: ProxySQL 2.7.1, run."""
+"""Largest integer in a column or variable. ProxySQL reads 32 bits: 3000000000 becomes a negative
+number, the row vanishes at RUNTIME, or the process aborts. Source: ProxySQL 2.7.1, run."""
 
 
 class Kind(StrEnum):
@@ -34,7 +34,7 @@ class Kind(StrEnum):
 
 
 class JsonKey(NamedTuple):
-    """A key of a JSON mapping, for an integer within limits. ProxySQL ignores any other value."""
+    """A key of a JSON mapping, for an integer within limits. ProxySQL ignores other values."""
 
     name: str
     low: int
@@ -50,17 +50,17 @@ def _exists(since: str, until: str | None, version: Version) -> bool:
 class Column:
     """One column of a table.
 
-    `check` is the expression that ProxySQL enforces; it is also the text of its error message.
-    `hostgroup` marks a hostgroup number: files may use a hostgroup name there.
+    `check` is the expression that ProxySQL enforces, and the text of its error message.
+    `hostgroup` marks a hostgroup number: files may write a hostgroup name instead.
 
-    A row in a file that does not name the column means `absent`, or `default` where that is None.
-    With `kept` it means nothing: the column is left alone in a row that is there already.
+    A row in a file that does not set the column means `absent`, or `default` if `absent` is None.
+    With `kept` an existing row keeps its value.
 
-    `is_listed` False: no version of the catalogue has it, an instance does. What its values mean is
-    not known, so they are taken and compared as they are.
+    `is_listed` False: an instance has the column, but no version in the catalogue. The meaning of
+    its values is not known, so they are compared unchanged.
 
-    `json_keys`: all that ProxySQL reads of a JSON column; it takes anything else and ignores it.
-    Empty where any JSON may mean something.
+    `json_keys`: all the keys that ProxySQL reads in a JSON column; it ignores other keys. Empty
+    where every key may have a meaning.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Column:
 
     @cached_property
     def kind(self) -> Kind:
-        """The kind, read off the type and the check, so that it cannot disagree with them."""
+        """The kind of the values, derived from the type and the check."""
         if self.check and "JSON_VALID" in self.check:
             return Kind.JSON
         if not self.is_numeric:
@@ -94,17 +94,17 @@ class Column:
 
     @property
     def file_default(self) -> int | str | None:
-        """What a new row has where its file does not name the column."""
+        """The value in a new row whose file does not set the column."""
         return self.default if self.absent is None else self.absent
 
     @property
     def is_required(self) -> bool:
-        """Whether a row in a file has to name the column."""
+        """Whether a row in a file must set the column."""
         return self.notnull and self.file_default is None
 
     @cached_property
     def bounds(self) -> tuple[int | None, int | None]:
-        """The smallest and the largest integer that the check lets pass; None where it is open."""
+        """The smallest and the largest integer that the check allows; None: no limit."""
         if not self.check or not self.is_numeric:
             return (None, None)
         low = re.search(rf"\b{self.name} ?>(=?) ?(\d+)", self.check)
@@ -116,18 +116,18 @@ class Column:
 
     @cached_property
     def choices(self) -> tuple[int | str, ...] | None:
-        """The values that an `IN (...)` check lists (text in the case it lists them), or None."""
+        """The values that an `IN (...)` check lists, as it writes them; None without one."""
         if not self.check:
             return None
-        found = re.fullmatch(rf"(?:UPPER|LOWER)?\(?{self.name}\)? IN ?\((.*)\)", self.check)
-        if found is None:
+        match = re.fullmatch(rf"(?:UPPER|LOWER)?\(?{self.name}\)? IN ?\((.*)\)", self.check)
+        if match is None:
             return None
-        items = [item.strip() for item in found[1].split(",")]
+        items = [item.strip() for item in match[1].split(",")]
         return tuple(item[1:-1] if item.startswith("'") else int(item) for item in items)
 
 
 class Role(StrEnum):
-    """What the rows of a table are, where ProxySQL reads them in a way of their own."""
+    """The role of a table whose rows ProxySQL reads in a special way."""
 
     SERVERS = "servers"
     USERS = "users"
@@ -138,9 +138,9 @@ class Role(StrEnum):
 class Table:
     """One configuration table, with the columns of every version.
 
-    `prefix` is set for the parts of global_variables: rows whose name begins with it.
-    `at_runtime` are columns that the runtime table has besides, or in another form. Rows of it in
-    which `monitor_row` is true were made by the monitor: they are no configuration, and never read.
+    `prefix` is set for a part of global_variables: the rows whose name begins with it.
+    `at_runtime`: columns that only the runtime table has, or has in another form. The monitor made
+    the runtime rows for which `monitor_row` is true: they are no configuration, and never read.
     """
 
     name: str
@@ -157,7 +157,7 @@ class Table:
     monitor_row: str | None = None
 
     def __hash__(self) -> int:
-        return hash(self.name)  # the columns of a table take a while
+        return hash(self.name)  # hashing the columns is slow
 
     @property
     def sql_name(self) -> str:
@@ -171,7 +171,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Layout:
-    """A table as one ProxySQL version has it."""
+    """A table in one ProxySQL version."""
 
     table: Table
     columns: tuple[Column, ...]
@@ -192,17 +192,17 @@ class Layout:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Where each column stands in a row."""
+        """The position of each column in a row."""
         return {name: position for position, name in enumerate(self.names)}
 
     @cached_property
     def key_index(self) -> tuple[int, ...]:
-        """Where the key columns stand in a row."""
+        """The positions of the key columns in a row."""
         return tuple(self.index[name] for name in self.table.key)
 
     @cached_property
     def defaults(self) -> tuple[Value, ...]:
-        """A row of ProxySQL's own defaults; NULL also stands where a column has none."""
+        """A row of ProxySQL's own defaults; NULL also for a column without a default."""
         return tuple(column.default for column in self.columns)
 
     def column(self, name: str) -> Column:
@@ -219,7 +219,7 @@ class Layout:
 
 @lru_cache(maxsize=512)
 def layout_of(table: Table, version: Version) -> Layout:
-    """Return the table as `version` has it. A release that is not known may read more JSON keys."""
+    """Return the table as `version` has it. An unknown release may read more JSON keys."""
     columns = (c for c in table.columns if _exists(c.since, c.until, version))
     if version > NEWEST_KNOWN:
         columns = (replace(c, json_keys=()) if c.json_keys else c for c in columns)
@@ -228,19 +228,19 @@ def layout_of(table: Table, version: Version) -> Layout:
 
 @dataclass(frozen=True)
 class AdminModule:
-    """The unit that LOAD and SAVE move: all its tables together."""
+    """The tables that LOAD and SAVE move together."""
 
     name: str
     tables: tuple[Table, ...]
 
     @property
     def load(self) -> str:
-        """The statement that makes MEMORY the RUNTIME."""
+        """The statement that copies MEMORY to RUNTIME."""
         return f"LOAD {self.name} TO RUNTIME"
 
     @property
     def save(self) -> str:
-        """The statement that writes MEMORY to DISK."""
+        """The statement that copies MEMORY to DISK."""
         return f"SAVE {self.name} TO DISK"
 
 
@@ -248,7 +248,7 @@ class AdminModule:
 
 
 class VariableKind(StrEnum):
-    """How a variable's text is read by ProxySQL."""
+    """How ProxySQL reads a variable's text."""
 
     BOOL = "boolean"
     INT = "integer"
@@ -275,7 +275,7 @@ _OLDER_LIMITS: Mapping[str, tuple[str, int, int]] = {
     "mysql-set_parser_algorithm": ("3.0.9", 1, 2),
     "pgsql-set_parser_algorithm": ("3.0.9", 1, 2),
 }
-"""The limits that held before a version. Source: MySQL_Thread.cpp of each release; 2.5.5 run."""
+"""The limits before a version. Source: MySQL_Thread.cpp of each release; 2.5.5 run."""
 
 _DEFAULTS_ELSEWHERE: Mapping[str, str] = {
     "admin-hash_passwords": "true",
@@ -289,8 +289,8 @@ _DEFAULTS_ELSEWHERE: Mapping[str, str] = {
 class Variable:
     """One variable.
 
-    `default` is what a fresh ProxySQL 2.7.1 has, or the first version that came after it; None for
-    a variable that was gone by then.
+    `default` is the value in a fresh ProxySQL 2.7.1, or in the first later version that has the
+    variable; None if 2.7.1 no longer has it.
     """
 
     name: str
@@ -303,13 +303,13 @@ class Variable:
     secret: bool = False
 
     def default_in(self, version: Version) -> str | None:
-        """Return what a fresh ProxySQL of this version has; None where that is not known."""
+        """Return the value in a fresh ProxySQL of this version; None if it is not known."""
         if not version.has(parse_version("2.6.0")) and self.name in _DEFAULTS_BEFORE_2_6:
             return _DEFAULTS_BEFORE_2_6[self.name]
         return _DEFAULTS_ELSEWHERE.get(self.name) if self.default is None else self.default
 
     def limits_in(self, version: Version) -> tuple[int | None, int | None]:
-        """Return the smallest and the largest number that this version takes; None: no limit."""
+        """Return the smallest and the largest number that this version accepts; None: no limit."""
         if self.name in _OLDER_LIMITS:
             before, low, high = _OLDER_LIMITS[self.name]
             if not version.has(parse_version(before)):
@@ -327,7 +327,7 @@ _SECRET_NAME = re.compile(
     r"|(?<!ssl)[-_]key(?![a-z])|(?:api|access|private|encryption|master|signing)key",
     re.IGNORECASE,
 )
-"""Found anywhere in a name, also in a misspelt one: too much is hidden rather than too little.
+"""Matches anywhere in a name, also in a misspelt name: hiding too much is safer.
 
 A key that follows `ssl` is the name of a file.
 """

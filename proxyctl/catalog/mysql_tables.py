@@ -13,7 +13,7 @@ _GROUP_COLUMNS = (
     Column("max_transactions_behind", "INT", notnull=True, default=0, check="max_transactions_behind>=0"),
     Column("comment", "VARCHAR"),
 )
-"""Of both monitors that have a backup writer and an offline hostgroup."""
+"""The columns of both family tables with a backup writer and an offline hostgroup."""
 
 HANDLE_WARNINGS = JsonKey("handle_warnings", 0, 1)
 QUERY_TIMEOUT = JsonKey("default_query_timeout", 1000, 1_728_000_000)

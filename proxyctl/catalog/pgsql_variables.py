@@ -1,6 +1,6 @@
-"""The variables of the PostgreSQL side: most are those of the MySQL side of ProxySQL 3.0.
+"""The variables of the PostgreSQL side: most are copies of the MySQL side of ProxySQL 3.0.
 
-Source: a fresh ProxySQL 3.0.0-alpha and 3.0.3, run; what came later, from lib/PgSQL_Thread.cpp.
+Source: a fresh ProxySQL 3.0.0-alpha and 3.0.3, run; later releases: lib/PgSQL_Thread.cpp.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ ENCODINGS = (
     "WIN866", "WIN874", "WIN1250", "WIN1251", "WIN1252", "WIN1253", "WIN1254", "WIN1255",
     "WIN1256", "WIN1257", "WIN1258",
 )  # fmt: skip
-"""Names of encodings that ProxySQL takes. Source: ProxySQL 3.0.3, run."""
+"""Names of encodings that ProxySQL accepts. Source: ProxySQL 3.0.3, run."""
 
 DATE_STYLES = tuple(
     f"{style}, {order}"
     for style in ("ISO", "SQL", "Postgres", "German")
     for order in ("MDY", "DMY", "YMD")
 )
-"""The whole values of pgsql-default_datestyle; ProxySQL completes a part of one."""
+"""The complete values of pgsql-default_datestyle; ProxySQL completes a partial value."""
 
 _WITHOUT = frozenset(
     {
@@ -36,7 +36,7 @@ _WITHOUT = frozenset(
         "evaluate_replication_lag_on_servers_load",
         "proxy_protocol_networks",
         "reset_connection_algorithm",
-        # Of 3.0.1 and later:
+        # From 3.0.1 on:
         "aws_blue_green_deployment_auto_discovery",
         "eventslog_stmt_parameters",
         "fast_forward_grace_close_ms",
@@ -60,7 +60,7 @@ _OF_MONITOR = (
     ("3.0.6", "replication_lag_count replication_lag_interval replication_lag_timeout"),
 )
 _MONITOR = {f"monitor_{name}": since for since, names in _OF_MONITOR for name in names.split()}
-"""All that it has of the monitor's, and since when."""
+"""The monitor variables that the PostgreSQL side shares, and the first release with each."""
 
 _ALPHA_ONLY: Mapping[str, Any] = {"until": "3.0.0"}
 _LATE: Mapping[str, Any] = {"since": "3.0.6"}
@@ -93,14 +93,14 @@ _OWN = (
 )
 
 
-def pgsql_variables(others: Iterable[Variable]) -> list[Variable]:
-    """Return the variables, sorted by name. `others`: the variables of the other sides."""
-    found = [*_OWN]
-    for variable in others:
+def pgsql_variables(listed: Iterable[Variable]) -> list[Variable]:
+    """Return the variables, sorted by name. `listed`: the variables of the other sides."""
+    variables = [*_OWN]
+    for variable in listed:
         side, _, name = variable.name.partition("-")
         is_shared = name in _MONITOR or not name.startswith(("monitor_", "passthrough_"))
         if side == "mysql" and variable.until is None and is_shared and name not in _WITHOUT:
-            changes = _CHANGES.get(name, {})
             since = max(_MONITOR.get(name, PGSQL), variable.since, key=parse_version)
-            found.append(replace(variable, **{"name": f"pgsql-{name}", "since": since, **changes}))
-    return sorted(found, key=lambda variable: variable.name)
+            changes = {"name": f"pgsql-{name}", "since": since, **_CHANGES.get(name, {})}
+            variables.append(replace(variable, **changes))
+    return sorted(variables, key=lambda variable: variable.name)

@@ -1,8 +1,7 @@
-"""Releases of ProxySQL: how they are named and ordered, and from which on ProxySQL differs.
+"""Releases of ProxySQL: their names, their order, and the behaviour that came with each.
 
-Each of the latter stands here once, with its source, as the first release of the stable tier that
-has the behaviour: `version.has(PURGES_DIGESTS)` asks for it. What tables, columns and variables
-there are stands with them, as `since` and `until`.
+A behaviour is named by the first release of the stable tier that has it, with its source:
+`version.has(PURGES_DIGESTS)`. Tables, columns and variables have their own `since` and `until`.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 TIERS: Mapping[tuple[int, int], str] = {(3, 1): "innovative", (4, 0): "AI"}
-"""By their first two numbers. Releases with the same third number have the same source."""
+"""The tiers by major and minor number. Releases with the same patch number share their source."""
 
 
 class Version(NamedTuple):
-    """A ProxySQL version. `has` tells what it can do: the numbers of other tiers say little."""
+    """A ProxySQL version. Use `has` to compare behaviour across tiers."""
 
     major: int
     minor: int
@@ -30,17 +29,17 @@ class Version(NamedTuple):
 
     @property
     def tier(self) -> str | None:
-        """The name of its tier; None for the stable one."""
+        """The name of its tier; None for the stable tier."""
         return TIERS.get(self[:2])
 
     def has(self, release: Version) -> bool:
-        """Return whether it has what came with a release of the stable tier."""
+        """Return whether it has the behaviour of this release of the stable tier."""
         return self.stable >= release
 
     def numbered(self, release: Version) -> Version:
-        """Return a release of the stable tier with the number that it has in the tier of this one.
+        """Return the release of this version's tier with the same source as a stable release.
 
-        For 3.1.5, 3.0.10 is 3.1.10: nobody should be told to go from 3.1.5 to 3.0.10.
+        For 3.1.5, 3.0.10 is 3.1.10: a message must not send a user of 3.1.5 to 3.0.10.
         """
         return Version(*self[:2], release.patch) if self.tier and release[:2] == (3, 0) else release
 
@@ -49,17 +48,17 @@ class Version(NamedTuple):
 
 
 OLDEST = Version(2, 4, 0)
-"""The oldest release that the catalogue describes; older instances are refused."""
+"""The oldest release in the catalogue; older instances are refused."""
 
 
 NEWEST_PROVEN = Version(3, 0, 3)
-"""The newest release on which proxyctl was run."""
+"""The newest release on which proxyctl was tested."""
 
 REFERENCE = NEWEST_PROVEN
-"""The release assumed where no instance, option or file names one."""
+"""The release that is assumed if no instance, option or file names one."""
 
 NEWEST_KNOWN = Version(3, 0, 12)
-"""The newest release that the catalogue describes."""
+"""The newest release in the catalogue."""
 
 PGSQL = "3.0.0-alpha"
 """The first release with a PostgreSQL side, as `since` of its tables and variables."""
@@ -69,9 +68,9 @@ _DESCRIBED = {*((2, minor) for minor in range(4, 8)), NEWEST_KNOWN[:2]}
 
 @lru_cache(maxsize=256)
 def parse_version(text: str) -> Version:
-    """Return the version in `text`, leniently: `2.7.1-16-g2726c27` and `3.0.0-alpha` are fine.
+    """Return the version in `text`; suffixes as in `2.7.1-16-g2726c27` are ignored.
 
-    Raises: ValueError when it does not begin with three numbers.
+    Raises: ValueError when the text does not begin with three numbers.
     """
     match = re.match(r"\D{0,2}(\d+)\.(\d+)\.(\d+)", text)
     if match is None:
@@ -80,9 +79,9 @@ def parse_version(text: str) -> Version:
 
 
 def known_version(text: str) -> Version:
-    """Return the version in `text`, which somebody wrote.
+    """Return the version that a user wrote.
 
-    Raises: ValueError when it is none, or one that the catalogue does not describe.
+    Raises: ValueError when the text is no version, or the catalogue does not know it.
     """
     version = parse_version(text)
     if not re.fullmatch(r"v?\d+\.\d+\.\d{1,3}([-+._][-+.\w]*)?", text, re.ASCII):
@@ -95,7 +94,7 @@ def known_version(text: str) -> Version:
 
 
 def beyond_catalogue(version: Version) -> str | None:
-    """Return why a release may have more than the catalogue describes; None where it has not."""
+    """Return why a release may have more than the catalogue lists; None if it cannot."""
     if version <= NEWEST_KNOWN:
         return None
     if version.stable <= NEWEST_KNOWN:
@@ -119,9 +118,9 @@ _NAMES: Mapping[str, tuple[str, str]] = {
     "(mcp|genai)-.*": _AI,
     "(mcp|genai|mysqlx|duckdb)_.*|proxysql_plugin_.*": _AI,
 }
-"""Patterns of whole names, the release that has them, and its tier. Source: the macros around them
-in ProxySQL_Admin_Tables_Definitions.h and MySQL_Thread.cpp, after 3.0.11; release notes of 3.1.11
-and 3.1.12."""
+"""Patterns of whole names, the first release that has them, and its tier. Source: the macros around
+them in ProxySQL_Admin_Tables_Definitions.h and MySQL_Thread.cpp, after 3.0.11; release notes of
+3.1.11 and 3.1.12."""
 
 
 def tier_text(name: str) -> str | None:
@@ -137,13 +136,13 @@ def tier_text(name: str) -> str | None:
 _NUMBERS = re.compile(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?")
 _MARIADB = re.compile(r"mariadb", re.IGNORECASE)
 _PRETENDED = "5.5.5-"
-"""What MariaDB puts before its version, for clients of old."""
+"""The prefix that MariaDB puts before its version, for old clients."""
 
 
 def version_numbers(text: str) -> tuple[int, int, int] | None:
-    """Return a server version as numbers, whatever follows them; None for what is no version."""
-    found = _NUMBERS.match(text.strip().removeprefix(_PRETENDED))
-    return None if found is None else (int(found[1]), int(found[2]), int(found[3] or 0))
+    """Return a server version as numbers; None if the text is no version."""
+    match = _NUMBERS.match(text.strip().removeprefix(_PRETENDED))
+    return None if match is None else (int(match[1]), int(match[2]), int(match[3] or 0))
 
 
 def is_mariadb(text: str) -> bool:
@@ -151,73 +150,71 @@ def is_mariadb(text: str) -> bool:
     return bool(_MARIADB.search(text))
 
 
-# Behaviour ---------------------------------------------------------------------------------------
+# Behaviour: the first release that has it ---------------------------------------------------------
 
 WIDE_GROUPING_LIMITS = Version(3, 0, 1)
-"""From here on `mysql-query_digests_grouping_limit` and `_groups_grouping_limit` are no signed
-byte: 200 means 200. Source: ProxySQL 2.7.1 and 3.0.3, run; what lies between is not known."""
+"""`mysql-query_digests_grouping_limit` and `_groups_grouping_limit` are no signed byte: 200 means
+200. Source: ProxySQL 2.7.1 and 3.0.3, run; the releases between were not tested."""
 
 DIGESTS_DROP_LAST_COMMENT = Version(3, 0, 1)
-"""From here on the digest of `SELECT 1 -- tail` is that of `SELECT 1`, and comments beyond
+"""`SELECT 1 -- tail` has the digest of `SELECT 1`, and comments beyond
 `mysql-query_digests_max_query_length` are removed. Source: as above."""
 
 PGSQL_DIGESTS = Version(3, 0, 4)
-"""From here on queries of PostgreSQL have digests of their own; up to 3.0.3 they are those of
-MySQL. Source: ProxySQL 3.0.3, run, and pull request 5254 of 2025-12; its release is not known."""
+"""PostgreSQL queries have their own digests; up to 3.0.3 ProxySQL digests them as MySQL queries.
+Source: ProxySQL 3.0.3, run, and pull request 5254 of 2025-12; its release is not known."""
 
 CNF_HAS_HOSTGROUP_ATTRIBUTES = Version(3, 0, 1)
-"""From here on a .cnf may have a section `mysql_hostgroup_attributes`. Source: 2.7.1 and 3.0.3,
-run; 2.7.2 has it by its release notes, which nobody tried."""
+"""A .cnf may have a section `mysql_hostgroup_attributes`. Source: 2.7.1 and 3.0.3, run; the release
+notes of 2.7.2 name it, which was not tested."""
 
 CNF_BINDS_VALUES = Version(3, 0, 4)
-"""From here on ProxySQL binds the values of a .cnf instead of pasting them, so that any quote is
-carried; it also takes away the prefix of a variable's name. Source: release notes of 3.0.4."""
+"""ProxySQL binds the values of a .cnf instead of pasting them, so a value may have any quote; it
+also removes the prefix of a variable's name. Source: release notes of 3.0.4."""
 
 KEEPS_OPTIMIZER_HINTS = Version(3, 0, 6)
-"""From here on `/*+ ... */` may be no comment, so that digests and hints of such queries differ.
-Source: release notes of 3.0.6; a later c_tokenizer.cpp has nothing of it."""
+"""`/*+ ... */` may be no comment, so digests and hints of such queries differ. Source: release
+notes of 3.0.6; a later c_tokenizer.cpp does not implement it."""
 
 FIRST_COMMENT_BITS = Version(3, 0, 6)
-"""From here on `mysql-query_processor_first_comment_parsing` says when hints in the first comment
-are read, and the ones behind the rules are those of the query as rules rewrote it. Source:
-Query_Processor.cpp of 2026-08."""
+"""`mysql-query_processor_first_comment_parsing` decides when ProxySQL reads hints in the first
+comment: before the rules, or after them in the rewritten query. Source: Query_Processor.cpp of
+2026-08."""
 
 SYNCS_PGSQL = Version(3, 0, 8)
-"""From here on members of a ProxySQL Cluster sync the PGSQL modules. Source: pull request 5297."""
+"""Members of a ProxySQL Cluster sync the PGSQL modules. Source: pull request 5297."""
 
 FAST_ROUTING_BEHIND_LAST_RULE = Version(3, 0, 9)
-"""From here on a last rule with apply=1 hides fast routing only where it matches. Source: issue
-5620 and pull request 5763."""
+"""A last rule with apply=1 hides fast routing only from queries that it matches. Source: issue 5620
+and pull request 5763."""
 
 PARSERSQL_DIGESTS = Version(3, 0, 9)
-"""From here on `mysql-query_processor_parser` 1 lets ParserSQL make the digests. Source: release
-notes."""
+"""With `mysql-query_processor_parser` 1 ParserSQL makes the digests. Source: release notes."""
 
 PURGES_DIGESTS = Version(3, 0, 10)
-"""From here on there is `PURGE stats_mysql_query_digest TO <unix time>`. Source: pull request
-5943."""
+"""`PURGE stats_mysql_query_digest TO <unix time>` exists. Source: pull request 5943."""
 
 LOAD_COUNTS_VARIABLES = Version(3, 0, 10)
-"""From here on LOAD ... VARIABLES TO RUNTIME answers `Records: .. Updated: .. Rejected: ..
-Unknown: ..`. Source: pull request 5857."""
+"""LOAD ... VARIABLES TO RUNTIME answers `Records: .. Updated: .. Rejected: .. Unknown: ..`. Source:
+pull request 5857."""
 
 SET_REFUSES_UNKNOWN = Version(3, 0, 10)
-"""From here on SET of an unknown variable is an error; before, an OK whose text says so. Source:
-ProxySQL 3.0.3, run, and issue 6010 on 3.0.10; what lies between is not known."""
+"""SET of an unknown variable is an error; before, it is an OK whose message reports the mistake.
+Source: ProxySQL 3.0.3, run, and issue 6010 on 3.0.10; the releases between were not tested."""
 
 SET_SESSION_AUTOCOMMIT = Version(3, 0, 11)
-"""From here on `SET @@session.autocommit=1` is taken, and does nothing. Source: a design of
+"""ProxySQL accepts `SET @@session.autocommit=1`, which does nothing. Source: a design of
 2026-08-08."""
 
 PCRE2 = Version(3, 0, 12)
-"""From here on `mysql-query_processor_regex` 1 is PCRE2 10.47 instead of PCRE 8.45: an invalid
-pattern never matches, also negated and with RE2. Source: pull request 6120."""
+"""`mysql-query_processor_regex` 1 is PCRE2 10.47 instead of PCRE 8.45. An invalid pattern never
+matches, also if negated or with RE2. Source: pull request 6120."""
 
 CLIENT_ADDR_SUBNETS = Version(3, 0, 12)
-"""From here on `client_addr` may name a subnet; its syntax was not seen. Source: release notes."""
+"""`client_addr` may name a subnet; its syntax is not known. Source: release notes."""
 
 SECURITY_FIXES = (
     (Version(3, 0, 9), "CVE-2026-48772 (a forged PROXY header) and CVE-2026-48773 (overflow)"),
     (Version(3, 0, 12), "eight advisories"),
 )
-"""Releases that close holes, and which. Source: release notes of 3.0.9 and 3.0.12."""
+"""Releases with security fixes, and what they fix. Source: release notes of 3.0.9 and 3.0.12."""

@@ -1,7 +1,7 @@
 """Every configuration table by name, and the admin modules that LOAD and SAVE them.
 
-The tables of the MySQL side and of ProxySQL itself stand in `mysql_tables`; those of PostgreSQL are
-made of them. The end of the file writes CREATE TABLE.
+`mysql_tables` has the tables of the MySQL side and of ProxySQL itself; the PostgreSQL tables are
+derived from the MySQL tables. The end of the file writes CREATE TABLE.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from proxyctl.catalog.releases import OLDEST, PGSQL, Version
 
 # PostgreSQL: the tables of the MySQL side, with few differences ----------------------------------
 
-_ALIKE = Version(2, 7, 1)
-"""The version whose MySQL tables were copied."""
+_COPIED = Version(2, 7, 1)
+"""The version whose MySQL tables ProxySQL copied for PostgreSQL."""
 
 _WITHOUT = frozenset(
     {
@@ -47,17 +47,17 @@ _PORT = 5432
 
 
 def _pgsql_table(table: Table) -> Table:
-    columns = layout_of(table, _ALIKE).columns
+    columns = layout_of(table, _COPIED).columns
     return replace(
         table,
         name=table.name.replace("mysql", "pgsql"),
         admin_module=table.admin_module.replace("MYSQL", "PGSQL"),
         key=tuple(_RENAMED.get(column, column) for column in table.key),
         columns=tuple(
-            one
+            pgsql_column
             for column in columns
             if (table.name, column.name) not in _WITHOUT_COLUMNS
-            for one in _pgsql_columns(column)
+            for pgsql_column in _pgsql_columns(column)
         ),
         since=_LATE.get(table.name, PGSQL),
         at_runtime=(),
@@ -65,7 +65,7 @@ def _pgsql_table(table: Table) -> Table:
 
 
 def _pgsql_columns(column: Column) -> tuple[Column, ...]:
-    """Return the column as it is here, in each of its forms."""
+    """Return the column in each of its forms on the PostgreSQL side."""
     default = _PORT if column.name == "port" else column.default
     name = _RENAMED.get(column.name, column.name)
     alike = replace(column, name=name, default=default, since=Column.since)
@@ -112,7 +112,7 @@ NOT_MANAGED: dict[str, str] = {
     "clickhouse_users": "it belongs to the ClickHouse build",
     "global_variables": "write `variables:`, a mapping of names to values",
 }
-"""Tables that no file manages, and why not."""
+"""Tables that files cannot manage, with the reason."""
 
 _LOAD_ORDER = (
     "MYSQL VARIABLES",
@@ -136,7 +136,7 @@ ADMIN_MODULES: dict[str, AdminModule] = {
     for name in _LOAD_ORDER
 }
 
-# CREATE TABLE, as SQLite reads it: a CHECK stands as ProxySQL has it, it is the error message ----
+# CREATE TABLE: a CHECK is written as ProxySQL has it, because it is the error message ------------
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 

@@ -1,9 +1,10 @@
-"""What ProxySQL makes of a variable's text at LOAD, and which texts it does not take.
+"""How a LOAD reads a variable's text, and which texts it refuses.
 
-The LOAD always answers OK: a text may be refused, rounded, cut or written in other letters.
-Everything that has to know this (the files, the runtime image, the import of a .cnf, the schema,
-the sandbox) asks here. The end of the file has what a LOAD makes of variables beside their texts.
-Source: ProxySQL 2.7.1, for those of pgsql 3.0.3; every variable was run at and beyond its limits.
+The LOAD always answers OK: it may refuse, round or truncate a text, or change its case. The files,
+the runtime image, the import of a .cnf, the schema and the sandbox all use these rules. The end of
+the file has the effects of one variable on other variables.
+Source: ProxySQL 2.7.1 and, for pgsql variables, 3.0.3; every variable was run at and beyond its
+limits.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ NETWORKS = "mysql-proxy_protocol_networks"
 KEYLOG = "admin-ssl_keylog_file"
 
 NO_VALUE = "(null)"
-"""How ProxySQL prints some unset texts. Written into them it unsets them."""
+"""The text that ProxySQL prints for some unset variables. As a value it unsets them."""
 
 _ANY_CASE = frozenset({CHARSET, COLLATION})
-"""Texts that RUNTIME shows as they were written, although the case of letters means nothing."""
+"""Variables whose case ProxySQL ignores, while RUNTIME shows it as written."""
 
 _BOOLEANS = {"true": "true", "1": "true", "false": "false", "0": "false"}
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """Why a text must not stand in a file. The text itself is not in it: it may be a secret."""
+    """Why a file must not have a text. It does not repeat the text, which may be a secret."""
 
     message: str
     fix: str | None = None
@@ -47,13 +48,16 @@ class Complaint:
 
 
 def atoi(text: str) -> int:
-    """Return the number that C's atoi reads: blanks, a sign, digits; 32 bits of them, else 0."""
+    """Return the number that C's atoi reads: blanks, a sign, digits, cut to 32 bits; else 0."""
     return _signed(max(-(2**63), min(_leading_number(text), 2**63 - 1)))
 
 
+_NUMBER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
+
+
 def _leading_number(text: str) -> int:
-    found = re.match(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", text)
-    return int(found[1]) if found else 0
+    match = _NUMBER.match(text)
+    return int(match[1]) if match else 0
 
 
 def _signed(number: int) -> int:
@@ -62,7 +66,7 @@ def _signed(number: int) -> int:
 
 
 def bounds(variable: Variable, version: Version = NEWEST_KNOWN) -> tuple[int, int]:
-    """Return the smallest and the largest number that a file may give an integer variable.
+    """Return the smallest and the largest number that a file may set for an integer variable.
 
     The newest release has the widest bounds.
     """
@@ -71,10 +75,10 @@ def bounds(variable: Variable, version: Version = NEWEST_KNOWN) -> tuple[int, in
 
 
 def is_out_of_reach(name: str, text: str, version: Version) -> bool:
-    """Return whether a number is one that only later releases take.
+    """Return whether only later releases accept a number.
 
-    MEMORY and DISK may hold it all the same, and it means nothing there: 2.5.5 begins with 569867
-    for the capabilities on DISK, refuses more than 65535, and works with 569899. Source: run.
+    MEMORY and DISK may hold such a number without effect: 2.5.5 starts with 569867 for the
+    capabilities on DISK, refuses more than 65535, and works with 569899. Source: run.
     """
     known = VARIABLES.get(name)
     if known is None or known.limits_in(version) == known.limits_in(NEWEST_KNOWN):
@@ -90,7 +94,7 @@ _SIGNED_BYTES = frozenset(
 
 
 def number_complaint(name: str, number: int, version: Version) -> Complaint | None:
-    """Return why a number within its bounds must not be given to an integer variable, or None."""
+    """Return why a file must not set an integer variable to this number within bounds, or None."""
     if name == CAPABILITIES and not number & _LOGIN_CAPABILITY:
         # CLIENT_SECURE_CONNECTION. Measured: 15 to 20 of 20 admin logins fail without it.
         return Complaint(
@@ -104,15 +108,15 @@ def number_complaint(name: str, number: int, version: Version) -> Complaint | No
             " number: a query with a list can end the process",
             "take at most 127",
         )
-    if name in STEPS and taken(name, str(number)) != str(number):
+    if name in STEPS and runtime_text(name, str(number)) != str(number):
         listed = ", ".join(map(str, STEPS[name]))
         return Complaint(f"ProxySQL would round {number} up", f"write one of {listed}")
     return None
 
 
-def _taken_number(variable: Variable, text: str) -> str | None:
+def _shown_number(variable: Variable, text: str) -> str | None:
     if variable.name == CAPABILITIES:
-        return _taken_capabilities(variable, text)
+        return _shown_capabilities(variable, text)
     number = atoi(text)
     low, high = bounds(variable)
     if not low <= number <= high:
@@ -121,8 +125,8 @@ def _taken_number(variable: Variable, text: str) -> str | None:
     return str(number if steps is None else next(step for step in steps if step >= number))
 
 
-def _taken_capabilities(variable: Variable, text: str) -> str | None:
-    """Return the bit mask: read without a sign (strtoul), shown with one."""
+def _shown_capabilities(variable: Variable, text: str) -> str | None:
+    """Return the bit mask, which ProxySQL reads unsigned (strtoul) and shows signed."""
     number = _leading_number(text)
     if abs(number) >= 2**64:
         number = 2**64 - 1
@@ -134,40 +138,40 @@ def _taken_capabilities(variable: Variable, text: str) -> str | None:
 
 @dataclass(frozen=True)
 class TextRule:
-    """What a text variable takes.
+    """The texts that a text variable accepts.
 
-    Shape: `taken` returns what RUNTIME shows, or None where ProxySQL refuses the text. `expected`
-    and `fix` are for people; `choices` are the many texts to which a typing error may be close.
+    Shape: `shown` returns the text that RUNTIME shows, or None if ProxySQL refuses the text.
+    `expected` and `fix` are for messages; `choices` are valid texts to suggest for a typing error.
     """
 
-    taken: Callable[[str], str | None]
+    shown: Callable[[str], str | None]
     expected: str
     fix: str | None = None
     choices: tuple[str, ...] = ()
 
 
 def _one_of(choices: tuple[str, ...], *, any_case: bool = False) -> TextRule:
-    return TextRule(_taken_choice(choices, any_case=any_case), " or ".join(choices))
+    return TextRule(_shown_choice(choices, any_case=any_case), " or ".join(choices))
 
 
-def _taken_choice(choices: tuple[str, ...], *, any_case: bool) -> Callable[[str], str | None]:
+def _shown_choice(choices: tuple[str, ...], *, any_case: bool) -> Callable[[str], str | None]:
     shown = {choice.lower() if any_case else choice: choice for choice in choices}
     return lambda text: shown.get(text.lower() if any_case else text)
 
 
-def _taken_networks(text: str) -> str | None:
+def _shown_networks(text: str) -> str | None:
     networks = [network for network in text.split(",") if network]
     return text if text in ("", "*") or all(map(_is_network, networks)) else None
 
 
 def _is_network(text: str) -> bool:
-    """Return whether ProxySQL takes it for a network; it checks little more than the address."""
-    # Imported late: nearly no file has networks, and every command imports this module.
+    """Return whether ProxySQL accepts a network; it checks little more than the address."""
+    # Imported late: few files have networks, and every command imports this module.
     from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
     address, _, mask = text.partition("/")
-    found = re.match(r"[ \t\n\v\f\r]*([+-]?[0-9]+)", mask)
-    if found is None or int(found[1]) % 2**8 > 128 or "%" in address:
+    match = _NUMBER.match(mask)
+    if match is None or int(match[1]) % 2**8 > 128 or "%" in address:
         return False
     try:
         IPv6Address(address) if ":" in text else IPv4Address(address)
@@ -215,20 +219,20 @@ TEXT_RULES: Mapping[str, TextRule] = {
         "such as percona.heartbeat",
     ),
     NETWORKS: TextRule(
-        _taken_networks,
+        _shown_networks,
         "networks with commas between, without blanks, or *, or nothing",
         "such as 10.0.0.0/8,192.168.0.0/16",
     ),
-    # Which case of letters it takes was not seen: 3.0.3 does not have it.
+    # Whether it accepts upper case is not known: 3.0.3 does not have it.
     "mysql-resolution_family": _one_of(CHOICES["mysql-resolution_family"]),
     "mysql-server_version": TextRule(
         lambda text: "5.5.30" if text == "5.1.30" else text, "a version"
     ),
     "pgsql-default_client_encoding": TextRule(
-        _taken_choice(ENCODINGS, any_case=True), *_OF_ENCODINGS
+        _shown_choice(ENCODINGS, any_case=True), *_OF_ENCODINGS
     ),
     "pgsql-default_datestyle": TextRule(
-        _taken_choice(DATE_STYLES, any_case=True),
+        _shown_choice(DATE_STYLES, any_case=True),
         "the style and the order of dates",
         "such as ISO, MDY",
         DATE_STYLES,
@@ -245,7 +249,7 @@ TEXT_RULES: Mapping[str, TextRule] = {
         )
     },
 }
-"""Text variables that do not take any text."""
+"""Text variables that accept only some texts."""
 
 _UNSET_BY_NO_VALUE = frozenset(
     {
@@ -263,11 +267,11 @@ _UNSET_BY_NO_VALUE = frozenset(
         "mysql-ssl_p2s_key",
     }
 )
-"""Texts that `(null)` unsets; others hold it as text."""
+"""Text variables that `(null)` unsets; other variables keep it as text."""
 
 
 def complaint(name: str, text: str) -> Complaint | None:
-    """Return why a text must not be given to a text variable, or None."""
+    """Return why a file must not set a text variable to this text, or None."""
     if text == "" and name in NEVER_EMPTY:
         return Complaint(
             "ProxySQL never makes this empty", "remove the key to leave the variable alone"
@@ -284,7 +288,7 @@ def complaint(name: str, text: str) -> Complaint | None:
     rule = TEXT_RULES.get(name)
     if rule is None:
         return None
-    shown = rule.taken(text)
+    shown = rule.shown(text)
     if shown is None or (name == KEYLOG and _is_relative(text)):
         return Complaint(f"expected {rule.expected}", rule.fix, rule.choices)
     if shown != text and name == "mysql-server_version":
@@ -295,11 +299,11 @@ def complaint(name: str, text: str) -> Complaint | None:
 # --- all kinds ----------------------------------------------------------------------------------
 
 
-def taken(name: str, text: str, version: Version = NEWEST_KNOWN) -> str | None:
-    """Return what RUNTIME shows after the LOAD of a text, or None where this release refuses it.
+def runtime_text(name: str, text: str, version: Version = NEWEST_KNOWN) -> str | None:
+    """Return the text that RUNTIME shows after a LOAD; None if this release refuses the text.
 
-    Where other variables or the running value have a say, what it shows if they have none. A
-    variable that is not in the catalogue takes any text.
+    Effects of other variables and of the running value are left out. A variable that is not in the
+    catalogue accepts any text.
     """
     known = VARIABLES.get(name)
     if is_out_of_reach(name, text, version):
@@ -307,18 +311,18 @@ def taken(name: str, text: str, version: Version = NEWEST_KNOWN) -> str | None:
     if known is not None and known.kind is VariableKind.BOOL:
         return _BOOLEANS.get(text.lower())
     if known is not None and known.kind is VariableKind.INT:
-        return _taken_number(known, text)
+        return _shown_number(known, text)
     if text == "" and name in NEVER_EMPTY:
         return None
     if text == NO_VALUE and name in _UNSET_BY_NO_VALUE:
         return ""
     rule = TEXT_RULES.get(name)
-    return text if rule is None else rule.taken(text)
+    return text if rule is None else rule.shown(text)
 
 
 def canonical(name: str, text: str) -> str:
-    """Return one text for all that mean the same; a text that ProxySQL refuses stays as it is."""
-    shown = taken(name, text)
+    """Return the same text for texts with the same meaning; a refused text stays unchanged."""
+    shown = runtime_text(name, text)
     result = text if shown is None else shown
     if result == NO_VALUE:
         return ""
@@ -329,7 +333,7 @@ def _is_relative(path: str) -> bool:
     return path != "" and not path.startswith("/")
 
 
-# --- what one variable does to others, and what RUNTIME hides ------------------------------------
+# --- effects on other variables, and what RUNTIME hides ------------------------------------------
 
 DIFFS_BY_CHECKSUM: Mapping[str, str] = {
     f"admin-checksum_{module}": f"admin-cluster_{module}_diffs_before_sync"
@@ -342,17 +346,17 @@ DIFFS_BY_CHECKSUM: Mapping[str, str] = {
         "mysql_variables",
     )
 }
-"""With the checksum off, the other is 0 at RUNTIME, whatever MEMORY holds."""
+"""While the checksum variable is false, the count is 0 at RUNTIME, whatever MEMORY holds."""
 
 CAPABILITY_BITS: Mapping[str, int] = {"mysql-have_compress": 0x20, "mysql-have_ssl": 0x800}
-"""Bits that these add to the capabilities at RUNTIME whenever they are loaded as true."""
+"""The bits that a LOAD of these variables as true adds to the capabilities at RUNTIME."""
 
 
-def taken_along(name: str, text: str, running: Mapping[str, str]) -> dict[str, str]:
-    """Return what else RUNTIME changes when it takes a text; MEMORY keeps its own.
+def side_effects(name: str, text: str, running: Mapping[str, str]) -> dict[str, str]:
+    """Return the other variables that a LOAD of a text changes at RUNTIME, but not in MEMORY.
 
-    Rows are taken in their order, so a later row of the other variable has the last word about it:
-    in a fresh ProxySQL that of the capabilities comes behind both of their bits.
+    A LOAD reads rows in order, so a later row of the other variable overrides the side effect: in a
+    fresh ProxySQL the row of the capabilities comes after both variables of its bits.
     """
     if text == "false" and name in DIFFS_BY_CHECKSUM:
         return {DIFFS_BY_CHECKSUM[name]: "0"}
@@ -362,10 +366,10 @@ def taken_along(name: str, text: str, running: Mapping[str, str]) -> dict[str, s
 
 
 def pasted(name: str, text: str) -> str | None:
-    """Return a text as runtime_global_variables shows it, or None where it has no row for it.
+    """Return a text as runtime_global_variables shows it, or None if it shows no row.
 
-    ProxySQL pastes admin variables between double quotes into an INSERT, and does not look whether
-    that worked. SAVE TO MEMORY does the same, and then MEMORY has no row either.
+    ProxySQL pastes admin variables between double quotes into an INSERT, and ignores its failure.
+    SAVE TO MEMORY does the same, and then MEMORY has no row either.
     """
     if not name.startswith("admin-"):
         return text

@@ -1,6 +1,6 @@
 """Every variable of global_variables, as data: kind, default, range, versions.
 
-Variables that are not listed are text without a range: a newer ProxySQL may have more of them.
+A variable that is not listed is text without a range: a newer ProxySQL may have more variables.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from proxyctl.catalog.pgsql_variables import pgsql_variables
 RESTART_ONLY = frozenset(
     {"mysql-threads", "mysql-interfaces", "pgsql-threads", "pgsql-interfaces"}
 )
-"""A LOAD puts these back to the running value, in MEMORY too: only DISK can be changed."""
+"""A LOAD resets these to the running value, in MEMORY too: only DISK can change."""
 
 RESTART_TO_TAKE_EFFECT = RESTART_ONLY | {"mysql-stacksize", "pgsql-stacksize"}
-"""These work only after ProxySQL was restarted."""
+"""These take effect only after a restart of ProxySQL."""
 
 MEMBERS_OWN = frozenset(
     {
@@ -31,18 +31,18 @@ MEMBERS_OWN = frozenset(
         "pgsql-interfaces",
     }
 )
-"""Variables that each member of a cluster has for itself. Source: ProxySQL 2.7.1, lib/ProxySQL_Admin.cpp;
-lib/ProxySQL_Cluster.cpp after 3.0.11."""
+"""Variables that each member of a cluster keeps for itself. Source: ProxySQL 2.7.1,
+lib/ProxySQL_Admin.cpp; lib/ProxySQL_Cluster.cpp after 3.0.11."""
 
 READ_ONLY = frozenset({"admin-version"})
-"""Never compared and never written."""
+"""Variables that are never compared and never written."""
 
 ALWAYS_OFF = frozenset({"mysql-passthrough_auth_enabled"})
-"""Set back to false at every LOAD of the stable tier: `true` would differ for ever. Source:
+"""Every LOAD of the stable tier resets these to false: `true` would always differ. Source:
 lib/MySQL_Thread.cpp after 3.0.11."""
 
 READ_ONLY_SWITCH = "admin-read_only"
-"""While it is true at RUNTIME, the admin interface refuses every SQL that writes."""
+"""While this is true at RUNTIME, the admin interface refuses every statement that writes."""
 
 
 NEVER_EMPTY = frozenset(
@@ -88,7 +88,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "pgsql-default_session_track_gtids": ("OFF", "OWN_GTID"),
     "pgsql-default_standard_conforming_strings": ("on", "off"),
 }
-"""Text variables that take only one of these, as RUNTIME shows it."""
+"""Text variables that accept only these values, as RUNTIME shows them."""
 
 _STEPS = (0, 1, 5, 10, 30, 60, 120, 300, 600)
 STEPS: Mapping[str, tuple[int, ...]] = {
@@ -98,7 +98,7 @@ STEPS: Mapping[str, tuple[int, ...]] = {
     "admin-stats_system_cpu": _STEPS,
     "admin-stats_system_memory": _STEPS,
 }
-"""Integer variables that are rounded up to one of these. Source: ProxySQL 2.7.1, run."""
+"""Integer variables that ProxySQL rounds up to one of these. Source: ProxySQL 2.7.1, run."""
 
 
 _LISTED = (
@@ -387,7 +387,7 @@ VARIABLES: dict[str, Variable] = {
 
 
 def is_secret_variable(name: str) -> bool:
-    """Return whether the value must never be shown, also for a variable that is not listed."""
+    """Return whether the value must never be shown; an unlisted variable counts by its name."""
     known = VARIABLES.get(name)
     if known is not None:
         return known.secret

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from proxyctl.catalog import TABLES, Column, Layout, Table, Variable, VariableKind, parse_version
-from proxyctl.catalog.variable_rules import bounds, taken
+from proxyctl.catalog.variable_rules import bounds, runtime_text
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES
 from proxyctl.config.columns import Text, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
@@ -138,7 +138,7 @@ def _choices(name: str, text: dict[str, Any]) -> dict[str, Any]:
         spelling: None
         for choice in CHOICES[name]
         for spelling in (choice, choice.lower())
-        if taken(name, spelling) is not None
+        if runtime_text(name, spelling) is not None
     }
     references = [part for part in text["anyOf"] if "$ref" in part]
     return {"anyOf": [{"enum": list(spellings)}, *references]}

@@ -22,7 +22,7 @@ from proxyctl.catalog import (
     parse_version,
 )
 from proxyctl.catalog.releases import CNF_BINDS_VALUES
-from proxyctl.catalog.variable_rules import NO_VALUE, canonical, taken
+from proxyctl.catalog.variable_rules import NO_VALUE, canonical, runtime_text
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES, is_secret_variable
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.formats.cnf_sections import (
@@ -157,7 +157,7 @@ class _Reader:
         if '"' in text and not self._version.has(CNF_BINDS_VALUES):
             self._note(setting.place, f"{name}: ProxySQL cannot read a double quote in a variable")
             return None
-        value = taken(name, text, self._version)
+        value = runtime_text(name, text, self._version)
         is_odd = setting.type not in _INSERTED
         shown = setting.type if is_odd else "this" if is_secret_variable(name) else repr(text)
         if value is None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from proxyctl.catalog import Deviations, Layout, Role, Version, parse_version
 from proxyctl.catalog.releases import LOAD_COUNTS_VARIABLES
-from proxyctl.catalog.variable_rules import taken_along
+from proxyctl.catalog.variable_rules import side_effects
 from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.sandbox import runtime, tables
 from proxyctl.sandbox.database import Database
@@ -226,7 +226,7 @@ class Layers:
             self.database.insert("main.global_variables", [row], verb="OR REPLACE")
             return "Rejected"
         self.running[known] = value
-        self.running.update(taken_along(known, value, self.running))
+        self.running.update(side_effects(known, value, self.running))
         return "Updated"
 
     def _add_missing_variables(self) -> None:

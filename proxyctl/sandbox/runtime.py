@@ -28,7 +28,7 @@ from proxyctl.catalog.variable_rules import (
     atoi,
     is_out_of_reach,
     pasted,
-    taken,
+    runtime_text,
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, VARIABLES
 from proxyctl.sandbox.replies import Cell, not_modelled
@@ -225,11 +225,13 @@ def accepted(name: str, text: str, running: Mapping[str, str], version: Version)
         return running[name] if text == running[name] else None
     if name == "mysql-threads":
         return running[name] if str(atoi(text)) == running[name] else None
-    if (name == NETWORKS and taken(name, text) is None) or (name in _IGNORED_EMPTY and not text):
+    if (name == NETWORKS and runtime_text(name, text) is None) or (
+        name in _IGNORED_EMPTY and not text
+    ):
         return running[name]
     if name in _LOG_FILES and os.path.isabs(text) and not os.path.isdir(os.path.dirname(text)):
         return None
-    value = taken(name, text, version)
+    value = runtime_text(name, text, version)
     if value == "true" and name in ALWAYS_OFF and not version.tier:
         return "false"
     if value is not None and running.get(_CHECKSUM_OF.get(name, "")) == "false":

@@ -14,7 +14,7 @@ from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.variable_rules import (
     DIFFS_BY_CHECKSUM,
     pasted,
-    taken_along,
+    side_effects,
 )
 from proxyctl.state.cells import normal_digest, normal_modifiers, number
 from proxyctl.state.compare import canonical_variable, fold_users
@@ -116,7 +116,7 @@ def _variables(rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
         visible = pasted(name, "" if value is None else str(value))
         if visible is not None:
             shown[name] = canonical_variable(name, visible)
-            shown.update(taken_along(name, shown[name], shown))
+            shown.update(side_effects(name, shown[name], shown))
     for checksum, diffs in DIFFS_BY_CHECKSUM.items():
         # Even if the count comes after its checksum: ProxySQL then refuses the count.
         if shown.get(checksum) == "false":

@@ -100,7 +100,7 @@ def test_export_of_a_dead_fast_routing(project: Project, instance: Instance, lay
     rules = "INSERT INTO mysql_query_rules (rule_id, active, apply) VALUES (3, 1, 1)"
     by_hand(instance, LOAD, SAVE, fill=(*BY_HAND, rules))
     found = proxyctl("export", "--layer", layer, "-o", "proxyctl.yaml")
-    assert "mysql_query_rules_fast_routing: ProxySQL skips all of it, since rule 3" in found.err
+    assert "mysql_query_rules_fast_routing: ProxySQL skips this table" in found.err
     assert plan().code == 0
     text = (project.folder / "proxyctl.yaml").read_text()
     project.write(text.replace("keep_fast_routing_alive: false\n", ""))

@@ -2,7 +2,7 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.catalog.charsets import CHARSETS, COLLATIONS, charset_of, default_collation, fits
-from proxyctl.catalog.variable_rules import TEXT_RULES, atoi, bounds, canonical, taken
+from proxyctl.catalog.variable_rules import TEXT_RULES, atoi, bounds, canonical, runtime_text
 from proxyctl.catalog.variables import VARIABLES
 
 
@@ -34,14 +34,14 @@ def test_atoi(text, number):
     ],
 )
 def test_what_runtime_shows(name, text, shown):
-    assert taken(name, text) == shown
+    assert runtime_text(name, text) == shown
 
 
 @pytest.mark.parametrize("name", ["mysql-set_parser_algorithm", "pgsql-set_parser_algorithm"])
 def test_the_bounds_of_a_release(name):
-    shown = [taken(name, "3", parse_version(text)) for text in ("3.0.3", "3.0.9", "3.0.12")]
+    shown = [runtime_text(name, "3", parse_version(text)) for text in ("3.0.3", "3.0.9", "3.0.12")]
     assert shown == [None, "3", "3"]
-    assert taken(name, "3") == "3"
+    assert runtime_text(name, "3") == "3"
 
 
 @pytest.mark.parametrize("text", ["2.4.0", "2.5.5", "2.7.1", "3.0.3", "3.0.12"])
