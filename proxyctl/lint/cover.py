@@ -120,7 +120,7 @@ def _overwritten(
     for rule in reversed(lane):
         if rule.destination is None:
             continue
-        if not rule.apply and rule.flag_out is None and not rule.ways:
+        if not rule.apply and rule.flag_out is None and not rule.weighted_flags:
             by = next((wide for wide in index.covering(rule) if overwrites(wide, rule)), None)
             if by is not None:
                 yield rule, by
@@ -260,7 +260,7 @@ def _has(positions: Sequence[int], first: Rule, last: Rule) -> bool:
 
 def jumps(rule: Rule) -> frozenset[int]:
     """Return the flags that a match of the rule may lead to, its own not among them."""
-    flags = {way.flag for way in rule.ways}
+    flags = {weighted.flag for weighted in rule.weighted_flags}
     if rule.flag_out is not None:
         flags.add(rule.flag_out)
     return frozenset(flags - {rule.flag_in})

@@ -72,8 +72,8 @@ class Observations:
         """Remember that the probe goes to a reader. Changes: sent."""
         sent = Sent(route.destination_hostgroup or 0, session, probe.query)
         found = self.sent.setdefault((culprit, probe.kind), sent)
-        if probe.what not in found.probe_names:
-            found.probe_names.append(probe.what)
+        if probe.name not in found.probe_names:
+            found.probe_names.append(probe.name)
 
 
 def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sent]]:
@@ -130,7 +130,7 @@ def culprit_of(subject: Subject, route: Route, session: Session) -> Culprit | No
 
 def _jumping(subject: Subject) -> frozenset[int]:
     return frozenset(
-        rule.rule_id for rule in subject.rules if rule.flag_out is not None or rule.ways
+        rule.rule_id for rule in subject.rules if rule.flag_out is not None or rule.weighted_flags
     )
 
 

@@ -225,7 +225,7 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
         yield f"by chance    {drawn} draws flagOUT by weight; above is the likeliest way of:"
         for one in sorted(answer.outcomes, key=lambda one: -one.probability):
             yield f"             {one.probability:6.1%}  {destination_text(one.route, names)}"
-    not_asked = (f"warning      not evaluated here: {what}" for what in explainer.not_asked)
+    not_asked = (f"warning      not evaluated here: {what}" for what in explainer.not_evaluated)
     for warning in (*_warnings(route), *_unverified(answer), *not_asked):
         yield from style.lines(warning, then=_THEN)
 
@@ -233,7 +233,7 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
 def _answers(route: Route, names: Mapping[int, str]) -> Iterator[str]:
     settings = {n: v for n, v in route.settings.items() if n not in ("OK_msg", "error_msg")}
     if route.special is not None:
-        yield f"note         {route.special.what} ({route.special.stage.value})"
+        yield f"note         {route.special.effect} ({route.special.stage.value})"
     if "OK_msg" in route.settings:
         yield f"answered     OK {shown(route.settings['OK_msg'])}: no server sees it"
     elif "error_msg" in route.settings:
@@ -377,7 +377,7 @@ EXPLAINED: Shape[Answer] = Shape(
     fast_routing=lambda one: one.explanation.fast_routing.name.lower(),
     fast_routing_key=lambda one: one.explanation.fast_key,
     hints=lambda one: one.explanation.hints,
-    special=lambda one: one.route.special.what if one.route.special else None,
+    special=lambda one: one.route.special.effect if one.route.special else None,
     servers=lambda one: _servers(one.destination),
     placed_by_monitor=lambda one: one.destination is not None and one.destination.family != "",
     undecided=lambda one: one.route.undecided,

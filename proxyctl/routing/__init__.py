@@ -1,14 +1,14 @@
-"""Routing without a server: which rules a query hits, what it becomes, where it goes.
+"""Route queries without a server: the rules that a query hits, its final text, its destination.
 
-A `Router` holds the rules of one instance, compiled once. `evaluate` answers fast; `explain` says
-also why each rule did or did not match; `outcomes` follows every way that chance can take.
+A `Router` holds the rules of one instance, compiled once. `evaluate` answers fast; `explain` adds
+why each rule did or did not match; `outcomes` returns every route that weighted flagOUTs allow.
 
     router = Router(layout, rows, digest_of=Digester(options).digest, users=frontends(...))
     router.evaluate(Request(b"SELECT 1", username="app")).destination_hostgroup
 
-The order of everything is that of ProxySQL 2.7 and 3.0 and proven on the real ones: rules by
-rule_id along flagIN and flagOUT, fast routing, hints in the first comment, the user's default
-hostgroup. What a release does otherwise hangs on `RoutingVariables.version`.
+The evaluation follows ProxySQL 2.7 and 3.0, and is tested against both: rules by rule_id along
+flagIN and flagOUT, fast routing, hints in the first comment, the user's default hostgroup.
+`RoutingVariables.version` selects the behaviour of other releases.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A query, a configuration, and everything that is known of what becomes of it. Pure.
+"""Explain the route of a query under a configuration. Pure.
 
-What releases behind the newest proven one do otherwise is known from source and release notes only.
-Where it decides about a query, the answer says so.
+The behaviour of releases after the newest proven release is known from source and release notes
+only. Where it decides about a query, the answer reports a doubt.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from proxyctl.routing.router import ROUTING_TABLES, Router, digester_of, router_
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.routing.special import hints
-from proxyctl.routing.tables import BEHIND_RULES
+from proxyctl.routing.tables import AFTER_RULES
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
 
 TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
-"""What to read of an instance for an answer."""
+"""The tables of an instance that an answer needs."""
 
 _FAST_ROUTING = "mysql_query_rules_fast_routing"
 
-_NOT_ASKED = {
+_NOT_EVALUATED = {
     "mysql-firewall_whitelist_enabled": "the firewall whitelist, which may block it",
     "mysql-automatic_detect_sqli": "the detection of SQL injection, which may block it",
 }
-"""What a variable switches on, and is not evaluated here."""
+"""Features that are not evaluated here, by the variable that enables them."""
 
 _OWN_PGSQL = "what ProxySQL itself does with SET, DISCARD and the like of PostgreSQL"
 
@@ -53,17 +53,17 @@ _AFTER_PATTERNS = (
     Reason.MATCH_PATTERN,
     Reason.NOT_MATCH_PATTERN,
 )
-"""What can become of a rule whose pattern was asked; None is a match."""
+"""The results of a rule whose pattern was tried; None is a match."""
 
 Cells = Mapping[str, Value]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What becomes of one query: all that `explain`, `test` and the batch form say of it.
+    """The route of one query: everything that `explain`, `test` and the batch form show.
 
-    Shape: `outcomes` are all ways that chance can take; a single one where nothing is drawn. An
-    `Answer` of one of these ways has that way's `route`.
+    Shape: `outcomes` are all routes that weighted flagOUTs allow; a single one without a draw. An
+    `Answer` for one of the outcomes has the outcome's `route`.
     """
 
     request: Request
@@ -73,12 +73,12 @@ class Answer:
 
     @cached_property
     def explanation(self) -> Explanation:
-        """The rules that were looked at on the likeliest way, and why each did or did not match."""
+        """The rules that the likeliest route tries, and why each did or did not match."""
         return self.explainer.router.explain(self.request)
 
     @cached_property
     def unverified(self) -> dict[int, tuple[str, ...]]:
-        """The rules whose pattern was asked and may mean something else to ProxySQL.
+        """The rules whose pattern was tried and may mean something else to ProxySQL.
 
         Shape: the columns with unusual syntax, by rule_id.
         """
@@ -92,14 +92,14 @@ class Answer:
 
     @cached_property
     def doubts(self) -> tuple[str, ...]:
-        """What it rests on that nobody has seen on a running ProxySQL."""
+        """The behaviour behind the answer that was never tested on a running ProxySQL."""
         if self.explainer.router.variables.version <= releases.NEWEST_PROVEN:
             return ()
         return doubts(self.explainer.router, self.request, self.explanation)
 
     @property
     def destination(self) -> Destination | None:
-        """The servers of the hostgroup; None: no server, or it is not known which hostgroup."""
+        """The servers of the hostgroup; None: no server, or an unknown hostgroup."""
         hostgroup = self.route.destination_hostgroup
         if hostgroup is None or self.route.is_answered:
             return None
@@ -108,31 +108,31 @@ class Answer:
 
     @property
     def digest(self) -> str | None:
-        """The column `digest` of stats_mysql_query_digest: that of the text that rules made."""
+        """The column `digest` of stats_mysql_query_digest, for the rewritten query."""
         final = self.route.final_digest
         return None if final is None else f"0x{final.number:016X}"
 
     @property
     def digest_text(self) -> str | None:
-        """The column `digest_text` of stats_mysql_query_digest, cut as it is there."""
+        """The column `digest_text` of stats_mysql_query_digest, truncated like the column."""
         final = self.route.final_digest
         return None if final is None else text_of(final.text[: self.explainer.max_digest_length])
 
     @property
     def rewritten_query(self) -> str | None:
-        """The query as rules made it; None if it stays."""
+        """The query as rules rewrote it; None if it stays unchanged."""
         return text_of(self.route.rewritten_query)
 
 
 def text_of(raw: bytes | None) -> str | None:
-    """Return bytes as text; what is not UTF-8 as surrogate escapes."""
+    """Return bytes as text. Bytes that are not UTF-8 become surrogate escapes."""
     return None if raw is None else raw.decode("utf-8", "surrogateescape")
 
 
 class Explainer:
-    """Answers for queries under one configuration.
+    """Explains queries under one configuration.
 
-    `is_placed`: its servers are those of RUNTIME, where the monitor has placed them.
+    `is_placed`: the servers come from RUNTIME, where the monitor has placed them.
     """
 
     def __init__(self, configuration: Configuration, *, is_placed: bool = False) -> None:
@@ -141,11 +141,11 @@ class Explainer:
         self.router = router_of(configuration)
         self.max_digest_length = digester_of(configuration).options.max_digest_length
         self.has_fast_routing = any(True for _ in configuration.rows(_FAST_ROUTING))
-        self.not_asked = tuple(
-            what for name, what in _NOT_ASKED.items() if configuration.variable(name) == "true"
+        self.not_evaluated = tuple(
+            text for name, text in _NOT_EVALUATED.items() if configuration.variable(name) == "true"
         )
         if configuration.is_pgsql:
-            self.not_asked += (_OWN_PGSQL,)
+            self.not_evaluated += (_OWN_PGSQL,)
         self.is_placed = is_placed
         self.has_unusual_syntax = any(rule.unverified for rule in self.router.rules)
 
@@ -156,7 +156,7 @@ class Explainer:
 
     @cached_property
     def rules(self) -> dict[int, Cells]:
-        """The rules as rows, by rule_id and name of the column."""
+        """The rules as rows, by rule_id and column name."""
         held = self.configuration.tables.get("mysql_query_rules")
         if held is None:
             return {}
@@ -168,29 +168,29 @@ class Explainer:
         }
 
     def answer(self, request: Request) -> Answer:
-        """Return what becomes of a query."""
+        """Return the answer for a query."""
         route = self.router.evaluate(request)
         outcomes = self.router.outcomes(request) if route.drawn else (Outcome(route, 1.0),)
         return Answer(request, route, tuple(outcomes), self)
 
 
-# What an answer rests on that nobody has seen on a running ProxySQL -----------------------------
+# Behaviour behind an answer that was never tested on a running ProxySQL --------------------------
 
 _BEFORE_CLIENT_ADDR = (Reason.FLAG_IN, Reason.USERNAME, Reason.SCHEMANAME, Reason.NOT_REACHED)
 _DEAD = {Reason.MATCH_DIGEST: "match_digest", Reason.MATCH_PATTERN: "match_pattern"}
 
 
 def doubts(router: Router, request: Request, explanation: Explanation) -> tuple[str, ...]:
-    """Return a sentence for each thing that decided about a query and is not verified."""
+    """Return a sentence for each unverified behaviour that decided about a query."""
     rules = {rule.rule_id: rule for rule in router.rules}
-    found = [
+    sentences = [
         *_of_digest(router, request, explanation),
         *_of_hints(router, explanation),
         *(text for step in explanation.steps for text in _of_rule(router, step, rules)),
     ]
     if explanation.fast_routing is FastRoutingUse.FOUND and router.last_rule_applies:
-        found.append("fast routing is asked although the last rule has apply")
-    return tuple(dict.fromkeys(found))
+        sentences.append("fast routing is used although the last rule has apply")
+    return tuple(dict.fromkeys(sentences))
 
 
 def _of_digest(router: Router, request: Request, explanation: Explanation) -> Iterator[str]:
@@ -209,9 +209,9 @@ def _of_hints(router: Router, explanation: Explanation) -> Iterator[str]:
     route, variables = explanation.route, router.variables
     if not variables.version.has(releases.FIRST_COMMENT_BITS) or route.digest is None:
         return
-    is_usual = variables.first_comment == BEHIND_RULES and route.rewritten_query is None
+    is_usual = variables.first_comment == AFTER_RULES and route.rewritten_query is None
     if not is_usual and hints(route.digest.comment or b""):
-        yield "when the hints of the first comment are read, before or behind the rules"
+        yield "whether hints in the first comment are read before or after the rules"
 
 
 def _of_rule(router: Router, step: Step, rules: dict[int, Rule]) -> Iterator[str]:
@@ -228,7 +228,7 @@ def _of_rule(router: Router, step: Step, rules: dict[int, Rule]) -> Iterator[str
             yield f"rule {rule.rule_id}: its replace_pattern changes nothing"
 
 
-# Queries to be explained, one JSON object a line -------------------------------------------------
+# Queries to explain, one JSON object per line ----------------------------------------------------
 
 _TEXTS = ("username", "schemaname", "client_addr", "proxy_addr")
 _NUMBERS = ("proxy_port", "flagIN")
@@ -236,30 +236,30 @@ _KEYS = ("query", *_TEXTS, *_NUMBERS)
 
 
 def read_requests(lines: Iterable[bytes], path: str) -> Iterator[Request]:
-    """Yield a request for each line that is not blank. Each is a session of its own.
+    """Yield a request for each line that is not blank. Each request is its own session.
 
     Shape: `{"query": ..., "username": ..., "schemaname": ..., "client_addr": ..., "proxy_addr":
-    ..., "proxy_port": ..., "flagIN": 0}`; only `query` is required, null is as absent.
+    ..., "proxy_port": ..., "flagIN": 0}`; only `query` is required, null means absent.
 
-    Raises: ConfigError at the first line that is none.
+    Raises: ConfigError at the first invalid line.
     """
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         column = 1
         try:
-            found = _request(json.loads(line.decode("utf-8", "surrogateescape")))
+            request = _request(json.loads(line.decode("utf-8", "surrogateescape")))
         except json.JSONDecodeError as error:
-            column, found = error.colno, f"not JSON: {error.msg.removesuffix(' starting at')}"
+            column, request = error.colno, f"not JSON: {error.msg.removesuffix(' starting at')}"
         except RecursionError:
-            found = "not JSON: too many brackets"
-        if isinstance(found, str):
-            raise ConfigError([Mistake(path, number, column, "", found)])
-        yield found
+            request = "not JSON: too many brackets"
+        if isinstance(request, str):
+            raise ConfigError([Mistake(path, number, column, "", request)])
+        yield request
 
 
 def _request(item: Any) -> Request | str:  # noqa: ANN401 - anything that JSON has
-    """Return the request of a line, or what is wrong with it."""
+    """Return the request of a line, or the text of its mistake."""
     if not isinstance(item, dict):
         return "expected an object with the key `query`"
     unknown = [key for key in item if key not in _KEYS]
@@ -275,8 +275,8 @@ def _request(item: Any) -> Request | str:  # noqa: ANN401 - anything that JSON h
         value = item.get(key)
         if value is not None and (type(value) is not int or value < 0):
             return f"`{key}` is not a number of 0 or more"
-    given = {key: item[key] for key in (*_TEXTS, *_NUMBERS) if item.get(key) is not None}
+    session = {key: item[key] for key in (*_TEXTS, *_NUMBERS) if item.get(key) is not None}
     try:
-        return Request(query.encode("utf-8", "surrogateescape"), **given)
+        return Request(query.encode("utf-8", "surrogateescape"), **session)
     except UnicodeEncodeError:
         return "`query` holds half a character (a lone surrogate)"

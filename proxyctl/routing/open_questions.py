@@ -1,8 +1,8 @@
-"""A query of which only the digest is known: what a digest does not tell is taken every way.
+"""Evaluate a query of which only the digest is known, with every answer to its open questions.
 
-A digest has no literals, no comments and no port. One evaluation takes one answer for each question
-that is left open. The same question gets the same answer wherever it is asked, also in the other
-router of a comparison. `every_outcome` evaluates until all answers were taken or are too many.
+A digest has no literals, no comments and no port. One evaluation assumes one answer to each open
+question. The same question gets the same answer everywhere, also in the other router of a
+comparison. `every_outcome` evaluates until it has tried all answers, or would need too many runs.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 Rewriting = tuple[object, ...]
-"""What was done to a text: the replacements, in order. Equal where the rules do the same."""
+"""The replacements that rules made in a text, in order. Equal if rules do the same."""
 
 
 class Question(NamedTuple):
-    """Something that a digest does not tell. `text`: what rewrote the query before it is asked."""
+    """A question that a digest leaves open. `text`: the rewriting of the query before it."""
 
     column: str
     subject: object
@@ -32,13 +32,13 @@ class Question(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is taken for the answer to a question: a number below `choices`."""
+    """The assumed answer to a question: a number below `choices`."""
 
     value: int
     choices: int
 
 
-class Way:
+class Assumptions:
     """The answers of one evaluation, in the order of the questions, and the rules that asked."""
 
     def __init__(self, answers: dict[Question, Answer]) -> None:
@@ -46,7 +46,7 @@ class Way:
         self.rules: dict[Question, set[int]] = {}
 
     def answer(self, question: Question, choices: int, rule_id: int) -> int:
-        """Return the answer to a question; the first of `choices` to one that is new.
+        """Return the answer to a question; 0, the first choice, to a new question.
 
         Changes: self.
         """
@@ -55,26 +55,26 @@ class Way:
 
 
 def every_outcome(
-    run: Callable[[Way], Result], *, limit: int
+    run: Callable[[Assumptions], Result], *, limit: int
 ) -> tuple[list[Result], dict[Question, set[int]]] | None:
-    """Return what comes of every combination of answers, and which rules asked what.
+    """Return the result of every combination of answers, and the rules that asked each question.
 
-    None if more than `limit` runs would be needed.
+    None if that would need more than `limit` runs.
     """
     results: list[Result] = []
     rules: dict[Question, set[int]] = {}
     waiting: list[dict[Question, Answer]] = [{}]
     while waiting:
-        given = waiting.pop()
-        way = Way(dict(given))
-        results.append(run(way))
-        for question, ids in way.rules.items():
+        known = waiting.pop()
+        assumptions = Assumptions(dict(known))
+        results.append(run(assumptions))
+        for question, ids in assumptions.rules.items():
             rules.setdefault(question, set()).update(ids)
-        asked = list(way.answers.items())
-        # Each new question makes one more run, at least.
-        if len(results) + len(waiting) + len(asked) - len(given) > limit:
+        asked = list(assumptions.answers.items())
+        # Each new question needs at least one more run.
+        if len(results) + len(waiting) + len(asked) - len(known) > limit:
             return None
-        for place in range(len(given), len(asked)):
+        for place in range(len(known), len(asked)):
             question, answer = asked[place]
             before = dict(asked[:place])
             waiting += (
@@ -85,32 +85,36 @@ def every_outcome(
 
 
 class DigestWalk(Walk):
-    """An evaluation of a digest: a way has the answers that the digest does not give."""
+    """The evaluation of a digest, with assumed answers to its open questions."""
 
     def __init__(
-        self, request: Request, schemaname: str, digest: Digested | None, way: Way
+        self,
+        request: Request,
+        schemaname: str,
+        digest: Digested | None,
+        assumptions: Assumptions,
     ) -> None:
         super().__init__(request, schemaname, digest)
         self.rewriting: Rewriting = ()
-        self._way = way
+        self._assumptions = assumptions
 
     def guess(self, rule: Rule, column: str, subject: object) -> bool:
-        """Return the answer that is taken; a pattern such as `.*` needs none."""
+        """Return the assumed answer; a pattern such as `.*` needs no assumption."""
         if column == "match_pattern" and not rule.asks_the_query:
             return not isinstance(subject, Broken)
         text = self.rewriting if column == "match_pattern" else ()
-        return bool(self._way.answer(Question(column, subject, text), 2, rule.rule_id))
+        return bool(self._assumptions.answer(Question(column, subject, text), 2, rule.rule_id))
 
     def draw(self, rule: Rule) -> int:
-        """Return the flagOUT that is taken for the drawn one."""
-        question = Question("flagOUT", (rule.rule_id, rule.ways), self.turns)
-        return self._way.answer(question, len(rule.ways), rule.rule_id)
+        """Return the place of the flagOUT that is assumed to be drawn."""
+        question = Question("flagOUT", (rule.rule_id, rule.weighted_flags), self.turns)
+        return self._assumptions.answer(question, len(rule.weighted_flags), rule.rule_id)
 
     def rewrite(self, rule: Rule) -> None:
-        """Note that the text is another one from here on."""
-        done = (rule.match_pattern, rule.replacement, rule.is_global)
-        self.rewriting = (*self.rewriting, done)
+        """Note the replacement that changes the text from here on."""
+        replacement = (rule.match_pattern, rule.replacement, rule.is_global)
+        self.rewriting = (*self.rewriting, replacement)
 
     def begins(self) -> tuple[int, object]:
-        """Return what a turn depends on."""
+        """Return the state that a turn depends on."""
         return self.flag, self.rewriting

@@ -1,4 +1,4 @@
-"""Sample queries whose way shows whether reads and writes are told apart: the one list of them."""
+"""The sample queries whose routes show whether rules separate reads from writes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Kind(Enum):
-    """What a query does that matters to where it goes."""
+    """What a query does, as far as it matters for routing."""
 
     READ = "reads"
     LOCK = "locking reads"
@@ -17,15 +17,15 @@ class Kind(Enum):
 
 
 class Probe(NamedTuple):
-    """A query, and in a few words what it is an example of."""
+    """A query, and the name of what it is an example of."""
 
     kind: Kind
-    what: str
+    name: str
     query: str
 
 
 def _probes(kind: Kind, queries: dict[str, str]) -> list[Probe]:
-    return [Probe(kind, what, query) for what, query in queries.items()]
+    return [Probe(kind, name, query) for name, query in queries.items()]
 
 
 READ = Probe(Kind.READ, "SELECT", "SELECT c FROM t WHERE id=1")
@@ -35,7 +35,7 @@ UPDATE = Probe(Kind.WRITE, "UPDATE", "UPDATE t SET c='a' WHERE id=1")
 DELETE = Probe(Kind.WRITE, "DELETE", "DELETE FROM t WHERE id=1")
 BEGIN = Probe(Kind.WRITE, "BEGIN", "BEGIN")
 BASIC = (READ, LOCK, INSERT, UPDATE, DELETE, BEGIN)
-"""They show whether a session is split at all."""
+"""The queries that show whether a session is split at all."""
 
 LOCK_ENDS = {
     "FOR UPDATE": " FOR UPDATE",
@@ -45,10 +45,10 @@ LOCK_ENDS = {
     "FOR SHARE": " FOR SHARE",
     "LOCK IN SHARE MODE": " LOCK IN SHARE MODE",
 }
-"""What makes a locking read of a SELECT, by what it is called."""
+"""The ends that turn a SELECT into a locking read, by name."""
 
 _LOCKS = {
-    **{what: READ.query + end for what, end in LOCK_ENDS.items()},
+    **{name: READ.query + end for name, end in LOCK_ENDS.items()},
     "FOR UPDATE over several lines": "SELECT c\nFROM t\nWHERE id=1\nFOR UPDATE",
     "for update in lower case": "select c from t where id=1 for update",
     "FOR UPDATE OF": "SELECT c FROM t JOIN u USING (id) WHERE id=1 FOR UPDATE OF t",
@@ -119,15 +119,15 @@ PROBES = (
 
 
 CHANGING = tuple(_probes(Kind.CHANGING, _CHANGING))
-LOCKING = tuple(probe for probe in PROBES if probe.what in LOCK_ENDS)
-"""What no cache may answer: what differs each time, and what locks."""
+LOCKING = tuple(probe for probe in PROBES if probe.name in LOCK_ENDS)
+"""Queries that no cache may answer: their answers differ each time, or they lock."""
 
 
 def read_of(table: str) -> str:
-    """Return a SELECT from a table, by its name as SQL has it."""
+    """Return a SELECT from a table, by its name in SQL."""
     return READ.query.replace(" t ", f" {table} ", 1)
 
 
 def writes_to(table: str) -> tuple[str, ...]:
-    """Return an INSERT, an UPDATE and a DELETE on a table, by its name as SQL has it."""
+    """Return an INSERT, an UPDATE and a DELETE on a table, by its name in SQL."""
     return tuple(probe.query.replace(" t ", f" {table} ", 1) for probe in (INSERT, UPDATE, DELETE))

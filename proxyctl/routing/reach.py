@@ -1,9 +1,9 @@
-"""Which sample queries get where, in each session that rules can tell apart.
+"""Find where sample queries go, in each session that rules can tell apart.
 
-There is a session for each kind of user that rules can tell apart. A configuration may have a pair
-of rules for each of thousands of users, so a query is tried once for all sessions whose own rules
-look alike: when the rules that name their user or schema are the same one by one, between the same
-other rules, both sessions take the same way, each through its own rules.
+A configuration may have a pair of rules for each of thousands of users. So a query is tried once
+for all twin sessions. Two sessions are twins if the rules that name their user or schema are the
+same one by one, between the same other rules: then both take the same route, each through its own
+rules.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _SHAPE = (
     "replacement",
     "is_global",
     "flag_out",
-    "ways",
+    "weighted_flags",
     "sets",
     "apply",
 )
-"""What decides whether a rule matches and what happens then, but for who it names."""
+"""The attributes that decide when a rule matches and what it does, without user and schema."""
 
 
 class Session(NamedTuple):
-    """A client, as far as rules ask for it. None is what no rule asks for."""
+    """A client, as far as rules ask for it. None: no rule asks."""
 
     username: str | None
     schemaname: str | None = None
@@ -54,7 +54,7 @@ class Session(NamedTuple):
         return Request(text, *self[:5], flagIN=self.flag)
 
     def __str__(self) -> str:
-        """The words that follow a query: whose it is. Empty where any session would do."""
+        """The words after a query that name its session; '' for any session."""
         words = {
             "of user": self.username,
             "in schema": self.schemaname,
@@ -67,14 +67,14 @@ class Session(NamedTuple):
 
 
 def session_for(rule: Rule, username: str | None) -> Session:
-    """Return a session that has what the rule asks for; of `username` if it names no user."""
+    """Return a session that meets a rule's criteria; `username` is for a rule without a user."""
     address = rule.client_addr
     if rule.subnet is not None:
         address = str(next(iter(rule.subnet.hosts())))
     elif address is not None and "%" in address:
         address = address.partition("%")[0]
         if address.endswith("."):
-            # 10.0.% takes 10.0.0.1.
+            # 10.0.0.1 for 10.0.%
             address += "0." * (3 - address.count("."))
         address = address + "1" if address else None
     return Session(
@@ -83,24 +83,27 @@ def session_for(rule: Rule, username: str | None) -> Session:
 
 
 class _Twin(NamedTuple):
-    """The session that is tried in place of one, the rules that name it, and those of the one."""
+    """The twin that is tried instead of a session.
+
+    `rules` name the twin; `own_rules`, one by one the same, name the session.
+    """
 
     session: Session
     rules: tuple[Rule, ...]
-    own: tuple[Rule, ...]
+    own_rules: tuple[Rule, ...]
 
 
 class Reach:
-    """The sessions of a router, and where their queries go, each worked out once."""
+    """The sessions of a router, and the routes of their queries, each evaluated once."""
 
     def __init__(self, router: Router) -> None:
         self._router = router
         self._named: dict[tuple[str | None, str | None], list[Rule]] = {}
-        self._others: list[int] = []
-        """The positions of the rules that name nobody."""
+        self._unnamed: list[int] = []
+        """The positions of the rules that name neither a user nor a schema."""
         for rule in router.rules:
             if rule.username is None is rule.schemaname:
-                self._others.append(rule.position)
+                self._unnamed.append(rule.position)
             else:
                 self._named.setdefault((rule.username, rule.schemaname), []).append(rule)
         self._flags: dict[tuple[str, str], set[int]] = {}
@@ -112,65 +115,65 @@ class Reach:
 
     @cached_property
     def classes(self) -> Mapping[str | None, str | None]:
-        """For each user the one that stands for it: no rule tells the two apart.
+        """For each user the user that represents it: no rule tells the two apart.
 
-        Shape: None stands for nobody in particular where no user is known.
+        Shape: {None: None} if no user is known.
         """
         named = {rule.username for rule in self._router.rules}
         schemas = {rule.schemaname for rule in self._router.rules}
         first: dict[object, str] = {}
-        found: dict[str | None, str | None] = {}
+        by_user: dict[str | None, str | None] = {}
         for name, user in self._router.users.items():
             schema = user.default_schema if user.default_schema in schemas else None
             kind = (user.default_hostgroup, user.fast_forward, schema)
-            found[name] = name if name in named else first.setdefault(kind, name)
-        return found or {None: None}
+            by_user[name] = name if name in named else first.setdefault(kind, name)
+        return by_user or {None: None}
 
     @property
     def anybody(self) -> str | None:
-        """A user for rules that name none; None where no user is known."""
+        """A user for rules that name no user; None if no user is known."""
         return next(iter(self._router.users), None)
 
     @cached_property
     def sessions(self) -> tuple[Session, ...]:
-        """A session for each kind of user, and for what rules ask for besides users."""
+        """A session for each kind of user, and for each other criterion of a rule."""
         rules, user = self._router.rules, self.anybody
-        found = [Session(name) for name in self.classes.values()]
+        distinct = [Session(name) for name in self.classes.values()]
         flags = {dict(rule.sets).get("next_query_flagIN") for rule in rules}
-        found += [
+        distinct += [
             Session(user, flag=flag) for flag in sorted(f for f in flags if isinstance(f, int))
         ]
-        found += [session_for(rule, user) for rule in rules if rule.is_for_some_sessions]
-        found += self._routed_fast()
-        return tuple(dict.fromkeys(found))
+        distinct += [session_for(rule, user) for rule in rules if rule.is_for_some_sessions]
+        distinct += self._routed_fast()
+        return tuple(dict.fromkeys(distinct))
 
     def _routed_fast(self) -> Iterator[Session]:
-        """Yield one user and schema for each way in which rows of fast routing are alike."""
-        ways: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        """Yield a session for each kind of user and schema with rows of fast routing."""
+        routes: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for (username, schemaname, flag), hostgroup in self._router.fast_routing.items():
-            ways.setdefault((username, schemaname), []).append((flag, hostgroup))
+            routes.setdefault((username, schemaname), []).append((flag, hostgroup))
         named = {rule.username for rule in self._router.rules}
         schemas = {rule.schemaname for rule in self._router.rules}
         known: set[object] = set()
-        for (username, schemaname), found in ways.items():
+        for (username, schemaname), own_routes in routes.items():
             user = self._router.user(username)
             kind = (
                 username if username in named else None,
                 schemaname if schemaname in schemas else None,
                 None if user is None else user.default_hostgroup,
-                tuple(sorted(found)),
+                tuple(sorted(own_routes)),
             )
             if kind not in known:
                 known.add(kind)
                 yield Session(username or self.anybody, schemaname)
 
     def fast_key(self, session: Session, flag: int) -> FastKey | None:
-        """Return the row of fast routing that decides: that of the user, else of no user."""
+        """Return the row of fast routing that decides: the user's, else one without a user."""
         schemaname = self._router.schema_of(session.request(""))
         return self._router.fast_routing.find(session.username, schemaname, flag)
 
     def route(self, session: Session, query: str) -> Route:
-        """Return where a query goes. Digests and texts may be those of another session."""
+        """Return the route of a query. Its digests and texts may come from a twin session."""
         twin = self._twins.get(session)
         if twin is None:
             twin = self._twins[session] = self._twin(session)
@@ -185,13 +188,13 @@ class Reach:
         schemaname = self._router.schema_of(session.request(""))
         name = session.username
         callers = {(name, None), (None, schemaname), (name, schemaname)} - {(None, None)}
-        found = [rule for caller in callers for rule in self._named.get(caller, ())]
-        own = tuple(sorted(found, key=lambda rule: rule.position))
+        naming = [rule for caller in callers for rule in self._named.get(caller, ())]
+        own = tuple(sorted(naming, key=lambda rule: rule.position))
         kind = (
             session[2:],
             user is None,
             user is not None and user.fast_forward,
-            tuple((bisect_left(self._others, rule.position), *_shape(rule)) for rule in own),
+            tuple((bisect_left(self._unnamed, rule.position), *_shape(rule)) for rule in own),
             frozenset(self._flags.get((name or "", schemaname), ())),
             frozenset(self._flags.get(("", schemaname), ())),
         )
@@ -199,8 +202,8 @@ class Reach:
         return _Twin(first, rules, own)
 
     def _translated(self, route: Route, session: Session, twin: _Twin) -> Route:
-        """Return the route of a session from that of its twin."""
-        own = {rule.rule_id: mine for rule, mine in zip(twin.rules, twin.own, strict=True)}
+        """Return the route of a session from the route of its twin."""
+        own = {rule.rule_id: mine for rule, mine in zip(twin.rules, twin.own_rules, strict=True)}
         matched = tuple(
             own[number].rule_id if number in own else number for number in route.matched_rules
         )
@@ -222,9 +225,9 @@ class Reach:
 
 
 def _shape(rule: Rule) -> tuple[object, ...]:
-    """Return what two rules have in common that do the same for two users.
+    """Return the same value for two rules that do the same for two users or schemas.
 
-    Where they send to may differ, not whether they send somewhere.
+    Their destinations may differ, but both or neither have one.
     """
-    what = tuple(getattr(rule, name) for name in _SHAPE)
-    return (rule.username is None, rule.schemaname is None, rule.destination is None, *what)
+    attributes = (getattr(rule, name) for name in _SHAPE)
+    return (rule.username is None, rule.schemaname is None, rule.destination is None, *attributes)

@@ -1,4 +1,4 @@
-"""A query goes in, and a route comes out: where it goes, as what, and which rules said so."""
+"""The shapes of routing: a request goes in, a route or its explanation comes out."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from proxyctl.routing.special import SET, SET_AT_HOME, Special
 
 
 class Digested(Protocol):
-    """What ProxySQL makes of a query before it looks at rules, as `routing.digest` computes it."""
+    """The digest that ProxySQL makes of a query before it tries rules; see `routing.digest`."""
 
     @property
     def text(self) -> bytes:
-        """What match_digest sees."""
+        """The text that match_digest sees."""
 
     @property
     def number(self) -> int:
-        """What the column `digest` is compared with."""
+        """The number that a rule's `digest` is compared with."""
 
     @property
     def comment(self) -> bytes | None:
-        """The first block comment, where hints stand."""
+        """The first block comment, which may have hints."""
 
     @property
     def certain(self) -> bool:
-        """Whether ProxySQL makes the same text of it each time."""
+        """Whether ProxySQL makes the same text of the query each time."""
 
 
 DigestOf = Callable[[bytes], Digested]
@@ -38,9 +38,9 @@ DigestOf = Callable[[bytes], Digested]
 class Request:
     """A query as its bytes arrive, in a session.
 
-    None is "not known": a rule that asks for it does not match. But for schemaname, where it means
-    that the client chose none, so that the user's or mysql-default_schema is in force. `query` None
-    leaves rules with match_pattern undecided; `digest` has to be given then.
+    None means "not known": a rule that asks for the value does not match. A schemaname of None
+    means that the client chose no schema, so the user's default_schema or mysql-default_schema is
+    in force. `query` None leaves rules with match_pattern undecided, and requires `digest`.
     """
 
     query: bytes | None
@@ -50,36 +50,36 @@ class Request:
     proxy_addr: str | None = None
     proxy_port: int | None = None
     flagIN: int = 0  # noqa: N815 - the column's own name
-    """Where the session stands: what next_query_flagIN of an earlier query left."""
+    """The flagIN of the session, which next_query_flagIN of an earlier query set."""
     digest: Digested | None = None
-    """The digest where it is known; else it is computed from the query."""
+    """The digest if it is known; else it is computed from the query."""
     rewrites: bool = True
-    """False for COM_STMT_EXECUTE: the text is that of the prepared statement, and stays."""
+    """False for COM_STMT_EXECUTE: rules do not rewrite a prepared statement."""
 
 
 # What comes out ----------------------------------------------------------------------------------
 
 Settings = Mapping[str, int | str]
-"""What rules and hints set, by ProxySQL's names; what nobody sets is not there."""
+"""The values that rules and hints set, by ProxySQL's names; unset names are absent."""
 
 NO_SETTINGS: Settings = MappingProxyType({})
 
 
 class Source(Enum):
-    """What the destination hostgroup comes from."""
+    """The origin of the destination hostgroup."""
 
     RULE = "rule"
     FAST_ROUTING = "fast routing"
     HINT = "hint in the query's first comment"
     DEFAULT_HOSTGROUP = "default_hostgroup of the user"
     NOTHING = "nothing"
-    """No rule, and a user that is not known; or a statement that ProxySQL answers by itself."""
+    """No rule and an unknown user, or a statement that ProxySQL answers by itself."""
 
 
 class Loop(NamedTuple):
     """Rules that lead back to each other until mysql-query_processor_iterations runs out.
 
-    Shape: `rule_ids` is one turn; `turns` more turns were not followed, since nothing changes.
+    Shape: `rule_ids` is one turn; `turns` equal turns were skipped.
     """
 
     rule_ids: tuple[int, ...]
@@ -88,59 +88,59 @@ class Loop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What becomes of one query."""
+    """The route of one query."""
 
     destination_hostgroup: int | None
     source: Source
     digest: Digested | None
-    """What match_digest saw; None with mysql-query_digests=false."""
+    """The digest that match_digest saw; None with mysql-query_digests=false."""
     final_digest: Digested | None
-    """What stats_mysql_query_digest shows: the digest of a rewritten query."""
+    """The digest in stats_mysql_query_digest: of the rewritten query."""
     flagIN: int  # noqa: N815 - the column's own name
-    """Where the query stood in the end; fast routing looks there."""
+    """The last flagIN of the query, which fast routing uses."""
     rule_id: int | None = None
-    """The rule that set the destination, where a rule did."""
+    """The rule that set the destination, if a rule did."""
     matched_rules: tuple[int, ...] = ()
-    """In the order of the matches; a rule can match twice where rules are evaluated again."""
+    """In the order of the matches; a rule can match twice if rules are evaluated again."""
     settings: Settings = field(default_factory=dict)
     """cache_ttl, timeout, OK_msg and the like; hints add max_lag_ms, min_gtid and others."""
     rewritten_query: bytes | None = None
-    """None if the text stays as it is."""
+    """None if no rule changes the text."""
     special: Special | None = None
-    """What ProxySQL does by itself with such a statement, before or behind the rules."""
+    """What ProxySQL does by itself with the statement, before or after the rules."""
     undecided: tuple[int, ...] = ()
-    """Rules that were taken not to match, or to change nothing, since it cannot be told: for want
-    of the query or of digests, or since it takes too long to follow."""
+    """Rules that are assumed not to match, or to change nothing: the query or its digest is not
+    known, or the evaluation takes too long."""
     drawn: tuple[int, ...] = ()
-    """Rules that drew their flagOUT by weight: another time the query may go elsewhere."""
+    """Rules that drew their flagOUT by weight: the next time the query may go elsewhere."""
     loop: Loop | None = None
 
     @property
     def is_answered(self) -> bool:
-        """Whether ProxySQL answers the client by itself. An empty message is an answer, too."""
+        """Whether ProxySQL answers the client by itself. An empty message is an answer too."""
         if "OK_msg" in self.settings or "error_msg" in self.settings:
             return True
         return self.special is not None and self.special.is_answered
 
     @property
     def next_flag(self) -> int | None:
-        """The flagIN with which the session's next query begins; None if it stays what it is.
+        """The flagIN with which the session's next query begins; None if it stays the same.
 
-        ProxySQL forgets next_query_flagIN where it answers with OK_msg or error_msg, and with SET.
+        ProxySQL forgets next_query_flagIN if it answers with OK_msg or error_msg, and after SET.
         """
         is_forgotten = self.is_answered or self.special in (SET, SET_AT_HOME)
-        found = None if is_forgotten else self.settings.get("next_query_flagIN")
-        return None if found is None else int(found)
+        flag = None if is_forgotten else self.settings.get("next_query_flagIN")
+        return None if flag is None else int(flag)
 
 
 class Outcome(NamedTuple):
-    """One of the routes that chance can take, and how likely it is."""
+    """One of the routes that weighted flagOUTs allow, and its probability."""
 
     route: Route
     probability: float
 
 
-# How a route came about -------------------------------------------------------------------------
+# The explanation of a route ----------------------------------------------------------------------
 
 
 class Reason(Enum):
@@ -163,7 +163,7 @@ class Reason(Enum):
 
 
 class FastRoutingUse(Enum):
-    """What became of fast routing."""
+    """How fast routing took part."""
 
     FOUND = "a fast-routing row decided"
     NO_ROW = "no fast-routing row matches"
@@ -176,24 +176,24 @@ class FastRoutingUse(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A rule that was looked at.
+    """A rule that was tried.
 
-    Shape: `reason` None means that it matched, and only then the fields below it say something.
+    Shape: `reason` None: the rule matched. Only then `sets` and the fields after it have a meaning.
     """
 
     rule_id: int
     reason: Reason | None
     flag: int
-    """Where the query stood: only rules with this flagIN are tried."""
+    """The flagIN of the query: only rules with this flagIN can match."""
     broken: Mapping[str, str]
-    """What is wrong with a pattern that does not compile, by column."""
+    """Why a pattern does not compile, by column."""
     unverified: tuple[str, ...]
-    """The columns whose pattern has unusual syntax: ProxySQL's engine may read it otherwise."""
+    """The columns whose pattern has unusual syntax: ProxySQL's engine may read it differently."""
     sets: Mapping[str, int | str]
-    """What the rule set, destination_hostgroup as well."""
+    """The values that the rule set, with destination_hostgroup."""
     flag_after: int
     rewritten: bytes | None = None
-    """The text behind this rule, if it has a replace_pattern; it may be what it was."""
+    """The text after a rule with a replace_pattern, even if it did not change."""
     applied: bool = False
     started_again: bool = False
     """Whether the evaluation went back to the first rule."""
@@ -201,10 +201,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A route, and how it came about.
+    """A route and its explanation.
 
-    Shape: `steps` hold each rule that ProxySQL looked at, one more than once where rules are
-    evaluated again, and behind a rule with apply those that were not reached.
+    Shape: `steps` hold each rule that ProxySQL tried, again for each time it is evaluated again,
+    and after a rule with apply the rules that were not reached.
     """
 
     route: Route
@@ -213,4 +213,4 @@ class Explanation:
     fast_key: tuple[str, str, int] | None
     """The row of fast routing that decided."""
     hints: Mapping[str, int | str]
-    """What the first comment set."""
+    """The values that the first comment set."""

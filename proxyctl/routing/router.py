@@ -1,4 +1,4 @@
-"""The evaluation of a query against everything that routes it."""
+"""Evaluate a query against rules, fast routing, hints and users."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from proxyctl.catalog import TABLES, Layout, layout_of, releases
 from proxyctl.catalog.destinations import is_hidden_by_last_rule
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
-from proxyctl.routing.open_questions import DigestWalk, Rewriting, Way
+from proxyctl.routing.open_questions import Assumptions, DigestWalk, Rewriting
 from proxyctl.routing.regex import Patterns
 from proxyctl.routing.route import (
     NO_SETTINGS,
@@ -28,14 +28,14 @@ from proxyctl.routing.special import (
     SET_AT_HOME,
     USE,
     Special,
+    after_rules,
     before_rules,
-    behind_rules,
     hints,
     is_use,
 )
 from proxyctl.routing.tables import (
+    AFTER_RULES,
     BEFORE_RULES,
-    BEHIND_RULES,
     FastRouting,
     Frontend,
     RoutingVariables,
@@ -47,7 +47,7 @@ from proxyctl.state.configuration import Configuration
 
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
 ROUTING_TABLES = (_RULES, _FAST, _USERS, "mysql_variables")
-"""What to read of an instance for a router."""
+"""The tables of an instance that a router needs."""
 
 _ANSWERS = frozenset({"OK_msg", "error_msg"})
 _MAX_OUTCOMES = 1_000
@@ -55,7 +55,7 @@ _MAX_DRAWS = 16
 
 
 class Router:
-    """Rules, fast routing and users of one instance, compiled once and asked often."""
+    """The rules, fast routing and users of one instance, compiled once for many queries."""
 
     def __init__(
         self,
@@ -71,10 +71,10 @@ class Router:
     ) -> None:
         """Compile the rules: rows of MEMORY or RUNTIME, in any order.
 
-        Without `digest_of`, each Request has to bring its digest, unless digests are off.
-        `patterns`: of another router with the same engine, so that both compile a pattern once.
-        `is_pgsql`: ProxySQL's own statements of MySQL are none, and the default schema of a user is
-        the database of the same name.
+        Without `digest_of` each Request must have its digest, unless digests are off. `patterns`:
+        from another router with the same engine, so that both compile a pattern once. `is_pgsql`:
+        ProxySQL handles no MySQL statements by itself, and the default schema of a user is the
+        database with the same name.
         """
         self.is_pgsql = is_pgsql
         self.variables = variables or RoutingVariables()
@@ -84,16 +84,16 @@ class Router:
         self.fast_routing = fast_routing or FastRouting()
         self.last_rule_applies = bool(self.rules) and self.rules[-1].apply
         self.hides_fast_routing = self.last_rule_applies and is_hidden_by_last_rule(version)
-        """Whether fast routing is skipped for queries that no rule matches."""
+        """Whether ProxySQL skips fast routing for queries that no rule matches."""
         self._hints_before = bool(self.variables.first_comment & BEFORE_RULES)
-        self._hints_behind = bool(self.variables.first_comment & BEHIND_RULES)
+        self._hints_after = bool(self.variables.first_comment & AFTER_RULES)
         self._hints_of_rewritten = version.has(releases.FIRST_COMMENT_BITS)
         self._digest_of = digest_of
         self.users = users or {}
-        """Who may log in, by name."""
-        self._lanes = self._arranged()
+        """The users that may log in, by name."""
+        self._lanes = self._make_lanes()
 
-    def _arranged(self) -> dict[int, Lane]:
+    def _make_lanes(self) -> dict[int, Lane]:
         by_flag: dict[int, list[Rule]] = {}
         for rule in self.rules:
             by_flag.setdefault(rule.flag_in, []).append(rule)
@@ -103,7 +103,7 @@ class Router:
         }
 
     def evaluate(self, request: Request, choose: Choose = heaviest) -> Route:
-        """Return what becomes of a query. Where rules draw a flagOUT, `choose` draws."""
+        """Return the route of a query. `choose` draws for rules with weighted flagOUTs."""
         route = self._without_rules(request)
         if route is not None:
             return route
@@ -111,7 +111,7 @@ class Router:
         return self._followed(walk)
 
     def explain(self, request: Request) -> Explanation:
-        """Return what becomes of a query, and the rules that were looked at on the way."""
+        """Return the route of a query, and the rules that it tried."""
         route = self._without_rules(request)
         if route is not None:
             return Explanation(route, (), FastRoutingUse.NOT_ASKED, None, NO_SETTINGS)
@@ -125,11 +125,11 @@ class Router:
     def outcomes(self, request: Request) -> list[Outcome]:
         """Return each route that weighted flagOUTs allow, with its probability; at most 1,000.
 
-        Draws behind the sixteenth of a route take the first way.
+        After sixteen draws a route takes the first flagOUT.
         """
-        found: list[Outcome] = []
+        outcomes: list[Outcome] = []
         open_scripts: list[tuple[int, ...]] = [()]
-        while open_scripts and len(found) < _MAX_OUTCOMES:
+        while open_scripts and len(outcomes) < _MAX_OUTCOMES:
             script = open_scripts.pop()
             draws: list[Sequence[int]] = []
 
@@ -142,30 +142,32 @@ class Router:
                 return script[len(draws) - 1] if len(draws) <= len(script) else 0
 
             route = self.evaluate(request, choose)
-            taken = script + (0,) * (len(draws) - len(script))
+            drawn = script + (0,) * (len(draws) - len(script))
             for place in range(len(script), min(len(draws), _MAX_DRAWS)):
-                for other in range(1, len(draws[place])):
-                    open_scripts.append((*taken[:place], other))
+                for choice in range(1, len(draws[place])):
+                    open_scripts.append((*drawn[:place], choice))
             probability = 1.0
-            for weights, place in zip(draws, taken, strict=True):
-                probability *= weights[place] / sum(weights)
-            found.append(Outcome(route, probability))
-        return found
+            for weights, choice in zip(draws, drawn, strict=True):
+                probability *= weights[choice] / sum(weights)
+            outcomes.append(Outcome(route, probability))
+        return outcomes
 
-    def evaluate_digest(self, request: Request, way: Way) -> tuple[Route, Rewriting]:
-        """Return what becomes of a query of which only the digest is known, taken one way.
+    def evaluate_digest(
+        self, request: Request, assumptions: Assumptions
+    ) -> tuple[Route, Rewriting]:
+        """Return the route of a query of which only the digest is known.
 
-        `request` has a digest and no query; its client_addr is None where that is not known.
-        Changes: way, which remembers what was asked.
+        `request` has a digest and no query; its client_addr is None if it is not known. Changes:
+        assumptions, which record the questions.
         """
         route = self._without_rules(request)
         if route is not None:
             return route, ()
-        walk = DigestWalk(request, self.schema_of(request), self._digest(request), way)
+        walk = DigestWalk(request, self.schema_of(request), self._digest(request), assumptions)
         return self._followed(walk), walk.rewriting
 
     def user(self, name: str | None) -> Frontend | None:
-        """Return what a user's sessions begin with; None for one who cannot log in."""
+        """Return the defaults of a user's sessions; None for a user that cannot log in."""
         return None if name is None else self.users.get(name)
 
     def schema_of(self, request: Request) -> str:
@@ -213,18 +215,18 @@ class Router:
         Changes: walk.
         """
         if self._hints_before:
-            _take_hints(walk, walk.digest)
+            _apply_hints(walk, walk.digest)
         walk.follow(self.rules, self._lanes, self.variables.query_processor_iterations)
-        self._ask_fast_routing(walk)
+        self._use_fast_routing(walk)
         rewritten = None if walk.text == walk.request.query else walk.text
         final = walk.digest
         if rewritten is not None and final is not None:
             final = self._digest_of(rewritten) if self._digest_of else None
-        if self._hints_behind:
-            _take_hints(walk, final if self._hints_of_rewritten else walk.digest)
+        if self._hints_after:
+            _apply_hints(walk, final if self._hints_of_rewritten else walk.digest)
         if walk.destination is None or walk.destination < 0:
             walk.use_default_hostgroup(self.user(walk.request.username))
-        special = self._special_behind(walk, final)
+        special = self._special_after(walk, final)
         if special is USE:
             rewritten, final = None, walk.digest
         elif special is SET_AT_HOME:
@@ -233,8 +235,8 @@ class Router:
             walk.sets.pop("cache_ttl", None)  # ProxySQL forgets it on the way to a backend
         return walk.route(rewritten, final, special)
 
-    def _ask_fast_routing(self, walk: Walk) -> None:
-        """Let fast routing decide where no rule had apply. Changes: walk."""
+    def _use_fast_routing(self, walk: Walk) -> None:
+        """Let fast routing decide if no matching rule had apply. Changes: walk."""
         if walk.applied:
             walk.fast_routing = FastRoutingUse.APPLIED
         elif self.hides_fast_routing:
@@ -245,29 +247,29 @@ class Router:
                 walk.fast_routing, walk.fast_key = FastRoutingUse.FOUND, key
                 walk.destination, walk.source = self.fast_routing[key], Source.FAST_ROUTING
 
-    def _special_behind(self, walk: Walk, final: Digested | None) -> Special | None:
-        """Return what ProxySQL does by itself with a statement that went along the rules."""
+    def _special_after(self, walk: Walk, final: Digested | None) -> Special | None:
+        """Return what ProxySQL does by itself with a statement after the rules."""
         query = walk.request.query
         if query is None or walk.text is None or self.is_pgsql:
             return None
         if is_use(query, None if walk.digest is None else walk.digest.text):
             return USE
-        # A rule with multiplex says what becomes of the connection: then nothing is locked.
+        # A rule with multiplex decides about the connection: then nothing is locked.
         locks = self.variables.set_query_lock_on_hostgroup and "multiplex" not in walk.sets
         text = None if final is None else final.text
-        return behind_rules(walk.text, text, locks_on_set=locks)
+        return after_rules(walk.text, text, locks_on_set=locks)
 
 
-def _take_hints(walk: Walk, digest: Digested | None) -> None:
-    """Let the hints in a text's first comment win over what is set so far. Changes: walk."""
+def _apply_hints(walk: Walk, digest: Digested | None) -> None:
+    """Let the hints in a text's first comment override earlier values. Changes: walk."""
     if digest is not None and digest.comment:
-        walk.take_hints(hints(digest.comment))
+        walk.apply_hints(hints(digest.comment))
 
 
 def digester_of(configuration: Configuration) -> Digester:
-    """Return what makes digests under the variables in force.
+    """Return the digester for the variables in force.
 
-    Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
+    Raises: ProxyctlError for variables that ProxySQL refuses, or that can end it.
     """
     try:
         options = DigestOptions.from_variables(configuration.all_variables(), configuration.version)
@@ -281,14 +283,14 @@ def _with_nul(digest_of: Callable[[bytes], Digest], query: bytes) -> Digest:
 
 
 def router_of(configuration: Configuration, *, patterns: Patterns | None = None) -> Router:
-    """Return the router that ProxySQL would be with this configuration loaded.
+    """Return a router that routes as ProxySQL does with this configuration loaded.
 
-    `patterns`: those of another router, to be shared. Raises: as `digester_of`.
+    `patterns`: from another router, to share. Raises: as `digester_of`.
     """
     variables = configuration.all_variables()
     digest_of = digester_of(configuration).digest
     if configuration.is_pgsql:
-        # The NUL that ends a query on the wire is a part of it.
+        # The NUL that ends a query on the wire belongs to the query.
         digest_of = partial(_with_nul, digest_of)
     rules = configuration.tables.get(_RULES)
     fast = configuration.tables.get(_FAST)

@@ -1,4 +1,4 @@
-"""One query rule, compiled: whether it matches, and what it does then."""
+"""One compiled query rule: whether it matches, and what it does."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ SETTINGS = (
     "gtid_from_hostgroup",
     "log",
 )
-"""Columns that a matching rule hands on; a later rule overwrites."""
+"""Columns whose values a matching rule sets; a later rule overwrites them."""
 
 _ANY_QUERY = frozenset({"", "^", "$", ".*", "^.*", "(.*)", "^(.*)", ".*$"})
-"""Patterns that match whatever the query is."""
+"""Patterns that match every query."""
 
 _INTERFACE = {"proxy_addr": Reason.PROXY_ADDR, "proxy_port": Reason.PROXY_PORT}
 
 Cells = Mapping[str, Value]
 
 
-class Way(NamedTuple):
-    """One flagOUT, and its share."""
+class WeightedFlag(NamedTuple):
+    """One flagOUT, and its weight in a draw."""
 
     flag: int
     weight: int
 
 
 class Rule:
-    """A rule as ProxySQL has it at RUNTIME. '' in a criterion of the session is no criterion."""
+    """A rule at RUNTIME. '' in a column about the session is no criterion."""
 
     def __init__(
         self, cells: Cells, position: int, patterns: Patterns, version: Version = REFERENCE
@@ -91,13 +91,15 @@ class Rule:
         )
         self.negated = cells.get("negate_match_pattern") == 1
         self.dead = frozenset(self.broken if never_matches_if_broken(version) else ())
-        """The columns whose pattern is never matched, also when negated."""
+        """The columns whose pattern never matches, even negated."""
         replacement = _text(cells, "replace_pattern")
         self.replacement = None if replacement is None else as_bytes(replacement)
         self.is_global = "GLOBAL" in modifiers
         self.flag_out = _int(cells, "flagOUT")
-        # The column wins over a draw.
-        self.ways = ways(cells.get("attributes")) if self.flag_out is None else ()
+        # The column flagOUT overrides a draw.
+        self.weighted_flags = (
+            weighted_flags(cells.get("attributes")) if self.flag_out is None else ()
+        )
         self.destination = _int(cells, "destination_hostgroup")
         self.sets = tuple(
             (name, value) for name in SETTINGS if isinstance(value := cells.get(name), int | str)
@@ -118,17 +120,17 @@ class Rule:
         return compiled
 
     def miss(self, walk: Walk) -> Reason | None:
-        """Return the first criterion that the query fails, or None for a match.
+        """Return the first criterion that the query does not meet; None for a match.
 
         Changes: walk.undecided.
         """
         if self.flag_in != walk.flag:
             return Reason.FLAG_IN
-        if self.is_for_some_sessions and (reason := self._other_session(walk)):
+        if self.is_for_some_sessions and (reason := self._miss_by_session(walk)):
             return reason
-        return self._other_digest(walk) or self._other_query(walk)
+        return self._miss_by_digest(walk) or self._miss_by_query(walk)
 
-    def _other_session(self, walk: Walk) -> Reason | None:
+    def _miss_by_session(self, walk: Walk) -> Reason | None:
         request = walk.request
         if self.username is not None and self.username != request.username:
             return Reason.USERNAME
@@ -136,67 +138,67 @@ class Rule:
             return Reason.SCHEMANAME
         if self.client_addr is not None and not (
             self.is_from(request.client_addr)
-            or self._may_be(walk, "client_addr", request.client_addr)
+            or self._is_assumed(walk, "client_addr", request.client_addr)
         ):
             return Reason.CLIENT_ADDR
         for column, reason in _INTERFACE.items():
             wanted, known = getattr(self, column), getattr(request, column)
-            if wanted not in (None, known) and not self._may_be(walk, column, known):
+            if wanted not in (None, known) and not self._is_assumed(walk, column, known):
                 return reason
         return None
 
-    def _may_be(self, walk: Walk, column: str, known: Value) -> bool:
-        """Return whether something that is not known is taken to be what the rule asks for."""
+    def _is_assumed(self, walk: Walk, column: str, known: Value) -> bool:
+        """Return whether an unknown value is assumed to be the one that the rule asks for."""
         return known is None and bool(walk.guess(self, column, getattr(self, column)))
 
-    def _other_digest(self, walk: Walk) -> Reason | None:
+    def _miss_by_digest(self, walk: Walk) -> Reason | None:
         digest = walk.digest
         if digest is None:
-            # ProxySQL compares with what the session's last query left; who knows.
-            if self.digest is None or self._is_taken(walk, "digest", self.digest):
+            # ProxySQL compares with the digest of an earlier query, which nobody knows.
+            if self.digest is None or self._guess(walk, "digest", self.digest):
                 return None
             return Reason.UNKNOWN_DIGEST
         if self.digest is not None and self.digest != digest.number:
             return Reason.DIGEST
         if self.match_digest is None:
             return None
-        found = self._fits(walk, self.match_digest, digest.text)
-        if found is not self.negated and "match_digest" not in self.dead:
+        is_match = self._matches(walk, self.match_digest, digest.text)
+        if is_match is not self.negated and "match_digest" not in self.dead:
             return None
-        return Reason.NOT_MATCH_DIGEST if found else Reason.MATCH_DIGEST
+        return Reason.NOT_MATCH_DIGEST if is_match else Reason.MATCH_DIGEST
 
-    def _other_query(self, walk: Walk) -> Reason | None:
+    def _miss_by_query(self, walk: Walk) -> Reason | None:
         if self.match_pattern is None:
             return None
         if walk.text is None:
-            found = self._is_taken(walk, "match_pattern", self.match_pattern)
-            if found is None:
+            is_match = self._guess(walk, "match_pattern", self.match_pattern)
+            if is_match is None:
                 return Reason.UNKNOWN_QUERY
         else:
-            found = self._fits(walk, self.match_pattern, walk.text)
-        if found is not self.negated and "match_pattern" not in self.dead:
+            is_match = self._matches(walk, self.match_pattern, walk.text)
+        if is_match is not self.negated and "match_pattern" not in self.dead:
             return None
-        return Reason.NOT_MATCH_PATTERN if found else Reason.MATCH_PATTERN
+        return Reason.NOT_MATCH_PATTERN if is_match else Reason.MATCH_PATTERN
 
-    def _is_taken(self, walk: Walk, column: str, wanted: object) -> bool | None:
-        """Return what is taken for the answer to something that cannot be told.
+    def _guess(self, walk: Walk, column: str, wanted: object) -> bool | None:
+        """Return the assumed answer to an open question; None if the walk assumes none.
 
-        Changes: walk.undecided, where that is not done.
+        Changes: walk.undecided, if the answer is None.
         """
-        found = walk.guess(self, column, wanted)
-        if found is None:
+        answer = walk.guess(self, column, wanted)
+        if answer is None:
             walk.undecided.append(self.rule_id)
-        return found
+        return answer
 
-    def _fits(self, walk: Walk, pattern: Compiled, subject: bytes) -> bool:
-        """Return whether a pattern of the rule matches; one that cannot be told is taken not to.
+    def _matches(self, walk: Walk, pattern: Compiled, subject: bytes) -> bool:
+        """Return whether a pattern of the rule matches; False if that is undecided.
 
         Changes: walk.undecided.
         """
-        found = pattern.matches(subject)
-        if found is None:
+        is_match = pattern.matches(subject)
+        if is_match is None:
             walk.undecided.append(self.rule_id)
-        return found or False
+        return is_match or False
 
     def is_from(self, address: str | None) -> bool:
         """Return whether an address fits client_addr: `10.0.%` is a prefix, `%` any address."""
@@ -211,14 +213,14 @@ class Rule:
         return address.startswith(prefix) if wildcard else address == wanted
 
     def rewritten(self, text: bytes) -> bytes | None:
-        """Return what the rule makes of a query; None where that cannot be told."""
+        """Return the query as the rule rewrites it; None if that is undecided."""
         if self.match_pattern is None or self.replacement is None:
             return text
         return self.match_pattern.replace(self.replacement, text, every=self.is_global)
 
 
 def subnet_of(client_addr: str, version: Version) -> IPv4Network | IPv6Network | None:
-    """Return the subnet that a client_addr such as `10.20.30.0/24` is to this ProxySQL."""
+    """Return the subnet of a client_addr such as `10.20.30.0/24`; None if ProxySQL reads none."""
     if "/" not in client_addr or not version.has(CLIENT_ADDR_SUBNETS):
         return None
     from ipaddress import ip_network
@@ -244,11 +246,11 @@ def compile_rules(
     patterns: Patterns,
     version: Version = REFERENCE,
 ) -> tuple[Rule, ...]:
-    """Return the rules that are at work when these rows are loaded, sorted by rule_id.
+    """Return the rules at RUNTIME after a LOAD of these rows, sorted by rule_id.
 
-    Shape: rows of any layer, in any order; those that ProxySQL leaves out are left out.
+    Shape: rows of any layer, in any order. Rows that ProxySQL ignores are left out.
     """
-    found = [
+    all_cells = [
         {
             column.name: as_read(layout.table, column, value)
             for column, value in zip(layout.columns, row, strict=True)
@@ -257,7 +259,9 @@ def compile_rules(
         for row in rows
     ]
     active = [
-        cells for cells in found if cells["active"] == 1 and valid_client_addr(cells["client_addr"])
+        cells
+        for cells in all_cells
+        if cells["active"] == 1 and valid_client_addr(cells["client_addr"])
     ]
     active.sort(key=lambda cells: _signed(cells, "rule_id"))
     return tuple(Rule(cells, position, patterns, version) for position, cells in enumerate(active))
@@ -278,11 +282,11 @@ def _text(cells: Cells, name: str) -> str | None:
     return None if value is None else str(value)
 
 
-def ways(attributes: object) -> tuple[Way, ...]:
-    """Return the flagOUTs that a rule draws from by weight, the key `flagOUTs` of its attributes.
+def weighted_flags(attributes: object) -> tuple[WeightedFlag, ...]:
+    """Return the flagOUTs that a rule draws by weight: the key `flagOUTs` of its attributes.
 
-    It draws none without any weight, and leaves out an entry whose id and weight are no whole
-    numbers from 0 on.
+    ProxySQL ignores an entry whose id or weight is no whole number from 0 on. It never draws an
+    entry with weight 0, and draws nothing if all weights are 0.
     """
     if not attributes:
         return ()
@@ -291,15 +295,14 @@ def ways(attributes: object) -> tuple[Way, ...]:
     except ValueError:
         return ()
     entries = parsed.get("flagOUTs") if isinstance(parsed, dict) else None
-    found = [way for entry in entries if (way := _way(entry))] if isinstance(entries, list) else []
-    # A way without weight is never drawn, and without any weight ProxySQL does not draw.
-    return tuple(way for way in found if way.weight)
+    flags = map(_weighted_flag, entries if isinstance(entries, list) else ())
+    return tuple(flag for flag in flags if flag and flag.weight)
 
 
-def _way(entry: Any) -> Way | None:  # noqa: ANN401 - whatever JSON holds
+def _weighted_flag(entry: Any) -> WeightedFlag | None:  # noqa: ANN401 - whatever JSON holds
     if not isinstance(entry, dict):
         return None
     flag, weight = entry.get("id"), entry.get("weight")
     if type(flag) is not int or type(weight) is not int or flag < 0 or weight < 0:
         return None
-    return Way(flag, weight)
+    return WeightedFlag(flag, weight)

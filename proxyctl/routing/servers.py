@@ -1,4 +1,4 @@
-"""Which servers answer for a hostgroup: the one map from hostgroups to servers and families."""
+"""Map hostgroups to the servers that answer for them, and to families."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ class Backend(NamedTuple):
 
     @property
     def node(self) -> Node:
-        """What tells it from other servers."""
+        """The identity of the server."""
         return self.hostname.lower(), self.port
 
 
 @dataclass(frozen=True)
 class Destination:
-    """The servers that a query may meet.
+    """The servers that a query may reach.
 
-    Shape: `family` names the monitored family that the hostgroup belongs to; then `backends` are
-    all nodes of it, and the monitor decides which of them stand in this hostgroup. It is empty
-    where the rows say it themselves: outside of families, and at RUNTIME.
-    `is_known` False: the configuration holds no servers at all.
+    Shape: `family` names the monitored family of the hostgroup. Then `backends` are all nodes of
+    the family, and the monitor decides which nodes are in this hostgroup. `family` is '' if the
+    rows decide: outside families, and at RUNTIME. `is_known` False: the configuration has no table
+    of servers.
     """
 
     backends: tuple[Backend, ...]
@@ -56,7 +56,7 @@ class Destination:
 
 
 class HostgroupServers:
-    """The servers of each hostgroup of a configuration; those that are OFFLINE_HARD are gone."""
+    """The servers of each hostgroup of a configuration, without OFFLINE_HARD rows."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._is_known = _SERVERS in configuration.tables
@@ -76,7 +76,7 @@ class HostgroupServers:
         return self._by_hostgroup.get(hostgroup, ())
 
     def of_family(self, hostgroup: int) -> tuple[Backend, ...]:
-        """Return the servers that the monitor may place in the hostgroup, and those there.
+        """Return the servers in the hostgroup, and those that the monitor may place in it.
 
         Shape: each node once, by hostname and port.
         """
@@ -89,13 +89,13 @@ class HostgroupServers:
 
     def nodes(self) -> frozenset[Node]:
         """Return the servers of all hostgroups."""
-        found = self._by_hostgroup.values()
-        return frozenset(backend.node for backends in found for backend in backends)
+        groups = self._by_hostgroup.values()
+        return frozenset(backend.node for backends in groups for backend in backends)
 
     def destination(self, hostgroup: int, *, is_placed: bool) -> Destination:
-        """Return the servers that a query to the hostgroup may meet.
+        """Return the servers that a query to the hostgroup may reach.
 
-        `is_placed`: the rows are those of RUNTIME, where each node stands where the monitor put it.
+        `is_placed`: the rows come from RUNTIME, where the monitor has placed each node.
         """
         family = None if is_placed else self._families.get(hostgroup)
         if family is None:
@@ -104,12 +104,12 @@ class HostgroupServers:
 
 
 def family_text(family: Family) -> str:
-    """Return what a family is called: `Galera family 10`."""
+    """Return the name of a family: `Galera family 10`."""
     return f"{_KINDS.get(family.kind, family.kind)} family {family.writer}"
 
 
 class NamedRole(Enum):
-    """What the name of a hostgroup says of it."""
+    """The role in the name of a hostgroup."""
 
     WRITER = "writer"
     READER = "reader"
@@ -123,7 +123,7 @@ _ROLE_WORDS = {
 
 
 def role_in_name(name: str) -> tuple[NamedRole | None, str]:
-    """Return the role that a name says, and the name without it: a pair has the same rest."""
+    """Return the role in a name, and the other words, which a writer and its reader share."""
     words = set(re.findall(r"[a-z]+", name.lower()))
     role = next((role for role, known in _ROLE_WORDS.items() if words & known), None)
     known_words = set().union(*_ROLE_WORDS.values())
@@ -136,7 +136,7 @@ def _backends(configuration: Configuration) -> dict[object, tuple[Backend, ...]]
     if held is None:
         return {}
     columns = ServerColumns.of(held.layout)
-    found: dict[object, list[Backend]] = {}
+    by_group: dict[object, list[Backend]] = {}
     by_hostname = sorted(held.rows.items(), key=lambda item: str(item[1][columns.hostname]))
     for key, row in by_hostname:
         if not columns.is_off(row):
@@ -145,5 +145,5 @@ def _backends(configuration: Configuration) -> dict[object, tuple[Backend, ...]]
             backend = Backend(
                 str(hostname), int(port or 0), status, int(row[columns.weight] or 0), key
             )
-            found.setdefault(row[columns.hostgroup], []).append(backend)
-    return {hostgroup: tuple(backends) for hostgroup, backends in found.items()}
+            by_group.setdefault(row[columns.hostgroup], []).append(backend)
+    return {hostgroup: tuple(backends) for hostgroup, backends in by_group.items()}

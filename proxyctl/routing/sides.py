@@ -1,4 +1,4 @@
-"""Configurations to route by: RUNTIME before and after an apply, and the PostgreSQL side. Pure."""
+"""Make configurations to route by: before and after an apply, and the PostgreSQL side. Pure."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from proxyctl.state.runtime import runtime_image
 # Before and after an apply: what the files do not manage stays as it is at RUNTIME ---------------
 
 SIDE_TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
-"""What decides where a query goes, and which servers are there."""
+"""The tables that decide about the destination of a query and its servers."""
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Two configurations in one set of layouts. Tables that stay are the same object in both."""
+    """Two configurations with the same layouts. Unchanged tables are the same object in both."""
 
     before: Configuration
     after: Configuration
@@ -39,7 +39,7 @@ def sides_of(
     version: Version,
     hostgroup_names: Mapping[int, str],
 ) -> Sides:
-    """Return both sides. `desired` in the instance's layouts; `runtime` reads RUNTIME."""
+    """Return both sides. `desired` has the instance's layouts; `runtime` reads RUNTIME."""
     tables: tuple[dict[str, Held], dict[str, Held]] = {}, {}
     variables: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name in SIDE_TABLES:
@@ -53,11 +53,11 @@ def sides_of(
                 variables[side].update(variables_of(rows.values()))
             else:
                 tables[side][name] = Held(layout, rows)
-    made = [
+    before_apply, after_apply = (
         Configuration(version, held, values, hostgroup_names)
         for held, values in zip(tables, variables, strict=True)
-    ]
-    return Sides(made[0], made[1])
+    )
+    return Sides(before_apply, after_apply)
 
 
 def _folded(layout: Layout, rows: Rows) -> Rows:
@@ -65,9 +65,9 @@ def _folded(layout: Layout, rows: Rows) -> Rows:
 
 
 def rows_after(layout: Layout, before: Rows, desired: DesiredTable | None) -> Rows:
-    """Return the rows of RUNTIME after an apply; the same object where they stay.
+    """Return the rows of RUNTIME after an apply; the same object if they do not change.
 
-    `before`: RUNTIME now, users folded. A column that the files leave alone keeps what it has.
+    `before`: RUNTIME now, with folded users. A column that the files leave alone keeps its value.
     """
     if desired is None:
         return before
@@ -105,22 +105,22 @@ _DATABASE, _SCHEMANAME = "database", "schemaname"
 
 
 def pgsql_name(name: str) -> str:
-    """Return what a table, a variable or a column of the MySQL side is called here."""
+    """Return the PostgreSQL name of a table, a variable or a column of the MySQL side."""
     return _DATABASE if name == _SCHEMANAME else name.replace("mysql", "pgsql", 1)
 
 
 def pgsql_names(tables: Iterable[str]) -> tuple[str, ...]:
-    """Return what tables of the MySQL side are called here, also where there are none."""
+    """Return the PostgreSQL names of tables of the MySQL side, even of tables without a twin."""
     return tuple(map(pgsql_name, tables))
 
 
 def pgsql_as_mysql(configuration: Configuration) -> Configuration:
-    """Return the PostgreSQL side of a configuration as if it were its MySQL side.
+    """Return the PostgreSQL side of a configuration under the names of the MySQL side.
 
-    Both sides share their query processor: rules, flags, fast routing, patterns and hints. So the
-    evaluator and lint need no second form, only these names. Source: ProxySQL 3.0.3, run.
+    Both sides share the query processor: rules, flags, fast routing, patterns and hints. With these
+    names the evaluator and lint need no second form. Source: ProxySQL 3.0.3, run.
 
-    Raises: ProxyctlError where this ProxySQL has none.
+    Raises: ProxyctlError if this ProxySQL has no PostgreSQL side.
     """
     if not configuration.version.has(parse_version(PGSQL)):
         raise ProxyctlError(

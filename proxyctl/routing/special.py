@@ -1,6 +1,6 @@
-"""What ProxySQL reads in a query by itself: its own statements, and hints in the first comment.
+"""Statements that ProxySQL handles by itself, and hints in the first comment.
 
-Only what a session meets that just began: no transaction, autocommit on, no locked hostgroup.
+The session has just begun: no transaction, autocommit on, no locked hostgroup.
 Source: ProxySQL 2.7.1, lib/MySQL_Session.cpp, and run.
 """
 
@@ -14,7 +14,7 @@ from proxyctl.catalog.variable_rules import atoi
 
 
 class Stage(Enum):
-    """When ProxySQL deals with a statement by itself."""
+    """When ProxySQL handles a statement by itself."""
 
     BEFORE_RULES = "rules are not evaluated"
     BEFORE_MESSAGES = "rules count their hits; OK_msg and error_msg come too late"
@@ -22,12 +22,12 @@ class Stage(Enum):
 
 
 class Special(NamedTuple):
-    """What ProxySQL does with a statement."""
+    """A statement that ProxySQL handles by itself, and the effect."""
 
-    what: str
+    effect: str
     stage: Stage
     is_answered: bool = True
-    """Whether nothing goes to a backend, in a session that just began."""
+    """Whether nothing goes to a backend in a new session."""
 
 
 _OWN_ANSWER = Special("ProxySQL answers it by itself", Stage.BEFORE_RULES)
@@ -36,7 +36,7 @@ _NO_TRANSACTION = Special(
     Stage.BEFORE_RULES,
 )
 _KEPT = Special("ProxySQL answers OK and keeps the setting for the session", Stage.BEFORE_RULES)
-_KEPT_OUTSIDE = Special(f"{_KEPT.what}; in a transaction it goes there", Stage.BEFORE_RULES)
+_KEPT_OUTSIDE = Special(f"{_KEPT.effect}; in a transaction it goes there", Stage.BEFORE_RULES)
 _REFUSED = Special(
     "ProxySQL refuses it unless mysql-enable_load_data_local_infile is true", Stage.BEFORE_RULES
 )
@@ -97,7 +97,7 @@ _LATE = re.compile(
 )
 _KILL_STATEMENT = re.compile(rb"kill\s+(?:connection\s+|query\s+|)\d+\s*", re.IGNORECASE)
 _AT_HOME = re.compile(rb"set (?:session |@@session\.)?(?:names|autocommit)\b", re.IGNORECASE)
-"""A SET of these that is not understood locks nothing."""
+"""A SET of these locks nothing, even if ProxySQL does not understand it."""
 _USE_WITHOUT_DIGESTS = re.compile(rb"use .", re.IGNORECASE | re.DOTALL)
 _CONNECTION_ID = b"SELECT CONNECTION_ID()"
 _COMMENTS = re.compile(rb"/\*.*?\*/|--[ \t].*?(?:\n|$)|#.*?(?:\n|$)", re.DOTALL)
@@ -115,7 +115,7 @@ _LONGEST_NAMES = 94
 
 
 def before_rules(query: bytes, *, with_digests: bool = True) -> Special | None:
-    """Return what ProxySQL does with a statement that it takes out before the rules."""
+    """Return what ProxySQL does with a statement that it handles before the rules, or None."""
     if not _FIRST_WORDS.match(query):
         return None
     lower = query.lower() if len(query) <= _LONGEST_OWN else b""
@@ -133,35 +133,36 @@ def before_rules(query: bytes, *, with_digests: bool = True) -> Special | None:
 
 
 def is_use(query: bytes, digest_text: bytes | None) -> bool:
-    """Return whether a statement is USE, as it was sent: rewriting it changes nothing.
+    """Return whether a statement is USE as the client sent it; rules cannot rewrite USE.
 
-    Shape: its digest text; None with digests off.
+    Shape: `digest_text` None with digests off.
     """
     if digest_text is None:
         return _USE_WITHOUT_DIGESTS.match(query) is not None
-    found = _LATE.match(digest_text)
-    return found is not None and found["use"] is not None
+    match = _LATE.match(digest_text)
+    return match is not None and match["use"] is not None
 
 
-def behind_rules(
+def after_rules(
     query: bytes, digest_text: bytes | None, *, locks_on_set: bool = True
 ) -> Special | None:
-    """Return what ProxySQL does with a statement, other than USE, once rules were evaluated.
+    """Return what ProxySQL does after the rules with a statement other than USE, or None.
 
-    Shape: the query and its digest text as rewritten; None with digests off. `locks_on_set`:
-    whether a SET that is not understood locks the session to the hostgroup that the rules say.
+    Shape: the query and its digest text as rewritten; `digest_text` None with digests off.
+    `locks_on_set`: whether a SET that ProxySQL does not understand locks the session to the rules'
+    hostgroup.
     """
     if query.upper() == _CONNECTION_ID:
         return _ANSWERED_LATE
     if digest_text is None:
         return None
-    found = _LATE.match(digest_text)
-    if found is not None:
-        if found["set"]:
+    match = _LATE.match(digest_text)
+    if match is not None:
+        if match["set"]:
             return SET if locks_on_set and not _AT_HOME.match(digest_text) else SET_AT_HOME
-        if found["warnings"]:
+        if match["warnings"]:
             return _WARNINGS
-        if found["kill"]:
+        if match["kill"]:
             plain = _COMMENTS.sub(b"", query).strip()
             return _KILL if _KILL_STATEMENT.fullmatch(plain) else None
         return None
@@ -188,14 +189,14 @@ _GTID = re.compile(rb"[^:]+:.")
 
 
 def hints(comment: bytes) -> dict[str, int | str]:
-    """Return what a comment sets, by the names of Settings and `destination_hostgroup`.
+    """Return the values that a comment sets, by the names of Settings and `destination_hostgroup`.
 
-    `/* hostgroup=2; cache_ttl=1000 */`: such hints are read after rules and fast routing and win
-    over both, even over a rule with apply. The key min_epoch_ms is left out: what it means depends
-    on the time of day.
+    ProxySQL reads hints such as `/* hostgroup=2; cache_ttl=1000 */` after rules and fast routing;
+    they override both, even a rule with apply. The key min_epoch_ms is left out: its meaning
+    depends on the time of day.
     Source: ProxySQL 2.7.1, lib/Query_Processor.cpp query_parser_first_comment, and run.
     """
-    found: dict[str, int | str] = {}
+    hinted: dict[str, int | str] = {}
     for item in comment.split(b";"):
         parts = [part for part in item.split(b"=") if part]
         key = _trimmed(parts[0]).lower() if parts else b""
@@ -204,14 +205,14 @@ def hints(comment: bytes) -> dict[str, int | str]:
         if name is not None and value[:1].isdigit():
             number = atoi(value.decode("ascii", "replace"))
             if name != "max_lag_ms" or 0 <= number <= _MAX_LAG_MS:
-                found[name] = number
+                hinted[name] = number
         elif key == b"min_gtid" and _GTID.match(value):
-            found["min_gtid"] = value.decode("utf-8", "surrogateescape")
+            hinted["min_gtid"] = value.decode("utf-8", "surrogateescape")
         elif key == b"create_new_connection" and atoi(value.decode("ascii", "replace")) == 1:
-            found["create_new_connection"] = 1
-    return found
+            hinted["create_new_connection"] = 1
+    return hinted
 
 
 def _trimmed(text: bytes) -> bytes:
-    """Return the text without blanks around it, and with one blank where there were more."""
+    """Return the text without blanks around it, and with one blank for each run of white space."""
     return _SPACES.sub(b" ", text).strip(b" ")

@@ -1,4 +1,4 @@
-"""What decides beside the rules: variables, fast routing, and the users' defaults."""
+"""The inputs of routing beside the rules: variables, fast routing, and the users' defaults."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from proxyctl.catalog.releases import FIRST_COMMENT_BITS, PARSERSQL_DIGESTS
 from proxyctl.routing.regex import Engine, engine_for
 from proxyctl.state.cells import number
 
-BEFORE_RULES, BEHIND_RULES = 1, 2
+BEFORE_RULES, AFTER_RULES = 1, 2
 """The bits of mysql-query_processor_first_comment_parsing."""
 
 
 @dataclass(frozen=True)
 class RoutingVariables:
-    """Named after the variables, with their defaults, and the version that reads them."""
+    """The variables that routing reads, with their defaults, and the version that reads them."""
 
     engine: Engine = Engine.PCRE
-    """mysql-query_processor_regex, as the rules were compiled: it takes effect with their LOAD."""
+    """mysql-query_processor_regex; a change takes effect when a LOAD compiles the rules."""
     query_digests: bool = True
     query_processor_iterations: int = 0
-    """How often rules are evaluated from the first one again after a flagOUT."""
+    """How often a flagOUT makes ProxySQL evaluate the rules again from the first rule."""
     default_schema: str = "information_schema"
     set_query_lock_on_hostgroup: bool = True
-    """Whether a SET that is not understood locks the session to its hostgroup."""
-    first_comment: int = BEHIND_RULES
-    """mysql-query_processor_first_comment_parsing: when hints are read; 0: never."""
+    """Whether a SET that ProxySQL does not understand locks the session to its hostgroup."""
+    first_comment: int = AFTER_RULES
+    """mysql-query_processor_first_comment_parsing: when ProxySQL reads hints; 0: never."""
     has_parsersql: bool = False
-    """mysql-query_processor_parser: whether digests are made in a way that is not known here."""
+    """mysql-query_processor_parser: whether ParserSQL makes the digests, which proxyctl cannot."""
     version: Version = REFERENCE
 
     @classmethod
     def from_values(cls, values: Mapping[str, str], version: Version = REFERENCE) -> Self:
-        """Return them from rows of global_variables; what is missing has its default."""
+        """Return them from rows of global_variables; a missing variable has its default."""
         default = cls()
         comment = values.get("mysql-query_processor_first_comment_parsing", "2")
         return cls(
@@ -44,7 +44,7 @@ class RoutingVariables:
             query_processor_iterations=int(values.get("mysql-query_processor_iterations", "0")),
             default_schema=values.get("mysql-default_schema", default.default_schema),
             set_query_lock_on_hostgroup=values.get("mysql-set_query_lock_on_hostgroup", "1") != "0",
-            first_comment=int(comment) if version.has(FIRST_COMMENT_BITS) else BEHIND_RULES,
+            first_comment=int(comment) if version.has(FIRST_COMMENT_BITS) else AFTER_RULES,
             has_parsersql=version.has(PARSERSQL_DIGESTS)
             and values.get("mysql-query_processor_parser") == "1",
             version=version,
@@ -56,7 +56,7 @@ FastKey = tuple[str, str, int]
 
 
 class FastRouting(dict[FastKey, int]):
-    """The table mysql_query_rules_fast_routing, to be looked up: hostgroups by key."""
+    """The table mysql_query_rules_fast_routing: hostgroups by key."""
 
     def __init__(self, layout: Layout | None = None, rows: Iterable[Sequence[object]] = ()) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class FastRouting(dict[FastKey, int]):
             self[key] = _int(row[hostgroup])
 
     def find(self, username: str | None, schemaname: str, flag: int) -> FastKey | None:
-        """Return the key of the row that decides: the user's own, else the one without a user."""
+        """Return the key of the row that decides: the user's row, else the row without a user."""
         if not self:
             return None
         for key in ((username or "", schemaname, flag), ("", schemaname, flag)):
@@ -81,28 +81,28 @@ class FastRouting(dict[FastKey, int]):
 
 
 class Frontend(NamedTuple):
-    """What the session of a user begins with."""
+    """The defaults of a user's sessions."""
 
     default_hostgroup: int
     default_schema: str = ""
     fast_forward: bool = False
-    """Such a user's queries never meet rules."""
+    """Whether the user's queries skip the rules."""
 
 
 def frontends(layout: Layout, rows: Iterable[Sequence[object]]) -> dict[str, Frontend]:
-    """Return who may log in, by name, from rows of mysql_users in any layer."""
+    """Return the users that may log in, by name, from rows of mysql_users in any layer."""
     index = layout.index
-    found: dict[str, Frontend] = {}
+    users: dict[str, Frontend] = {}
     for row in rows:
         if not (_int(row[index["active"]]) and _int(row[index["frontend"]])):
             continue
         schema = row[index["default_schema"]] if "default_schema" in index else None
-        found[str(row[index["username"]])] = Frontend(
+        users[str(row[index["username"]])] = Frontend(
             _int(row[index["default_hostgroup"]]),
-            schema if isinstance(schema, str) else "",  # a Secret stays one
+            schema if isinstance(schema, str) else "",  # a Secret stays a Secret
             bool(_int(row[index["fast_forward"]])),
         )
-    return found
+    return users
 
 
 Users = Mapping[str, Frontend]

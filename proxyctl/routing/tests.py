@@ -1,4 +1,4 @@
-"""Routing tests: what has to become of a query, and whether it does. Pure."""
+"""Run routing tests: compare the routes of queries with the expected routes. Pure."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from proxyctl.state.row import Where
 
 @dataclass(frozen=True)
 class RoutingTest:
-    """One query of one session, and what has to become of it.
+    """One query of one session, and its expected route.
 
-    Shape: `expect` holds only the keys that the file names, hostgroups as numbers; None there means
-    that the test expects nothing (`rewritten: null`: the query is not rewritten).
+    Shape: `expect` has only the keys that the file sets, with hostgroups as numbers. A value of
+    None expects that there is none (`rewritten: null`: no rule rewrites the query).
     """
 
     query: str
@@ -34,7 +34,7 @@ class RoutingTest:
 
 
 class Failure(NamedTuple):
-    """One key of `expect` that is not met."""
+    """One key of `expect` with another value than expected."""
 
     key: str
     expected: Any
@@ -43,10 +43,10 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one test.
+    """The result of one test.
 
-    Shape: `answer` is the likeliest one. Where rules draw, every way has to meet the expectation;
-    then `answer` has the way that `failures` tell of, and `chance` is its probability.
+    Shape: `answer` is the likeliest answer. If rules draw a flagOUT, every outcome must be as
+    expected; else `answer` has the outcome of the `failures`, and `chance` is its probability.
     """
 
     test: RoutingTest
@@ -69,22 +69,23 @@ def run(tests: Iterable[RoutingTest], explainer: Explainer) -> Iterator[Result]:
 
 def _run(test: RoutingTest, explainer: Explainer) -> Result:
     answer = explainer.answer(test.request)
-    matched = frozenset(rule for way in answer.outcomes for rule in way.route.matched_rules)
-    for way in answer.outcomes:
-        taken = replace(answer, route=way.route)
-        found = found_by(taken)
+    outcomes = answer.outcomes
+    matched = frozenset(rule for outcome in outcomes for rule in outcome.route.matched_rules)
+    for outcome in outcomes:
+        outcome_answer = replace(answer, route=outcome.route)
+        found = _found(outcome_answer)
         failures = tuple(
             Failure(key, expected, found[key])
             for key, expected in test.expect.items()
             if not _is_fulfilled(key, expected, found[key])
         )
         if failures:
-            return Result(test, taken, matched, failures, way.probability)
+            return Result(test, outcome_answer, matched, failures, outcome.probability)
     return Result(test, answer, matched)
 
 
-def found_by(answer: Answer) -> dict[str, Any]:
-    """Return what became of a query, by the keys of `expect`."""
+def _found(answer: Answer) -> dict[str, Any]:
+    """Return the found values, by the keys of `expect`."""
     route = answer.route
     return {
         "hostgroup": route.destination_hostgroup,
@@ -108,6 +109,6 @@ def _is_fulfilled(key: str, expected: Any, found: Any) -> bool:  # noqa: ANN401 
 
 
 def unreached(results: Iterable[Result], explainer: Explainer) -> list[Rule]:
-    """Return the rules at work that no test matched, in their order."""
+    """Return the active rules that no test matched, in their order."""
     reached = {rule for result in results for rule in result.matched_rules}
     return [rule for rule in explainer.router.rules if rule.rule_id not in reached]

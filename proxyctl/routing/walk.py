@@ -1,8 +1,8 @@
-"""One query on its way along the rules, and which of the rules are tried at all.
+"""Evaluate one query along the rules, and select the rules to try.
 
-Rules with one flagIN are a lane. A rule in it is found through its most telling criterion: its
-digest number, or its pattern in a set that RE2 tests at once, or its session. What is found is then
-tried as ProxySQL would; a rule that is not found cannot match.
+Rules with the same flagIN are a lane. A lane finds a rule by its most selective criterion: its
+digest number, or its pattern in a set that RE2 tests at once, or its session. The rules that it
+finds are then tried as ProxySQL tries them; the other rules cannot match.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ if TYPE_CHECKING:
     from proxyctl.routing.regex.re2 import Prefilter
 
 Choose = Callable[[Sequence[int]], int]
-"""Returns which of the weights is drawn, by its place."""
+"""Draws by weight. Returns the place of the drawn weight."""
 
 MAX_TEXT = 64 << 20
-"""A query beyond mysql-max_allowed_packet's default is not rewritten any further."""
+"""A query longer than mysql-max_allowed_packet's default is not rewritten further."""
 
 MAX_GLOBAL_TEXT = 2 << 20
-"""Nor is one beyond this by a rule with GLOBAL, which may match at each byte."""
+"""The same limit for a rule with GLOBAL, which may match at each byte."""
 
 MAX_TURNS = 1_000
-"""So often rules are evaluated again as long as that goes on to change the query."""
+"""The most turns that are evaluated while each turn still changes the query."""
 
 
 def heaviest(weights: Sequence[int]) -> int:
-    """Draw the way that most queries take; the first of equals."""
+    """Return the place of the highest weight; the first of equals."""
     return max(range(len(weights)), key=weights.__getitem__)
 
 
@@ -64,10 +64,10 @@ class Walk:
         self.digest = digest
         self.choose = choose
         self.text = request.query
-        """The query as the rules so far have rewritten it; None if it is not known."""
+        """The query as rewritten so far; None if it is not known."""
         self.flag = request.flagIN
         self.position = -1
-        """The rule that matched last; the search goes on behind it."""
+        """The position of the last matching rule; the search goes on after it."""
         self.matched: list[int] = []
         self.sets: dict[str, int | str] = {}
         self.destination: int | None = None
@@ -77,19 +77,19 @@ class Walk:
         self.fast_key: FastKey | None = None
         self.applied = False
         self.hinted: Settings = NO_SETTINGS
-        """What hints in the first comment said."""
+        """The values that hints in the first comment set."""
         self.drawn: list[int] = []
         self.turns_left = 0
         self.turns = 0
         self.seen: dict[tuple[int, object], tuple[int, int]] | None = None
-        """Each turn by what it began with, and how many rules had matched; None: not asked."""
+        """The number of each turn and of its earlier matches, by the turn's state; None: unused."""
         self.loop: Loop | None = None
         self.undecided: list[int] = []
         self.trace: list[Step] | None = None
-        """A step for each rule that is looked at; None: not asked, and few rules are."""
+        """A step for each rule; None: no trace, and only the candidates are tried."""
 
     def follow(self, rules: Sequence[Rule], lanes: Mapping[int, Lane], iterations: int) -> None:
-        """Try rules until one applies or none is left.
+        """Try rules until one has apply or no rule remains.
 
         `iterations`: how often a flagOUT may lead back to the first rule.
         """
@@ -100,7 +100,7 @@ class Walk:
             pass
 
     def _follow_until_a_change(self, rules: Sequence[Rule], lanes: Mapping[int, Lane]) -> bool:
-        """Return whether to look for candidates again: a match changed what they depend on."""
+        """Return whether to look for candidates again, after a match that changes them."""
         candidates: Sequence[Rule]
         if self.trace is None:
             lane = lanes.get(self.flag)
@@ -116,7 +116,7 @@ class Walk:
                 if self.trace is not None:
                     self.trace.append(_missed(rule, reason, flag))
                 continue
-            self._take(rule, flag)
+            self._apply(rule, flag)
             if self.applied:
                 return False
             if self.flag != flag or self.text is not text or self.position < rule.position:
@@ -124,19 +124,19 @@ class Walk:
         return False
 
     def guess(self, rule: Rule, column: str, subject: object) -> bool | None:
-        """Return what to assume of a criterion that cannot be told; None: that is not done.
+        """Return the assumed result of an undecidable criterion; None: assume nothing.
 
-        `subject`: what is asked, so that two rules with the same question get one answer.
+        `subject` identifies the question, so that two rules with the same question get one answer.
         """
         del rule, column, subject
         return None
 
     def begins(self) -> tuple[int, object]:
-        """Return what a turn depends on: where the query stands, and its text."""
+        """Return the state that a turn depends on: the flagIN and the text of the query."""
         return self.flag, self.text
 
-    def _take(self, rule: Rule, flag: int) -> None:
-        """Let a rule that matched do what it does, in ProxySQL's order."""
+    def _apply(self, rule: Rule, flag: int) -> None:
+        """Apply the effects of a matching rule, in ProxySQL's order."""
         self.position = rule.position
         self.matched.append(rule.rule_id)
         jumped = self._jump(rule)
@@ -155,10 +155,10 @@ class Walk:
             self._start_again(rule)
 
     def _jump(self, rule: Rule) -> bool:
-        if rule.ways:
+        if rule.weighted_flags:
             place = self.draw(rule)
-            self.flag = rule.ways[place].flag
-            if len(rule.ways) > 1:
+            self.flag = rule.weighted_flags[place].flag
+            if len(rule.weighted_flags) > 1:
                 self.drawn.append(rule.rule_id)
                 self.seen = None
             return True
@@ -168,11 +168,11 @@ class Walk:
         return True
 
     def draw(self, rule: Rule) -> int:
-        """Return the place of the flagOUT that a rule with several of them takes."""
-        return self.choose([way.weight for way in rule.ways])
+        """Return the place of the flagOUT that a rule with weighted flagOUTs draws."""
+        return self.choose([flag.weight for flag in rule.weighted_flags])
 
     def rewrite(self, rule: Rule) -> None:
-        """Let a rule that matched rewrite the text."""
+        """Let a matching rule rewrite the text."""
         text = self.text or b""
         is_too_long = len(text) > (MAX_GLOBAL_TEXT if rule.is_global else MAX_TEXT)
         rewritten = None if is_too_long else rule.rewritten(text)
@@ -184,8 +184,8 @@ class Walk:
     def _start_again(self, rule: Rule) -> None:
         """Go back to the first rule, as mysql-query_processor_iterations allows.
 
-        A turn that begins as an earlier one did goes the same way, so turns of such a loop are
-        skipped, but for the last ones: where they end is where the search goes on.
+        A turn with the state of an earlier turn repeats it. Most turns of such a loop are skipped;
+        the last ones are followed, because the search goes on where they end.
         """
         self.turns_left -= 1
         self.turns += 1
@@ -224,13 +224,13 @@ class Walk:
         )
 
     def steps(self, rules: Sequence[Rule]) -> list[Step]:
-        """Return the trace, and behind a rule with apply those that were not reached."""
-        left = rules[self.position + 1 :] if self.applied else ()
-        behind = [_missed(rule, Reason.NOT_REACHED, self.flag) for rule in left]
-        return [*(self.trace or ()), *behind]
+        """Return the trace, and the rules that a rule with apply keeps from being reached."""
+        later_rules = rules[self.position + 1 :] if self.applied else ()
+        not_reached = [_missed(rule, Reason.NOT_REACHED, self.flag) for rule in later_rules]
+        return [*(self.trace or ()), *not_reached]
 
-    def take_hints(self, hinted: Mapping[str, int | str]) -> None:
-        """Let hints win over rules and fast routing; a negative number unsets something."""
+    def apply_hints(self, hinted: Mapping[str, int | str]) -> None:
+        """Let hints override rules and fast routing; a negative number unsets a value."""
         self.hinted = {**self.hinted, **hinted}
         if "destination_hostgroup" in hinted:
             self.destination, self.source = int(hinted["destination_hostgroup"]), Source.HINT
@@ -250,7 +250,7 @@ class Walk:
     def route(
         self, rewritten: bytes | None, final: Digested | None, special: Special | None
     ) -> Route:
-        """Return what became of the query, which is `rewritten` and counted as `final`."""
+        """Return the route. `rewritten`: the final query; `final`: the digest that counts it."""
         return Route(
             destination_hostgroup=self.destination,
             source=self.source,
@@ -272,7 +272,7 @@ def _missed(rule: Rule, reason: Reason, flag: int) -> Step:
     return Step(rule.rule_id, reason, flag, rule.broken, rule.unverified, {}, flag)
 
 
-# Which rules are tried ---------------------------------------------------------------------------
+# The rules to try --------------------------------------------------------------------------------
 
 _BY_POSITION = attrgetter("position")
 
@@ -297,44 +297,40 @@ class Lane:
                 pattern, by_pattern = asked[0]
                 by_pattern.setdefault(pattern, []).append(rule)
             else:
-                self._always(rule)
+                self.add_unfiltered(rule)
         self._digest_texts = _Finder(by_digest_text, engine, self)
         self._queries = _Finder(by_query, engine, self)
-        self._asks_everybody = set(self._by_caller) <= {(None, None)}
+        self._names_nobody = set(self._by_caller) <= {(None, None)}
 
-    def _always(self, rule: Rule) -> None:
+    def add_unfiltered(self, rule: Rule) -> None:
+        """Add a rule that only its session selects."""
         self._by_caller.setdefault((rule.username, rule.schemaname), []).append(rule)
 
-    def add_unfound(self, rules: Iterable[Rule]) -> None:
-        """Take rules whose pattern RE2 cannot look for."""
-        for rule in rules:
-            self._always(rule)
-
     def candidates(self, walk: Walk) -> list[Rule]:
-        """Return the rules behind the walk's position that may match, in order."""
-        found: list[Rule] = []
+        """Return the rules after the walk's position that may match, in order."""
+        rules: list[Rule] = []
         for caller in self._callers(walk):
-            found += self._by_caller.get(caller, ())
+            rules += self._by_caller.get(caller, ())
         if walk.digest is not None:
-            found += self._by_digest.get(walk.digest.number, ())
-            self._digest_texts.find(walk.digest.text, found)
-        self._queries.find(walk.text, found)
+            rules += self._by_digest.get(walk.digest.number, ())
+            self._digest_texts.find(walk.digest.text, rules)
+        self._queries.find(walk.text, rules)
         after = walk.position
         if after >= 0:
-            found = [rule for rule in found if rule.position > after]
-        if len(found) > 1:
-            found.sort(key=_BY_POSITION)
-        return found
+            rules = [rule for rule in rules if rule.position > after]
+        if len(rules) > 1:
+            rules.sort(key=_BY_POSITION)
+        return rules
 
     def _callers(self, walk: Walk) -> Iterable[Caller]:
-        if self._asks_everybody:
+        if self._names_nobody:
             return ((None, None),)
         username, schemaname = walk.request.username, walk.schemaname
         return {(None, None), (username, None), (None, schemaname), (username, schemaname)}
 
 
 class _Finder:
-    """Rules by the pattern they ask for."""
+    """Finds rules by their pattern."""
 
     def __init__(self, by_pattern: dict[Compiled, list[Rule]], engine: Engine, lane: Lane) -> None:
         patterns = [pattern for pattern in by_pattern if not isinstance(pattern, Broken)]
@@ -342,20 +338,21 @@ class _Finder:
         self._prefilter: Prefilter | None = None
         if not patterns:
             return
-        # Only here, since it brings RE2 along, and most commands need no patterns.
+        # Imported late: it imports RE2, and most commands need no patterns.
         from proxyctl.routing.regex.re2 import Prefilter
 
         self._prefilter = Prefilter(patterns, latin1=engine is not Engine.RE2)
         for place in self._prefilter.unfiltered:
-            lane.add_unfound(self._rules[place])
+            for rule in self._rules[place]:
+                lane.add_unfiltered(rule)
 
-    def find(self, subject: bytes | None, found: list[Rule]) -> None:
-        """Add the rules whose pattern may match. Changes: found."""
+    def find(self, subject: bytes | None, rules: list[Rule]) -> None:
+        """Add the rules whose pattern may match. Changes: rules."""
         if self._prefilter is None:
             return
         if subject is None:
-            for rules in self._rules:
-                found += rules
+            for group in self._rules:
+                rules += group
             return
         for place in self._prefilter.may_match(subject):
-            found += self._rules[place]
+            rules += self._rules[place]

@@ -52,7 +52,7 @@ def test_they_are_sql(connection: pymysql.Connection) -> None:
         for end in ENDS
         for pattern in (start + end, f"^{start}{end}")
         for probe in queries_of(pattern)
-        if not probe.what.startswith("FOR SHARE")  # MariaDB has none
+        if not probe.name.startswith("FOR SHARE")  # MariaDB has none
     }
     assert len(made) > 400
     assert [query for query in sorted(made) if not is_sql(connection, query)] == []

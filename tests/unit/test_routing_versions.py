@@ -39,7 +39,7 @@ def test_fast_routing_behind_a_last_rule_with_apply():
         assert said(of, b"SELECT 1", schemaname="shop") == (1, ())
         assert of.explain(Request(b"SELECT 1")).fast_routing is FastRoutingUse.SHUT_OFF
     of = at("3.0.9", LAST_APPLIES, fast_routing=FAST)
-    doubt = "fast routing is asked although the last rule has apply"
+    doubt = "fast routing is used although the last rule has apply"
     assert said(of, b"SELECT 1", schemaname="shop") == (7, (doubt,))
     assert said(of, b"INSERT INTO t VALUES (1)", schemaname="shop") == (3, ())
 
@@ -112,7 +112,7 @@ def test_when_the_first_comment_is_read(version, bits, with_rule, without):
 def test_hints_behind_the_rules_are_those_of_the_rewritten_query():
     rule = {"match_pattern": "/\\*.*?\\*/ ", "replace_pattern": ""}
     assert said(at("3.0.3", rule), HINTED) == (4, ())
-    doubt = "when the hints of the first comment are read, before or behind the rules"
+    doubt = "whether hints in the first comment are read before or after the rules"
     assert said(at("3.0.6", rule), HINTED) == (1, (doubt,))
 
 

@@ -55,7 +55,7 @@ def _cached(
             by = next((one for one in reversed(route.matched_rules) if one in caching), None)
             if by is not None:
                 names = found.setdefault(by, (probe.query, session, []))[2]
-                names += [probe.what] if probe.what not in names else []
+                names += [probe.name] if probe.name not in names else []
     for rule_id, (query, session, names) in found.items():
         message = f"{what}: `{query}`{session}{more(names)}"
         fix = "name the queries that are worth caching, as their digests"

@@ -1,13 +1,13 @@
-"""The digest of a query: the text, and the number of that text, under which ProxySQL counts it.
+"""The digest of a query: the text, and its number, under which ProxySQL counts the query.
 
-Rules with match_digest or digest look at nothing else of a query. What a digest is depends on
-variables, `DigestOptions`, and on many habits of ProxySQL. The texts here are byte for byte those
-of 2.7.1 and of 3.0.3, which the tests prove on the real ones; before 2.6.4 some queries had others.
+Rules with match_digest or digest read nothing else of a query. A digest depends on variables,
+`DigestOptions`, and on many habits of ProxySQL. The texts are byte for byte those of 2.7.1 and
+3.0.3, which tests prove on real servers; before 2.6.4 some queries had other digests.
 
     >>> digest("SELECT name FROM users WHERE id IN (1, 2, 3, 4, 5) -- by id").text
     b'SELECT name FROM users WHERE id IN (?,?,?,...)'
 
-With mysql-query_digests=false ProxySQL makes no digest at all; that is for the caller to know.
+With mysql-query_digests=false ProxySQL makes no digest at all; the caller must check that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Digest", "DigestOptions", "Digester", "digest", "digest_number"]
 def digest(query: bytes | str, options: DigestOptions | None = None) -> Digest:
     """Return the digest of one query; for many queries make a `Digester` once.
 
-    Text is taken as UTF-8, with surrogate escapes for bytes that are not.
+    Text is encoded as UTF-8; surrogate escapes stand for other bytes.
     """
     return _digester(options).digest(query)
 

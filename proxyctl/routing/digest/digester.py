@@ -1,6 +1,6 @@
-"""A query in, its digest out.
+"""Turn a query into its digest.
 
-A plain query takes one round of reading and folding. Another one is read with care, and in as many
+A plain query needs one round of reading and folding. Any other query is read with care, in as many
 rounds as folding makes room for.
 """
 
@@ -37,23 +37,23 @@ from proxyctl.routing.digest.reading import Reader
 
 
 class Digest(NamedTuple):
-    """What ProxySQL makes of a query before it looks at rules."""
+    """The digest that ProxySQL makes of a query before it tries rules."""
 
     text: bytes
-    """What match_digest sees. stats_mysql_query_digest has its first max_digest_length bytes."""
+    """The text that match_digest sees. stats_mysql_query_digest shows max_digest_length bytes."""
     number: int
-    """What the column `digest` is compared with: 64 bits, without a sign."""
+    """The number that a rule's `digest` is compared with: 64 bits, unsigned."""
     comment: bytes | None
-    """The first block comment, without its marks and cut after 1,021 bytes: hints stand in it.
+    """The first block comment, which may have hints, without its marks and up to 1,021 bytes.
 
-    One without an end is here as well; ProxySQL then reads on in memory that it never wrote.
+    A comment without an end counts too; ProxySQL then reads on in memory that it never wrote.
     """
     certain: bool
-    """False if ProxySQL takes a byte of the text from whatever its buffer held before.
+    """False if a byte of ProxySQL's text is left over in its buffer from an earlier query.
 
-    It does after a line comment that follows text at once, when the next line begins with white
-    space: `a,-- name` and then an indented `b`. Each query may then count under another digest.
-    Our text has a blank there, as was meant.
+    That happens after a line comment directly behind text, when the next line begins with white
+    space: `a,-- name` and then an indented `b`. Each query may then have another digest. Our text
+    has a blank there.
     """
 
     @property
@@ -63,7 +63,7 @@ class Digest(NamedTuple):
 
 
 class Digester:
-    """Makes digests of queries under one set of options. It keeps nothing between queries."""
+    """Makes the digests of queries under one set of options."""
 
     def __init__(self, options: DigestOptions | None = None) -> None:
         self.options = options = options or DigestOptions()
@@ -72,26 +72,26 @@ class Digester:
         self._folders = _folders(options)
 
     def digest(self, query: bytes | str) -> Digest:
-        """Return the digest of one query, as its bytes travel to ProxySQL (text: as UTF-8)."""
+        """Return the digest of one query, given as bytes or as text (encoded as UTF-8)."""
         if isinstance(query, str):
             query = query.encode("utf-8", "surrogateescape")
         return self._digest_plainly(query) or self.digest_with_care(query)
 
     def digest_with_care(self, query: bytes) -> Digest:
-        """Return the same as `digest`, without the shorter way for plain queries."""
+        """Return the same as `digest`, without the shortcut for plain queries."""
         reader = Reader(query, self.options)
         read_in_rounds(reader, self._folders)
         text = reader.finished()
         return Digest(text, digest_number(text, self.options), reader.comment, reader.certain)
 
     def _digest_plainly(self, query: bytes) -> Digest | None:
-        """Return the digest of a query that takes one round and no care, else None."""
+        """Return the digest of a plain query, else None."""
         if len(query) > self.options.max_query_length:
             return None
-        found = self._plain.read(query)
-        if found is None:
+        plain = self._plain.read(query)
+        if plain is None:
             return None
-        text, ends_open = found
+        text, ends_open = plain
         if self._needs_folding(text):
             end = len(text)
             draft = Draft(bytearray(text) + b"\0\0", end, end - 1 if ends_open else NOTHING)
@@ -104,13 +104,13 @@ class Digester:
 
 
 def digest_number(text: bytes, options: DigestOptions) -> int:
-    """Return the number of a digest text: SpookyHash V2, 64 bits, seed 0, of what is stored."""
+    """Return the number of a digest: SpookyHash V2, 64 bits, seed 0, of the stored text."""
     return int(hash64(text[: options.max_digest_length]))
 
 
 @dataclass(slots=True)
 class _Pass:
-    """One pass over a draft, and what it has to know from the round before."""
+    """One pass over a draft, with its state from the previous round."""
 
     folder: Folder
     start: int = 0
@@ -126,13 +126,13 @@ class _Pass:
         draft.cut(end)
 
     def plan_next(self, saved: int) -> None:
-        """Settle where to begin in the next round, after a round that saved so many bytes."""
+        """Set the start of the next round, after a round that saved `saved` bytes."""
         moved = saved - self.saved if self.folder.from_end else 0
         self.start = max(self.stopped - moved - self.folder.back, 0)
 
 
 def read_in_rounds(reader: Reader, folders: Sequence[Folder]) -> None:
-    """Read and fold until the query ends, or folding makes no more room."""
+    """Read and fold until the query ends or folding frees no more room."""
     passes = [_Pass(folder) for folder in folders]
     reader.read()
     while True:
@@ -149,26 +149,26 @@ def read_in_rounds(reader: Reader, folders: Sequence[Folder]) -> None:
 
 
 def _folders(options: DigestOptions) -> list[Folder]:
-    found: list[Folder] = [
+    folders: list[Folder] = [
         Tightener(no_digits=options.no_digits, keep_comment=options.keep_comment)
     ]
     if options.values:
-        found.append(ListFolder(options.values))
+        folders.append(ListFolder(options.values))
     if options.values and options.groups:
-        found.append(GroupFolder(options.values, options.groups))
-    return found
+        folders.append(GroupFolder(options.values, options.groups))
+    return folders
 
 
 # Plain queries -----------------------------------------------------------------------------------
 
-# The first half of NUMBER is the one that NUMBER_REST may go on behind: `0x1e+5` is no number.
+# NUMBER_REST may continue after the first half of NUMBER: `0x1e+5` is no number.
 _WHOLE_NUMBER = (
     FIRST_DIGIT
     + rb"(?:(?<=0)[xX][0-9a-fA-F]*+|[0-9.eE]*+(?:(?<=[eE])[-+][0-9.eE]*+)*)"
     + rb"(?!(?<=[eE])[-+])(?![\w$.])"
 )
 _PLAIN_VALUES = b"|".join((IN_SINGLE_QUOTES, IN_DOUBLE_QUOTES, _WHOLE_NUMBER))
-# Taken whole, or a megabyte of it would be looked at from each of its bytes.
+# Matched as a whole; otherwise a megabyte of it would be searched from each of its bytes.
 _NO_VALUE = rb"""|(['"].*+|""" + FIRST_DIGIT + NUMBER_REST + rb")"
 _SPLIT = {
     False: re.compile(_PLAIN_VALUES + _NO_VALUE, re.DOTALL).split,
@@ -177,18 +177,18 @@ _SPLIT = {
 _COMMENT = re.compile(rb"#|/\*|--[ \t\r\n]").search
 _BLANKS = re.compile(rb" {2,}").sub
 
-# At the end of the query the reader does not take these into a number.
+# At the end of the query the reader does not count these as part of a number.
 _DOUBTFUL_ENDS = (b".", b"+", b"-")
-# How values end that are no numbers: strings and NULL.
+# The last bytes of values that are no numbers: strings and NULL.
 _NO_NUMBER_ENDS = (b"'", b'"', b"l", b"L")
 
 
 class PlainReader:
-    """Reads plain queries: the same text as a `Reader` makes, several times faster.
+    """Reads plain queries: makes the same text as a `Reader`, several times faster.
 
-    Plain is what has room and is without comments, without quotes that do not close, and without
-    words that begin with a digit. That is nearly every query that a program sends. Values are then
-    whatever one regular expression finds, and the habits of ProxySQL's reader do not show.
+    A plain query fits the room, and has no comments, no unclosed quotes and no words that begin
+    with a digit. Nearly every query that a program sends is plain. One regular expression then
+    finds the values, and the habits of ProxySQL's reader have no effect.
     """
 
     def __init__(self, *, lowercase: bool, replace_null: bool) -> None:

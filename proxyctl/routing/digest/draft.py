@@ -1,8 +1,8 @@
-r"""The text of a digest while it is made, and how values, words and white space are spelt in it.
+r"""The unfinished text of a digest, and the syntax of its values, words and white space.
 
-A word is made of [\w$]; every other byte divides, those of UTF-8 as well. The expressions look back
-only over what they have just matched: one that begins with plain bytes is searched for many times
-faster than one that begins by looking back.
+A word consists of [\w$]; every other byte separates words, bytes of UTF-8 as well. The expressions
+look back only over bytes that they have just matched: a search that begins with plain bytes is many
+times faster than one that begins with a look-behind.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ WORD: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 IN_SINGLE_QUOTES: Final = rb"'(?:[^'\\]++|\\[\\']?+|'')*'(?!')"
 IN_DOUBLE_QUOTES: Final = rb'"(?:[^"\\]++|\\[\\"]?+|"")*"(?!")'
-"""A backslash escapes a backslash and the quote, nothing else; a quote in a string is doubled.
+"""A backslash escapes only a backslash and the quote; a quote in a string is doubled.
 
-No group is possessive here and below: Python before 3.11.5 goes wrong with those.
+No group is possessive here and below: Python before 3.11.5 matches them wrongly.
 """
 
 FIRST_DIGIT: Final = rb"[0-9](?<![\w$][0-9])"
 NUMBER_REST: Final = rb"[\w$.]*+(?:(?<=[eE])[-+][\w$.]*+)*"
-"""What goes on after a first digit and may turn out to be a number: `1.5e-3`, but also `2col`."""
+"""The bytes after a first digit that may belong to a number: `1.5e-3`, but also `2col`."""
 NUMBER: Final = rb"0[xX][0-9a-fA-F]*+|[0-9][-+0-9.eE]*+"
-"""What is a number, of all that FIRST_DIGIT and NUMBER_REST take together."""
+"""The numbers among the texts that FIRST_DIGIT and NUMBER_REST match."""
 
 NULL: Final = rb"[nN][uU][lL][lL](?![\w$])(?<![\w$][nN][uU][lL][lL])"
 
@@ -34,16 +34,16 @@ BLANKS_AND_LOWER: Final = bytes.maketrans(
 )
 
 VALUE: Final = ord("?")
-"""What stands for a value in a digest."""
+"""The placeholder of a value in a digest."""
 
 NOTHING: Final = -1
-"""Stands for a position where there is none."""
+"""No position."""
 
 
 class Draft:
-    """A text of which the first `end` bytes are valid. Behind them is a NUL, and room for one more.
+    """A text whose first `end` bytes are valid, then a NUL and room for one more byte.
 
-    `number` is where a number begins whose end is not read yet, else NOTHING.
+    `number` is the start of a number whose end is not read yet, else NOTHING.
     """
 
     __slots__ = ("end", "number", "text")
@@ -55,16 +55,16 @@ class Draft:
 
     @property
     def is_open(self) -> bool:
-        """Whether the text ends with a number that may grow."""
+        """Whether the text ends with a number that may still grow."""
         return self.number != NOTHING
 
     @property
     def last(self) -> int:
-        """The last byte that may be folded: a number that may grow is left alone."""
+        """The last byte that may be folded, before a number that may still grow."""
         return (self.number if self.is_open else self.end) - 1
 
     def cut(self, end: int) -> None:
-        """Let the text end at `end`, but for a number that may grow: that moves there."""
+        """End the text at `end`; a number that may still grow moves there."""
         if self.is_open:
             digits = self.text[self.number : self.end]
             self.text[end : end + len(digits)] = digits
@@ -74,14 +74,14 @@ class Draft:
         self.end = end
 
     def finished(self) -> bytes:
-        """Return the text as it is shown."""
+        """Return the finished text."""
         return finished(bytes(self.text[: self.end]))
 
 
 def finished(text: bytes) -> bytes:
     """Return a text up to its first NUL, without blanks and semicolons at its end.
 
-    To ProxySQL it is a C string. The first byte stays even if it is a semicolon.
+    ProxySQL reads it as a C string. The first byte stays even if it is a semicolon.
     """
     if text.endswith((b" ", b";")):
         text = text[:1] + text[1:].rstrip(b" ;")

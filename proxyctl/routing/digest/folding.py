@@ -1,14 +1,14 @@
-"""The passes that shorten a digest text: they fold blanks, signs, lists of values and their rows.
+"""Passes that shorten a digest text: they fold blanks, signs, lists of values and rows of lists.
 
-Each pass takes the text from `start` to `last`, both included, moves what stays to the front and
-returns where it ends. Before `start` is text that the pass has seen in an earlier round. Since text
-moves to the front while it is read, the bytes before the one that is looked at may have been
-written over. ProxySQL looks at them all the same; so do the passes, in the same order, or digests
-would differ. That is why nothing here is a plain replacement.
+Each pass reads the text from `start` to `last`, both included, moves the bytes that stay to the
+front and returns their end. Text before `start` was read in an earlier round. Since text moves to
+the front while it is read, the bytes before the current byte may be overwritten. ProxySQL reads
+them nevertheless; so do the passes, in the same order, or digests would differ. So no pass is a
+plain replacement.
 
-Each pass has `back`: how far before the place where it stopped it begins again in the next round;
-`from_end`: whether that place moves along with what the later passes saved; and `fold`, which
-shortens a text. `is_open`: behind `last` is a number that may grow.
+Each pass has `back`: the distance before its last stop at which the next round starts; `from_end`:
+whether the bytes that later passes save move that stop; and `fold`, which shortens a text.
+`is_open`: after `last` is a number that may still grow.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from proxyctl.routing.digest.draft import DIGITS, VALUE, WORD
 
 
 def move(text: bytearray, read: int, stop: int, write: int) -> int:
-    """Move text[read:stop] to `write` and return where it ends."""
+    """Move text[read:stop] to `write` and return its new end."""
     if read != write:
         text[write : write + stop - read] = text[read:stop]
     return write + stop - read
@@ -34,7 +34,7 @@ _SIGNS: Final = frozenset(b"+-")
 _AFTER_SIGN: Final = frozenset(b"? ")
 _BEFORE_OPERATOR: Final = frozenset(b"?)")
 
-# Blanks next to a bracket or a comma, or between an operator and a value; and signs.
+# Blanks beside a bracket or a comma, or between an operator and a value; and signs.
 _TIGHT = (
     rb"[ ](?:(?=[),])|(?<=[(,][ ])|(?=\?)(?<=[-+*/%][ ])|(?=[-+*/%])(?<=\?[ ]))"
     rb"|[-+]"
@@ -50,12 +50,12 @@ _FOLDABLE = {
 
 
 def needs_folding(*, no_digits: bool) -> Callable[[bytes], re.Match[bytes] | None]:
-    """Return a search that finds nothing in a text that no pass shortens."""
+    """Return a search that finds nothing in a text that no pass would shorten."""
     return _FOLDABLE[no_digits]
 
 
 class Tightener:
-    """Removes blanks that say nothing and the signs of values; with no_digits, digits as well."""
+    """Removes redundant blanks and the signs of values; with no_digits, digits as well."""
 
     back: Final = len("? + d") + 1
     from_end: Final = True
@@ -68,9 +68,9 @@ class Tightener:
         """Shorten the text as the class says."""
         search = self._search
         read = write = start
-        # What follows the last byte counts as well, but is not removed.
-        while found := search(text, read, last + 2):
-            at = found.start()
+        # The byte after the last one counts as well, but is not removed.
+        while match := search(text, read, last + 2):
+            at = match.start()
             if at > last:
                 break
             write = move(text, read, at, write)
@@ -81,8 +81,8 @@ class Tightener:
             elif byte in _SIGNS:
                 keep = not _is_sign(text, at)
             else:
-                read = min(found.end(), last + 1)
-                # One mark for a run of digits; none at the very start, none after another mark.
+                read = min(match.end(), last + 1)
+                # One `?` for a run of digits; none at the very start, none after another `?`.
                 keep = write > 0 and text[write - 1] != VALUE
                 byte = VALUE
             if keep:
@@ -92,9 +92,9 @@ class Tightener:
 
 
 def _ends_comment(text: bytearray, at: int) -> bool:
-    """Return whether the blank stays since a kept comment ends before it.
+    """Return whether the blank stays because a kept comment ends before it.
 
-    Neither a comma behind it removes it then, nor a value, as if `*/` ended in a division sign.
+    Then neither a comma nor a value after the blank removes it, although `*/` ends like a division.
     """
     if text[at + 1] == _CLOSE or at < 2 or text[at - 1] != _SLASH:
         return False
@@ -102,7 +102,7 @@ def _ends_comment(text: bytearray, at: int) -> bool:
 
 
 def _is_sign(text: bytearray, at: int) -> bool:
-    """Return whether + or - is the sign of the value behind it, or taken for one."""
+    """Return whether ProxySQL reads + or - as the sign of the value after it."""
     before = text[at - 1] if at > 0 else 0x30
     if before == _BLANK:
         before = text[at - 2] if at > 1 else 0x30
@@ -125,7 +125,7 @@ _PAIRS = re.compile(rb"(?:\?,)*").match
 
 
 class ListFolder:
-    """Within brackets, keeps the first `limit` of many values and writes `...` for the others."""
+    """Keeps the first `limit` values of a list in brackets and writes `...` for the others."""
 
     from_end: Final = True
 
@@ -168,47 +168,47 @@ class ListFolder:
         return write
 
     def _list(self, text: bytearray, read: int, last: int, write: int) -> tuple[int, int]:
-        """Fold a list if it is long enough, and return where reading and writing go on."""
+        """Fold a list if it is long enough; return the next positions to read and to write."""
         folded = self._folded
         stop = _end_of_pairs(text, read, last)
         closes = stop < last and text[stop + 1] == _CLOSE
         if stop - read + closes < len(folded):
             return stop, move(text, read, stop, write)
         text[write : write + len(folded)] = folded
-        # What stands before the bracket goes with the values, whatever it is.
+        # The byte before the bracket goes with the values, whatever it is.
         return (stop + 1 if closes else stop - 1), write + len(folded)
 
 
 def _next_in_brackets(text: bytearray, read: int, last: int, last_list: int) -> tuple[int, bool]:
-    """Return up to where to copy at least one byte, and whether that is still in brackets."""
+    """Return the end of the bytes to copy, at least one, and whether it is still in brackets."""
     if read > last:
         return read + 1, True
     search = _IN_BRACKETS if read < last_list else _IN_LAST_BRACKETS
-    found = search(text, read, last + 1)
-    if found and found.start() == read and text[read] == VALUE:
-        found = search(text, read + 1, last + 1)
-    if found is None:
+    match = search(text, read, last + 1)
+    if match and match.start() == read and text[read] == VALUE:
+        match = search(text, read + 1, last + 1)
+    if match is None:
         return last + 1, True
-    byte = text[found.start()]
+    byte = text[match.start()]
     if byte == VALUE:
-        return found.start(), True
-    return found.end(), byte != _CLOSE
+        return match.start(), True
+    return match.end(), byte != _CLOSE
 
 
 def _end_of_pairs(text: bytearray, start: int, last: int) -> int:
-    found = _PAIRS(text, start, last + 1)
-    return found.end() if found else start
+    match = _PAIRS(text, start, last + 1)
+    return match.end() if match else start
 
 
 def _more_values(text: bytearray, read: int, last: int) -> tuple[int, bool]:
-    """Return where the values after a `...` end, and whether a bracket closes there."""
+    """Return the end of the values after a `...`, and whether a bracket closes there."""
     ahead = _end_of_pairs(text, read + (text[read] == _COMMA), last)
     closes = ahead < last and text[ahead] == VALUE and text[ahead + 1] == _CLOSE
     return ahead + closes, closes
 
 
 class GroupFolder:
-    """Keeps the first `groups` of many folded lists in a row and writes `...` for the others."""
+    """Keeps the first `groups` folded lists of a row and writes `...` for the others."""
 
     from_end: Final = False
 
@@ -244,7 +244,7 @@ class GroupFolder:
                     if read > last:
                         break
                 else:
-                    # No shorter row is long enough either. Dots may follow the last bracket.
+                    # No shorter part of the row is long enough. Dots may follow the last bracket.
                     bracket = text.rfind(b")", read, ahead)
                     write = move(text, read, bracket, write)
                     read = bracket
@@ -254,7 +254,7 @@ class GroupFolder:
         return write
 
     def _row(self, text: bytearray, read: int, last: int) -> tuple[int, int]:
-        """Return where a row of groups ends and how many there are."""
+        """Return the end of a row of groups, and the number of its groups."""
         ahead, count = read, 0
         while text.startswith(self._group, ahead) and ahead + self._size - 2 <= last:
             ahead += self._size - 1
@@ -263,7 +263,7 @@ class GroupFolder:
         return ahead, count
 
     def _more_groups(self, text: bytearray, read: int, last: int) -> int:
-        """Return where the groups after a `...` end."""
+        """Return the end of the groups after a `...`."""
         ahead = read + (text[read] in b", ")
         while text.startswith(self._group, ahead) and ahead + self._size - 2 <= last:
             ahead += self._size
@@ -272,17 +272,17 @@ class GroupFolder:
         return ahead
 
     def _next(self, text: bytearray, read: int, last: int, *, first: bool) -> int:
-        """Return up to where to copy at least one byte."""
+        """Return the end of the bytes to copy, at least one."""
         begin = read + (text[read] != _CLOSE)
         if first:
-            # The row and its dots may have come in two rounds.
+            # The row and its dots may come in two rounds.
             dots = text.find(b"),...", max(read - 4, 0), min(read + 5, last + 1))
             if 0 <= dots < read:
                 return dots + 5
-        found = self._search(text, begin, last + 1)
-        if found is None:
+        match = self._search(text, begin, last + 1)
+        if match is None:
             return last + 1
-        return found.end() if text[found.start()] == _CLOSE else found.start()
+        return match.end() if text[match.start()] == _CLOSE else match.start()
 
 
 Folder = Tightener | ListFolder | GroupFolder

@@ -1,4 +1,4 @@
-"""The variables that decide what a digest is."""
+"""The variables that digests depend on."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _TRUTH = {"true": True, "false": False}
 
 @dataclass(frozen=True)
 class DigestOptions:
-    """Each field but `version` is the variable `mysql-query_digests_<field>`, with its default.
+    """Each field except `version` is the variable `mysql-query_digests_<field>`, with its default.
 
-    `version` is that of the ProxySQL whose digests are made. Up to 2.7 it keeps each of the two
-    limits in one signed byte. A limit whose low byte is zero, such as 256, therefore means that
-    nothing is folded, and 257 means 1. One whose low byte is above 127 makes ProxySQL read and
-    write outside of its buffer: with grouping_limit=200, `SELECT f(1,a)` ends the process.
+    `version` is the ProxySQL that makes the digests. Up to 2.7 ProxySQL keeps each of the two
+    limits in one signed byte. So a limit whose low byte is zero, such as 256, folds nothing, and
+    257 means 1. With a low byte above 127 ProxySQL reads and writes outside its buffer: with
+    grouping_limit=200, `SELECT f(1,a)` ends the process.
 
-    Units: both lengths are bytes. Raises: ValueError for a number that ProxySQL refuses as a value
-    of the variable, and for a limit that can end the process.
+    Units: both lengths are bytes. Raises: ValueError for a number that ProxySQL refuses for the
+    variable, and for a limit that can end the process.
     """
 
     lowercase: bool = False
@@ -57,30 +57,29 @@ class DigestOptions:
 
     @property
     def values(self) -> int:
-        """How many values of a list stay when it is folded; 0 if none is folded."""
+        """The number of values that stay in a folded list; 0: lists are not folded."""
         return self.grouping_limit & 0x7F if self._keeps_bytes else self.grouping_limit
 
     @property
     def groups(self) -> int:
-        """How many groups stay when a row of them is folded; 0 if none is folded."""
+        """The number of groups that stay in a folded row; 0: rows are not folded."""
         limit = self.groups_grouping_limit
         return limit & 0x7F if self._keeps_bytes else limit
 
     @property
     def drops_last_comment(self) -> bool:
-        """Whether a comment is one wherever it stands: short before the end, or beyond the room."""
+        """Whether every comment counts, also just before the end or beyond the room."""
         return self.version.has(DIGESTS_DROP_LAST_COMMENT)
 
     @classmethod
     def from_variables(cls, variables: Mapping[str, str], version: Version = REFERENCE) -> Self:
-        """Read them from rows of global_variables or from files, by full name.
+        """Return the options from variables by full name; a missing variable has its default.
 
-        What is missing has its default; what is no digest variable is passed over. Texts are taken
-        as a LOAD takes them: `1` and `TRUE` are true, ` 600` is 600.
+        Texts are read as a LOAD reads them: `1` and `TRUE` are true, ` 600` is 600.
 
-        Raises: ValueError for a text that ProxySQL refuses, and as the class does.
+        Raises: ValueError for a text that ProxySQL refuses, and as the class.
         """
-        found: dict[str, bool | int] = {}
+        options: dict[str, bool | int] = {}
         for field in fields(cls):
             name = PREFIX + field.name
             if name not in variables or field.name == "version":
@@ -89,9 +88,9 @@ class DigestOptions:
             if isinstance(field.default, bool):
                 if text not in _TRUTH:
                     raise ValueError(f"{name}: {text!r} is neither true nor false")
-                found[field.name] = _TRUTH[text]
+                options[field.name] = _TRUTH[text]
             elif text.isdecimal():
-                found[field.name] = int(text)
+                options[field.name] = int(text)
             else:
                 raise ValueError(f"{name}: {text!r} is not a number")
-        return cls(**found, version=version)  # type: ignore[arg-type]  # each checked against its field above
+        return cls(**options, version=version)  # type: ignore[arg-type]  # each checked against its field above

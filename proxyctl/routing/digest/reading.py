@@ -1,19 +1,19 @@
-r"""The first pass: reads a query once and writes its text, with values as `?` and without comments.
+r"""The first pass: read a query once and write its text, with values as `?` and without comments.
 
-What is special about a byte depends on the byte before it, so one regular expression finds the next
-special place and everything up to there is copied at once. Five kinds of places are left:
+The meaning of a byte depends on the byte before it, so one regular expression finds the next
+special place, and everything before it is copied at once. There are five kinds of special places:
 
     ' or "       a value, up to its closing quote
-    a digit      a value if it begins a word: `12`, `1.5e-3`, `0x1F`; `2col` stays as it is
+    a digit      a value if it begins a word: `12`, `1.5e-3`, `0x1F`; `2col` stays unchanged
     NULL         a value if replace_null is on
-    /* # --      comments; of `/*! ... */` the inside stays
+    /* # --      comments; the inside of `/*! ... */` stays
     white space  becomes one blank, none at the start
 
-ProxySQL's reader has habits that nobody would design. They decide what a digest is all the same, so
-they are kept, each with a comment that begins with "Habit:".
+ProxySQL's reader has habits that nobody would design, but digests depend on them. So they are kept,
+each with a comment that begins with "Habit:".
 
-The room for the text may end before the query does. Then the passes of `folding.py` shorten what
-is there, and reading goes on at the place where it stopped.
+The room for the text may end before the query. Then the passes of `folding.py` shorten the text,
+and reading goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STAR, _SLASH, _MINUS = b"*/-"
 _LINE_ENDS: Final = frozenset(b"\r\n")
 
 LONGEST_COMMENT: Final = 1023
-"""Bytes of one block comment that ProxySQL keeps, with the two that close it."""
+"""Bytes of one block comment that ProxySQL keeps, with the two closing bytes."""
 
 _PLACE = b"|".join(
     (
@@ -58,7 +58,7 @@ _PLACE = b"|".join(
 )
 _PLACES = {False: re.compile(_PLACE), True: re.compile(_PLACE + b"|" + NULL)}
 _LONGEST_PLACE: Final = 5
-"""Bytes from the start of a place that decide whether it is one."""
+"""The number of bytes that decide whether a place is special."""
 
 _STRINGS = {
     ord("'"): re.compile(IN_SINGLE_QUOTES).match,
@@ -67,7 +67,7 @@ _STRINGS = {
 _SPACE_RUN = re.compile(rb"[ \t\r\n]*+").match
 _NUMBER_REST = re.compile(NUMBER_REST).match
 _NUMBER = re.compile(NUMBER).fullmatch
-# Habit: a slash that closes a comment and is followed by a star opens one more within it.
+# Habit: a slash that closes a comment, with a star after it, opens another comment inside.
 _IN_BLOCK = re.compile(rb"/\*|\*/(?!\*)").search
 _IN_HASH = re.compile(rb"[\r\n#]").search
 _IN_DASHES = re.compile(rb"[\r\n]|--[ \t\r\n]").search
@@ -77,8 +77,8 @@ _VERSION = re.compile(rb"[/*! 0-9]*+").match
 class Reader(Draft):
     """Reads one query into a draft.
 
-    `certain` is False when ProxySQL's text has a byte that it never wrote: what it shows there is
-    left from some other query. Ours has a blank there.
+    `certain` is False if ProxySQL's text has a byte that it never wrote, left from another query.
+    Our text has a blank there.
     """
 
     __slots__ = (
@@ -97,8 +97,8 @@ class Reader(Draft):
         self.certain = True
         self._options = options
         self._places = _PLACES[options.replace_null]
-        # From these places on there is no comment. Habit up to 2.7: places are counted in the
-        # query, room in the text. In a query longer than the room none begins beyond it.
+        # No comment begins from these places on. Habit up to 2.7: places count bytes of the query,
+        # the room bytes of the text. In a query longer than the room no comment begins beyond it.
         self._blocks_end, self._dashes_end = self.room - 1, self.room - 2
         if options.drops_last_comment:
             self._blocks_end = self._dashes_end = self.length - 2
@@ -116,7 +116,7 @@ class Reader(Draft):
             if self._unlike:
                 self._one_byte()
                 continue
-            # No further than there is room for: with many rounds it would be looked at many times.
+            # Not beyond the room: many rounds would search the same bytes many times.
             place = search(self.query, self.at, self.at + self.room - self.end + _LONGEST_PLACE + 1)
             self._copy_to(self.length if place is None else place.start())
             if place is not None and self.end < self.room:
@@ -140,7 +140,7 @@ class Reader(Draft):
         return None if self._comment is None else self._comment.partition(b"\0")[0]
 
     def finished(self) -> bytes:
-        """Return the text of the digest, as a draft does."""
+        """Return the finished text of the digest."""
         if self.is_open and self.end >= self.room and self.text[self.number] in DIGITS:
             # The room ended within a number.
             self.text[self.number] = VALUE
@@ -148,7 +148,7 @@ class Reader(Draft):
         return super().finished()
 
     def _copy_to(self, stop: int) -> None:
-        """Copy plain bytes up to `stop`, or as many as there is room for."""
+        """Copy plain bytes up to `stop`, as far as there is room."""
         start, end = self.at, self.end
         if stop == start:
             return
@@ -159,7 +159,7 @@ class Reader(Draft):
         self._before = self.query[stop - 1]
 
     def _one_byte(self) -> None:
-        """Take one byte when the byte that ProxySQL remembers is not the one before it."""
+        """Read one byte if the byte that ProxySQL remembers is not the byte before it."""
         self._unlike = False
         window = bytes((self._before,)) + self.query[self.at : self.at + _LONGEST_PLACE]
         at_start = self.end == 0 and window[1] in SPACES
@@ -184,8 +184,8 @@ class Reader(Draft):
             if text[self.end - 1] in SPACES:
                 self.at = stop
             else:
-                # Habit: after a line comment there may be no blank yet, and ProxySQL puts it one
-                # byte too far. The byte in between is whatever the buffer held.
+                # Habit: after a line comment there may be no blank yet, and ProxySQL writes it one
+                # byte too far. The byte between is whatever the buffer held.
                 if self.end >= self._written:
                     self.certain = False
                 self.end += 1
@@ -197,7 +197,7 @@ class Reader(Draft):
     def _string(self) -> None:
         value = _STRINGS[self.query[self.at]](self.query, self.at)
         if value is None:
-            # No closing quote: it swallows the rest and leaves nothing.
+            # Without a closing quote the string swallows the rest of the query.
             self.at = self.length
             return
         self._put_value()
@@ -215,10 +215,10 @@ class Reader(Draft):
         self._continue_number()
 
     def _continue_number(self) -> None:
-        """Copy what looks like a number; when its end is seen, say whether it was one.
+        """Copy the bytes of a possible number; at their end, replace a number with `?`.
 
-        Habit: the last byte of the query is looked at before it is copied. After digits it is lost,
-        even if it is a letter, and the number stays open.
+        Habit: ProxySQL checks the last byte of the query before it copies the byte. After digits it
+        is lost, even if it is a letter, and the number stays open.
         """
         query = self.query
         run = _NUMBER_REST(query, self.at)
@@ -253,7 +253,7 @@ class Reader(Draft):
             is_command = is_command or query[start + 2 : start + 3] == b"!"
             start += 2 + is_command
             if start >= self.length - 1:
-                # Habit: what is left after the mark is one byte at most, and no comment.
+                # Habit: with at most one byte after the mark there is no comment.
                 self._note_comment(earlier)
                 self.at, self._before, self._unlike = start, before, True
                 return
@@ -272,20 +272,20 @@ class Reader(Draft):
             self._end_comment()
 
     def _comment_part(self, start: int, before: int) -> tuple[int, bool]:
-        """Return where a part of a block comment ends, and whether the comment ends there.
+        """Return the end of a part of a block comment, and whether the comment ends there.
 
-        A part that does not end the comment is followed by one more `/*`, or by nothing.
+        After a part that does not end the comment comes another `/*`, or nothing.
         """
         query = self.query
-        # Habit: the byte before the mark counts, so that `*/*/` is a whole comment.
+        # Habit: the byte before the mark counts, so `*/*/` is a complete comment.
         if before == _STAR and query[start] == _SLASH:
             return start + 1, True
-        found = _IN_BLOCK(query, start + (query[start] == _SLASH))
-        if found is None:
+        match = _IN_BLOCK(query, start + (query[start] == _SLASH))
+        if match is None:
             return self.length, False
-        if query[found.start()] == _STAR:
-            return found.end(), True
-        return found.start(), False
+        if query[match.start()] == _STAR:
+            return match.end(), True
+        return match.start(), False
 
     def _note_comment(self, comment: bytes, *, closes: bool = False) -> None:
         """Keep the first comment for its hints."""
@@ -294,7 +294,7 @@ class Reader(Draft):
             self._comment = _without_mark(comment) if closes else comment
 
     def _paste_comment(self, inside: bytes) -> None:
-        """Copy a comment as it is, or what a `/*!` comment has after its version."""
+        """Copy a comment unchanged, or the text of a `/*!` comment after its version."""
         keep = self._options.keep_comment
         comment = (b"/*" + inside if keep else inside)[:LONGEST_COMMENT]
         if not keep:
@@ -308,7 +308,7 @@ class Reader(Draft):
         self.end += len(pasted)
 
     def _end_comment(self) -> None:
-        """A block comment leaves one blank, but for the start and the end of the room."""
+        """Write one blank for a block comment, except at the start and at the end of the room."""
         self._before = BLANK
         if 0 < self.end < self.room and self.text[self.end - 1] != BLANK:
             self.text[self.end] = BLANK
@@ -333,19 +333,18 @@ class Reader(Draft):
         while True:
             if self.at < length - mark:
                 self.at += mark
-                # Habit up to 2.7: when exactly one byte more than a mark is left, it is no comment
-                # any more.
+                # Habit up to 2.7: with exactly one byte more than a mark left, this is no comment.
                 if self.at == length - mark - 1 and not self._options.drops_last_comment:
                     self._unlike = True
                     return
-            # Habit: the byte after the mark is not looked at for another mark.
+            # Habit: another mark cannot begin at the byte after the mark.
             if query[self.at] in _LINE_ENDS:
                 break
-            found = search(query, self.at + 1)
-            if found is None:
+            match = search(query, self.at + 1)
+            if match is None:
                 self.at = length
                 return
-            self.at = found.start()
+            self.at = match.start()
             if query[self.at] in _LINE_ENDS:
                 break
             self._before = query[self.at - 1]
@@ -354,7 +353,7 @@ class Reader(Draft):
 
 
 def _without_mark(comment: bytes) -> bytes:
-    """Return a comment without its last two bytes, which close it unless it was cut."""
+    """Return a comment without its last two bytes, which close it unless it was truncated."""
     return comment[:-2] if len(comment) > 1 else comment
 
 

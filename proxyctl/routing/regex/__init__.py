@@ -1,7 +1,6 @@
-"""Regular expressions as ProxySQL's engines read them.
+"""Compile and match regular expressions as ProxySQL's engines do.
 
-This package alone knows the engines: what compiles in them, and what a pattern matches. They are
-imported with the first pattern, since most commands meet none.
+Only this package imports the engines, and only with the first pattern: most commands need none.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _REPEATED_GROUP = re.compile(
 
 
 class Engine(StrEnum):
-    """A regular expression engine of ProxySQL; the value is how people call it."""
+    """A regular expression engine of ProxySQL; the value is its name in messages."""
 
     PCRE = "PCRE"
     PCRE2 = "PCRE2"
@@ -53,25 +52,25 @@ class Engine(StrEnum):
 
 
 def engine_for(value: object, version: Version = REFERENCE) -> Engine:
-    """Return the engine of a ProxySQL for its value of query_processor_regex."""
+    """Return the engine that ProxySQL uses for this value of query_processor_regex."""
     if str(value) == "2":
         return Engine.RE2
     return Engine.PCRE2 if version.has(releases.PCRE2) else Engine.PCRE
 
 
 def never_matches_if_broken(version: Version) -> bool:
-    """Return whether a pattern that does not compile never matches, also when negated.
+    """Return whether a pattern that does not compile never matches, even negated.
 
-    Before, a negated one matches every query.
+    In earlier releases a negated pattern that does not compile matches every query.
     """
     return version.has(releases.PCRE2)
 
 
 def is_plain(pattern: bytes) -> bool:
-    """Return whether all engines compile the pattern for sure, seen at a glance.
+    """Return whether the pattern is so simple that all engines surely compile it.
 
-    Most rules have such a pattern: words, dots, anchors and escaped punctuation. A compiler takes
-    ten times as long to say so, and has to be imported first.
+    Most rules have such a pattern: words, dots, anchors and escaped punctuation. A compiler needs
+    ten times as long to decide that, and must be imported first.
     """
     return _PLAIN.fullmatch(pattern) is not None
 
@@ -79,15 +78,15 @@ def is_plain(pattern: bytes) -> bool:
 def repeats_a_group(pattern: str) -> bool:
     """Return whether a group such as `(a|b)+` repeats without bound.
 
-    PCRE recurses for each turn, and some thousands of turns overflow the stack of a thread of
-    ProxySQL: the process ends. PCRE2 does not.
+    PCRE recurses for each repetition; some thousands overflow the stack of a ProxySQL thread, and
+    the process ends. PCRE2 does not recurse.
     Source: ProxySQL 2.7.1 with PCRE 8.45, run with mysql-stacksize at its default.
     """
-    return any(found["found"] for found in _REPEATED_GROUP.finditer(pattern))
+    return any(token["found"] for token in _REPEATED_GROUP.finditer(pattern))
 
 
 def compile_pattern(pattern: bytes, engine: Engine, *, caseless: bool = True) -> Compiled:
-    """Compile the pattern of a rule. Raises: BadPattern if ProxySQL cannot."""
+    """Compile the pattern of a rule. Raises: BadPattern if ProxySQL cannot compile it."""
     if engine is not Engine.RE2:
         from proxyctl.routing.regex.pcre import Pcre2Pattern, PcrePattern
 
@@ -100,7 +99,7 @@ def compile_pattern(pattern: bytes, engine: Engine, *, caseless: bool = True) ->
 
 
 class Patterns:
-    """Compiles patterns for one engine; rules that share a pattern share the compiled one."""
+    """Compiles patterns for one engine, each pattern once."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -112,8 +111,8 @@ class Patterns:
         if key not in self._known:
             text = as_bytes(pattern)
             try:
-                made = compile_pattern(text, self._engine, caseless=caseless)
+                compiled = compile_pattern(text, self._engine, caseless=caseless)
             except BadPattern as problem:
-                made = Broken(problem)
-            self._known[key] = made
+                compiled = Broken(problem)
+            self._known[key] = compiled
         return self._known[key]

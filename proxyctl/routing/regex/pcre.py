@@ -1,7 +1,7 @@
-"""Patterns as ProxySQL's default engine reads them: PCRE 8.x through pcrecpp, from 3.0.12 on PCRE2.
+"""ProxySQL's default engine: PCRE 8.x through pcrecpp, from 3.0.12 on PCRE2.
 
-Python's PCRE2 does the work. What most people write both read alike; only such a pattern counts as
-verified. For PCRE 8.x `translation` puts any other into PCRE2's words as well as it can.
+Python's PCRE2 matches. PCRE and PCRE2 read usual patterns alike; only such a pattern counts as
+verified. `translation` translates any other pattern from PCRE 8.x to PCRE2 as well as it can.
 """
 
 from __future__ import annotations
@@ -33,37 +33,37 @@ _VERIFIED = re.compile(
     )*""",
     re.VERBOSE | re.DOTALL,
 )
-"""Patterns that PCRE and PCRE2 read alike: what most people write.
+"""The usual patterns, which PCRE and PCRE2 read alike.
 
-No group is possessive: Python before 3.11.5 goes wrong with those.
+No group is possessive: Python before 3.11.5 matches them wrongly.
 """
 
 _MOST_STEPS = 10_000_000
-"""PCRE's MATCH_LIMIT, for each place where a match may begin; beyond it PCRE gives up."""
+"""PCRE's MATCH_LIMIT for each place where a match may begin; PCRE gives up after it."""
 
 _STEPS = (30, 250, 2_000, 16_000, 130_000, 1_000_000, _MOST_STEPS)
-"""How many steps a place is given: a few at first, so that a long text stays quick."""
+"""The limits for one place, tried in order, so that a long text stays fast."""
 
 _QUICK_BUDGET = 30_000_000
-"""Steps that all places of a text together may take at first: a second."""
+"""The most steps for all places of a text in the first attempt: a second."""
 
 _BUDGET = 100_000_000
-"""Steps that are spent on one match where that was not enough: three seconds at most."""
+"""The most steps for one match after that: three seconds."""
 
 _MAX_KNOWN = 17
 _ALL_KNOWN = 25
-"""pcrecpp has room for 16 groups; when more took part, it lets a template name any."""
+"""pcrecpp has room for 16 groups; if more take part in a match, a template may name any group."""
 
 _Match = Any
 """A match of the binding, which has no types."""
 
 
 class _NoAnswer(Exception):  # noqa: N818 - an answer, as BadPattern is
-    """A match takes more steps than are tried here."""
+    """A match needs more steps than proxyctl tries."""
 
 
 def is_verified(pattern: bytes) -> bool:
-    """Return whether PCRE and PCRE2 are known to read the pattern alike, and to refuse it alike."""
+    """Return whether PCRE and PCRE2 surely read the pattern alike, or both refuse it."""
     return _VERIFIED.fullmatch(pattern) is not None
 
 
@@ -90,38 +90,38 @@ class PcrePattern:
 
     @property
     def for_re2(self) -> bytes | None:
-        """A pattern for RE2 that matches wherever this one does; None if a part is not known."""
+        """A pattern for RE2 that matches at least where this one does; None if there is none."""
         return for_re2(self._text, caseless=self._flags != 0)
 
     def matches(self, subject: bytes) -> bool | None:
-        """Return whether it matches somewhere in the subject; None: too many steps to tell."""
+        """Return whether it matches somewhere in the subject; None: it needs too many steps."""
         try:
             return self._first(subject.partition(b"\0")[0]) is not None
         except _NoAnswer:
             return None
 
     def search(self, subject: bytes) -> Spans | None:
-        """Return where the first match and its groups are; None without one that can be told."""
+        """Return the spans of the first match and its groups; None without a known match."""
         try:
-            found = self._first(subject.partition(b"\0")[0])
+            match = self._first(subject.partition(b"\0")[0])
         except _NoAnswer:
             return None
-        return None if found is None else self._spans(found)
+        return None if match is None else self._spans(match)
 
     def replace(self, template: bytes, subject: bytes, *, every: bool) -> bytes | None:
-        r"""Return the subject with the first match, or every match, rewritten; None: not told.
+        r"""Return the subject with the first match, or every match, rewritten; None: undecided.
 
-        A group behind the last that took part in the match is a mistake in the template; with
-        PCRE2 one that the pattern does not have.
+        It is a mistake if the template names a group after the last group of the match; with PCRE2,
+        a group that the pattern does not have.
         """
         template = template.partition(b"\0")[0]
         subject = subject.partition(b"\0")[0]
         out = []
         at = 0
         try:
-            for found in self._every(subject) if every else self._only_first(subject):
-                start, end = found.span()
-                text, is_valid = self._rewritten(template, subject, found)
+            for match in self._every(subject) if every else self._only_first(subject):
+                start, end = match.span()
+                text, is_valid = self._rewritten(template, subject, match)
                 if not is_valid and (self._is_pcre2 or not every):
                     return subject
                 out += [subject[at:start], text]
@@ -130,33 +130,33 @@ class PcrePattern:
             return None
         return b"".join(out) + subject[at:]
 
-    def _rewritten(self, template: bytes, subject: bytes, found: _Match) -> tuple[bytes, bool]:
-        """Return the text for one match, and whether the template had no mistake."""
+    def _rewritten(self, template: bytes, subject: bytes, match: _Match) -> tuple[bytes, bool]:
+        """Return the text for one match, and whether the template is valid."""
         if b"\\" not in template:
             return template, True
-        spans = self._spans(found)
+        spans = self._spans(match)
         if self._is_pcre2:
             return rewritten(template, subject, spans, len(spans))
         known = max(number for number, span in enumerate(spans) if span != (-1, -1)) + 1
         return rewritten(template, subject, spans, known if known <= _MAX_KNOWN else _ALL_KNOWN)
 
-    def _spans(self, found: _Match) -> Spans:
-        return tuple(map(found.span, range(self.groups + 1)))
+    def _spans(self, match: _Match) -> Spans:
+        return tuple(map(match.span, range(self.groups + 1)))
 
     def _first(self, subject: bytes) -> _Match | None:
-        """Return the first match. Raises: _NotTold."""
+        """Return the first match. Raises: _NoAnswer."""
         try:
             return self._quick(len(subject)).search(subject)
         except pcre2.LibraryError:
             return self._from_each_place(subject)
 
     def _only_first(self, subject: bytes) -> Iterator[_Match]:
-        found = self._first(subject)
-        if found is not None:
-            yield found
+        match = self._first(subject)
+        if match is not None:
+            yield match
 
     def _every(self, subject: bytes) -> Iterator[_Match]:
-        """Yield the matches, one behind the other. Raises: _NotTold."""
+        """Yield the matches in order. Raises: _NoAnswer."""
         try:
             yield from self._quick(len(subject)).finditer(subject)
         except pcre2.LibraryError:
@@ -175,9 +175,9 @@ class PcrePattern:
         return self._by_steps[steps]
 
     def _from_each_place(self, subject: bytes) -> _Match | None:
-        """Return the first match, with many steps only at those places that need them.
+        """Return the first match, with many steps only at the places that need them.
 
-        Raises: _NotTold.
+        Raises: _NoAnswer.
         """
         spent = 0
         for place in range(len(subject) + 1):
@@ -186,21 +186,21 @@ class PcrePattern:
                 if spent > _BUDGET:
                     raise _NoAnswer
                 try:
-                    found = self._limited(steps).match(subject, place)
+                    match = self._limited(steps).match(subject, place)
                 except pcre2.LibraryError:
                     if steps == _MOST_STEPS:
                         raise _NoAnswer from None
                     continue
-                if found is not None:
-                    return found
+                if match is not None:
+                    return match
                 break
         return None
 
 
 class Pcre2Pattern(PcrePattern):
-    """The same where ProxySQL itself has PCRE2.
+    """A compiled pattern of a ProxySQL with PCRE2.
 
-    Source: pull request 6120. No such ProxySQL was run.
+    Source: pull request 6120; such a ProxySQL was never run.
     """
 
     _is_pcre2 = True

@@ -1,8 +1,8 @@
-"""Patterns as ProxySQL's other engine takes them: RE2 of December 2022, in UTF-8.
+"""ProxySQL's other engine: RE2 of December 2022, in UTF-8.
 
-Python's RE2 is newer. The one difference that 100,000 generated patterns showed: it takes a group
-named (?<name>...), where ProxySQL's takes (?P<name>...) only. Patterns of both engines are looked
-for in sets of RE2.
+Python's RE2 is newer. 100,000 generated patterns showed one difference: it accepts a group named
+(?<name>...), while ProxySQL's RE2 accepts only (?P<name>...). Sets of RE2 search for the patterns
+of both engines.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _TOKENS = re.compile(
     rb"|\(\?(<?[=!]|[<>])",
     re.DOTALL,
 )
-"""What RE2 lacks, and what has to be skipped to find it: quoted text, escapes, classes.
+"""The syntax that RE2 lacks, and the syntax to skip before it: quoted text, escapes, classes.
 
-A class without an end is skipped to the end of the pattern: looking for the end from each of very
-many brackets would take long, and RE2 refuses such a pattern anyway.
+A class without an end extends to the end of the pattern: a search for the end from each of many
+brackets would be slow, and RE2 refuses such a pattern anyway.
 """
 
 _LACKS = {
@@ -65,7 +65,7 @@ class Re2Pattern:
 
     @property
     def for_re2(self) -> bytes:
-        """The pattern as it has to stand in a set of patterns."""
+        """The pattern as a member of a set of patterns."""
         return b"(?i)" + self._pattern if self._caseless else self._pattern
 
     def matches(self, subject: bytes) -> bool:
@@ -73,15 +73,15 @@ class Re2Pattern:
         return self._compiled.search(subject.partition(b"\0")[0]) is not None
 
     def search(self, subject: bytes) -> Spans | None:
-        """Return where the whole match and each group are, or None."""
-        found = self._compiled.search(subject.partition(b"\0")[0])
-        return None if found is None else tuple(map(found.span, range(self.groups + 1)))
+        """Return the spans of the first match and its groups; None without a match."""
+        match = self._compiled.search(subject.partition(b"\0")[0])
+        return None if match is None else tuple(map(match.span, range(self.groups + 1)))
 
     def replace(self, template: bytes, subject: bytes, *, every: bool) -> bytes:
         r"""Return the subject with the first match, or every match, rewritten.
 
-        ProxySQL compiles the pattern once more for this, without CASELESS, so that a rule can match
-        and replace nothing.
+        ProxySQL compiles the pattern again for this, without CASELESS, so a rule can match and
+        replace nothing.
         """
         template = template.partition(b"\0")[0]
         subject = subject.partition(b"\0")[0]
@@ -93,11 +93,11 @@ class Re2Pattern:
         out = []
         at = 0
         last = -1
-        while at <= len(subject) and (found := self._caseful.search(subject, at)):
-            spans = tuple(map(found.span, range(known)))
+        while at <= len(subject) and (match := self._caseful.search(subject, at)):
+            spans = tuple(map(match.span, range(known)))
             start, end = spans[0]
             out.append(subject[at:start])
-            if start == end == last:  # no empty match right behind another match
+            if start == end == last:  # no empty match directly after another match
                 at = _next_character(subject, start)
                 out.append(subject[start:at])
                 last = -1
@@ -111,7 +111,7 @@ class Re2Pattern:
 
 
 def _next_character(subject: bytes, at: int) -> int:
-    """Return the index behind the character at `at`: a byte that is not UTF-8 is one, too."""
+    """Return the index after the character at `at`; a byte that is not UTF-8 is a character."""
     for size in (1, 2, 3, 4):
         try:
             subject[at : at + size].decode()
@@ -129,15 +129,15 @@ def _compile(pattern: bytes, *, caseless: bool) -> Any:  # noqa: ANN401 - the bi
 
 
 def _refuse_unsupported(pattern: bytes) -> None:
-    """Say what ProxySQL's RE2 does not know, if the pattern has it. Raises: BadPattern."""
-    for found in _TOKENS.finditer(pattern):
-        if found[1]:
-            raise BadPattern(_NO_REFERENCES, found.start())
-        if found[2]:
-            raise BadPattern(_LACKS.get(found[2], _NO_LOOKING), found.start())
+    """Raise for syntax that ProxySQL's RE2 does not know. Raises: BadPattern."""
+    for token in _TOKENS.finditer(pattern):
+        if token[1]:
+            raise BadPattern(_NO_REFERENCES, token.start())
+        if token[2]:
+            raise BadPattern(_LACKS.get(token[2], _NO_LOOKING), token.start())
 
 
-# Many patterns, one text: which of them are worth a try ------------------------------------------
+# Search a text for many patterns at once ---------------------------------------------------------
 
 _MAX_PATTERNS = 1_000
 _MAX_BYTES = 100_000
@@ -145,27 +145,27 @@ _MEMORY = 64 << 20
 
 
 class Prefilter:
-    """Patterns of one engine, by their place in a sequence.
+    """Selects the patterns of one engine that may match a text, by their place in a sequence.
 
     RE2 tests hundreds of patterns in the time of one, and in time linear in the text. Each pattern
-    is put into words for RE2 that match wherever the pattern does, and perhaps elsewhere.
+    has a form for RE2 that matches at least where the pattern matches.
     """
 
     def __init__(self, patterns: Sequence[Compiled], *, latin1: bool) -> None:
         texts = [pattern.for_re2 for pattern in patterns]
         self.unfiltered: list[int] = [place for place, text in enumerate(texts) if text is None]
-        """Patterns that are always worth a try."""
+        """The patterns that are always tried."""
         self._chunks: list[tuple[Any, list[int]]] = []
         for chunk in _chunks([(n, text) for n, text in enumerate(texts) if text is not None]):
             self._add(chunk, latin1=latin1)
 
     def _add(self, chunk: list[tuple[int, bytes]], *, latin1: bool) -> None:
-        made = re2.Set.SearchSet(_options(latin1=latin1))
-        made.Add(b"")  # matches everything: its absence tells that RE2 ran out of memory
+        search_set = re2.Set.SearchSet(_options(latin1=latin1))
+        search_set.Add(b"")  # matches everything: without it RE2 ran out of memory
         places: list[int] = []
         for place, text in chunk:
             try:
-                made.Add(text)
+                search_set.Add(text)
             except re2.error:
                 self.unfiltered.append(place)
             else:
@@ -173,7 +173,7 @@ class Prefilter:
         if not places:
             return
         try:
-            made.Compile()
+            search_set.Compile()
         except re2.error:
             if len(chunk) == 1:
                 self.unfiltered.append(places[0])
@@ -181,19 +181,19 @@ class Prefilter:
             self._add(chunk[: len(chunk) // 2], latin1=latin1)
             self._add(chunk[len(chunk) // 2 :], latin1=latin1)
         else:
-            self._chunks.append((made, places))
+            self._chunks.append((search_set, places))
 
     def may_match(self, subject: bytes) -> Collection[int]:
-        """Return the filtered patterns that may match; any other of them does not."""
+        """Return the filtered patterns that may match; the others do not match."""
         subject = subject.partition(b"\0")[0]
-        found: list[int] = []
-        for made, places in self._chunks:
-            numbers = made.Match(subject)
+        candidates: list[int] = []
+        for search_set, places in self._chunks:
+            numbers = search_set.Match(subject)
             if not numbers or 0 not in numbers:
-                found += places
+                candidates += places
             elif len(numbers) > 1:
-                found += [places[number - 1] for number in numbers if number]
-        return found
+                candidates += [places[number - 1] for number in numbers if number]
+        return candidates
 
 
 def _options(*, latin1: bool) -> Any:  # noqa: ANN401 - the binding has no types

@@ -1,7 +1,7 @@
-r"""Texts that a pattern matches, written from the pattern itself.
+r"""Generate texts that a pattern matches: `sbtest(1[02]|7)` gives sbtest10, sbtest12 and sbtest7.
 
-They are guesses: look-around is passed over and back references are not understood, so whoever asks
-lets the real engine have the last word. `sbtest(1[02]|7)` gives sbtest10, sbtest12 and sbtest7.
+The texts are guesses: look-around is ignored, and back references are not understood. So the caller
+must match them with the real engine.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _MOST_STEPS = 100_000
 
 
 class _LackingError(Exception):
-    """The pattern has something that no text can be guessed for."""
+    """The pattern has syntax that no text can be guessed for."""
 
 
 class _Node(NamedTuple):
     """A part of a pattern.
 
-    Shape: `effort` is how many steps its shortest text takes, no less than the text's length.
-    `plain` is its text if it has one only; `is_dot`: any character.
+    Shape: `effort`: the number of steps for its shortest text, at least the text's length.
+    `plain`: its text if it has only one; `is_dot`: any character.
     """
 
     effort: int
@@ -50,7 +50,7 @@ def _plain(text: str) -> _Node:
 
 
 def _row(items: Sequence[_Node]) -> _Node:
-    """Return one thing behind the other."""
+    """Return the items in sequence."""
     return _Node(sum(item.effort for item in items), lambda: _rows(items))
 
 
@@ -66,7 +66,7 @@ def _rows(items: Sequence[_Node]) -> Iterator[str]:
 def samples(pattern: str, *, limit: int = 1, fill: str = "") -> list[str]:
     """Return up to `limit` texts that the pattern seems to match; none if it is not understood.
 
-    `fill` stands where the pattern has `.*`.
+    `fill` is the text for `.*`.
     """
     try:
         reader = _Reader(pattern, fill)
@@ -79,7 +79,7 @@ def samples(pattern: str, *, limit: int = 1, fill: str = "") -> list[str]:
 
 
 class _Reader:
-    """Reads a pattern; each part that is read comes with the place behind it."""
+    """Reads a pattern; returns each part with the place after it."""
 
     def __init__(self, pattern: str, fill: str) -> None:
         self._pattern = pattern
@@ -87,17 +87,17 @@ class _Reader:
 
     def choice(self, at: int) -> tuple[_Node, int]:
         """Read alternatives, up to the end of the pattern or of a group."""
-        found: list[_Node] = []
+        rows: list[_Node] = []
         while True:
             row, at = self._row(at)
-            found.append(row)
+            rows.append(row)
             if self._pattern[at : at + 1] != "|":
                 break
             at += 1
-        if len(found) == 1:
+        if len(rows) == 1:
             return row, at
-        least = min(item.effort for item in found)
-        return _Node(least, lambda: chain.from_iterable(item.texts() for item in found)), at
+        least = min(item.effort for item in rows)
+        return _Node(least, lambda: chain.from_iterable(item.texts() for item in rows)), at
 
     def _row(self, at: int) -> tuple[_Node, int]:
         items: list[_Node] = []
@@ -125,9 +125,9 @@ class _Reader:
         letter = self._pattern[at]
         if letter == "(":
             return self._group(at)
-        if letter == "[" and (found := _CLASS.match(self._pattern, at)):
-            letters = _class(found[2], is_negated=bool(found[1]))
-            return _Node(1, lambda: iter(letters)), found.end()
+        if letter == "[" and (match := _CLASS.match(self._pattern, at)):
+            letters = _class(match[2], is_negated=bool(match[1]))
+            return _Node(1, lambda: iter(letters)), match.end()
         if letter == "\\":
             return _plain(_escaped(self._pattern[at + 1 : at + 2])), at + 2
         if letter == ".":
@@ -159,19 +159,19 @@ def _escaped(letter: str) -> str:
 
 
 def _class(inside: str, *, is_negated: bool) -> str:
-    found: list[str] = []
+    letters: list[str] = []
     for part in _RANGE.finditer(inside):
         if part[1]:
-            found.append(_NAMED.get(part[1], "c"))
+            letters.append(_NAMED.get(part[1], "c"))
         elif part[3]:
             low, high = ord(part[2][-1]), ord(part[3][-1])
-            found += map(chr, range(low, min(high + 1, low + _MOST_OF_A_CLASS)))
+            letters += map(chr, range(low, min(high + 1, low + _MOST_OF_A_CLASS)))
         else:
             text = part[2]
-            found.append(_SETS.get(text[1], text[1]) if len(text) > 1 else text)
+            letters.append(_SETS.get(text[1], text[1]) if len(text) > 1 else text)
     if not is_negated:
-        return "".join(found)
-    left = [letter for letter in _WHATEVER if letter not in found]
-    # What stands for digits and letters above is one of them.
+        return "".join(letters)
+    remaining = [letter for letter in _WHATEVER if letter not in letters]
+    # _SETS writes one letter for \w, but it matches digits as well.
     words = "1c" if "\\w" in inside else ""
-    return "".join(letter for letter in left if letter not in words)[:1]
+    return "".join(letter for letter in remaining if letter not in words)[:1]

@@ -1,8 +1,8 @@
-r"""A pattern of PCRE1 in the words of PCRE2, and one of PCRE2 in those of RE2.
+r"""Translate patterns of PCRE1 to PCRE2, and of PCRE2 to RE2.
 
-ProxySQL matches with PCRE1 8.x; Python has PCRE2. Both read what people usually write alike. This
-module rewrites what PCRE1 spells otherwise (`[\w-.]`, `\m`, `a{,3}`), and refuses what only PCRE2
-knows. Rarer differences remain: who shows such a pattern says that it is not verified.
+ProxySQL matches with PCRE1 8.x; Python has PCRE2. Both read usual patterns alike. This module
+rewrites syntax that PCRE1 reads differently (`[\w-.]`, `\m`, `a{,3}`), and refuses syntax that only
+PCRE2 knows. Rarer differences remain: such a pattern is shown as not verified.
 
 Source: the manual pages of both; ProxySQL's PCRE is built for bytes, without Unicode properties.
 """
@@ -30,7 +30,7 @@ _PIECE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-"""What has no end goes to the end of the pattern, so that no end is looked for twice."""
+"""A piece without an end extends to the end of the pattern, so that no end is searched twice."""
 
 _CLASS_ITEM = re.compile(
     rb"""
@@ -48,26 +48,26 @@ _VERBS = frozenset(
 ) | {b""}
 _OPTIONS = b"imsxJU"
 _MEANINGLESS = frozenset(b"FIJMOTYijmqy")
-"""Letters that PCRE1 takes for themselves behind a backslash."""
+"""Letters that PCRE1 reads as themselves after a backslash."""
 _MEANINGLESS_IN_CLASS = _MEANINGLESS | frozenset(b"ABGKRXZgkz")
 _NO_PROPERTIES = r"ProxySQL's PCRE knows no Unicode properties: no \p, \P, \X"
 
 
 class Translation:
-    """A pattern for PCRE2, and which part of PCRE1's pattern each part of it stands for."""
+    """A pattern for PCRE2, and the part of PCRE1's pattern that each of its parts comes from."""
 
     def __init__(self, pattern: bytes) -> None:
-        """Translate it. Raises: BadPattern where PCRE1 refuses what PCRE2 takes."""
+        """Translate it. Raises: BadPattern for syntax that only PCRE2 accepts."""
         self._pieces: list[tuple[int, bytes]] = []
         self._groups: list[bool] = []
-        """For each open group whether it is, or stands in, a look-behind."""
+        """For each open group whether it is, or is inside, a look-behind."""
         self._pattern = pattern
-        for found in _PIECE.finditer(pattern):
-            self._pieces.append((found.start(), self._translated(found)))
+        for match in _PIECE.finditer(pattern):
+            self._pieces.append((match.start(), self._translated(match)))
         self.text = b"".join(text for _, text in self._pieces)
 
     def place(self, position: int) -> int:
-        """Return where PCRE1's pattern has what stands at a position of the text."""
+        """Return the place in PCRE1's pattern for a position in the text."""
         for start, text in self._pieces:
             if position < len(text):
                 is_unchanged = self._pattern.startswith(text, start)
@@ -75,25 +75,25 @@ class Translation:
             position -= len(text)
         return len(self._pattern)
 
-    def _translated(self, found: re.Match[bytes]) -> bytes:
-        at, piece = found.start(), found[0]
-        if found["escape"]:
+    def _translated(self, match: re.Match[bytes]) -> bytes:
+        at, piece = match.start(), match[0]
+        if match["escape"]:
             return _escape(piece, at)
-        if found["class"]:
+        if match["class"]:
             return _CLASS_ITEM.sub(lambda item: _class_item(item, at), piece)
-        if found["brace"]:
+        if match["brace"]:
             return rb"\{"
-        if found["count"] and True in self._groups[-1:] and not _EXACT_COUNT.fullmatch(piece):
+        if match["count"] and True in self._groups[-1:] and not _EXACT_COUNT.fullmatch(piece):
             raise BadPattern("a look-behind needs one fixed length in each of its alternatives", at)
-        if found["verb"] is not None and found["verb"] not in _VERBS:
+        if match["verb"] is not None and match["verb"] not in _VERBS:
             raise BadPattern("(* begins a verb that PCRE 8 does not know", at)
-        if found["unknown"]:
+        if match["unknown"]:
             raise BadPattern("an unknown kind of group behind (?", at)
-        if found["closing"]:
+        if match["closing"]:
             del self._groups[-1:]
-        elif found["opening"] or found["scope"] == b":" or found["verb"] is not None:
-            self._groups.append(found["behind"] is not None or True in self._groups[-1:])
-        return _options(found, at) if found["options"] else piece
+        elif match["opening"] or match["scope"] == b":" or match["verb"] is not None:
+            self._groups.append(match["behind"] is not None or True in self._groups[-1:])
+        return _options(match, at) if match["options"] else piece
 
 
 def _escape(escape: bytes, at: int) -> bytes:
@@ -110,10 +110,10 @@ def _escape(escape: bytes, at: int) -> bytes:
 
 
 def _byte(escape: bytes, at: int) -> bytes:
-    found = _HEXADECIMAL.fullmatch(escape)
-    if found is None:
+    match = _HEXADECIMAL.fullmatch(escape)
+    if match is None:
         raise BadPattern("\\x{ needs hexadecimal digits and a closing brace", at)
-    value = int(found[1] or found[2] or b"0", 16)
+    value = int(match[1] or match[2] or b"0", 16)
     if value > 255:
         raise BadPattern("ProxySQL's PCRE works on bytes: no character beyond 255", at)
     return b"\\x%02x" % value
@@ -130,14 +130,14 @@ def _class_item(item: re.Match[bytes], at: int) -> bytes:
     return item["letter"] if letter in _MEANINGLESS_IN_CLASS else item[0]
 
 
-def _options(found: re.Match[bytes], at: int) -> bytes:
-    """Return options as PCRE2 takes them: each once, one hyphen, without PCRE1's X."""
-    if not set(found["options"]) <= {*_OPTIONS, *b"X-"}:
+def _options(match: re.Match[bytes], at: int) -> bytes:
+    """Return options as PCRE2 accepts them: each once, one hyphen, without PCRE1's X."""
+    if not set(match["options"]) <= {*_OPTIONS, *b"X-"}:
         raise BadPattern("an unknown kind of group behind (?", at)
-    on, _, off = found["options"].partition(b"-")
+    on, _, off = match["options"].partition(b"-")
     added = bytes(letter for letter in _OPTIONS if letter in on and letter not in off)
     removed = bytes(letter for letter in _OPTIONS if letter in off)
-    return b"(?" + added + (b"-" + removed if removed else b"") + found["scope"]
+    return b"(?" + added + (b"-" + removed if removed else b"") + match["scope"]
 
 
 # From PCRE's words to RE2's --------------------------------------------------------------------
@@ -178,55 +178,55 @@ _LETTERS = {
     b"Z": rb"(?m:$)",
 }
 _MOST = 1000
-"""RE2 repeats nothing more often."""
+"""The largest count in RE2."""
 
 
 def for_re2(pattern: bytes, *, caseless: bool) -> bytes | None:
-    """Return a pattern for RE2 that matches wherever this one does; None if a part is not known.
+    """Return a pattern for RE2 that matches at least where this one does; None if unsupported.
 
-    Shape: `pattern` is one for PCRE2; both read bytes as Latin-1. A look-around always holds, a
-    back reference is any text, an atomic group is any group, and `$` may stand before any line
-    feed.
+    Shape: `pattern` is for PCRE2; both read bytes as Latin-1. In the result a look-around always
+    holds, a back reference is any text, an atomic group is a plain group, and `$` matches before
+    every line feed.
     """
     out = [b"(?i)" if caseless else b""]
     openings: list[tuple[int, bool]] = []
     at = 0
     while at < len(pattern):
-        found = _TOKEN.match(pattern, at)
-        if found is None:
+        match = _TOKEN.match(pattern, at)
+        if match is None:
             return None
-        at = found.end()
-        if found["around"] or found["group"]:
-            openings.append((len(out), found["around"] is not None))
+        at = match.end()
+        if match["around"] or match["group"]:
+            openings.append((len(out), match["around"] is not None))
             out.append(b"(?:")
-        elif found[0] == b")":
+        elif match[0] == b")":
             start, is_around = openings.pop()
             out.append(b")")
             if is_around:
                 out[start:] = [b"(?:)"]
-        elif found["class"]:
-            text = _re2_class(found["class"], caseless=caseless or b"(?" in pattern)
+        elif match["class"]:
+            text = _re2_class(match["class"], caseless=caseless or b"(?" in pattern)
             if text is None:
                 return None
             out.append(text)
         else:
-            piece = _re2_piece(found)
+            piece = _re2_piece(match)
             if piece is None:
                 return None
             out.append(piece)
     return b"".join(out)
 
 
-def _re2_piece(found: re.Match[bytes]) -> bytes | None:
-    if found["letter"]:
-        return _LETTERS.get(found["letter"])
-    if found["reference"]:
+def _re2_piece(match: re.Match[bytes]) -> bytes | None:
+    if match["letter"]:
+        return _LETTERS.get(match["letter"])
+    if match["reference"]:
         return b"(?s:.*)"
-    if found["byte"]:
-        return _literal(found["byte"])
-    if found["count"]:
-        return _re2_count(found)
-    return b"(?m:$)" if found["end"] else found[0]
+    if match["byte"]:
+        return _literal(match["byte"])
+    if match["count"]:
+        return _re2_count(match)
+    return b"(?m:$)" if match["end"] else match[0]
 
 
 def _literal(token: bytes) -> bytes:
@@ -234,12 +234,12 @@ def _literal(token: bytes) -> bytes:
     return token if token.isalnum() and byte < 0x80 else b"\\x%02x" % byte
 
 
-def _re2_count(found: re.Match[bytes]) -> bytes:
-    """Return a quantifier, greedy: being lazy or possessive does not widen what may match."""
-    if found["least"] is None:
-        return found["count"][:1]
-    least = int(found["least"])
-    most = least if not found["comma"] else int(found["most"]) if found["most"] else None
+def _re2_count(match: re.Match[bytes]) -> bytes:
+    """Return a greedy quantifier: a lazy or possessive one does not match more texts."""
+    if match["least"] is None:
+        return match["count"][:1]
+    least = int(match["least"])
+    most = least if not match["comma"] else int(match["most"]) if match["most"] else None
     if most is None or most > _MOST:
         return b"{%d,}" % min(least, _MOST)
     return b"{%d,%d}" % (least, most)
@@ -248,7 +248,7 @@ def _re2_count(found: re.Match[bytes]) -> bytes:
 def _re2_class(text: bytes, *, caseless: bool) -> bytes | None:
     is_negated = text.startswith(b"[^")
     if is_negated and caseless and _NOT_ASCII.search(text):
-        return None  # RE2 folds the case of Latin-1, PCRE of ASCII only: this would be narrower
+        return None  # RE2 folds the case of Latin-1, PCRE of ASCII only: RE2 would match less
     out = [b"[^" if is_negated else b"["]
     for item in re.findall(rb"\[:\^?\w+:\]|\\.|.", text[1 + is_negated : -1], re.DOTALL):
         if item == b"-" or item.startswith(b"[:"):
@@ -256,7 +256,7 @@ def _re2_class(text: bytes, *, caseless: bool) -> bytes | None:
         elif len(item) == 2 and item[1:] in _SETS:
             out.append(_SETS[item[1:]])
         elif len(item) == 2 and item[1:].isalnum():
-            return None  # an escape of its own, such as that of a byte
+            return None  # another escape, such as \x41
         else:
             out.append(_literal(item))
     return b"".join(out) + b"]"

@@ -16,10 +16,10 @@ from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing import Request, Route, Router, Source, Special, Stage
 from proxyctl.routing.digest import Digester, DigestOptions
-from proxyctl.routing.open_questions import Rewriting, Way, every_outcome
+from proxyctl.routing.open_questions import Assumptions, Rewriting, every_outcome
 from proxyctl.routing.router import router_of
 from proxyctl.routing.sides import Sides
-from proxyctl.routing.special import LAST_INSERT_ID, USE, before_rules, behind_rules, is_use
+from proxyctl.routing.special import LAST_INSERT_ID, USE, after_rules, before_rules, is_use
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Key, Row
 from proxyctl.stats.model import SeenDigest
@@ -73,7 +73,7 @@ _APART = frozenset({*_ANSWERS, "cache_ttl", "cache_timeout", "reconnect", "stick
 
 
 def _answered(special: Special) -> Outcome:
-    return Outcome(None, Source.NOTHING, None, ("", special.what))
+    return Outcome(None, Source.NOTHING, None, ("", special.effect))
 
 
 def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> Outcome:
@@ -225,11 +225,11 @@ class Comparison:
         notes = tuple(self._notes(text))
         is_concerned = self._differences.may_concern(request, notes)
 
-        def both(way: Way) -> tuple[Outcome, Outcome]:
-            before = outcome_of(*self._routers[0].evaluate_digest(request, way), special)
+        def both(assumed: Assumptions) -> tuple[Outcome, Outcome]:
+            before = outcome_of(*self._routers[0].evaluate_digest(request, assumed), special)
             if not is_concerned:
                 return before, before
-            return before, outcome_of(*self._routers[1].evaluate_digest(request, way), special)
+            return before, outcome_of(*self._routers[1].evaluate_digest(request, assumed), special)
 
         found = every_outcome(both, limit=MOST_WAYS)
         if found is None:
@@ -316,9 +316,9 @@ class _Differences:
             rules = self._rules_of_cut if list(notes) == [CUT] else self._rules_of_unknown
         if rules is None:
             return False
-        way = Way({})
-        route, _ = rules.evaluate_digest(request, way)
-        return bool(route.matched_rules or way.answers)
+        assumptions = Assumptions({})
+        route, _ = rules.evaluate_digest(request, assumptions)
+        return bool(route.matched_rules or assumptions.answers)
 
 
 _TEXTS: Mapping[str, Value] = {
