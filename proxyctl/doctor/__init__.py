@@ -1,4 +1,4 @@
-"""What is wrong with a running ProxySQL.
+"""Find problems of a running ProxySQL.
 
-instance -> (facts) -> Facts -> (one module a subject) -> findings -> (examine) -> Examination
+instance -> (facts) -> Facts -> (a module per subject) -> findings -> (examine) -> Examination
 """

@@ -1,4 +1,4 @@
-"""Examines one instance, or every instance of the files."""
+"""Examine one instance, or every instance of the files."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ SUBJECTS = (
     release.release,
     release.known_defects,
 )
-"""The order of findings within a severity: first those that stop traffic."""
+"""The order of findings within a severity: findings that stop traffic come first."""
 
 
 def examine(facts: Facts, ignored: Collection[str] = ()) -> Examination:
-    """Return the findings; those with an ignored code are only counted."""
-    found = [finding for subject in SUBJECTS for finding in subject(facts)]
-    kept = [finding for finding in found if finding.code not in ignored]
+    """Return the findings; findings with an ignored code are only counted."""
+    findings = [finding for subject in SUBJECTS for finding in subject(facts)]
+    kept = [finding for finding in findings if finding.code not in ignored]
     kept.sort(key=lambda finding: list(Severity).index(finding.severity))
     return Examination(
         facts.name,
         facts.address,
         facts.version_text,
         tuple(kept),
-        ignored=len(found) - len(kept),
+        ignored=len(findings) - len(kept),
         digest_bytes=facts.digest_bytes,
     )
 
@@ -50,7 +50,7 @@ def examine_fleet(
 ) -> ExaminedFleet:
     """Return the findings for every instance.
 
-    `look` examines one instance with its files; `done` receives the number of finished ones.
+    `look` examines one instance with its files; `done` receives the number of finished instances.
     """
 
     def work(target: Target) -> Examination:

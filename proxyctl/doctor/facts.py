@@ -1,4 +1,4 @@
-"""Reads everything that the doctor needs of one instance into one frozen value.
+"""Read everything that the doctor needs from an instance into one frozen value.
 
 `read_facts` sends SELECTs to the instance, and connects to its servers with the monitor's account.
 """
@@ -48,7 +48,7 @@ class Server(NamedTuple):
 
     @property
     def is_out_of_service(self) -> bool:
-        """Whether the row is configured to take no new connections."""
+        """Whether the row keeps new connections from the server."""
         return self.status == "OFFLINE_SOFT" or self.max_connections == 0
 
     @property
@@ -81,10 +81,10 @@ class Use:
 
 
 class MonitorLog(NamedTuple):
-    """The newest line about a server in a log of the monitor.
+    """The newest line on a server in a log of the monitor.
 
     `log`: `connect`, `ping`, `read_only`, `replication_lag`, `galera` or `group_replication`.
-    `error` None: the check went well. Units: unix seconds; `failing_since` is the first error after
+    `error` None: the check succeeded. Units: unix seconds; `failing_since` is the first error after
     the last success, as far as the log goes back.
     """
 
@@ -105,15 +105,15 @@ class Protocol(NamedTuple):
 
 @dataclass(frozen=True)
 class Facts:
-    """One instance as it was read.
+    """The facts about one instance.
 
-    Shape: `variables` are those of RUNTIME, `families` those of MySQL that the monitor places.
-    `pgsql` has nothing before ProxySQL 3.0. `users_with_tls`: the frontend users with use_ssl 1.
-    `diffs`: each table in its three layers, by catalogue name. `answers`: what the servers that
-    were asked say; `versions` of servers, from the answers or else from pooled connections.
-    `membership`: the ProxySQL Cluster as the instance sees it.
-    Units: `now` unix seconds of the instance's clock; `resident_bytes` None where the history does
-    not tell, `digest_bytes` None where nobody asked.
+    Shape: `variables` at RUNTIME. `families`: the MySQL families that the monitor places. `pgsql`
+    is empty before ProxySQL 3.0. `users_with_tls`: the frontend users with use_ssl 1. `diffs`: each
+    table in its three layers, by catalogue name. `answers` of the servers that proxyctl asked;
+    `versions` of servers, from their answers or otherwise from pooled connections. `membership`:
+    the ProxySQL Cluster as the instance sees it.
+    Units: `now` in unix seconds by the instance's clock; `resident_bytes` None if the history has
+    no value, `digest_bytes` None if the user did not ask for it.
     """
 
     name: str
@@ -138,7 +138,7 @@ class Facts:
 
     @property
     def is_sandbox(self) -> bool:
-        """Whether no ProxySQL runs there: a sandbox has the tables of a release only."""
+        """Whether the instance is a sandbox, which only has the tables of a ProxySQL release."""
         return self.version_text.endswith("-sandbox")
 
     def is_on(self, name: str) -> bool:
@@ -146,16 +146,16 @@ class Facts:
         return self.variables.get(name, "").lower() in ("true", "1")
 
     def number(self, name: str) -> int:
-        """Return an integer variable at RUNTIME; 0 where this ProxySQL does not have it."""
+        """Return an integer variable at RUNTIME; 0 if this ProxySQL does not have it."""
         return atoi(self.variables.get(name, ""))
 
     @cached_property
     def rows_by_node(self) -> dict[Node, list[Server]]:
         """The rows of each MySQL server at RUNTIME, sorted by hostgroup."""
-        found: dict[Node, list[Server]] = {}
+        rows: dict[Node, list[Server]] = {}
         for server in sorted(self.mysql.servers):
-            found.setdefault(server.node, []).append(server)
-        return found
+            rows.setdefault(server.node, []).append(server)
+        return rows
 
 
 def read_facts(
@@ -172,7 +172,7 @@ def read_facts(
     """
     variables = read_variables(client)
     layouts = read_layouts(client)
-    # First the tables: numbers that would end ProxySQL are refused before RUNTIME is read.
+    # Read the tables first: numbers that would end ProxySQL are refused before RUNTIME is read.
     tables = read_tables(client, layouts.values())
     families = _families(tables, variables)
     surroundings = Surroundings(memory_families=families)
@@ -214,7 +214,7 @@ def read_facts(
 
 def _families(tables: Mapping[str, TableRows], variables: Mapping[str, str]) -> tuple[Family, ...]:
     """Return the families of either protocol whose nodes its monitor places now."""
-    found = {
+    family_tables = {
         name: tables[name]
         for protocol, names in (("mysql", FAMILY_TABLES), ("pgsql", PGSQL_FAMILY_TABLES))
         for name in names
@@ -222,8 +222,8 @@ def _families(tables: Mapping[str, TableRows], variables: Mapping[str, str]) -> 
     }
     return tuple(
         families_in(
-            {name: table.layout for name, table in found.items()},
-            {name: table.rows[Layer.RUNTIME].values() for name, table in found.items()},
+            {name: table.layout for name, table in family_tables.items()},
+            {name: table.rows[Layer.RUNTIME].values() for name, table in family_tables.items()},
             rds_discovery=variables.get(RDS_DISCOVERY, "0") != "0",
         )
     )
@@ -232,7 +232,7 @@ def _families(tables: Mapping[str, TableRows], variables: Mapping[str, str]) -> 
 def _cells(tables: Mapping[str, TableRows], name: str, *columns: str) -> Iterator[Any]:
     """Yield these columns of each row of a table at RUNTIME, if the table exists.
 
-    Shape: a tuple a row, in the order of the keys.
+    Shape: one tuple per row, sorted by key.
     """
     table = tables.get(name)
     if table is not None:
@@ -245,7 +245,7 @@ def _cells(tables: Mapping[str, TableRows], name: str, *columns: str) -> Iterato
 def _protocol(tables: Mapping[str, TableRows], name: str) -> Protocol:
     """Return the servers of `mysql` or `pgsql`, and the uses of their hostgroups.
 
-    A rule with error_msg or OK_msg uses none.
+    A rule with error_msg or OK_msg uses no hostgroup.
     """
     of_servers = (
         "hostgroup_id",
@@ -278,15 +278,15 @@ def _protocol(tables: Mapping[str, TableRows], name: str) -> Protocol:
     ]
     return Protocol(
         name,
-        tuple(one for one in servers if one.status != "OFFLINE_HARD"),
+        tuple(server for server in servers if server.status != "OFFLINE_HARD"),
         (*_uses("rule", rules), *_uses("fast-routing row", routes), *_uses("user", users)),
     )
 
 
-def _uses(kind: str, found: Iterable[tuple[int, str]]) -> Iterator[Use]:
-    """Yield the use of each hostgroup, with the first row."""
+def _uses(kind: str, rows: Iterable[tuple[int, str]]) -> Iterator[Use]:
+    """Yield the use of each hostgroup. `rows`: hostgroup and name, sorted by key."""
     senders: dict[int, list[str]] = {}
-    for hostgroup, name in found:
+    for hostgroup, name in rows:
         senders.setdefault(hostgroup, []).append(name)
     for hostgroup, names in senders.items():
         yield Use(kind, hostgroup, len(names), names[0])
@@ -321,7 +321,7 @@ _LOGS = {
     "galera": "error",
     "group_replication": "error",
 }
-"""Logs of the monitor, and the column of their error."""
+"""Logs of the monitor, and their columns with the error."""
 
 
 def _monitor_logs(client: AdminClient) -> tuple[MonitorLog, ...]:
@@ -336,8 +336,8 @@ def _monitor_logs(client: AdminClient) -> tuple[MonitorLog, ...]:
 
 
 def _newest(log: str, error: str) -> str:
-    # SQLite gives the other columns of the row that has the maximum. Window functions are not used:
-    # this ProxySQL may be of 2018.
+    # SQLite returns the other columns from the row with the maximum. There are no window functions:
+    # a ProxySQL of 2018 does not have them.
     table = f"monitor.mysql_server_{log}_log"
     return (
         f"SELECT '{log}', l.hostname, l.port, max(l.time_start_us), l.{error},"
@@ -356,20 +356,20 @@ _MOST_CONNECTIONS = 5_000
 def _pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[Node, str]:
     """Return the server versions of unused connections to these servers.
 
-    Empty if there are too many connections: ProxySQL describes each of them.
+    Empty if there are too many connections: ProxySQL describes every connection.
     """
-    if sum(one.free for one in read_pool(client)) > _MOST_CONNECTIONS:
+    if sum(server.free for server in read_pool(client)) > _MOST_CONNECTIONS:
         return {}
     rows = client.query(
         "SELECT DISTINCT srv_host, srv_port, json_extract(mysql_info, '$.server_version')"
         " FROM stats_mysql_free_connections",
     )
-    found = {(str(host), client.number(port)): text for host, port, text in rows if text}
-    return {node: found[node] for node in nodes if node in found}
+    versions = {(str(host), client.number(port)): text for host, port, text in rows if text}
+    return {node: versions[node] for node in nodes if node in versions}
 
 
 def _resident(client: AdminClient) -> int | None:
-    """Return the last memory size in the history; None if it has none. Units: bytes."""
+    """Return the last memory size in the history; None if the history is empty. Units: bytes."""
     newest = "SELECT resident FROM stats_history.system_memory ORDER BY timestamp DESC LIMIT 1"
     rows = query_whole(client, newest, width=1)
     return client.number(rows[0][0]) if rows and rows[0][0] is not None else None

@@ -1,4 +1,4 @@
-"""Findings: their codes as data, and the results for one instance and for all. Pure."""
+"""Findings: their codes as data, and the results for an instance and for a fleet. Pure."""
 
 from __future__ import annotations
 
@@ -74,15 +74,15 @@ CODES = {
         _W, "Defect: the monitor reads pxc_maint_mode of servers of 5.7 and 8 only."
     ),
 }
-"""Every finding that there is. Codes are stable: scripts ignore findings by them."""
+"""All kinds of findings. Codes are stable: scripts ignore findings by code."""
 
 
 @dataclass(frozen=True)
 class Finding:
     """One finding.
 
-    `where`: its subject, `places`: all of them where it counts several; `fix`: a command, a
-    statement, YAML, or what to check.
+    `where`: the subject. `places`: all subjects, if `where` counts several. `fix`: a command, a
+    statement, YAML, or something to check.
     """
 
     code: str
@@ -93,7 +93,7 @@ class Finding:
 
     @classmethod
     def of_servers(cls, code: str, nodes: Iterable[Node], message: str, fix: str) -> Finding:
-        """Return the finding of one server by its name, of several by their number."""
+        """Return a finding that names one server, or counts several."""
         names = sorted({node_text(node) for node in nodes})
         if len(names) == 1:
             return cls(code, names[0], message, fix)
@@ -109,8 +109,9 @@ class Finding:
 class Examination:
     """The findings for one instance.
 
-    Shape: `findings` with errors first. `version`: as the instance spells it. `ignored`: the number
-    of findings that the user excluded. Units: `digest_bytes` bytes, None where nobody asked.
+    Shape: `findings` with errors first. `version`: as the instance reports it. `ignored`: the
+    number of findings that the user excluded. Units: `digest_bytes` in bytes; None if the user did
+    not ask for it.
     """
 
     name: str
@@ -131,29 +132,29 @@ class Examination:
         return self.findings[0].severity if self.findings else None
 
     def exit_code(self, *, strict: bool) -> ExitCode:
-        """Return 1 for an error, with `strict` also for a warning; else 0."""
+        """Return 1 for an error, or with `strict` for a warning, otherwise 0."""
         fails = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
         return ExitCode.ERROR if self.worst in fails else ExitCode.DONE
 
 
 @dataclass(frozen=True)
 class ExaminedFleet:
-    """All instances in the order of the files; `failed` are those that could not be read."""
+    """All instances in the order of the files. `failed`: the instances that could not be read."""
 
     examined: Sequence[Examination]
     failed: Sequence[Failed]
 
     def only(self) -> Examination:
         """Return the only instance. Raises: the error that prevented it."""
-        for one in self.failed:
-            raise one.error
+        for failure in self.failed:
+            raise failure.error
         (examined,) = self.examined
         return examined
 
     def exit_code(self, *, strict: bool) -> ExitCode:
         """Return the worst code of all; `strict` as for `Examination.exit_code`."""
-        codes = [one.exit_code(strict=strict) for one in self.examined]
-        return worst([*codes, *(one.error.exit_code for one in self.failed)])
+        codes = [examination.exit_code(strict=strict) for examination in self.examined]
+        return worst([*codes, *(failure.error.exit_code for failure in self.failed)])
 
 
 _LISTED = 4
@@ -161,11 +162,11 @@ _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def listed(values: Iterable[object], most: int = _LISTED) -> str:
-    """Return the first few things and the number of others, as text."""
-    found = [str(one) for one in values]
-    if len(found) <= most + 1:
-        return ", ".join(found)
-    return f"{', '.join(found[:most])} and {len(found) - most} more"
+    """Return the first few values and the number of the others, as text."""
+    texts = [str(value) for value in values]
+    if len(texts) <= most + 1:
+        return ", ".join(texts)
+    return f"{', '.join(texts[:most])} and {len(texts) - most} more"
 
 
 def duration(seconds: float) -> str:

@@ -17,10 +17,10 @@ def layers(facts: Facts) -> Iterator[Finding]:
     """Yield the admin modules whose layers differ, and the variables that wait for a restart."""
     for module in ADMIN_MODULES.values():
         diffs = {t.name: facts.diffs[t.name] for t in module.tables if t.name in facts.diffs}
-        unloaded = {name: _keys(found.unpublished) for name, found in diffs.items()}
+        unloaded = {name: _keys(diff.unpublished) for name, diff in diffs.items()}
         unsaved = {
-            name: [key for key in _keys(found.unsaved) if key not in unloaded[name]]
-            for name, found in diffs.items()
+            name: [key for key in _keys(diff.unsaved) if key not in unloaded[name]]
+            for name, diff in diffs.items()
         }
         if any(unloaded.values()):
             yield Finding(
@@ -43,7 +43,7 @@ def layers(facts: Facts) -> Iterator[Finding]:
 
 
 def _publish(facts: Facts, module: str) -> str:
-    """Return what publishes MEMORY. A plain LOAD of servers moves monitored nodes."""
+    """Return how to publish MEMORY. A plain LOAD of servers moves monitored nodes."""
     if module == "MYSQL SERVERS" and facts.families:
         return "to publish it, put it into the files and `proxyctl apply`: a LOAD would move nodes"
     return f"to publish it, LOAD {module} TO RUNTIME"
@@ -54,7 +54,7 @@ def _restart_pending(facts: Facts) -> Iterator[Finding]:
         for key, row in diff.restart_only.items():
             name, on_disk = str(key[0]), str(row[1])
             running = facts.variables.get(name)
-            # An empty text on DISK stands for the default, which is what runs.
+            # An empty text on DISK means the default, which is the running value.
             if running is not None and on_disk and running != on_disk:
                 yield Finding(
                     "restart-pending",
@@ -73,17 +73,17 @@ def _rows_text(diffs: Mapping[str, TableDiff], rows: Mapping[str, list[Key]]) ->
         dict.fromkeys(row_name(diffs[name].layout.name, key) for key in keys)
         for name, keys in rows.items()
     )
-    return "; ".join(listed(one) for one in names if one)
+    return "; ".join(listed(names_of_table) for names_of_table in names if names_of_table)
 
 
 _SETTLES_S = 30
-"""A change takes two to three seconds to travel; from here on something keeps it."""
+"""A change travels in two to three seconds; after this time something holds it back."""
 
 
 def cluster(facts: Facts) -> Iterator[Finding]:
-    """Yield the peers that do not answer, and those that hold other rows."""
-    here = facts.membership
-    if not here.has_peers:
+    """Yield the peers that do not answer, and the peers that hold other rows."""
+    membership = facts.membership
+    if not membership.has_peers:
         return
     names = ("admin-cluster_username", "admin-cluster_password")
     missing = [name for name in names if not facts.variables.get(name)]
@@ -97,7 +97,7 @@ def cluster(facts: Facts) -> Iterator[Finding]:
         )
         return
     patience_s = max(_SETTLES_S, 5 * facts.number("admin-cluster_check_interval_ms") / 1000)
-    silent = [member for member in here.listed if member.silence(patience_s)]
+    silent = [member for member in membership.listed if member.silence(patience_s)]
     for member in silent:
         yield Finding(
             "peer-silent",
@@ -106,28 +106,28 @@ def cluster(facts: Facts) -> Iterator[Finding]:
             "start it; check the network, its admin-cluster_username and its version"
             f" ({facts.version_text}); or delete it from proxysql_servers",
         )
-    for module, name in configured(here.own).items():
-        for member, reason, fix in here.not_following(name, patience_s):
+    for module, name in configured(membership.own).items():
+        for member, reason, fix in membership.not_following(name, patience_s):
             if member not in silent:
                 yield from _differing(facts, member, module, name, (reason, fix))
 
 
 def _differing(
-    facts: Facts, member: Member, module: str, name: str, why: tuple[str, str]
+    facts: Facts, member: Member, module: str, name: str, explanation: tuple[str, str]
 ) -> Iterator[Finding]:
-    """Yield that a peer holds other rows than this instance, and for long enough to say so."""
+    """Yield a finding if a peer has held other rows than this instance for long enough."""
     own, seen = facts.membership.own[name], member.checksums.get(name)
     if seen is None:
         return
-    where, off = f"{module}, peer {member.name}", diffs_variable(name)
+    where, switch_variable = f"{module}, peer {member.name}", diffs_variable(name)
     age_s = facts.now - max(own.epoch, seen.epoch)
-    if facts.variables.get(off) == "0":
+    if facts.variables.get(switch_variable) == "0":
         yield Finding(
             "peer-not-synchronised",
             where,
-            f"its rows differ, and {off} is 0: this instance never takes them over",
-            f"variables: {{{off}: 3}}, or apply the same files to both",
+            f"its rows differ, and {switch_variable} is 0: this instance never takes them over",
+            f"variables: {{{switch_variable}: 3}}, or apply the same files to both",
         )
     elif age_s >= _SETTLES_S:
-        reason, fix = why
+        reason, fix = explanation
         yield Finding("peer-differs", where, f"{reason}, for {duration(age_s)}", fix)

@@ -1,6 +1,6 @@
-"""The release of ProxySQL: security fixes that it lacks, and defects that this configuration meets.
+"""The release of ProxySQL: missing security fixes, and defects that affect this configuration.
 
-Each defect was seen on a running ProxySQL or read in its source, and a configuration can avoid it.
+Source: each defect was seen on a running ProxySQL or in its source. A configuration can avoid it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from proxyctl.state.families import node_text
 
 
 def release(facts: Facts) -> Iterator[Finding]:
-    """Yield the security fixes that this release lacks, or that it has more than we know."""
+    """Yield the missing security fixes, and a finding if the release is not known."""
     version = facts.version
     missing = [
         (version.numbered(release), holes)
@@ -45,7 +45,7 @@ def release(facts: Facts) -> Iterator[Finding]:
 
 
 def known_defects(facts: Facts) -> Iterator[Finding]:
-    """Yield the defects that this version has and this configuration meets."""
+    """Yield the defects of this version that affect this configuration."""
     yield from _fast_routing_skipped(facts)
     yield from _re2_replaces_by_case(facts)
     yield from _maintenance_not_seen(facts)
@@ -80,17 +80,17 @@ def _re2_replaces_by_case(facts: Facts) -> Iterator[Finding]:
 def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
     galera = {h for family in facts.families if family.is_galera for h in family.hostgroups}
     nodes = {server.node for server in facts.mysql.servers if server.hostgroup in galera}
-    found = [
+    unseen = [
         node_text(node)
         for node, text in facts.versions.items()
         if node in nodes and version_numbers(text) and not is_mariadb(text)
         if not text.startswith(("5.7", "8"))
     ]
-    if found:
+    if unseen:
         yield Finding(
             "maintenance-not-seen",
             "mysql_galera_hostgroups",
             f"the monitor reads pxc_maint_mode of servers of 5.7 and 8 only, so not of"
-            f" {listed(found)}",
+            f" {listed(unseen)}",
             "take such a node out of service with `proxyctl nodes drain`",
         )

@@ -1,6 +1,6 @@
-"""Servers that the monitor cannot check or that take no queries, and hostgroups left without any.
+"""Servers that the monitor cannot check or that take no queries, and hostgroups without servers.
 
-A rule or a default hostgroup counts as a use of a hostgroup even if no query reaches it.
+A rule or a default hostgroup is a use of its hostgroup even if no query reaches it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ def monitor(facts: Facts) -> Iterator[Finding]:
 
 def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding]:
     user = facts.variables.get("mysql-monitor_username", "monitor")
-    for error, found in _by_error(logs).items():
-        since, nodes = _how_long(facts, found), [log.node for log in found]
-        harm = "".join(f"; {text}" for text in _without_others(facts, nodes))
+    for error, failures in _by_error(logs).items():
+        since, nodes = _duration_text(facts, failures), [log.node for log in failures]
+        losses = "".join(f"; {text}" for text in _losses(facts, nodes))
         if _is_denied(error):
             yield Finding.of_servers(
                 "monitor-denied",
                 nodes,
-                f"the monitor's account {user!r} has been refused for {since}: {error}{harm}",
+                f"the monitor's account {user!r} has been refused for {since}: {error}{losses}",
                 "set mysql-monitor_password (`{env: NAME}`) to the password of the account, or"
                 f" create the account: CREATE USER '{user}'@'%' IDENTIFIED BY '...';"
                 f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%'",
@@ -52,7 +52,7 @@ def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Findin
             yield Finding.of_servers(
                 "backend-unreachable",
                 nodes,
-                f"the monitor has not been able to connect for {since}: {error}{harm}",
+                f"the monitor has not been able to connect for {since}: {error}{losses}",
                 "start the server, check its host name and the network, or delete it from"
                 " mysql_servers",
             )
@@ -60,11 +60,12 @@ def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Findin
 
 def _failed_checks(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding]:
     user = facts.variables.get("mysql-monitor_username", "monitor")
-    for error, found in _by_error(logs).items():
+    for error, failures in _by_error(logs).items():
+        log, since = failures[0].log, _duration_text(facts, failures)
         yield Finding.of_servers(
             "monitor-check-failed",
-            [log.node for log in found],
-            f"the monitor's {found[0].log} check has failed for {_how_long(facts, found)}: {error}",
+            [failure.node for failure in failures],
+            f"the monitor's {log} check has failed for {since}: {error}",
             f"grant the account {user!r} the privileges that the check needs (REPLICATION CLIENT,"
             " and SELECT on performance_schema), or remove the server from the family",
         )
@@ -78,33 +79,33 @@ def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Finding]:
         hostgroups = ", ".join(str(row.hostgroup) for row in rows)
         statuses = {row.status for row in rows}
         if all(row.is_out_of_service for row in rows):
-            how = "OFFLINE_SOFT" if "OFFLINE_SOFT" in statuses else "max_connections 0"
-            drained.setdefault(f"{how} in hostgroup {hostgroups}", []).append(node)
+            reason = "OFFLINE_SOFT" if "OFFLINE_SOFT" in statuses else "max_connections 0"
+            drained.setdefault(f"{reason} in hostgroup {hostgroups}", []).append(node)
         elif "SHUNNED" in statuses and "ONLINE" not in statuses and node not in failed:
             shunned.setdefault(f"SHUNNED in hostgroup {hostgroups}", []).append(node)
-    for how, nodes in drained.items():
+    for reason, nodes in drained.items():
         name = node_text(nodes[0]) if len(nodes) == 1 else "NODE"
         yield Finding.of_servers(
             "node-drained",
             nodes,
-            f"takes no new connections: {how}",
+            f"takes no new connections: {reason}",
             f"run `proxyctl nodes restore {name}` if `proxyctl nodes drain` did it",
         )
-    for how, nodes in shunned.items():
+    for reason, nodes in shunned.items():
         yield Finding.of_servers(
             "server-shunned",
             nodes,
-            f"takes no queries: {how}",
+            f"takes no queries: {reason}",
             "check its errors in stats_mysql_errors and its lag. ProxySQL tries it again with"
             " the next query, unless SHUNNED was loaded from mysql_servers",
         )
 
 
-def _how_long(facts: Facts, logs: Iterable[MonitorLog]) -> str:
+def _duration_text(facts: Facts, logs: Iterable[MonitorLog]) -> str:
     return duration(max(facts.now - min(log.failing_since for log in logs), 0))
 
 
-# What the logs of the monitor show --------------------------------------------------------------
+# Failures in the logs of the monitor -----------------------------------------------------------
 
 _CONNECTING = ("connect", "ping")
 _INTERVALS = {
@@ -125,15 +126,15 @@ _DENIED = (
 )
 """Words in the answer of a server that refuses the account."""
 _NO_CONNECTION = ("creating new connection", "can't connect", "system error")
-"""Words in the error of a check that got no connection. A check may find it before connect does."""
+"""Words in the error of a check that got no connection: it may fail before the connect check."""
 
 
 def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
-    """Return the newest errors of these logs, one for each server in service.
+    """Return the newest errors of these logs, one per server in service.
 
-    A failed connection is outdated after a later successful ping, unless the account was refused: a
-    ping uses an older connection. A failed check is outdated if the next line is overdue: the
-    server has left the family, and its line stays for two hours.
+    A failed connection is outdated after a later successful ping, unless the server refused the
+    account: a ping uses an older connection. A failed check is outdated if the next line is
+    overdue: the server has left the family, and its line stays for two hours.
     """
     wanted = [log for log in facts.monitor_logs if _failed_at(log) in names]
     in_service = {one.node for one in facts.mysql.servers if not one.is_out_of_service}
@@ -141,15 +142,15 @@ def _failing(facts: Facts, names: Iterable[str]) -> list[MonitorLog]:
     for log in wanted:
         if log.error is None:
             succeeded[log.node] = max(succeeded.get(log.node, 0), log.at)
-    found: dict[Node, MonitorLog] = {}
+    newest: dict[Node, MonitorLog] = {}
     for log in wanted:
         if log.error is None or log.node not in in_service or _is_outdated(facts, log):
             continue
         if _is_denied(log.error):
-            found[log.node] = log
+            newest[log.node] = log
         elif succeeded.get(log.node, 0) <= log.at:
-            found.setdefault(log.node, log)
-    return list(found.values())
+            newest.setdefault(log.node, log)
+    return list(newest.values())
 
 
 def _failed_at(log: MonitorLog) -> str:
@@ -171,13 +172,13 @@ def _is_outdated(facts: Facts, log: MonitorLog) -> bool:
 
 
 def _by_error(logs: Iterable[MonitorLog]) -> dict[str, list[MonitorLog]]:
-    """Return the failures by their error: one cause, with the servers that it hits."""
-    found: dict[str, list[MonitorLog]] = {}
+    """Group the failures by error, so that a cause is reported once for all its servers."""
+    by_error: dict[str, list[MonitorLog]] = {}
     for log in logs:
-        # Errors about a name hold it; the cause is the same for all of them.
+        # An error about a host name contains it; the cause is the same for all names.
         error = (log.error or "").replace(f"'{log.node[0]}'", "'...'")
-        found.setdefault(error, []).append(log)
-    return found
+        by_error.setdefault(error, []).append(log)
+    return by_error
 
 
 # Hostgroups in use ------------------------------------------------------------------------------
@@ -185,22 +186,24 @@ def _by_error(logs: Iterable[MonitorLog]) -> dict[str, list[MonitorLog]]:
 
 def hostgroups(facts: Facts) -> Iterator[Finding]:
     """Yield the hostgroups in use without a usable server, of MySQL and of PostgreSQL."""
-    for side in (facts.mysql, facts.pgsql):
-        empty = _empty(side)
-        waiting = _not_checked(facts) if side is facts.mysql else frozenset()
-        if not_yet := sorted(empty & waiting):
-            yield _unplaced(facts, [*not_yet])
-        failures = _by_error(_failing(facts, _CONNECTING)).values() if side is facts.mysql else ()
+    for protocol in (facts.mysql, facts.pgsql):
+        empty = _empty(protocol)
+        not_checked = _not_checked(facts) if protocol is facts.mysql else frozenset()
+        if unplaced := sorted(empty & not_checked):
+            yield _unplaced(facts, [*unplaced])
+        failures = (
+            _by_error(_failing(facts, _CONNECTING)).values() if protocol is facts.mysql else ()
+        )
         lost = [{log.node for log in logs} for logs in failures]
-        for hostgroup in sorted(empty - waiting):
-            if not any(_is_lost(side, hostgroup, nodes) for nodes in lost):
-                yield _without_servers(facts, side, hostgroup)
+        for hostgroup in sorted(empty - not_checked):
+            if not any(_is_lost(protocol, hostgroup, nodes) for nodes in lost):
+                yield _without_servers(facts, protocol, hostgroup)
 
 
-def _without_others(facts: Facts, nodes: Collection[Node]) -> Iterator[str]:
-    """Yield what it does to hostgroups in use that these nodes are lost: they have no others.
+def _losses(facts: Facts, nodes: Collection[Node]) -> Iterator[str]:
+    """Yield the hostgroups in use that have no servers besides these failed nodes.
 
-    It is said with the cause, not as a finding of each hostgroup.
+    The finding of the failure reports them, so they have no findings of their own.
     """
     for hostgroup in sorted(_empty(facts.mysql)):
         if _is_lost(facts.mysql, hostgroup, nodes):
@@ -208,21 +211,21 @@ def _without_others(facts: Facts, nodes: Collection[Node]) -> Iterator[str]:
             yield f"{name} has no other server: {_failing_text(facts, facts.mysql, hostgroup)}"
 
 
-def _empty(side: Protocol) -> set[int]:
+def _empty(protocol: Protocol) -> set[int]:
     """Return the hostgroups in use without a usable server."""
-    usable = {server.hostgroup for server in side.servers if server.is_usable}
-    return {use.hostgroup for use in side.uses} - usable
+    usable = {server.hostgroup for server in protocol.servers if server.is_usable}
+    return {use.hostgroup for use in protocol.uses} - usable
 
 
-def _is_lost(side: Protocol, hostgroup: int, nodes: Collection[Node]) -> bool:
-    there = [server.node for server in side.servers if server.hostgroup == hostgroup]
-    return bool(there) and all(node in nodes for node in there)
+def _is_lost(protocol: Protocol, hostgroup: int, nodes: Collection[Node]) -> bool:
+    members = [server.node for server in protocol.servers if server.hostgroup == hostgroup]
+    return bool(members) and all(node in nodes for node in members)
 
 
-def _failing_text(facts: Facts, side: Protocol, hostgroup: int) -> str:
-    """Return which queries fail: `queries from rule 5 fail after 10 s`."""
-    senders = " and ".join(_use_text(use) for use in side.uses if use.hostgroup == hostgroup)
-    wait_ms = facts.number(f"{side.name}-connect_timeout_server_max")
+def _failing_text(facts: Facts, protocol: Protocol, hostgroup: int) -> str:
+    """Return a sentence on the failing queries: `queries from rule 5 fail after 10 s`."""
+    senders = " and ".join(_use_text(use) for use in protocol.uses if use.hostgroup == hostgroup)
+    wait_ms = facts.number(f"{protocol.name}-connect_timeout_server_max")
     return f"queries from {senders} fail" + (f" after {wait_ms / 1000:g} s" if wait_ms > 0 else "")
 
 
@@ -231,23 +234,25 @@ _FAMILY_LOGS = {
     "galera": "galera",
     "group_replication": "group_replication",
 }
-"""The log of the monitor that holds the checks of each kind of family."""
+"""The log of the monitor with the checks of each kind of family."""
 
 
 def _not_checked(facts: Facts) -> frozenset[object]:
-    """Return the hostgroups of families that have servers, none of which was checked yet."""
+    """Return the hostgroups of families whose servers the monitor has not checked yet."""
     checked = {(log.log, log.node) for log in facts.monitor_logs}
-    found: set[object] = set()
+    unchecked: set[object] = set()
     for family in facts.families:
         log = _FAMILY_LOGS.get(family.kind)
-        nodes = {one.node for one in facts.mysql.servers if one.hostgroup in family.hostgroups}
+        nodes = {
+            server.node for server in facts.mysql.servers if server.hostgroup in family.hostgroups
+        }
         if log and nodes and not any((log, node) in checked for node in nodes):
-            found |= family.hostgroups
-    return frozenset(found)
+            unchecked |= family.hostgroups
+    return frozenset(unchecked)
 
 
 def _unplaced(facts: Facts, hostgroups: list[int]) -> Finding:
-    where = listed(_hostgroup_text(facts, facts.mysql, one) for one in hostgroups)
+    where = listed(_hostgroup_text(facts, facts.mysql, hostgroup) for hostgroup in hostgroups)
     if facts.is_sandbox:
         message = "no server: a sandbox has no monitor to place servers here"
         return Finding("family-not-checked", where, message, "nothing to do on a sandbox")
@@ -259,48 +264,52 @@ def _unplaced(facts: Facts, hostgroups: list[int]) -> Finding:
     )
 
 
-def _without_servers(facts: Facts, side: Protocol, hostgroup: int) -> Finding:
-    uses = [use for use in side.uses if use.hostgroup == hostgroup]
+def _without_servers(facts: Facts, protocol: Protocol, hostgroup: int) -> Finding:
+    uses = [use for use in protocol.uses if use.hostgroup == hostgroup]
     changes = ["the rules"] if any(use.kind != "user" for use in uses) else []
     code = "hostgroup-without-servers" if changes else "users-without-servers"
     if any(use.kind == "user" for use in uses):
         changes.append("default_hostgroup")
     change = " and ".join(changes)
-    there = [server for server in side.servers if server.hostgroup == hostgroup]
-    servers = listed(sorted(f"{node_text(one.node)} {_why(one)}" for one in there))
-    fix = f"add a server ({side.name}_servers: hostgroup_id {hostgroup}), or change {change}"
-    if there:
+    members = [server for server in protocol.servers if server.hostgroup == hostgroup]
+    servers = listed(sorted(f"{node_text(server.node)} {_obstacle(server)}" for server in members))
+    fix = f"add a server ({protocol.name}_servers: hostgroup_id {hostgroup}), or change {change}"
+    if members:
         fix = (
             "make one of its servers usable (ONLINE, weight and max_connections above 0; see"
             f" `proxyctl nodes list`), or change {change}"
         )
-    why = servers or "the hostgroup has no server at RUNTIME"
-    elsewhere = _elsewhere(facts, hostgroup) if side is facts.mysql and not there else ""
+    reason = servers or "the hostgroup has no server at RUNTIME"
+    elsewhere = (
+        _placed_elsewhere(facts, hostgroup) if protocol is facts.mysql and not members else ""
+    )
     if elsewhere:
-        why = f"the hostgroup has no server, since the monitor has placed {elsewhere}"
+        reason = f"the hostgroup has no server, since the monitor has placed {elsewhere}"
         fix = f"check what the monitor sees of them (`proxyctl nodes list`), or change {change}"
     return Finding(
         code,
-        _hostgroup_text(facts, side, hostgroup),
-        f"{_failing_text(facts, side, hostgroup)}: {why}",
+        _hostgroup_text(facts, protocol, hostgroup),
+        f"{_failing_text(facts, protocol, hostgroup)}: {reason}",
         fix,
     )
 
 
-def _elsewhere(facts: Facts, hostgroup: int) -> str:
-    """Return where the monitor has the nodes of a hostgroup's family: no server has to be added."""
-    others = set[object]()
+def _placed_elsewhere(facts: Facts, hostgroup: int) -> str:
+    """Return the hostgroups to which the monitor moved the nodes of this hostgroup's family."""
+    other_hostgroups = set[object]()
     for family in facts.families:
         if hostgroup in family.hostgroups:
-            others |= {*family.hostgroups} - {hostgroup}
-    nodes = [server for server in facts.mysql.servers if server.hostgroup in others]
-    return listed(sorted(f"{node_text(one.node)} in hostgroup {one.hostgroup}" for one in nodes))
+            other_hostgroups |= {*family.hostgroups} - {hostgroup}
+    nodes = [server for server in facts.mysql.servers if server.hostgroup in other_hostgroups]
+    return listed(
+        sorted(f"{node_text(server.node)} in hostgroup {server.hostgroup}" for server in nodes)
+    )
 
 
-def _hostgroup_text(facts: Facts, side: Protocol, hostgroup: int) -> str:
+def _hostgroup_text(facts: Facts, protocol: Protocol, hostgroup: int) -> str:
     name = facts.hostgroup_names.get(hostgroup)
-    protocol = "" if side is facts.mysql else f"{side.name} "
-    return f"{protocol}hostgroup {hostgroup}{f' ({name})' if name else ''}"
+    prefix = "" if protocol is facts.mysql else f"{protocol.name} "
+    return f"{prefix}hostgroup {hostgroup}{f' ({name})' if name else ''}"
 
 
 def _use_text(use: Use) -> str:
@@ -313,7 +322,7 @@ def _use_text(use: Use) -> str:
     return f"the default_hostgroup of {text}" if use.kind == "user" else text
 
 
-def _why(server: Server) -> str:
+def _obstacle(server: Server) -> str:
     if server.status != "ONLINE":
         return f"is {server.status}"
     return "has weight 0" if server.weight <= 0 else "has max_connections 0"

@@ -1,4 +1,4 @@
-"""Settings that do harm: encryption, the version that clients are told, digests and memory."""
+"""Harmful settings: encryption, the version for clients, digests and memory."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from proxyctl.stats.units import size_text
 
 
 def encryption(facts: Facts) -> Iterator[Finding]:
-    """Yield the servers and users whose connections cannot be encrypted as requested.
+    """Yield the servers and users that ask for encrypted connections and cannot get them.
 
     Source: ProxySQL 2.7.1 with MariaDB 10.11, run: to a server without TLS, Ssl_cipher is empty
-    whatever use_ssl says, and nothing is logged.
+    whatever use_ssl is, and the log has no message.
     """
     wanting = dict.fromkeys(server.node for server in facts.mysql.servers if server.use_ssl)
     without = [
@@ -46,7 +46,7 @@ _SERVER_VERSION = "mysql-server_version"
 
 
 def server_version(facts: Facts) -> Iterator[Finding]:
-    """Yield a version for clients that does not fit the servers."""
+    """Yield a finding if the version for clients does not fit the servers."""
     announced = facts.variables.get(_SERVER_VERSION, "")
     numbers = version_numbers(announced)
     if announced and numbers is None:
@@ -66,48 +66,48 @@ def server_version(facts: Facts) -> Iterator[Finding]:
             f"clients are told {announced}, {reason}; the servers are {servers}",
             _fix(facts),
         )
-    if not facts.is_sandbox:  # whose servers are made up
+    if not facts.is_sandbox:  # the servers of a sandbox do not exist
         yield from _unknown(facts)
 
 
 def _difference(facts: Facts, announced: str, numbers: tuple[int, int, int]) -> str:
-    """Return how the version differs from the servers; empty if it fits.
+    """Return how the version differs from those of the servers; empty if it fits.
 
-    A lower patch level of the lowest server's series fits.
+    A lower patch level in the series of the lowest server fits.
     """
-    found = [one for text in facts.versions.values() if (one := version_numbers(text))]
-    if not found:
+    versions = [parsed for text in facts.versions.values() if (parsed := version_numbers(text))]
+    if not versions:
         return ""
     if any(is_mariadb(text) is not is_mariadb(announced) for text in facts.versions.values()):
         return "but not every server is that product: drivers choose their SQL by the version"
-    if numbers > min(found):
+    if numbers > min(versions):
         return "which is newer than a server: they may use features that it lacks"
-    if numbers[:2] < min(found)[:2]:
+    if numbers[:2] < min(versions)[:2]:
         return "an older series than any server: drivers may not use newer features"
     return ""
 
 
 def _by_version(facts: Facts) -> list[tuple[str, list[Node]]]:
-    found: dict[str, list[Node]] = {}
+    nodes_by_version: dict[str, list[Node]] = {}
     for node, text in facts.versions.items():
-        found.setdefault(text, []).append(node)
-    return sorted(found.items())
+        nodes_by_version.setdefault(text, []).append(node)
+    return sorted(nodes_by_version.items())
 
 
 def _fix(facts: Facts) -> str:
-    """Return the YAML that sets the lowest version of the servers."""
-    found = [
-        (one, text)
+    """Return YAML that sets the lowest version of the servers."""
+    versions = [
+        (parsed, text)
         for text in facts.versions.values()
-        if (one := version_numbers(text)) is not None
+        if (parsed := version_numbers(text)) is not None
     ]
-    numbers, text = min(found, default=((8, 0, 36), ""))
+    numbers, text = min(versions, default=((8, 0, 36), ""))
     suffix = "-MariaDB" if is_mariadb(text) else ""
     return f'variables: {{{_SERVER_VERSION}: "{".".join(map(str, numbers))}{suffix}"}}'
 
 
 def _unknown(facts: Facts) -> Iterator[Finding]:
-    """Yield the servers that did not answer, except those that the monitor does not reach."""
+    """Yield the servers that did not answer, except servers that the monitor does not reach."""
     down = {log.node for log in facts.monitor_logs if log.error}
     reasons: dict[str, list[Node]] = {}
     for node, answer in facts.answers.items():
@@ -124,12 +124,12 @@ def _unknown(facts: Facts) -> Iterator[Finding]:
 
 _RESIDENT = 1_000_000_000
 _DIGESTS = 250_000_000
-"""Units: bytes. As many digests hold the admin interface for five seconds when they are read."""
+"""Units: bytes. Reading so many digests blocks the admin interface for five seconds."""
 _DIGESTS_ON = "mysql-query_digests"
 
 
 def memory(facts: Facts) -> Iterator[Finding]:
-    """Yield what is wrong with digests, and large memory."""
+    """Yield findings on digests, and on large memory."""
     if not facts.is_on(_DIGESTS_ON):
         yield _digests_off(facts)
     if facts.digest_bytes is not None and facts.digest_bytes >= _DIGESTS:
@@ -151,7 +151,7 @@ def memory(facts: Facts) -> Iterator[Finding]:
 
 
 def _digests_off(facts: Facts) -> Finding:
-    """Return that there are no digests. Source: ProxySQL 2.7.1, run."""
+    """Return the finding for digests that are off. Source: ProxySQL 2.7.1, run."""
     fix = f"variables: {{{_DIGESTS_ON}: true}}"
     ids = [rule.rule_id for rule in facts.rules if rule.matches_digest]
     if not ids:

@@ -210,7 +210,7 @@ class Comparison:
     def _verdict(self, seen: SeenDigest) -> Verdict:
         text = seen.text
         special = USE if is_use(text, text) else None
-        special = special or before_rules(text.replace(b"?", b"1")) or behind_rules(text, text)
+        special = special or before_rules(text.replace(b"?", b"1")) or after_rules(text, text)
         if special and special.is_answered and special.stage is not Stage.AFTER_MESSAGES:
             own = _answered(special)
             return Verdict(before=(own,), after=(own,))
