@@ -93,10 +93,11 @@ class _Reader:
     def __init__(self, version: Version) -> None:
         self.found = CnfContent()
         self._version = version
+        self._binds_values = version.has(CNF_BINDS_VALUES)
         self._nearest = Nearest(_NEAR)
 
-    def _note(self, place: Place, text: str) -> None:
-        self.found.notes.append(f"{_line(place)}: {text}")
+    def _note(self, place: Place, name: str, text: str) -> None:
+        self.found.notes.append(f"{_line(place)}: {name}: {text}")
 
     def _like(self, word: str, known: Collection[str]) -> str:
         """Return `; did you mean threads?` or nothing."""
@@ -115,19 +116,19 @@ class _Reader:
         elif is_read and table is not None and not table.exists_in(self._version):
             fix = f"`--proxysql-version {table.since}` or a newer one imports it"
             text = f"ProxySQL {self._version} has no such section; {fix}"
-            self._note(setting.place, f"{name}: {text}")
+            self._note(setting.place, name, text)
         elif name in VARIABLE_SECTIONS:
             self._variables(name, setting)
         elif section is not None and setting.type in (Type.LIST, Type.GROUP):
             self._section(section, setting)
         elif section is not None:
-            self._note(setting.place, f"{name}: expected a list ( ), got {setting.type}")
-        elif name in TABLES:
+            self._note(setting.place, name, f"expected a list ( ), got {setting.type}")
+        elif table is not None:
             text = "many versions of ProxySQL do not read this table from a .cnf: left out"
-            self._note(setting.place, f"{name}: {text}")
+            self._note(setting.place, name, text)
         else:
             fix = self._like(name, [*SECTIONS, *VARIABLE_SECTIONS, *STARTUP_KEYS])
-            self._note(setting.place, f"{name}: ProxySQL has no such key{fix}")
+            self._note(setting.place, name, f"ProxySQL has no such key{fix}")
 
     # Variables ----------------------------------------------------------------------------------
 
@@ -137,8 +138,7 @@ class _Reader:
             message = f"expected a group {{ }}, got {setting.type}: ProxySQL does not start with it"
             raise ConfigError([Mistake(*setting.place, section, message)])
         for key, item in setting.members.items():
-            binds = self._version.has(CNF_BINDS_VALUES)
-            name = prefix + (key.removeprefix(prefix) if binds else key)
+            name = prefix + (key.removeprefix(prefix) if self._binds_values else key)
             self.found.places["variables", (name,)] = _line(item.place)
             value = self._variable(name, item)
             if value is not None:
@@ -148,39 +148,40 @@ class _Reader:
         """Return the value that ProxySQL runs with; None where it keeps its default."""
         known = VARIABLES.get(name)
         if known is None or name in READ_ONLY or not known.exists_in(self._version):
-            self._note(setting.place, self._why_unread(name))
+            self._note(setting.place, *self._why_unread(name))
             return None
-        text = _inserted(setting)
+        is_odd = setting.type not in _INSERTED
+        text = "" if is_odd else str(setting.value)
+        text = text.lower() if setting.type is Type.BOOL else text
         if text == NO_VALUE:
-            self._note(setting.place, f"{name}: (null) means that it has no value")
+            self._note(setting.place, name, "(null) means that it has no value")
             return None
-        if '"' in text and not self._version.has(CNF_BINDS_VALUES):
-            self._note(setting.place, f"{name}: ProxySQL cannot read a double quote in a variable")
+        if '"' in text and not self._binds_values:
+            self._note(setting.place, name, "ProxySQL cannot read a double quote in a variable")
             return None
         value = runtime_text(name, text, self._version)
-        is_odd = setting.type not in _INSERTED
         shown = setting.type if is_odd else "this" if is_secret_variable(name) else repr(text)
         if value is None:
             if text != known.default:
-                self._note(setting.place, f"{name}: ProxySQL refuses {shown} and keeps its default")
+                self._note(setting.place, name, f"ProxySQL refuses {shown} and keeps its default")
             return None
         is_changed = value.lower() != text.strip().lower() and known.kind is not VariableKind.BOOL
         if is_odd or is_changed:
-            self._note(setting.place, f"{name}: ProxySQL reads {shown} as {value or repr(value)}")
+            self._note(setting.place, name, f"ProxySQL reads {shown} as {value or repr(value)}")
         return canonical(name, value)
 
-    def _why_unread(self, name: str) -> str:
+    def _why_unread(self, name: str) -> tuple[str, str]:
+        """Return a name, and what is wrong with it."""
         rest = name.partition("-")[2]
         if name in READ_ONLY:
-            return f"{name}: read-only: it cannot be set"
+            return name, "read-only: it cannot be set"
         if name in VARIABLES:
-            return f"{name}: ProxySQL {self._version} has no such variable"
+            return name, f"ProxySQL {self._version} has no such variable"
         if rest.startswith(tuple(VARIABLE_SECTIONS.values())):
-            return f"{rest}: the group adds the prefix again, so ProxySQL ignores the line"
-        elsewhere = [other for other in VARIABLES if other.partition("-")[2] == rest]
-        names = [other.partition("-")[2] for other in VARIABLES]
-        fix = f"; did you mean {elsewhere[0]}?" if elsewhere else self._like(rest, names)
-        return f"{name}: ProxySQL has no such variable{fix}"
+            return rest, "the group adds the prefix again, so ProxySQL ignores the line"
+        names = {other.partition("-")[2]: other for other in VARIABLES}
+        fix = f"; did you mean {names[rest]}?" if rest in names else self._like(rest, names)
+        return name, f"ProxySQL has no such variable{fix}"
 
     # Tables -------------------------------------------------------------------------------------
 
@@ -195,7 +196,10 @@ class _Reader:
                 continue
             row = tuple(cells.values())
             key = layout.key_of(row)
-            if self._is_lost(section, entry, cells):
+            words = ", ".join(f"{name} {cells[name]}" for name in section.mandatory)
+            if lost := self._lost_column(section, cells):
+                text = f"ProxySQL before {CNF_BINDS_VALUES} loses or changes a row with a quote"
+                self._note(entry.place, section.name, f"{words}: {lost}: {text} there")
                 self.found.places[layout.name, key] = _line(entry.place)
                 continue
             for unique in (layout.table.key, *layout.table.unique):
@@ -203,8 +207,7 @@ class _Reader:
                 other = holders.get(claim)
                 if other in rows:
                     first = self.found.places[layout.name, other]
-                    text = f"{_words(section, cells)}: replaces the entry at {first}"
-                    self._note(entry.place, f"{section.name}: {text}")
+                    self._note(entry.place, section.name, f"{words}: replaces the entry at {first}")
                     del rows[other]
                 holders[claim] = key
             rows[key] = row
@@ -212,13 +215,21 @@ class _Reader:
         if rows:
             self.found.tables[layout.name] = (layout, list(rows.values()))
 
+    def _lost_column(self, section: CnfSection, cells: Mapping[str, Value]) -> str | None:
+        """Return the column that loses the row: ProxySQL pastes texts between quotes."""
+        for name, value in () if self._binds_values else cells.items():
+            quote = section.quote_of(name)
+            if isinstance(value, str) and quote is not None and quote in value:
+                return name
+        return None
+
     def _cells(
         self, section: CnfSection, layout: Layout, entry: Setting
     ) -> dict[str, Value] | None:
         """Return the cells of an entry by column, or None where ProxySQL skips it."""
-        start = f"{section.name}: "
         if entry.members is None:
-            self._note(entry.place, f"{start}expected an entry {{ }}, got {entry.type}: skipped")
+            text = f"expected an entry {{ }}, got {entry.type}: skipped"
+            self._note(entry.place, section.name, text)
             return None
         cells: dict[str, Value] = {}
         missing, known = [], set(section.unread)
@@ -229,72 +240,38 @@ class _Reader:
             if setting is None:
                 cells[column.name] = section.default_of(column)
                 missing += [" or ".join(keys)] if column.name in section.mandatory else []
-            else:
-                cells[column.name] = self._cell(section, column, setting)
+                continue
+            words, other = WORDS.get(column.name, (None, ""))
+            cells[column.name] = value = setting.value
+            if words is not None and str(value).lower() not in words:
+                text = f"{column.name}: ProxySQL reads {value!r} as {other}"
+                self._note(setting.place, section.name, text)
+                cells[column.name] = other
         for key, setting in entry.members.items():
             if key not in known:
-                fix = self._like(key, known)
-                self._note(setting.place, f"{start}{key}: ProxySQL has no such key{fix}")
+                text = f"{key}: ProxySQL has no such key{self._like(key, known)}"
+                self._note(setting.place, section.name, text)
             elif key in section.unread and setting.value != cells[key]:
                 text = f"{key}: ProxySQL does not read it from a .cnf: it is {cells[key]}"
-                self._note(setting.place, start + text)
+                self._note(setting.place, section.name, text)
         if missing:
             text = f"an entry without {', '.join(missing)}: ProxySQL skips it"
-            self._note(entry.place, start + text)
-            return None
-        return cells
+            self._note(entry.place, section.name, text)
+        return None if missing else cells
 
     def _setting(
         self, section: CnfSection, column: Column, members: Mapping[str, Setting]
     ) -> Setting | None:
         """Return the setting that the column is taken from: the first key of the right type."""
-        if column.name in section.unread:
-            return None
         wanted = Type.INT if column.is_numeric else Type.TEXT
-        for key in section.keys_of(column.name):
+        for key in () if column.name in section.unread else section.keys_of(column.name):
             setting = members.get(key)
             if setting is not None and setting.type is wanted:
                 return setting
             if setting is not None:
                 text = f"{key}: expected {wanted}, got {setting.type}: ignored"
-                self._note(setting.place, f"{section.name}: {text}")
+                self._note(setting.place, section.name, text)
         return None
-
-    def _cell(self, section: CnfSection, column: Column, setting: Setting) -> Value:
-        value = setting.value
-        words, other = WORDS.get(column.name, (None, ""))
-        if words is None or str(value).lower() in words:
-            return value
-        text = f"{column.name}: ProxySQL reads {value!r} as {other}"
-        self._note(setting.place, f"{section.name}: {text}")
-        return other
-
-    def _is_lost(self, section: CnfSection, entry: Setting, cells: Mapping[str, Value]) -> bool:
-        """Return whether ProxySQL loses this row: it pastes texts between quotes. With a note."""
-        if self._version.has(CNF_BINDS_VALUES):
-            return False
-        for name, value in cells.items():
-            quote = section.quote_of(name)
-            if isinstance(value, str) and quote is not None and quote in value:
-                row = f"{section.name}: {_words(section, cells)}: {name}"
-                kind = "double" if quote == '"' else "single"
-                text = (
-                    f"ProxySQL before {CNF_BINDS_VALUES} loses or changes a row with a {kind} quote"
-                )
-                self._note(entry.place, f"{row}: {text}")
-                return True
-        return False
 
 
 _INSERTED = (Type.BOOL, Type.INT, Type.TEXT)
-
-
-def _inserted(setting: Setting) -> str:
-    """Return the text that ProxySQL takes for a variable; of types that it does not know ''."""
-    if setting.type is Type.BOOL:
-        return "true" if setting.value else "false"
-    return str(setting.value) if setting.type in _INSERTED else ""
-
-
-def _words(section: CnfSection, cells: Mapping[str, Value]) -> str:
-    return ", ".join(f"{name} {cells[name]}" for name in section.mandatory)
