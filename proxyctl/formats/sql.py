@@ -18,9 +18,6 @@ from proxyctl.state import sql
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Glob, Scope, Span, Term
 from proxyctl.state.sql import for_clients, literal, quoted_name
 
-_ROWS = 500
-"""Most rows of one INSERT."""
-
 
 def write_script(
     tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]],
@@ -97,48 +94,61 @@ class _Writer:
 
     def _table(self, layout: Layout, rows: Sequence[DesiredRow]) -> Iterator[str]:
         """Yield the statements of one table. Changes: self.withheld."""
-        owned = self.owned.get(layout.name)
-        ours = _condition(layout, owned.scope if owned else None)
+        owned, name, keys = self.owned.get(layout.name), layout.table.sql_name, layout.table.key
         kept = owned.keep_on_update if owned else frozenset()
-        if not kept and all(KEEP not in row for row in rows):
-            yield f"DELETE FROM {layout.table.sql_name}{f' WHERE {ours}' if ours else ''}"
+        conditions = list(_conditions(layout, owned.scope if owned else None))
+        is_whole = not kept and all(KEEP not in row for row in rows)
+        if rows and not is_whole:
+            # The others are updated in place.
+            found = ",".join(f"({','.join(_cells(layout, row, keys).values())})" for row in rows)
+            conditions.append(f"({', '.join(map(quoted_name, keys))}) NOT IN (VALUES {found})")
+        yield f"DELETE FROM {name}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
+        if is_whole:
             yield from (one.sql for one in sql.inserts(layout, rows))  # type: ignore[arg-type]
             return
-        yield _delete_others(layout, rows, ours)
+        changed = [one for one in layout.names if one not in keys and one not in kept]
         for row in rows:
-            yield from _update(layout, row, kept)
-        for columns, alike in _by_columns(rows).items():
-            secret = [n for n, c in enumerate(layout.columns) if c.secret and n not in columns]
-            if secret:
-                self._withhold(layout, alike, secret)
+            where = " AND ".join(_pairs(_cells(layout, row, keys)))
+            if pairs := _pairs(_cells(layout, row, changed)):
+                yield f"UPDATE {name} SET {', '.join(pairs)} WHERE {where}"
+            cells = _cells(layout, row, layout.names)
+            secrets = {c.name for c in layout.columns if c.secret} - cells.keys()
+            cells |= dict.fromkeys(secrets, literal(sql.MASK))
+            # No INSERT OR IGNORE, which would hide what a CHECK refuses.
+            insert = (
+                f"INSERT INTO {name} ({', '.join(map(quoted_name, cells))})"
+                f" SELECT {','.join(cells.values())}"
+                f" WHERE NOT EXISTS (SELECT 1 FROM {name} WHERE {where})"
+            )
+            if secrets:
+                self.withheld.append(f"{for_clients(insert)};")
             else:
-                yield from _insert_missing(layout, alike, columns)
-
-    def _withhold(
-        self, layout: Layout, rows: Sequence[DesiredRow], secret: Collection[int]
-    ) -> None:
-        """Keep back the INSERT of users without a password here. Changes: self.withheld."""
-        for row in rows:
-            cells = [sql.MASK if n in secret else cell for n, cell in enumerate(row)]
-            columns = tuple(n for n, cell in enumerate(cells) if cell is not KEEP)
-            for statement in _insert_missing(layout, [tuple(cells)], columns):
-                self.withheld.append(f"{for_clients(statement)};")
+                yield insert
 
 
-def _condition(layout: Layout, scope: Scope | None) -> str | None:
-    """Return the condition that is true for the rows that the files own; None for all of them.
+def _cells(layout: Layout, row: DesiredRow, names: Collection[str]) -> dict[str, str]:
+    """Return the cells that the row says, of these columns, as literals."""
+    return {
+        name: literal(cell)
+        for name, cell in zip(layout.names, row, strict=True)
+        if name in names and cell is not KEEP
+    }
+
+
+def _pairs(cells: Mapping[str, str]) -> list[str]:
+    return [f"{quoted_name(name)}={text}" for name, text in cells.items()]
+
+
+def _conditions(layout: Layout, scope: Scope | None) -> Iterator[str]:
+    """Yield the conditions that are true for the rows that the files own; none for all of them.
 
     Raises: ValueError for a scope that is not given as data; ProxyctlError for a pattern.
     """
-    if scope is None:
-        return None
-    if not scope.terms:
+    if scope is not None and not scope.terms:
         raise ValueError(f"the scope of {layout.name} cannot be said in SQL: {scope.text}")
-    columns = []
-    for name, terms in scope.terms.items():
+    for name, terms in scope.terms.items() if scope else ():
         choices = [_term(quoted_name(name), term) for term in terms]
-        columns.append(choices[0] if len(choices) == 1 else f"({' OR '.join(choices)})")
-    return " AND ".join(columns)
+        yield choices[0] if len(choices) == 1 else f"({' OR '.join(choices)})"
 
 
 def _term(column: str, term: Term) -> str:
@@ -153,69 +163,6 @@ def _term(column: str, term: Term) -> str:
             return f"{column} GLOB {literal(pattern)}"
         case _:
             return f"{column}={literal(term)}"
-
-
-def _by_columns(rows: Sequence[DesiredRow]) -> dict[tuple[int, ...], list[DesiredRow]]:
-    """Return the rows by the positions of the columns that they say."""
-    found: dict[tuple[int, ...], list[DesiredRow]] = {}
-    for row in rows:
-        columns = tuple([n for n, cell in enumerate(row) if cell is not KEEP])
-        found.setdefault(columns, []).append(row)
-    return found
-
-
-def _cell(value: object) -> str:
-    if value is not None and not isinstance(value, int | float | str):
-        raise ValueError("KEEP is no value that can be written")
-    return literal(value)
-
-
-def _tuple(row: DesiredRow, positions: Collection[int]) -> str:
-    return "(" + ",".join([_cell(row[position]) for position in positions]) + ")"
-
-
-def _names(layout: Layout, positions: Collection[int]) -> str:
-    return ", ".join(quoted_name(layout.names[position]) for position in positions)
-
-
-def _delete_others(layout: Layout, rows: Sequence[DesiredRow], ours: str | None) -> str:
-    """Return the DELETE of our rows that are not among these: the others are updated in place."""
-    parts = [ours] if ours else []
-    if rows:
-        keys = ",".join([_tuple(row, layout.key_index) for row in rows])
-        parts.append(f"({_names(layout, layout.key_index)}) NOT IN (VALUES {keys})")
-    where = f" WHERE {' AND '.join(parts)}" if parts else ""
-    return f"DELETE FROM {layout.table.sql_name}{where}"
-
-
-def _update(layout: Layout, row: DesiredRow, kept: Collection[str]) -> Iterator[str]:
-    """Yield the UPDATE of what the row says; none where it says nothing but its key."""
-    sets = [
-        f"{quoted_name(name)}={_cell(cell)}"
-        for position, (name, cell) in enumerate(zip(layout.names, row, strict=True))
-        if cell is not KEEP and name not in kept and position not in layout.key_index
-    ]
-    if sets:
-        key = " AND ".join(
-            f"{quoted_name(layout.names[n])}={_cell(row[n])}" for n in layout.key_index
-        )
-        yield f"UPDATE {layout.table.sql_name} SET {', '.join(sets)} WHERE {key}"
-
-
-def _insert_missing(
-    layout: Layout, rows: Sequence[DesiredRow], columns: Sequence[int]
-) -> Iterator[str]:
-    """Yield INSERTs of the rows that are not there yet, with the columns that they say.
-
-    Not INSERT OR IGNORE, which would hide what a CHECK refuses, and no upsert, which older ProxySQL
-    does not know.
-    """
-    name = layout.table.sql_name
-    keys = ",".join(f"column{columns.index(position) + 1}" for position in layout.key_index)
-    tail = f") WHERE ({keys}) NOT IN (SELECT {_names(layout, layout.key_index)} FROM {name})"
-    head = f"INSERT INTO {name} ({_names(layout, columns)}) SELECT * FROM (VALUES "
-    for start in range(0, len(rows), _ROWS):
-        yield head + ",".join(_tuple(row, columns) for row in rows[start : start + _ROWS]) + tail
 
 
 def _set(table: Table, name: str, value: str) -> str:
