@@ -69,7 +69,7 @@ def silent_in(addresses: str) -> int:
 
 
 def listed_members(answers: Iterable[NodeAnswer], seed: NodeAnswer) -> tuple[frozenset[Node], int]:
-    """Return the members that these nodes list, and the number of members without an address.
+    """Return the members that these nodes list, and the number of members that none of them lists.
 
     Only the answers of nodes in the primary component of the seed's cluster are used. A node may
     permanently list fewer members than wsrep_cluster_size, which includes garbds. Source: seen on

@@ -61,7 +61,7 @@ class Change(NamedTuple):
 
     @property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ; for an added or deleted row the fields without the default."""
+        """The fields that differ; for an added or deleted row those without their default."""
         if self.shown.desired is None:
             return tuple(_removed_fields(self.layout, self.shown.current or ()))
         if self.shown.current is None:

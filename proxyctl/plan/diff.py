@@ -85,8 +85,8 @@ class TableDiff:
 class Surroundings:
     """The facts of an instance that decide how its servers compare.
 
-    `families` are the desired families that the monitor places now; `memory_families` those of the
-    MEMORY rows. `is_cluster_member`: MEMORY and DISK may hold placed rows that a peer sent.
+    The monitor places `families` of the desired rows and `memory_families` of the MEMORY rows now.
+    `is_cluster_member`: MEMORY and DISK may hold placed rows that a peer sent.
     """
 
     families: tuple[Family, ...] = ()

@@ -53,7 +53,7 @@ def mistake_at(where: Where | None, key: str, message: str, fix: str | None = No
 
 
 def in_diffs(diffs: Mapping[str, TableDiff], version: str) -> Iterator[Mistake]:
-    """Yield the mistakes that only the rows of the instance show. `version`: that of ProxySQL."""
+    """Yield the mistakes that only the rows of the instance show. `version`: of ProxySQL."""
     for name in ("mysql_users", "pgsql_users"):
         if name in diffs:
             yield from _new_users_without_password(diffs[name])

@@ -248,8 +248,8 @@ class Plan:
         """A hash of what the plan would do: address, changes, steps, refusals.
 
         Rows that are left alone do not count: connections that drain meanwhile change no step. A
-        secret only counts as changed or unchanged: the rest of the plan is printed, so that
-        somebody could guess a secret from the hash.
+        secret only counts as changed or unchanged: the rest of the plan is printed, so somebody
+        could guess a secret from the hash.
         """
         return _hash([self.address, self.version, list(self._content())])
 

@@ -39,7 +39,7 @@ class SavedPlan:
     def read(cls, path: Path) -> SavedPlan:
         """Read a saved plan.
 
-        Raises: ProxyctlError when the file is no saved plan, or of a newer format.
+        Raises: ProxyctlError when the file is no saved plan, or has a newer format.
         """
         try:
             document = json.loads(path.read_text(encoding="utf-8"))

@@ -77,7 +77,7 @@ def _only_statistics(before: str, after: str, access: Access) -> str | None:
 
 
 def _removed_interface(before: str, after: str, access: Access) -> str | None:
-    """Return that the address in use would be removed. An address of a proxy is not listed."""
+    """Return the reason if the address in use would be removed. No variable lists a proxy."""
     if not _is_listened_to(before, access) or _is_listened_to(after, access):
         return None
     place = access.socket or f"{access.host}:{access.port}"

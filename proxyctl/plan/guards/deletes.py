@@ -40,7 +40,7 @@ def deletions(modules: Iterable[ModulePlan], limits: GuardLimits) -> Iterator[Da
 
 
 def _emptied(module: ModulePlan, diff: TableDiff, deleted: int, present: int) -> str | None:
-    """Return that a table would have no row or no active row; None if it would have some."""
+    """Return the reason if a table would have no row or no active row."""
     table = diff.layout.name
     if not diff.target and deleted:
         return f"{table}: nothing would be left; {counted(present, 'row')} would be deleted"

@@ -1,4 +1,4 @@
-"""Runs every guard on the changes of a plan. Pure."""
+"""Run every guard on the changes of a plan. Pure."""
 
 from __future__ import annotations
 
