@@ -98,7 +98,7 @@ def number_complaint(name: str, number: int, version: Version) -> Complaint | No
     if name == CAPABILITIES and not number & _LOGIN_CAPABILITY:
         # CLIENT_SECURE_CONNECTION. Measured: 15 to 20 of 20 admin logins fail without it.
         return Complaint(
-            "without the capability 32768 logins fail, those of administrators too",
+            "without the capability 32768 logins fail, also of administrators",
             "add 32768; the default is 569867",
         )
     if name in _SIGNED_BYTES and number & 0x80 and not version.has(WIDE_GROUPING_LIMITS):
@@ -281,8 +281,8 @@ def complaint(name: str, text: str) -> Complaint | None:
         return Complaint(f"{NO_VALUE} is how ProxySQL prints that there is no value", fix)
     if name.startswith("admin-") and '"' in text:
         return Complaint(
-            "ProxySQL does not show an admin variable with a double quote at RUNTIME, so nobody"
-            " can tell what it holds",
+            "RUNTIME does not show an admin variable with a double quote, so its value cannot be"
+            " checked",
             "take another character",
         )
     rule = TEXT_RULES.get(name)

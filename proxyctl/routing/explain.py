@@ -200,7 +200,7 @@ def _of_digest(router: Router, request: Request, explanation: Explanation) -> It
         yield "the digest: with mysql-query_processor_parser=1 ParserSQL makes it, and no hints"
     version = router.variables.version
     if router.is_pgsql and version.has(releases.PGSQL_DIGESTS):
-        yield "the digest: queries of PostgreSQL have digests of their own, not those of MySQL"
+        yield "the digest: PostgreSQL queries have their own digests, not MySQL's"
     if b"/*+" in (request.query or b"") and version.has(releases.KEEPS_OPTIMIZER_HINTS):
         yield "the digest and hints: /*+ ... */ may be kept apart from other comments"
 

@@ -69,7 +69,7 @@ _OWN_LAST_INSERT = Special(
     "it goes to the hostgroup of the session's last write, else ProxySQL answers by itself",
     Stage.AFTER_MESSAGES,
 )
-_KILL = Special("ProxySQL kills the session of its own that has this number", Stage.AFTER_MESSAGES)
+_KILL = Special("ProxySQL kills its own session with this number", Stage.AFTER_MESSAGES)
 
 _FIRST_WORDS = re.compile(rb"(?:commit|rollback|set |select |proxysql |load |show )", re.IGNORECASE)
 _OWN_EXACT = frozenset({b"select @@version_comment limit 1", b"select USER()"})

@@ -82,7 +82,7 @@ def test_the_end_of_a_query_is_no_end_to_its_digest(query, text):
 def test_digests_are_not_verified_beyond_the_proven_release():
     assert answer(explainer(), b"SELECT 1").doubts == ()
     (doubt,) = answer(explainer(version=Version(3, 0, 4)), b"SELECT 1").doubts
-    assert doubt.startswith("the digest: queries of PostgreSQL")
+    assert doubt.startswith("the digest: PostgreSQL queries")
 
 
 def test_variables_are_those_of_the_pgsql_side():

@@ -29,7 +29,7 @@ brackets would be slow, and RE2 refuses such a pattern anyway.
 """
 
 _LACKS = {
-    b"<": "RE2 in ProxySQL takes a named group as (?P<name>...) only",
+    b"<": "RE2 in ProxySQL accepts a named group only as (?P<name>...)",
     b">": "RE2 knows no atomic groups",
 }
 _NO_LOOKING = "RE2 knows no look-around"

@@ -59,8 +59,8 @@ def _rows(items: Sequence[_Node]) -> Iterator[str]:
         yield ""
         return
     for first in items[0].texts():
-        for rest in _rows(items[1:]):
-            yield first + rest
+        for tail in _rows(items[1:]):
+            yield first + tail
 
 
 def samples(pattern: str, *, limit: int = 1, fill: str = "") -> list[str]:

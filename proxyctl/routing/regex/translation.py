@@ -84,11 +84,11 @@ class Translation:
         if match["brace"]:
             return rb"\{"
         if match["count"] and True in self._groups[-1:] and not _EXACT_COUNT.fullmatch(piece):
-            raise BadPattern("a look-behind needs one fixed length in each of its alternatives", at)
+            raise BadPattern("each alternative of a look-behind needs a fixed length", at)
         if match["verb"] is not None and match["verb"] not in _VERBS:
             raise BadPattern("(* begins a verb that PCRE 8 does not know", at)
         if match["unknown"]:
-            raise BadPattern("an unknown kind of group behind (?", at)
+            raise BadPattern("an unknown kind of group after (?", at)
         if match["closing"]:
             del self._groups[-1:]
         elif match["opening"] or match["scope"] == b":" or match["verb"] is not None:
@@ -133,7 +133,7 @@ def _class_item(item: re.Match[bytes], at: int) -> bytes:
 def _options(match: re.Match[bytes], at: int) -> bytes:
     """Return options as PCRE2 accepts them: each once, one hyphen, without PCRE1's X."""
     if not set(match["options"]) <= {*_OPTIONS, *b"X-"}:
-        raise BadPattern("an unknown kind of group behind (?", at)
+        raise BadPattern("an unknown kind of group after (?", at)
     on, _, off = match["options"].partition(b"-")
     added = bytes(letter for letter in _OPTIONS if letter in on and letter not in off)
     removed = bytes(letter for letter in _OPTIONS if letter in off)
