@@ -1,4 +1,4 @@
-"""Configurations that ProxySQL takes, and that cannot do what they seem to.
+"""Checks for configurations that ProxySQL accepts but that do not work as they seem to.
 
-Each check has a code, a severity and its documentation in one place: the function that finds it.
+A check's code, severity and documentation are at the function that finds it.
 """

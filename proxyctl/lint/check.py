@@ -1,4 +1,4 @@
-"""What a check is, what it finds, and which checks a code or a name stands for."""
+"""Checks and their findings, and which checks a code or a name selects."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ RULES = "mysql_query_rules"
 UNUSED_IGNORE = "PX001"
 """The code of the check that is about lint's own settings."""
 
-_SHOWN = 60
-_LISTED = 5
+_LONGEST_TEXT = 60
+_MOST_LISTED = 5
 
 
 class Severity(StrEnum):
-    """How bad it is. An error does harm or has no effect at all; a warning may be intended."""
+    """How bad a finding is: an error does harm or has no effect; a warning may be intended."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -38,13 +38,13 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One mistake, at a row or at one column of it.
+    """One mistake, in a row or in one column of it.
 
     Shape: `table` by catalogue name (`mysql_variables` for a variable, whose key is its name).
-    `column` None is the whole row. `also` are the other rows of the table with the same cause.
-    `where` is its place where the configuration does not know it. `severity` None: as its check.
-    `is_said`: a graver finding of the row says it already, so this one is not shown; an `ignore`
-    of it is used all the same. `code` is filled in by the run.
+    `column` None: the whole row. `also`: the other rows of the table with the same cause.
+    `where`: the place, if the configuration does not know it. `severity` None: the check's.
+    `is_superseded`: a graver finding already covers the row, so this one is not shown; an `ignore`
+    of it still counts as used. The run fills in `code`.
     """
 
     table: str
@@ -55,12 +55,12 @@ class Finding:
     where: Where | None = None
     severity: Severity | None = None
     also: tuple[Key, ...] = ()
-    is_said: bool = False
+    is_superseded: bool = False
     code: str = ""
 
     @property
     def text(self) -> str:
-        """The message, and the other rows that it is about."""
+        """The message with the other rows that it is about."""
         if not self.also:
             return self.message
         if self.table.endswith("_query_rules"):
@@ -73,9 +73,9 @@ Finder = Callable[["Subject"], Iterable[Finding]]
 
 @dataclass(frozen=True)
 class Check:
-    """One check. `documentation` is the finder's docstring: what it finds, why, the fix.
+    """One check. `documentation` is the finder's docstring: the mistake, the reason, the fix.
 
-    `of`: tables without any row of which there is nothing to find; none where that depends.
+    `tables`: the check runs only if one of these tables has rows (empty: always).
     """
 
     code: str
@@ -83,17 +83,17 @@ class Check:
     severity: Severity
     documentation: str
     find: Finder
-    of: Sequence[str] = ()
+    tables: Sequence[str] = ()
 
     def findings(self, subject: Subject) -> Iterable[Finding]:
-        """Return what it finds in a configuration."""
-        tables = subject.configuration.tables
-        has_rows = any(name in tables and tables[name].rows for name in self.of)
-        return self.find(subject) if has_rows or not self.of else ()
+        """Return the check's findings in a configuration."""
+        held = subject.configuration.tables
+        has_rows = any(name in held and held[name].rows for name in self.tables)
+        return self.find(subject) if has_rows or not self.tables else ()
 
     @property
     def summary(self) -> str:
-        """The first sentence of the documentation: what it finds."""
+        """The first sentence of the documentation: the mistake."""
         return self.text.split("\n\n")[0].replace("\n", " ")
 
     @property
@@ -106,17 +106,17 @@ _CHECKS: dict[str, Check] = {}
 
 
 def check(
-    code: str, name: str, severity: Severity, *, of: Sequence[str] = ()
+    code: str, name: str, severity: Severity, *, tables: Sequence[str] = ()
 ) -> Callable[[Finder], Finder]:
-    """Return a decorator that makes a check of a function from a subject to findings.
+    """Return a decorator that registers a function from a subject to findings as a check.
 
-    `of`: see Check. Raises: ValueError for a code or a name that is taken.
+    `tables`: see Check. Raises: ValueError if the code or the name is taken.
     """
 
     def register(find: Finder) -> Finder:
         if code in _CHECKS or any(name == known.name for known in _CHECKS.values()):
             raise ValueError(f"{code} {name}: taken")
-        _CHECKS[code] = Check(code, name, severity, cleandoc(find.__doc__ or ""), find, of)
+        _CHECKS[code] = Check(code, name, severity, cleandoc(find.__doc__ or ""), find, tables)
         return find
 
     return register
@@ -126,7 +126,7 @@ def check(
 def all_checks() -> Mapping[str, Check]:
     """Return every check by code, sorted.
 
-    A check registers itself when its module is imported, so every module of `rules` is.
+    Checks register themselves at import, so this imports every module of `rules`.
     """
     for module in pkgutil.iter_modules(rules.__path__):
         import_module(f"{rules.__name__}.{module.name}")
@@ -136,42 +136,42 @@ def all_checks() -> Mapping[str, Check]:
 _CODE = re.compile(r"PX\d{3}", re.IGNORECASE | re.ASCII)
 
 
-class UnknownCode(Exception):  # noqa: N818 - an answer; its caller knows where the code stands
-    """Neither a code, nor the beginning of one, nor a name."""
+class UnknownCode(Exception):  # noqa: N818 - callers turn it into an error with the place
+    """The text is no check's code, beginning of a code, or name."""
 
     def __init__(self, text: str) -> None:
         super().__init__(f"no such check: {text!r}")
         self.word = text.strip()
 
     def fix(self, near: Callable[[str, Sequence[str]], str | None]) -> str:
-        """Return the fix. `near` finds what may have been meant."""
+        """Return the fix. `near(word, words)` words a suggestion if one of `words` is similar."""
         codes = list(all_checks())
         if _CODE.fullmatch(self.word):
-            given = self.word.upper()
-            codes = [one for one in codes if sum(map(str.__ne__, one, given)) == 1]
-            codes = sorted(codes, key=lambda one: abs(int(one[2:]) - int(given[2:])))[:1]
-        found = near(self.word, [*codes, *(one.name for one in all_checks().values())])
-        return found or "`proxyctl lint --list` shows all checks"
+            unknown = self.word.upper()
+            codes = [code for code in codes if sum(map(str.__ne__, code, unknown)) == 1]
+            codes = sorted(codes, key=lambda code: abs(int(code[2:]) - int(unknown[2:])))[:1]
+        suggestion = near(self.word, [*codes, *(check.name for check in all_checks().values())])
+        return suggestion or "`proxyctl lint --list` shows all checks"
 
 
 def codes_of(text: str) -> frozenset[str]:
-    """Return the codes that a code, the beginning of one (`PX1`) or a name stands for.
+    """Return the codes that a code, the beginning of one (`PX1`) or a name selects.
 
     Raises: UnknownCode.
     """
     wanted = text.strip()
-    found = {
+    codes = {
         code
         for code, check in all_checks().items()
         if code.startswith(wanted.upper()) or check.name == wanted.lower()
     }
-    if wanted == "" or not found:
+    if wanted == "" or not codes:
         raise UnknownCode(text)
-    return frozenset(found)
+    return frozenset(codes)
 
 
 def chosen(select: Iterable[str], ignore: Iterable[str]) -> list[Check]:
-    """Return the checks that run: those selected (all if none is), without the ignored ones.
+    """Return the checks to run: the selected ones (all by default) without the ignored ones.
 
     Raises: UnknownCode.
     """
@@ -182,29 +182,29 @@ def chosen(select: Iterable[str], ignore: Iterable[str]) -> list[Check]:
 
 
 def quoted(text: str) -> str:
-    """Return a text of a row between backticks; a secret is not shown, a long one is cut."""
+    """Return a text between backticks, cut if it is long; a secret is not shown."""
     if isinstance(text, Secret):
         return "(sensitive)"
-    return f"`{text if len(text) <= _SHOWN else text[:_SHOWN] + '...'}`"
+    return f"`{text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + '...'}`"
 
 
 def listed(numbers: Sequence[object]) -> str:
     """Return `rule 5`, or `rules 5, 7 and 12 more`."""
     if len(numbers) == 1:
         return f"rule {numbers[0]}"
-    shown = ", ".join(map(str, numbers[:_LISTED]))
-    more = len(numbers) - _LISTED
-    return f"rules {shown} and {more} more" if more > 0 else f"rules {shown}"
+    shown = ", ".join(map(str, numbers[:_MOST_LISTED]))
+    hidden = len(numbers) - _MOST_LISTED
+    return f"rules {shown} and {hidden} more" if hidden > 0 else f"rules {shown}"
 
 
 def grouped(findings: Iterable[Finding]) -> Iterable[Finding]:
-    """Return findings with the same message, column and fix as one, with its rows.
+    """Merge findings with the same table, column, message and fix into one, with all their rows.
 
-    A cause is one finding: the rows are the places where it has to be mended.
+    One cause is one finding; the rows are the places to correct.
     """
-    found: dict[tuple[object, ...], list[Finding]] = {}
-    for one in findings:
-        alike = (one.table, one.column, one.message, one.fix, one.severity)
-        found.setdefault(alike, []).append(one)
-    for first, *rest in found.values():
-        yield replace(first, also=(*first.also, *(one.key for one in rest)))
+    by_cause: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in findings:
+        cause = (finding.table, finding.column, finding.message, finding.fix, finding.severity)
+        by_cause.setdefault(cause, []).append(finding)
+    for first, *repeated in by_cause.values():
+        yield replace(first, also=(*first.also, *(finding.key for finding in repeated)))

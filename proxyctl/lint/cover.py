@@ -1,8 +1,7 @@
-"""Which rules a query can get to, and which leave other rules nothing to do.
+"""Which rules a query can reach, and which rules take all queries of other rules.
 
-Whether a rule matches whatever another one matches shows in the criteria: it has the same
-criterion, none, or a pattern that is the plain beginning of the other's. Everything else counts as
-not covered.
+One rule covers another if its criteria show that it matches all the same queries: each criterion
+is absent, the same, or a pattern that is the plain beginning of the other's. In doubt it does not.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from proxyctl.routing.rule import Rule
 _COLUMNS = ("match_digest", "match_pattern")
 _NOT_COMPARED = frozenset({"rule_id", "comment"})
 _MOST_TRIED = 200
-"""How many rules are asked about one. The same rule may be there very often."""
+"""How many candidates are compared with one rule: a script may have added one rule many times."""
 
 
 @dataclass
 class Verdicts:
-    """What rules do to one another.
+    """Rules that other rules make useless.
 
-    Shape: `duplicates` are rule_ids with that of the first such rule. `shadowed` are rules with the
-    earlier one that takes all their queries; `overwritten` with the later one that sets another
-    destination for all of them. A rule is in one of the two at most, and a duplicate in none.
+    Shape: `duplicates` maps a rule_id to that of the first equal rule. `shadowed` pairs a rule with
+    the earlier rule that takes all its queries, `overwritten` with the later rule that sets another
+    destination for all of them. A rule is in at most one of these two; a duplicate is in neither.
     """
 
     duplicates: Mapping[int, int]
@@ -38,58 +37,58 @@ class Verdicts:
 
     @property
     def without_effect(self) -> frozenset[int]:
-        """The rules whose destination never counts, or counts as an earlier one's does."""
-        found = {rule.rule_id for rule, _ in (*self.shadowed, *self.overwritten)}
-        return frozenset(found | self.duplicates.keys())
+        """The rules whose destination never counts, and the duplicates."""
+        overruled = {rule.rule_id for rule, _ in (*self.shadowed, *self.overwritten)}
+        return frozenset(overruled | self.duplicates.keys())
 
 
 def verdicts(subject: Subject) -> Verdicts:
-    """Return what rules do to one another; worked out once."""
+    """Return the rules that other rules make useless; computed once."""
     return subject.once(_verdicts)
 
 
 def _verdicts(subject: Subject) -> Verdicts:
     judge = _Judge(subject)
-    # A misread digest is no criterion any more, and has a check of its own.
+    # ProxySQL ignores a digest that it cannot read; PX123 reports the rule.
     misread = {
         row.rule.rule_id
         for row in subject.rule_rows
         if row.rule and row.text("digest") and row.rule.digest is None
     }
     well_read = [rule for rule in subject.rules if rule.rule_id not in misread]
-    found = Verdicts(_duplicates(subject))
+    result = Verdicts(_duplicates(subject))
     reached = flag_reach(subject).reached
-    lanes: dict[int, list[Rule]] = {}
+    chains: dict[int, list[Rule]] = {}
     for rule in well_read:
-        if rule.rule_id in reached and rule.rule_id not in found.duplicates:
-            lanes.setdefault(rule.flag_in, []).append(rule)
+        if rule.rule_id in reached and rule.rule_id not in result.duplicates:
+            chains.setdefault(rule.flag_in, []).append(rule)
     between = _Between(subject.rules)
-    for lane in lanes.values():
-        shadowed = dict(_shadowed(lane, judge, between))
-        found.shadowed += shadowed.items()
-        rest = [rule for rule in lane if rule not in shadowed]
-        found.overwritten += _overwritten(rest, judge, between)
-    return found
+    for chain in chains.values():
+        shadowed = dict(_shadowed(chain, judge, between))
+        result.shadowed += shadowed.items()
+        unshadowed = [rule for rule in chain if rule not in shadowed]
+        result.overwritten += _overwritten(unshadowed, judge, between)
+    return result
 
 
 def _duplicates(subject: Subject) -> dict[int, int]:
-    """Return the rules that are the same as an earlier one, with that one."""
+    """Return the rules that equal an earlier one, with the first such rule."""
     seen: dict[tuple[tuple[str, Value], ...], int] = {}
-    found: dict[int, int] = {}
+    duplicates: dict[int, int] = {}
     for row in subject.rule_rows:
         if row.rule is None or row.rule.flag_in == MAX_INT:
             continue
         cells = tuple((n, value) for n, value in row.cells.items() if n not in _NOT_COMPARED)
         first = seen.setdefault(cells, row.rule.rule_id)
         if first != row.rule.rule_id:
-            found[row.rule.rule_id] = first
-    return found
+            duplicates[row.rule.rule_id] = first
+    return duplicates
 
 
 def _shadowed(
-    lane: Sequence[Rule], judge: _Judge, between: _Between
+    chain: Sequence[Rule], judge: _Judge, between: _Between
 ) -> Iterator[tuple[Rule, Rule]]:
-    """Yield the rules that an earlier rule with apply takes every query from, with that rule."""
+    """Yield each rule whose queries an earlier rule with apply takes all, with that rule."""
     index = _Index(judge)
 
     def takes_all(wide: Rule, rule: Rule) -> bool:
@@ -97,7 +96,7 @@ def _shadowed(
             wide.match_pattern is None or between.keeps_text(wide, rule)
         )
 
-    for rule in lane:
+    for rule in chain:
         by = next((wide for wide in index.covering(rule) if takes_all(wide, rule)), None)
         if by is not None:
             yield rule, by
@@ -106,18 +105,18 @@ def _shadowed(
 
 
 def _overwritten(
-    lane: Sequence[Rule], judge: _Judge, between: _Between
+    chain: Sequence[Rule], judge: _Judge, between: _Between
 ) -> Iterator[tuple[Rule, Rule]]:
-    """Yield the rules whose destination a later rule always replaces, with that rule."""
+    """Yield each rule whose destination a later rule always replaces, with that rule."""
     index = _Index(judge)
 
     def overwrites(wide: Rule, rule: Rule) -> bool:
         if wide.destination == rule.destination or not between.has_no_exit(rule, wide):
             return False
-        sees_the_same = rule.replacement is None and between.keeps_text(rule, wide)
-        return wide.match_pattern is None or sees_the_same
+        sees_same_text = rule.replacement is None and between.keeps_text(rule, wide)
+        return wide.match_pattern is None or sees_same_text
 
-    for rule in reversed(lane):
+    for rule in reversed(chain):
         if rule.destination is None:
             continue
         if not rule.apply and rule.flag_out is None and not rule.weighted_flags:
@@ -128,59 +127,60 @@ def _overwritten(
 
 
 class _Judge:
-    """Answers about pairs of rules."""
+    """Decides whether one rule covers another."""
 
     def __init__(self, subject: Subject) -> None:
         self.literals = subject.literals
         self._has_digests = subject.variables.query_digests
 
     def covers(self, wide: Rule, narrow: Rule) -> bool:
-        """Return whether `wide` is known to match whatever `narrow` matches."""
+        """Return whether `wide` is known to match every query that `narrow` matches."""
         if wide.broken or narrow.broken or not self._has_digests:
             return False
-        if wide.digest not in (None, narrow.digest) or not _serves(wide, narrow):
+        if wide.digest not in (None, narrow.digest) or not _covers_sessions(wide, narrow):
             return False
-        return all(self._column(wide, narrow, column) for column in _COLUMNS)
+        return all(self._covers_column(wide, narrow, column) for column in _COLUMNS)
 
-    def _column(self, wide: Rule, narrow: Rule, column: str) -> bool:
-        asked, given = getattr(wide, column), getattr(narrow, column)
-        if asked is None:
+    def _covers_column(self, wide: Rule, narrow: Rule, column: str) -> bool:
+        wide_pattern, narrow_pattern = getattr(wide, column), getattr(narrow, column)
+        if wide_pattern is None:
             return True
         if wide.negated:
-            return given is asked and narrow.negated
-        literals = self.literals[asked]
-        if given is None or narrow.negated:
+            return narrow_pattern is wide_pattern and narrow.negated
+        literals = self.literals[wide_pattern]
+        if narrow_pattern is None or narrow.negated:
             return literals.is_plain and not literals.first
-        return asked is given or literals.covers(self.literals[given])
+        return wide_pattern is narrow_pattern or literals.covers(self.literals[narrow_pattern])
 
 
-def _serves(wide: Rule, narrow: Rule) -> bool:
-    """Return whether the sessions of one rule are among those of the other."""
+def _covers_sessions(wide: Rule, narrow: Rule) -> bool:
+    """Return whether `wide` applies to all sessions to which `narrow` applies."""
     for name in ("username", "schemaname", "proxy_addr", "proxy_port"):
         if getattr(wide, name) not in (None, getattr(narrow, name)):
             return False
-    asked, given = wide.client_addr, narrow.client_addr
-    if asked in (None, "%", given):
+    wide_addr, narrow_addr = wide.client_addr, narrow.client_addr
+    if wide_addr in (None, "%", narrow_addr):
         return True
-    return given is not None and asked.endswith("%") and given.startswith(asked[:-1])
+    is_prefix = wide_addr.endswith("%")
+    return narrow_addr is not None and is_prefix and narrow_addr.startswith(wide_addr[:-1])
 
 
 _Caller = tuple[str | int | None, ...]
 
 
 class _Index:
-    """Rules that may cover others, found by what a covered rule must have as well."""
+    """Rules that may cover others, by a criterion that the covered rule must share."""
 
     def __init__(self, judge: _Judge) -> None:
         self._judge = judge
         self._rules: dict[tuple[_Caller, object], list[Rule]] = defaultdict(list)
 
     def add(self, rule: Rule) -> None:
-        """Take a rule that may cover those that are asked for later. Changes: self."""
+        """Add a rule that may cover others. Changes: self."""
         self._rules[_caller(rule), self._mark(rule)].append(rule)
 
     def covering(self, narrow: Rule) -> Iterator[Rule]:
-        """Yield rules that cover this one; not all of them where many might."""
+        """Yield rules that cover `narrow`; it compares at most _MOST_TRIED."""
         marks = self._marks_covering(narrow)
         callers = product(*((part,) if part is None else (part, None) for part in _caller(narrow)))
         keys = [(caller, mark) for caller in callers for mark in marks]
@@ -190,7 +190,7 @@ class _Index:
                 yield rule
 
     def _mark(self, rule: Rule) -> object:
-        """Return what each rule that this one covers is looked up by: its first criterion."""
+        """Return the criterion under which the index keeps a rule: its first one."""
         if rule.digest is not None:
             return rule.digest
         for column in _COLUMNS:
@@ -205,7 +205,7 @@ class _Index:
         return None
 
     def _marks_covering(self, rule: Rule) -> list[object]:
-        """Return the marks that a rule which covers this one may have."""
+        """Return the marks of the rules that may cover this one."""
         marks: list[object] = [None, rule.digest]
         for column in _COLUMNS:
             pattern = getattr(rule, column)
@@ -222,35 +222,35 @@ def _caller(rule: Rule) -> _Caller:
 
 
 class _Between:
-    """What may happen to a query between two rules of the same flagIN."""
+    """What may happen to a query between two rules of the same flagIN. Shape: rule positions."""
 
     def __init__(self, rules: Sequence[Rule]) -> None:
-        self._coming: dict[int, list[int]] = defaultdict(list)
-        self._ending: dict[int, list[int]] = defaultdict(list)
-        self._rewriting: list[int] = []
+        self._entries: dict[int, list[int]] = defaultdict(list)
+        self._exits: dict[int, list[int]] = defaultdict(list)
+        self._rewrites: list[int] = []
         for rule in rules:
             for flag in jumps(rule):
-                self._coming[flag].append(rule.position)
+                self._entries[flag].append(rule.position)
             if rule.replacement is not None:
-                self._rewriting.append(rule.position)
+                self._rewrites.append(rule.position)
             if jumps(rule) or (rule.apply and rule.destination is None):
-                self._ending[rule.flag_in].append(rule.position)
+                self._exits[rule.flag_in].append(rule.position)
 
     def has_no_entry(self, first: Rule, last: Rule) -> bool:
-        """Return whether each query that gets to `last` has been at `first`."""
-        return not _has(self._coming.get(last.flag_in, ()), first, last)
+        """Return whether each query that reaches `last` was tried at `first`."""
+        return not _is_any_between(self._entries.get(last.flag_in, ()), first, last)
 
     def keeps_text(self, first: Rule, last: Rule) -> bool:
-        """Return whether both rules see the same text. What `first` rewrites is not counted."""
-        return not _has(self._rewriting, first, last)
+        """Return whether no rule between the two rewrites the query."""
+        return not _is_any_between(self._rewrites, first, last)
 
     def has_no_exit(self, first: Rule, last: Rule) -> bool:
-        """Return whether a query goes from one to the other, or to a rule that sends it away."""
-        return not _has(self._ending.get(first.flag_in, ()), first, last)
+        """Return whether each query behind `first` reaches `last`, or a rule that routes it."""
+        return not _is_any_between(self._exits.get(first.flag_in, ()), first, last)
 
 
-def _has(positions: Sequence[int], first: Rule, last: Rule) -> bool:
-    """Return whether one of some ascending positions is behind `first` and before `last`."""
+def _is_any_between(positions: Sequence[int], first: Rule, last: Rule) -> bool:
+    """Return whether any of the ascending positions is behind `first` and before `last`."""
     place = bisect_right(positions, first.position)
     return place < len(positions) and positions[place] < last.position
 
@@ -259,8 +259,8 @@ def _has(positions: Sequence[int], first: Rule, last: Rule) -> bool:
 
 
 def jumps(rule: Rule) -> frozenset[int]:
-    """Return the flags that a match of the rule may lead to, its own not among them."""
-    flags = {weighted.flag for weighted in rule.weighted_flags}
+    """Return the flags that a match of the rule may set, except its own flagIN."""
+    flags = {way.flag for way in rule.weighted_flags}
     if rule.flag_out is not None:
         flags.add(rule.flag_out)
     return frozenset(flags - {rule.flag_in})
@@ -269,16 +269,16 @@ def jumps(rule: Rule) -> frozenset[int]:
 def entries(rule: Rule) -> frozenset[int]:
     """Return the flags with which a session's next query, or a mirrored copy, may begin."""
     sets = dict(rule.sets)
-    found = (sets.get(name) for name in ("next_query_flagIN", "mirror_flagOUT"))
-    return frozenset(flag for flag in found if isinstance(flag, int))
+    flags = (sets.get(name) for name in ("next_query_flagIN", "mirror_flagOUT"))
+    return frozenset(flag for flag in flags if isinstance(flag, int))
 
 
 @dataclass(frozen=True)
 class FlagReach:
-    """What a query may get to.
+    """The rules that a query may reach, and the rules that set a flag.
 
-    Shape: `reached` by rule_id. `setters` has the rules that lead to a flag, reachable or not;
-    `enders` those that set it and have apply, which ends the rules.
+    Shape: `reached` has rule_ids. `setters` has the rules that lead to a flag, reachable or not;
+    `enders` those that set it but end the rules with apply.
     """
 
     reached: frozenset[int]
@@ -287,13 +287,14 @@ class FlagReach:
 
 
 def flag_reach(subject: Subject) -> FlagReach:
-    """Return what a query may get to; worked out once. Each rule counts as one that may match."""
+    """Return the rules that a query may reach if each rule may match; computed once."""
     return subject.once(_flag_reach)
 
 
 def _flag_reach(subject: Subject) -> FlagReach:
     rules = subject.rules
-    # After a flagOUT the rules are tried from the first one on; else they continue behind the rule.
+    # With iterations, ProxySQL starts again at the first rule after a flagOUT; without, it goes on
+    # behind the rule.
     starts_again = subject.variables.query_processor_iterations > 0
     setters: dict[int, list[Rule]] = defaultdict(list)
     enders: dict[int, list[Rule]] = defaultdict(list)
@@ -302,21 +303,21 @@ def _flag_reach(subject: Subject) -> FlagReach:
             setters[flag].append(rule)
         for flag in jumps(rule) if rule.apply else ():
             enders[flag].append(rule)
-    begun = {0}
-    """Flags that are set before the first rule."""
+    initial_flags = {0}
+    """Flags that a query may have at the first rule."""
     reached: set[int] = set()
-    before = -1
-    while before < len(reached) + len(begun):
-        before = len(reached) + len(begun)
-        standing = set(begun)
+    size_before = -1
+    while size_before < len(reached) + len(initial_flags):
+        size_before = len(reached) + len(initial_flags)
+        flags = set(initial_flags)
         for rule in rules:
-            if rule.flag_in not in standing:
+            if rule.flag_in not in flags:
                 continue
             reached.add(rule.rule_id)
-            begun |= entries(rule)
+            initial_flags |= entries(rule)
             if rule.apply:
-                continue  # it ends the rules, whatever flag it sets
-            standing |= jumps(rule)
+                continue  # apply ends the rules, whatever flag the rule sets
+            flags |= jumps(rule)
             if starts_again:
-                begun |= jumps(rule)
+                initial_flags |= jumps(rule)
     return FlagReach(frozenset(reached), setters, enders)

@@ -1,8 +1,8 @@
-"""Queries made of a rule's own pattern: locking reads and writes that the rule seems to be for.
+"""Make locking reads and writes from a rule's own pattern.
 
-A pattern such as `FROM orders WHERE` is a part of a query. It gets a beginning and an end, and what
-comes of it is only tried if it is a query of the usual shape, with nothing left open. Of any other
-pattern nothing is claimed: a subquery or a rare clause is not worth an error that is not true.
+A pattern such as `FROM orders WHERE` is a part of a query. It gets a beginning and an end; the
+result is tried only if it is a complete query of a usual shape. Other patterns yield no query: a
+subquery or a rare clause is not worth the risk of a false error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LONGEST = 2_000
 """Longer texts are not tried. Units: characters."""
 
 _FILLS = (" c ", " c FROM t ")
-"""What may stand for `.*` in a pattern."""
+"""Texts to put for `.*` in a pattern."""
 
 # -- a query of the usual shape -------------------------------------------------------------------
 
@@ -37,11 +37,12 @@ _RESERVED_WORD = re.compile(rf"\b(?:{_RESERVED})\b", re.IGNORECASE)
 
 
 def _spelled(text: str) -> str:
-    """Return a text with reserved words in capitals and all others in small letters.
+    """Return a text with reserved words in capitals and all other words in small letters.
 
-    A pattern that asked of each name whether it is reserved would take a second to compile.
+    So the patterns below tell them apart by their letters: with a list of the reserved words at
+    each name they would take a second to compile.
     """
-    return _RESERVED_WORD.sub(lambda found: found[0].upper(), text.lower())
+    return _RESERVED_WORD.sub(lambda word: word[0].upper(), text.lower())
 
 
 _NAME = r"(?:[a-z_$][\w$]*|`[^`]+`)"
@@ -75,7 +76,7 @@ _WRITE = re.compile(
     rf"|DELETE FROM {_TABLE}{_WHERE}|CALL {_TABLE}\((?:{_PLAIN})?\)|truncate TABLE {_TABLE}"
 )
 
-# -- what a pattern gets to be one ----------------------------------------------------------------
+# -- what completes a pattern to a query ----------------------------------------------------------
 
 _COMMENT = re.compile(r"/\*.*?\*/ ?", re.DOTALL)
 _PART_OF_READ = re.compile(
@@ -93,67 +94,67 @@ _WRITE_ENDS = ("", " VALUES (1)", " SET c=1", " id=1", " 1", "=1", "1)", " t", "
 
 
 def queries_of(pattern: str) -> Iterator[Probe]:
-    """Yield locking reads and writes that are made of a pattern.
+    """Yield locking reads and writes made from a pattern.
 
-    Whether it matches them is not known: the evaluator has the last word.
+    The pattern need not match them: the caller tries each with the evaluator.
     """
     for sample in dict.fromkeys(text for fill in _FILLS for text in samples(pattern, fill=fill)):
         text = re.sub(r" {2,}", " ", sample.replace("?", "1")).strip().removesuffix(";")
-        found = [*_writes(text), *_locking_reads(text)] if len(text) <= _LONGEST else []
-        yield from found
-        if found:
+        probes = [*_writes(text), *_locking_reads(text)] if len(text) <= _LONGEST else []
+        yield from probes
+        if probes:
             return
 
 
 def _locking_reads(text: str) -> Iterator[Probe]:
-    read, found = _finished(text, _read_beginning(text), _READ_ENDS, _READ)
-    if found is None:
+    query, read = _completed(text, _read_beginning(text), _READ_ENDS, _READ)
+    if read is None:
         return
-    if found["lock"]:
-        yield Probe(Kind.LOCK, found["lock"].strip().upper(), read)
+    if read["lock"]:
+        yield Probe(Kind.LOCK, read["lock"].strip().upper(), query)
         return
-    for what, end in LOCK_ENDS.items():
-        if not found["open"]:
-            yield Probe(Kind.LOCK, what, read + end)
+    for name, end in LOCK_ENDS.items():
+        if not read["open"]:
+            yield Probe(Kind.LOCK, name, query + end)
         elif not end.endswith(";"):
-            yield Probe(Kind.LOCK, what, f"{read}{end})")
+            yield Probe(Kind.LOCK, name, f"{query}{end})")
 
 
 def _read_beginning(text: str) -> str | None:
-    """Return what makes a SELECT of a part of one; None where a text seems to be none."""
+    """Return the beginning that completes a text to a SELECT; None if it seems no part of one."""
     plain = _COMMENT.sub("", text)
     start = _STARTS.match(plain)
     if start:
         return "" if start["read"] else None
     if part := _PART_OF_READ.match(plain):
         return "SELECT c FROM t " if part[1] else "SELECT c "
-    return "SELECT c FROM " if _seems_a_table(plain) else None
+    return "SELECT c FROM " if _begins_with_table(plain) else None
 
 
-def _seems_a_table(text: str) -> bool:
-    """Return whether a text begins with a name, and with more of a query behind it if there is."""
-    found = re.match(rf"(?P<name>{_TABLE})(?P<rest>.*)", _spelled(text))
-    if found is None or is_sql_word(found["name"]):
+def _begins_with_table(text: str) -> bool:
+    """Return whether a text is the name of a table, alone or with a clause behind it."""
+    parts = re.match(rf"(?P<name>{_TABLE})(?P<clause>.*)", _spelled(text))
+    if parts is None or is_sql_word(parts["name"]):
         return False
-    return not found["rest"] or _PART_OF_READ.match(found["rest"].strip()) is not None
+    return not parts["clause"] or _PART_OF_READ.match(parts["clause"].strip()) is not None
 
 
 def _writes(text: str) -> Iterator[Probe]:
     for beginning, ends in _write_frames(_COMMENT.sub("", text)):
-        write, found = _finished(text, beginning, ends, _WRITE)
-        if found:
-            yield Probe(Kind.WRITE, found[0].split()[0].upper(), write)
+        query, write = _completed(text, beginning, ends, _WRITE)
+        if write:
+            yield Probe(Kind.WRITE, write[0].split()[0].upper(), query)
 
 
 def _write_frames(text: str) -> Sequence[tuple[str, Sequence[str]]]:
-    """Return what makes writes of a text: beginnings, each with ends to try."""
+    """Return the beginnings that may complete a text to a write, each with ends to try."""
     if start := _STARTS.match(text):
         return [] if start["read"] else [("", _WRITE_ENDS)]
     if text.upper().startswith("FROM "):
         return [("DELETE ", _WRITE_ENDS)]
     if text.upper().startswith("WHERE"):
         return [("UPDATE t SET c=1 ", _WRITE_ENDS), ("DELETE FROM t ", _WRITE_ENDS)]
-    if _seems_a_table(text):
+    if _begins_with_table(text):
         return [
             ("INSERT INTO ", [" VALUES (1)"]),
             ("UPDATE ", [" SET c=1"]),
@@ -162,14 +163,14 @@ def _write_frames(text: str) -> Sequence[tuple[str, Sequence[str]]]:
     return []
 
 
-def _finished(
-    text: str, beginning: str | None, ends: Iterable[str], usual: re.Pattern[str]
+def _completed(
+    text: str, beginning: str | None, ends: Iterable[str], shape: re.Pattern[str]
 ) -> tuple[str, re.Match[str] | None]:
-    """Return a text with a beginning and the first end that makes a usual query of it."""
+    """Return a text completed by the first end with which it has the shape, and the match."""
     if beginning is None:
         return text, None
     for end in ends:
-        made = beginning + text + end
-        if found := usual.fullmatch(_spelled(_COMMENT.sub("", made).strip())):
-            return made, found
+        query = beginning + text + end
+        if match := shape.fullmatch(_spelled(_COMMENT.sub("", query).strip())):
+            return query, match
     return text, None

@@ -1,4 +1,4 @@
-r"""What a pattern shows without being tried: its plain texts, a pasted digest, words of SQL.
+r"""What the text of a pattern shows: its plain texts, a pasted digest, words of SQL.
 
 Each match of `^SELECT c FROM t(1|2) WHERE` begins with `SELECT c FROM t` and contains ` WHERE`.
 Groups, classes and other syntax only end the plain text before them.
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from proxyctl.lint.subject import RuleRow
 
 _TOKEN = re.compile(
-    r"""(?P<one> \\. | \[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\] | . )
+    r"""(?P<atom> \\. | \[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\] | . )
         (?P<count> (?: [*+?] | \{\d*,?\d*\} ) [+?]? )?""",
     re.VERBOSE | re.DOTALL,
 )
-_NOT_READ = re.compile(r"\(\*|\(\?[-a-zA-Z^]+\)|\\[QE]|\0")
-"""Verbs, switches such as `(?x)`, and quoting: they change how the rest is read."""
+_UNSUPPORTED = re.compile(r"\(\*|\(\?[-a-zA-Z^]+\)|\\[QE]|\0")
+"""Verbs, switches such as `(?x)`, and quoting: they change what the text behind them means."""
 
 _CONTROLS = {"\\n": "\n", "\\r": "\r", "\\t": "\t"}
 _SPECIAL = frozenset(".^$|()[]{}*+?\\")
@@ -32,9 +32,9 @@ _SPECIAL = frozenset(".^$|()[]{}*+?\\")
 class Literals:
     """The plain texts in a pattern.
 
-    Shape: each match begins with `first`, at the beginning of the text if `is_anchored`, and holds
-    every one of `runs`, the first of which is `first` unless that is empty. `last` is the run that
-    ends the pattern, '' if something else does; `is_closed`: a `$` stands behind it.
+    Shape: each match begins with `first`, at the beginning of the text if `is_anchored`, and
+    contains all `runs`; the first run is `first` unless that is empty. `last` is the run at the
+    end of the pattern, '' if the pattern ends otherwise; `is_closed`: a `$` follows it.
     """
 
     is_caseless: bool
@@ -44,10 +44,10 @@ class Literals:
     last: str = ""
     is_closed: bool = False
     is_plain: bool = False
-    """Whether the pattern is `first` and nothing else, but for `^` and a `.*` at its end."""
+    """Whether the pattern is only `first`, with or without `^` before and `.*` behind it."""
 
     def covers(self, other: Literals) -> bool:
-        """Return whether this matches whatever the other one matches, as far as texts show."""
+        """Return whether this pattern matches all that the other one matches, by plain texts."""
         if not self.is_plain:
             return False
         if not self.first:
@@ -63,27 +63,27 @@ class Literals:
 
 
 def literals_of(pattern: str, *, is_caseless: bool) -> Literals:
-    """Return the plain texts in a pattern that compiles; none where it is not read."""
-    nothing = Literals(is_caseless)
-    if _NOT_READ.search(pattern):
-        return nothing
+    """Return the plain texts in a pattern that compiles; none if its syntax is not supported."""
+    no_literals = Literals(is_caseless)
+    if _UNSUPPORTED.search(pattern):
+        return no_literals
     is_anchored = pattern.startswith("^")
     body = pattern[1:] if is_anchored else pattern
     runs = [""]
     depth = 0
     is_plain = True
     is_closed = False
-    for found in _TOKEN.finditer(body):
-        one, count = found["one"], found["count"]
-        if one in "()":
-            depth += 1 if one == "(" else -1
-        if depth == 0 and one == "|":
-            return nothing
-        letter = None if depth else _letter(one)
-        is_closed = depth == 0 and one == "$" and found.end() == len(body)
+    for token in _TOKEN.finditer(body):
+        atom, count = token["atom"], token["count"]
+        if atom in "()":
+            depth += 1 if atom == "(" else -1
+        if depth == 0 and atom == "|":
+            return no_literals
+        letter = None if depth else _letter(atom)
+        is_closed = depth == 0 and atom == "$" and token.end() == len(body)
         if letter is None or count:
-            is_rest = (one, count) == (".", "*") and found.end() == len(body)
-            is_plain = is_plain and is_rest
+            is_open_end = (atom, count) == (".", "*") and token.end() == len(body)
+            is_plain = is_plain and is_open_end
         if letter is not None and count in (None, "+"):
             runs[-1] += letter
         if (letter is None and not is_closed) or count:
@@ -99,22 +99,22 @@ def literals_of(pattern: str, *, is_caseless: bool) -> Literals:
     )
 
 
-def _letter(one: str) -> str | None:
-    """Return the character that a part of a pattern stands for, None if it is no plain text."""
-    if one in _CONTROLS:
-        return _CONTROLS[one]
-    letter = one[1:] if one.startswith("\\") else one
+def _letter(atom: str) -> str | None:
+    """Return the character that an atom of a pattern matches, None if it is no plain text."""
+    if atom in _CONTROLS:
+        return _CONTROLS[atom]
+    letter = atom[1:] if atom.startswith("\\") else atom
     if len(letter) != 1 or not letter.isascii():
         return None
-    is_escaped = one != letter
+    is_escaped = atom != letter
     return None if (letter.isalnum() if is_escaped else letter in _SPECIAL) else letter
 
 
-# What no digest text has -------------------------------------------------------------------------
+# What digest texts never contain ------------------------------------------------------------------
 class Never(NamedTuple):
-    """What no digest text contains, and the fix."""
+    """A kind of text that no digest text contains, and the fix."""
 
-    what: str
+    text: str
     fix: str
 
 
@@ -138,36 +138,36 @@ DIGIT = Never(
 
 
 def why_never(literals: Literals, options: DigestOptions) -> Never | None:
-    """Return what a pattern asks for that no digest text contains; None: it may match one.
+    """Return why a pattern matches no digest text; None if it may match one.
 
-    Text in `/*! ... */` is copied nearly as it is, and is not considered.
+    Text in `/*! ... */` is not considered: ProxySQL copies it nearly unchanged.
     Source: ProxySQL 2.7.1; the tests hold it against the digests of random queries.
     """
     runs, first, last = literals.runs, literals.first, literals.last
     number = r"(?<=[^\w$.])[0-9]+"
-    asked = [
+    reasons = [
         (QUOTED, _has(r"['\"]", *runs)),
         (DIGIT, options.no_digits and _has(r"[0-9]", *runs)),
         (NUMBER, _has(number + r"(?=[^\w$.])", *runs) or _has(number + r"\Z", last)),
         (CAPITAL, options.lowercase and not literals.is_caseless and _has(r"[A-Z]", *runs)),
     ]
     if not options.keep_comment:
-        begins = literals.is_anchored and first.startswith(" ")
-        asked += [
+        starts_with_space = literals.is_anchored and first.startswith(" ")
+        reasons += [
             (COMMENT, _has(r"/\*|#", *runs)),
-            (SPACING, begins or _has(r"[\t\r\n]| [ ),]|[(,] ", *runs)),
+            (SPACING, starts_with_space or _has(r"[\t\r\n]| [ ),]|[(,] ", *runs)),
             (END, literals.is_closed and last.endswith((" ", ";"))),
         ]
-    return next((never for never, is_asked in asked if is_asked), None)
+    return next((never for never, applies in reasons if applies), None)
 
 
-def _has(what: str, *runs: str) -> bool:
-    return any(re.search(what, run) for run in runs)
+def _has(pattern: str, *runs: str) -> bool:
+    return any(re.search(pattern, run) for run in runs)
 
 
 # Digest texts, pasted -----------------------------------------------------------------------------
 _REGEX_ONLY = re.compile(r"[\\|\[\]{}]|\.[*+?]|\)[*+?]|\(\?[^,) ]|[*+?]\?")
-"""What patterns contain and a digest text hardly ever does."""
+"""Syntax of patterns that hardly any digest text contains."""
 
 _VALUE = re.compile(
     r"""(?: [=<>(,] | \b (?: LIMIT | LIKE | BETWEEN | AND | OFFSET | INTERVAL | SELECT | VALUES | IN
@@ -175,7 +175,7 @@ _VALUE = re.compile(
       | \(\*\) | \b SELECT\ \*\  """,
     re.VERBOSE | re.IGNORECASE,
 )
-"""A `?` where digest texts have a value, and stars that stand for columns."""
+"""A `?` where digest texts have a value, or a `*` for all columns."""
 
 _DIGESTER = Digester()
 
@@ -213,5 +213,5 @@ _SQL_WORD = re.compile(
 
 
 def is_sql_word(word: str) -> bool:
-    """Return whether a word alone is SQL rather than the name of a table."""
+    """Return whether a word is SQL rather than the name of a table."""
     return _SQL_WORD.fullmatch(word) is not None

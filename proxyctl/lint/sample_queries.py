@@ -1,4 +1,4 @@
-"""Which rows send queries where, found by trying sample queries in every kind of session."""
+"""Try sample queries in every kind of session, to find which rows send them where."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from proxyctl.routing.regex.samples import samples
 from proxyctl.state.row import Key, Secret
 
 _WRITES = (INSERT, UPDATE, DELETE, BEGIN)
-_SHOWN = 4
+_MOST_LISTED = 4
 
 
 class Culprit(NamedTuple):
@@ -41,9 +41,9 @@ class Culprit(NamedTuple):
 
 @dataclass
 class Sent:
-    """What a row sends to a reader, of one kind.
+    """The queries of one kind that a row sends to a reader.
 
-    Shape: `query` is the first of them, `probe_names` name them all in the order of the probes.
+    Shape: `query` is the first one; `probe_names` names all, in the order of the probes.
     """
 
     hostgroup: int
@@ -54,71 +54,65 @@ class Sent:
 
 @dataclass
 class Observations:
-    """What goes to readers.
+    """The queries that go to readers.
 
-    Shape: `sent` by culprit and kind. A row that sends a whole session to a reader, or whatever no
-    rule takes, is not in it: that may be intended.
+    Shape: `sent` by culprit and kind. It leaves out rows that send whole sessions to a reader, or
+    the queries that no rule matches: that may be intended.
     """
 
     sent: dict[tuple[Culprit, Kind], Sent] = field(default_factory=dict)
     readers: set[int] = field(default_factory=set)
     whole_sessions: set[Session] = field(default_factory=set)
     doubtful: list[tuple[Culprit, Probe, Route, Session]] = field(default_factory=list)
-    """What goes to a reader for want of a rule, of sessions whose other writes do not."""
+    """Queries that go to a reader for lack of a rule, in sessions whose other writes do not."""
     begins_elsewhere: bool = False
-    """Whether there is a session whose transactions begin on a writer."""
+    """Whether the transactions of some session begin on a writer."""
 
     def note(self, culprit: Culprit, probe: Probe, route: Route, session: Session) -> None:
-        """Remember that the probe goes to a reader. Changes: sent."""
-        sent = Sent(route.destination_hostgroup or 0, session, probe.query)
-        found = self.sent.setdefault((culprit, probe.kind), sent)
-        if probe.name not in found.probe_names:
-            found.probe_names.append(probe.name)
+        """Record that the probe goes to a reader. Changes: sent."""
+        first = Sent(route.destination_hostgroup or 0, session, probe.query)
+        sent = self.sent.setdefault((culprit, probe.kind), first)
+        if probe.name not in sent.probe_names:
+            sent.probe_names.append(probe.name)
 
 
 def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sent]]:
-    """Yield what rows send queries of a kind to a reader, with the query in the message.
+    """Yield a finding for rows that send queries of a kind to a reader.
 
-    Rules that send queries of the same kinds there have one cause: they are one finding.
+    Rules that send the same queries to the same hostgroup have one cause: they are one finding.
     """
-    found: dict[object, tuple[Culprit, Sent, list[Key]]] = {}
-    for (culprit, of_kind), sent in subject.once(_observations).sent.items():
-        if of_kind is kind:
-            alike: object = culprit
+    by_cause: dict[object, tuple[Culprit, Sent, list[Key]]] = {}
+    for (culprit, sent_kind), sent in subject.once(_observations).sent.items():
+        if sent_kind is kind:
+            cause: object = culprit
             if culprit.table == RULES:
                 first_word = sent.query.split(maxsplit=1)[0].upper()
-                alike = (culprit.column, sent.hostgroup, first_word, *sent.probe_names)
-            found.setdefault(alike, (culprit, sent, []))[2].append(culprit.key)
-    for culprit, sent, (key, *also) in found.values():
-        hostgroup = subject.called(sent.hostgroup)
-        message = (
-            f"sends `{shown(sent.query)}`{sent.session} to {hostgroup}{more(sent.probe_names)}"
-        )
+                cause = (culprit.column, sent.hostgroup, first_word, *sent.probe_names)
+            by_cause.setdefault(cause, (culprit, sent, []))[2].append(culprit.key)
+    for culprit, sent, (key, *also) in by_cause.values():
+        hostgroup = subject.label(sent.hostgroup)
+        query = sent.query.replace("\n", r"\n")
+        message = f"sends `{query}`{sent.session} to {hostgroup}{also_sent(sent.probe_names)}"
         yield Finding(culprit.table, key, message, culprit.column, also=tuple(also)), sent
 
 
-def shown(query: str) -> str:
-    """Return a query on one line."""
-    return query.replace("\n", r"\n")
-
-
-def more(probe_names: list[str]) -> str:
-    """Return the words for the queries of a list behind the first."""
-    others = probe_names[1:]
-    if not others:
+def also_sent(probe_names: list[str]) -> str:
+    """Return the end of a message that lists all probes but the first: `; also A, B and 2 more`."""
+    names = probe_names[1:]
+    if not names:
         return ""
-    rest = f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-    return f"; also {', '.join(others[:_SHOWN])}{rest}"
+    hidden = f" and {len(names) - _MOST_LISTED} more" if len(names) > _MOST_LISTED else ""
+    return f"; also {', '.join(names[:_MOST_LISTED])}{hidden}"
 
 
 def culprit_of(subject: Subject, route: Route, session: Session) -> Culprit | None:
-    """Return the row that decides where a query goes; None where a hint or nothing does."""
+    """Return the row that decides where a query goes; None if a hint decides, or nothing."""
     if route.source is Source.RULE:
         return Culprit(RULES, (route.rule_id,), "destination_hostgroup")
     if route.source is Source.FAST_ROUTING:
-        jumped = subject.once(_jumping).intersection(route.matched_rules)
-        if jumped:
-            last = next(number for number in reversed(route.matched_rules) if number in jumped)
+        jumps = subject.once(_jumping_rules).intersection(route.matched_rules)
+        if jumps:
+            last = next(rule_id for rule_id in reversed(route.matched_rules) if rule_id in jumps)
             return Culprit(RULES, (last,), "flagOUT")
         key = subject.reach.fast_key(session, route.flagIN)
         return None if key is None else Culprit(FAST_ROUTING, key, "destination_hostgroup")
@@ -128,56 +122,55 @@ def culprit_of(subject: Subject, route: Route, session: Session) -> Culprit | No
     return None
 
 
-def _jumping(subject: Subject) -> frozenset[int]:
+def _jumping_rules(subject: Subject) -> frozenset[int]:
     return frozenset(
         rule.rule_id for rule in subject.rules if rule.flag_out is not None or rule.weighted_flags
     )
 
 
-# -- the probes that everybody sends --------------------------------------------------------------
+# -- the same probes in every session -------------------------------------------------------------
 
 
 def _observations(subject: Subject) -> Observations:
-    """Return what goes to readers."""
-    found = Observations(readers=set(subject.readers))
+    seen = Observations(readers=set(subject.readers))
     for session in subject.sessions:
-        _observe(subject, session, found)
-    # Beside users whose transactions begin on a writer, the others are meant to read. Where there
-    # are none, the writes of everybody are split, and somebody forgot these.
-    if not found.begins_elsewhere:
-        for culprit, probe, route, session in found.doubtful:
-            found.note(culprit, probe, route, session)
-    if found.readers:
-        _observe_rules(subject, found)
-    return found
+        _observe(subject, session, seen)
+    # If some users' transactions begin on a writer, the other users are meant to read only. If no
+    # user's do, rules split everybody's writes, and the doubtful ones were forgotten.
+    if not seen.begins_elsewhere:
+        for culprit, probe, route, session in seen.doubtful:
+            seen.note(culprit, probe, route, session)
+    if seen.readers:
+        _observe_rules(subject, seen)
+    return seen
 
 
-def _observe(subject: Subject, session: Session, found: Observations) -> None:
-    """Try the probes in a session. Changes: found."""
+def _observe(subject: Subject, session: Session, seen: Observations) -> None:
+    """Try the probes in a session. Changes: seen."""
     routes = {probe: subject.reach.route(session, probe.query) for probe in BASIC}
-    readers = subject.readers | _seeming_readers(subject, routes)
-    found.readers |= readers
-    there = [probe for probe in BASIC if _routes_to(routes[probe], readers)]
-    if len(there) == len(BASIC):
-        found.whole_sessions.add(session)
+    readers = subject.readers | _probable_readers(subject, routes)
+    seen.readers |= readers
+    read = [probe for probe in BASIC if _routes_to(routes[probe], readers)]
+    if len(read) == len(BASIC):
+        seen.whole_sessions.add(session)
         return
-    elsewhere = {probe for probe in _WRITES if _routes_elsewhere(routes[probe], readers)}
-    found.begins_elsewhere |= BEGIN in elsewhere
-    for probe in PROBES if there else ():
-        if not _is_known_there(probe, subject):
+    written = {probe for probe in _WRITES if _routes_elsewhere(routes[probe], readers)}
+    seen.begins_elsewhere |= BEGIN in written
+    for probe in PROBES if read else ():
+        if not _is_supported(probe, subject):
             continue
         route = routes.get(probe) or subject.reach.route(session, probe.query)
         culprit = culprit_of(subject, route, session) if _routes_to(route, readers) else None
         if culprit is None or probe.kind is Kind.READ:
             continue
         if culprit.table == RULES and culprit.key[0] not in subject.once(_takes_whole_sessions):
-            found.note(culprit, probe, route, session)
-        elif elsewhere - {BEGIN}:
-            found.doubtful.append((culprit, probe, route, session))
+            seen.note(culprit, probe, route, session)
+        elif written - {BEGIN}:
+            seen.doubtful.append((culprit, probe, route, session))
 
 
-def _seeming_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[int]:
-    """Return the hostgroup that rules send reads to, while all writes go to another one."""
+def _probable_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[int]:
+    """Return the hostgroup that rules send reads to, if all writes go to another one."""
     reader = routes[READ].destination_hostgroup
     written = {routes[probe].destination_hostgroup for probe in (INSERT, UPDATE, DELETE)}
     writer = written.pop()
@@ -185,8 +178,11 @@ def _seeming_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[int
         return set()
     if routes[READ].source not in (Source.RULE, Source.FAST_ROUTING) or writer in subject.readers:
         return set()
-    nodes = {one: {it.node for it in subject.servers.of(one)} for one in (reader, writer)}
-    if nodes[reader] and nodes[reader] == nodes[writer]:
+    reader_nodes, writer_nodes = (
+        {backend.node for backend in subject.servers.of(hostgroup)}
+        for hostgroup in (reader, writer)
+    )
+    if reader_nodes and reader_nodes == writer_nodes:
         return set()
     roles = [row.roles.get("writer_hostgroup") for row in subject.families]
     return set() if reader in roles else {reader}
@@ -201,13 +197,13 @@ def _routes_elsewhere(route: Route, readers: Set[int]) -> bool:
     return hostgroup is not None and hostgroup not in readers and not route.is_answered
 
 
-def _is_known_there(probe: Probe, subject: Subject) -> bool:
-    """Return whether the servers know such a query: LOCK IN SHARE MODE is MySQL's alone."""
+def _is_supported(probe: Probe, subject: Subject) -> bool:
+    """Return whether the servers know the query: PostgreSQL has no LOCK IN SHARE MODE."""
     return not subject.configuration.is_pgsql or "in share mode" not in probe.query.lower()
 
 
 def _takes_whole_sessions(subject: Subject) -> frozenset[int]:
-    """Return the rules that ask who it is, and not for the query."""
+    """Return the rules with criteria for the session and none for the query."""
     return frozenset(
         rule.rule_id
         for rule in subject.rules
@@ -217,30 +213,30 @@ def _takes_whole_sessions(subject: Subject) -> frozenset[int]:
     )
 
 
-# -- queries made of a rule's own pattern ---------------------------------------------------------
+# -- queries made from a rule's own pattern -------------------------------------------------------
 
 
-def _observe_rules(subject: Subject, found: Observations) -> None:
-    """Try each rule that sends to a reader with queries of its own. Changes: found."""
+def _observe_rules(subject: Subject, seen: Observations) -> None:
+    """Try each rule that sends to a reader with queries from its pattern. Changes: seen."""
     cells_of = {row.key: row.cells for row in subject.rule_rows}
     for rule in subject.rules:
         culprit = Culprit(RULES, (rule.rule_id,), "destination_hostgroup")
-        known = {kind for kind in (Kind.LOCK, Kind.WRITE) if (culprit, kind) in found.sent}
-        if rule.destination not in found.readers or rule.negated or Kind.LOCK in known:
+        known = {kind for kind in (Kind.LOCK, Kind.WRITE) if (culprit, kind) in seen.sent}
+        if rule.destination not in seen.readers or rule.negated or Kind.LOCK in known:
             continue
         session = session_for(rule, subject.reach.anybody)
-        if session in found.whole_sessions or not subject.may_be(session):
+        if session in seen.whole_sessions or not subject.is_possible(session):
             continue
         cells = cells_of.get((rule.rule_id,), {})
         pattern = cells.get("match_digest" if rule.match_digest is not None else "match_pattern")
         if pattern is None or isinstance(pattern, Secret):
             continue
         for probe in queries_of(str(pattern)):
-            if probe.kind in known or not _is_known_there(probe, subject):
+            if probe.kind in known or not _is_supported(probe, subject):
                 continue
             route = subject.reach.route(session, probe.query)
             if route.rule_id == rule.rule_id and not route.is_answered:
-                found.note(culprit, probe, route, session)
+                seen.note(culprit, probe, route, session)
                 known.add(probe.kind)
 
 
@@ -248,11 +244,11 @@ def _observe_rules(subject: Subject, found: Observations) -> None:
 
 _NAMES_OF_A_RULE = 500
 _TABLES_WRITTEN = 3
-"""So many tables of a rule are tried with writes as well, the others with a read."""
+"""How many tables of a rule are tried with a read and with writes; the others only with a read."""
 
 
 class ShardQuery(NamedTuple):
-    """A query, the section that it is meant for, and the hostgroup where it should go."""
+    """A query for a table or schema of a sharding section, and the hostgroup where it belongs."""
 
     section: str
     hostgroup: int
@@ -261,9 +257,9 @@ class ShardQuery(NamedTuple):
 
 
 def queries_of_shards(subject: Subject) -> Iterator[ShardQuery]:
-    """Yield queries for the tables that the rules of sharding sections name, and for schemas.
+    """Yield queries for the tables that rules of sharding sections name, and for schemas.
 
-    Of schemas that fast routing sends on and no rule tells apart there is one.
+    One schema stands for all schemas in fast routing that no rule tells apart.
     """
     for row in subject.rule_rows:
         section = subject.section_of(RULES, row.key)
@@ -287,7 +283,7 @@ def queries_of_shards(subject: Subject) -> Iterator[ShardQuery]:
                 yield ShardQuery(section, hostgroup, session, query)
 
 
-# -- who sends to which hostgroup -----------------------------------------------------------------
+# -- which rows send to which hostgroup -----------------------------------------------------------
 
 
 class Destination(NamedTuple):
@@ -300,20 +296,20 @@ class Destination(NamedTuple):
 
 
 def destinations(subject: Subject) -> list[Destination]:
-    """Return who sends where.
+    """Return which rows send to which hostgroup.
 
-    Not in it are rules that answer by themselves, and users whose every query a rule takes.
+    It leaves out rules that answer by themselves, and users whose queries all match rules.
     """
     return subject.once(_make_destinations)
 
 
 def _make_destinations(subject: Subject) -> list[Destination]:
-    found: dict[tuple[str, str, int], list[Key]] = {}
+    keys: dict[tuple[str, str, int], list[Key]] = {}
     rows = (*_of_rules(subject), *_of_fast_routing(subject), *_of_users(subject))
     for table, column, hostgroup, key in rows:
         if isinstance(hostgroup, int):
-            found.setdefault((table, column, hostgroup), []).append(key)
-    return [Destination(*which, keys) for which, keys in found.items()]
+            keys.setdefault((table, column, hostgroup), []).append(key)
+    return [Destination(*cell, senders) for cell, senders in keys.items()]
 
 
 _Row = tuple[str, str, object, Key]
@@ -338,15 +334,15 @@ def _of_fast_routing(subject: Subject) -> Iterator[_Row]:
 
 
 def _of_users(subject: Subject) -> Iterator[_Row]:
-    stands_for = subject.reach.classes
+    representatives = subject.reach.classes
     uses_default: dict[str | None, bool] = {}
     for name, user in subject.logins.items():
-        one = stands_for[name]
-        if one not in uses_default:
-            uses_default[one] = any(
-                subject.reach.route(Session(one), probe.query).source is Source.DEFAULT_HOSTGROUP
+        tried = representatives[name]
+        if tried not in uses_default:
+            uses_default[tried] = any(
+                subject.reach.route(Session(tried), probe.query).source is Source.DEFAULT_HOSTGROUP
                 for probe in (BEGIN, INSERT, READ)
             )
-        if uses_default[one]:
+        if uses_default[tried]:
             key = subject.login_keys[name]
             yield USERS, "default_hostgroup", user.default_hostgroup, key

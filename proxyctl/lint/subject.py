@@ -1,4 +1,4 @@
-"""What the checks ask: a configuration, and what follows from it, worked out once."""
+"""The configuration under lint, with what the checks derive from it, computed once."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ Cells = dict[str, Value]
 
 @dataclass(frozen=True)
 class RuleRow:
-    """An active row of mysql_query_rules. `rule` None: ProxySQL drops it at LOAD.
+    """An active row of mysql_query_rules.
 
-    Shape: `cells` as the table holds them, `rule` as ProxySQL reads them.
+    Shape: `cells` as the table holds them; `rule` as ProxySQL reads them, None if it drops the row
+    at LOAD.
     """
 
     key: Key
@@ -44,18 +45,18 @@ class RuleRow:
     rule: Rule | None
 
     def text(self, column: str) -> str | None:
-        """Return a text of the row, None for NULL. It is no Secret even if the cell is one."""
+        """Return a cell as text, None for NULL. The text of a Secret cell is a plain str."""
         value = self.cells.get(column)
         return None if value is None else str(value)
 
     def shown(self, column: str) -> str:
-        """Return a text of the row as a message shows it."""
+        """Return a cell as a message shows it."""
         value = self.cells[column]
         return quoted(value if isinstance(value, str) else str(value))
 
     @property
     def patterns(self) -> Iterator[tuple[str, str]]:
-        """The patterns of the row that are not NULL, as (column, text)."""
+        """The row's patterns that are not NULL, as (column, text)."""
         for column in ("match_digest", "match_pattern"):
             text = self.text(column)
             if text is not None:
@@ -63,7 +64,7 @@ class RuleRow:
 
 
 class FamilyRow(NamedTuple):
-    """An active row of a table of hostgroup families. Shape: `roles` by column name."""
+    """An active row of a family table. Shape: `roles` has the hostgroups by column name."""
 
     table: str
     key: Key
@@ -83,19 +84,19 @@ class Subject:
     ) -> None:
         self.configuration = configuration
         self.plain_passwords = plain_passwords
-        """The instances whose password a file shows in clear text, by name, with their place."""
+        """Where a file has an instance's password in clear text, by name of the instance."""
         self.backend_versions = backend_versions
-        """What is known of the MySQL servers behind it, such as `8.0.36-28.1`."""
+        """Versions of the MySQL servers behind ProxySQL, such as `8.0.36-28.1`."""
         self._once: dict[object, object] = {}
 
     def once(self, make: Callable[[Subject], T]) -> T:
-        """Return what a function makes of this subject, made once for all checks that ask."""
+        """Return `make(self)`, computed once for all checks."""
         if make not in self._once:
             self._once[make] = make(self)
         return cast(T, self._once[make])
 
     def cells(self, table: str) -> list[tuple[Key, Cells]]:
-        """Return the rows of a table with their keys, cells by column name."""
+        """Return a table's rows as (key, cells by column name)."""
         held = self.configuration.tables.get(table)
         if held is None:
             return []
@@ -106,64 +107,64 @@ class Subject:
 
         return [(key, by_name(row)) for key, row in held.rows.items()]
 
-    def holds_all_of(self, table: str, *, if_there: bool = False) -> bool:
-        """Return whether all rows of a table are known. `if_there`: a table that is not is empty.
+    def has_all_rows(self, table: str, *, if_absent: bool = False) -> bool:
+        """Return whether all rows of a table are known; `if_absent` where no row is known.
 
-        Files may leave a table alone, or own a part of it.
+        Files may leave a table alone, or manage a part of it.
         """
         held = self.configuration.tables.get(table)
-        return if_there if held is None else held.is_whole
+        return if_absent if held is None else held.is_whole
 
     # -- rules --------------------------------------------------------------------------------
 
     @cached_property
     def router(self) -> Router:
-        """What routes its queries. Raises: as `router_of`."""
+        """The router of the configuration. Raises: as `router_of`."""
         return router_of(self.configuration)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """The rules at work, compiled, sorted by rule_id."""
+        """The rules in use, compiled, sorted by rule_id."""
         return self.router.rules
 
     @cached_property
     def reach(self) -> Reach:
-        """Which sample queries get where."""
+        """Where sample queries go."""
         return Reach(self.router)
 
     @cached_property
     def sessions(self) -> tuple[Session, ...]:
         """The sessions to try sample queries in."""
-        return tuple(filter(self.may_be, self.reach.sessions))
+        return tuple(filter(self.is_possible, self.reach.sessions))
 
-    def may_be(self, session: Session) -> bool:
-        """Return whether a client can have a session: it can log in, and has such an address."""
+    def is_possible(self, session: Session) -> bool:
+        """Return whether a client can log in as the session's user from its address."""
         can_log_in = not self.logins or session.username is None or session.username in self.logins
         return can_log_in and client_addr_of_nobody(session.client_addr or "") is None
 
     @cached_property
     def rule_rows(self) -> tuple[RuleRow, ...]:
-        """The active rows of mysql_query_rules, sorted by rule_id, also those that are dropped."""
+        """All active rows of mysql_query_rules, sorted by rule_id."""
         by_id = {rule.rule_id: rule for rule in self.rules}
-        found = [
+        rows = [
             RuleRow(key, cells, by_id.get(number(cells["rule_id"]) or 0))
             for key, cells in self.cells(RULES)
             if number(cells["active"]) == 1
         ]
-        return tuple(sorted(found, key=lambda row: number(row.cells["rule_id"]) or 0))
+        return tuple(sorted(rows, key=lambda row: number(row.cells["rule_id"]) or 0))
 
     @cached_property
     def literals(self) -> Mapping[Compiled, Literals]:
         """The plain texts in each pattern that compiles."""
-        found: dict[Compiled, Literals] = {}
+        literals: dict[Compiled, Literals] = {}
         for row in self.rule_rows:
             for column, text in row.patterns:
                 pattern = getattr(row.rule, column, None)
-                if pattern is None or isinstance(pattern, Broken) or pattern in found:
+                if pattern is None or isinstance(pattern, Broken) or pattern in literals:
                     continue
                 modifiers = normal_modifiers(row.text("re_modifiers") or "") or ""
-                found[pattern] = literals_of(text, is_caseless="CASELESS" in modifiers)
-        return found
+                literals[pattern] = literals_of(text, is_caseless="CASELESS" in modifiers)
+        return literals
 
     @cached_property
     def variables(self) -> RoutingVariables:
@@ -173,19 +174,19 @@ class Subject:
 
     @property
     def engine(self) -> Engine:
-        """The regular expressions in force."""
+        """The regular expression engine in force."""
         return self.variables.engine
 
     # -- users --------------------------------------------------------------------------------
 
     @property
     def logins(self) -> Mapping[str, Frontend]:
-        """Who may log in, by name."""
+        """The users who may log in, by name."""
         return self.router.users
 
     @cached_property
     def login_keys(self) -> dict[str, Key]:
-        """The row of mysql_users that each login comes from, by name."""
+        """The key in mysql_users of each login, by name."""
         return {
             str(cells["username"]): key
             for key, cells in self.cells(USERS)
@@ -196,7 +197,7 @@ class Subject:
 
     @cached_property
     def families(self) -> tuple[FamilyRow, ...]:
-        """The active rows that make the monitor place nodes."""
+        """The active rows of family tables: by these the monitor places nodes."""
         return tuple(
             FamilyRow(table, key, cells, _roles(cells))
             for table in FAMILY_TABLES
@@ -216,42 +217,44 @@ class Subject:
 
     @cached_property
     def readers(self) -> frozenset[int]:
-        """The hostgroups that serve reads only: of a family, or by a name beside a writer's."""
-        found = {row.roles.get("reader_hostgroup") for row in self.families}
+        """The hostgroups for reads only: a family's reader, or named so while another is a writer.
+
+        A family's writer hostgroup is never one of them.
+        """
+        readers = {row.roles.get("reader_hostgroup") for row in self.families}
         names = self.configuration.hostgroup_names
         roles = {hostgroup: role_in_name(name)[0] for hostgroup, name in names.items()}
         if NamedRole.WRITER in roles.values():
-            named = {one for one, role in roles.items() if role is NamedRole.READER}
-            found |= named - self.family_hostgroups
-        found -= {row.roles.get("writer_hostgroup") for row in self.families}
-        return frozenset(one for one in found if one is not None)
+            named = {hostgroup for hostgroup, role in roles.items() if role is NamedRole.READER}
+            readers |= named - self.family_hostgroups
+        readers -= {row.roles.get("writer_hostgroup") for row in self.families}
+        return frozenset(hostgroup for hostgroup in readers if hostgroup is not None)
 
     @cached_property
     def servers(self) -> HostgroupServers:
-        """The servers of each hostgroup, but for those that are OFFLINE_HARD."""
+        """The servers of each hostgroup that are not OFFLINE_HARD."""
         return HostgroupServers(self.configuration)
 
     def nodes_of(self, family: FamilyRow) -> list[Backend]:
         """Return the nodes of a family, each with its first row of mysql_servers."""
-        found: dict[Node, Backend] = {}
+        nodes: dict[Node, Backend] = {}
         for hostgroup in dict.fromkeys(family.roles.values()):
             for backend in self.servers.of(hostgroup):
-                found.setdefault(backend.node, backend)
-        return list(found.values())
+                nodes.setdefault(backend.node, backend)
+        return list(nodes.values())
 
     def section_of(self, table: str, key: Key) -> str:
-        """Return the sharding section that made a row, '' for one that somebody wrote."""
+        """Return the sharding section that made a row, '' for a row written by hand."""
         where = self.configuration.place(table, key, None)
         return where.origin if where and where.origin.startswith("sharding ") else ""
 
-    def called(self, hostgroup: object) -> str:
-        """Return how a message calls a hostgroup: `hostgroup 30 (reader)`."""
+    def label(self, hostgroup: object) -> str:
+        """Return a hostgroup as messages write it: `hostgroup 30 (reader)`."""
         name = self.configuration.hostgroup_names.get(cast(int, hostgroup))
         return f"hostgroup {hostgroup}" + (f" ({name})" if name else "")
 
 
 def _roles(cells: Cells) -> dict[str, int]:
-    """Return the hostgroups of a family's row."""
     return {
         name: value
         for name, value in cells.items()

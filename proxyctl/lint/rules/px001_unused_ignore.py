@@ -9,11 +9,11 @@ from proxyctl.lint.subject import Subject
 
 
 @check(UNUSED_IGNORE, "unused-ignore", Severity.NOTE)
-def unused_ignore(subject: Subject) -> Iterable[Finding]:  # noqa: ARG001 - made by the run
+def unused_ignore(subject: Subject) -> Iterable[Finding]:  # noqa: ARG001 - `run` finds these
     """An entry of `lint: ignore:` that ignores nothing.
 
-    The mistake that the entry was written for is gone, or the entry never matched it. An entry that
-    stays hides the next mistake of this kind. It is reported only if the check it names has run.
+    The mistake that the entry was written for is gone, or the entry never matched it. A leftover
+    entry hides the next mistake of this kind. It is reported only if the check it names has run.
 
     Remove the entry.
 

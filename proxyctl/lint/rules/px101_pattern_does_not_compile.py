@@ -45,21 +45,21 @@ def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
     """
     for row in subject.rule_rows:
         for column, problem in row.rule.broken.items() if row.rule else ():
-            # Without digests match_digest is not looked at, and PX120 reports it.
-            is_asked = column == "match_pattern" or subject.variables.query_digests
-            if not is_asked or is_pasted(row, column):
+            # Without digests ProxySQL skips match_digest, and PX120 reports it.
+            is_used = column == "match_pattern" or subject.variables.query_digests
+            if not is_used or is_pasted(row, column):
                 continue
-            # The engine's words may repeat the pattern.
-            why = "(sensitive)" if isinstance(row.cells[column], Secret) else problem
+            # The engine's message may repeat the pattern.
+            reason = "(sensitive)" if isinstance(row.cells[column], Secret) else problem
             message = (
-                f"{column} does not compile in {subject.engine}: {why}; {_effect(row, column)}"
+                f"{column} does not compile in {subject.engine}: {reason}; {_effect(row, column)}"
             )
-            fix = _FOR_RE2 if _is_for_pcre_only(subject, row, column) else None
+            fix = _FOR_RE2 if _compiles_only_in_pcre(subject, row, column) else None
             yield Finding(RULES, row.key, message, column, fix)
 
 
-def _is_for_pcre_only(subject: Subject, row: RuleRow, column: str) -> bool:
-    """Return whether PCRE compiles what RE2, the engine in force, does not."""
+def _compiles_only_in_pcre(subject: Subject, row: RuleRow, column: str) -> bool:
+    """Return whether RE2 is in force and only PCRE compiles the pattern."""
     if subject.engine is not Engine.RE2:
         return False
     try:

@@ -23,9 +23,9 @@ def pasted_digest(subject: Subject) -> Iterator[Finding]:
 
     In a pattern `?` makes the character before it optional, `(` opens a group and `*` repeats. So
     the rule does not match the queries whose digest text was pasted. It is a warning where the
-    pattern matches that text by chance: `id = ?` also matches `id =(SELECT ...)`. It is a warning,
-    too, where match_pattern contains `\?` for a value: a query has the value itself there, and only
-    a prepared statement has `?`.
+    pattern matches that text by chance: `id = ?` also matches `id =(SELECT ...)`. It is also a
+    warning where match_pattern contains `\?` for a value: a query has the value itself there, and
+    only a prepared statement has `?`.
 
     Escape `?`, `(`, `)`, `*` and `.` with a backslash, or use the digest's number in `digest`.
 

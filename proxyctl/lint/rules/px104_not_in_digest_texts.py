@@ -48,10 +48,10 @@ def not_in_digest_texts(subject: Subject) -> Iterator[Finding]:
         never = why_never(literals, options) if literals else None
         if never is None or row.rule is None or is_pasted(row, "match_digest"):
             continue
-        # `id = 42` matches `id = 42col`, which is a name to MySQL.
-        hardly, nearly = ("hardly ever", "nearly every") if never is NUMBER else ("never", "every")
-        effect = f"the rule {hardly} matches"
+        # `id = 42` matches `id = 42col`, which MySQL reads as a name.
+        is_number = never is NUMBER
+        effect = f"the rule {'hardly ever' if is_number else 'never'} matches"
         if row.rule.negated:
-            effect = f"negated, it matches {nearly} query"
-        message = f"match_digest {row.shown('match_digest')} asks for {never.what}: {effect}"
+            effect = f"negated, it matches {'nearly every' if is_number else 'every'} query"
+        message = f"match_digest {row.shown('match_digest')} asks for {never.text}: {effect}"
         yield Finding(RULES, row.key, message, "match_digest", never.fix)

@@ -17,7 +17,7 @@ _OPEN = re.compile(
         \b (?P<name> [A-Za-z_]\w* ) (?: `\? )? \)* (?: \Z | \.[*+] )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""The name of a table that nothing ends: the pattern is over, or anything may follow."""
+"""A table's name that has no end: the pattern ends with it, or any text may follow."""
 
 _SQL_WITH_DIGIT = re.compile(
     r"sha[12]|md5|crc32|log2|log10|atan2|ucs2|utf\d+\w*|latin\d+|int\d|float\d", re.IGNORECASE
@@ -33,7 +33,7 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
     a digit, or if a later rule names a longer one. A match_pattern that ends with a number is
     reported, too: `user_id = 1` is also in `user_id = 10`.
 
-    End the name with `\b`, or ignore the finding for this rule if the longer names are meant.
+    End the name with `\b`, or ignore the finding for this rule if it is for the longer names, too.
 
     ```yaml
     # Bad
@@ -55,13 +55,13 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
     for row in reversed(subject.rule_rows):
         patterns = list(_patterns(subject, row))
         for column, text, plain in patterns:
-            found = _OPEN.search(plain)
-            longer = found and _longer(found["name"], later)
+            table = _OPEN.search(plain)
+            longer = table and _longer(table["name"], later)
             if column == "match_pattern" and _NUMBER.search(text):
                 message = "match_pattern ends with a number, and also matches longer numbers"
                 yield Finding(RULES, row.key, message, column, r"end it with \b")
-            elif found and longer:
-                name, fix = found["name"], rf"write {found['name']}\b"
+            elif table and longer:
+                name, fix = table["name"], rf"write {table['name']}\b"
                 if isinstance(row.cells[column], Secret):
                     name, longer, fix = Secret(name), Secret(longer), r"end the name with \b"
                 message = f"{column} matches {quoted(name)}, and {quoted(longer)} too"
@@ -72,19 +72,19 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
 
 
 def _longer(name: str, later: dict[str, str]) -> str | None:
-    """Return a longer name that a pattern with this name at its end matches by mistake."""
+    """Return a longer name that a pattern with `name` at its end also matches, by mistake."""
     if is_sql_word(name) or _SQL_WITH_DIGIT.fullmatch(name):
         return None
-    # `FROM archive_` is the beginning of many names on purpose.
+    # `FROM archive_` is meant for all names that begin so.
     if name.endswith("_"):
         return None
     return name + "0" if name[-1].isdigit() else later.get(name.lower())
 
 
 def _patterns(subject: Subject, row: RuleRow) -> Iterator[tuple[str, str, str]]:
-    """Yield the patterns of a rule that are tried: column, text, and the text without escapes."""
+    """Yield the patterns of a rule in use as (column, text, text without escapes)."""
     for column, text in row.patterns:
-        is_tried = column == "match_pattern" or subject.variables.query_digests
-        if is_tried and row.rule is not None and column not in row.rule.broken:
-            # The `b` of `\b` is no name.
+        is_used = column == "match_pattern" or subject.variables.query_digests
+        if is_used and row.rule is not None and column not in row.rule.broken:
+            # The `b` of `\b` is no part of a name.
             yield column, text, re.sub(r"\\[A-Za-z]", " ", text)

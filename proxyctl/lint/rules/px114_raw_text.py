@@ -13,13 +13,13 @@ from proxyctl.lint.subject import RuleRow, Subject
 _WORD_FIRST = re.compile(r"(?:\(\?i\))?\^\(*(?:\?:|\?i\))?(?:\?i:)?[A-Za-z]")
 _DOTS_AT_THE_EDGES = re.compile(r"\A(?:\.[*+]\??)+|(?:\.[*+]\??)+\Z")
 _COMMENT = re.compile(r"/\\?\*|#")
-"""What a digest text has lost."""
+"""Comments, which digest texts do not have."""
 _DOTS = re.compile(r"(?<!\\)(?:\\\\)*\.[*+]")
 
 
 @check("PX114", "raw-text", Severity.WARNING)
 def raw_text(subject: Subject) -> Iterable[Finding]:
-    r"""A match_pattern with `^` before a word or `.*` between two, where match_digest would do.
+    r"""A match_pattern with `^` before a word or `.*` between words, where match_digest would do.
 
     match_pattern sees the query as the client sent it. Many libraries put a comment or a space
     before the first word: `^SELECT` misses such a query. `.` does not match a line break:
@@ -47,9 +47,9 @@ def raw_text(subject: Subject) -> Iterable[Finding]:
 
 
 def _raw_texts(subject: Subject) -> Iterator[Finding]:
-    for row, text in _deciding(subject):
-        is_split = "(?s" not in text and _DOTS.search(_DOTS_AT_THE_EDGES.sub("", text))
-        if is_split or _WORD_FIRST.match(text):
+    for row, text in _patterns_for_digest(subject):
+        has_inner_dots = "(?s" not in text and _DOTS.search(_DOTS_AT_THE_EDGES.sub("", text))
+        if has_inner_dots or _WORD_FIRST.match(text):
             message = (
                 "match_pattern sees the query as it was sent, and misses it if a space, a comment"
                 " or a line break is where the pattern has none"
@@ -57,8 +57,8 @@ def _raw_texts(subject: Subject) -> Iterator[Finding]:
             yield Finding(RULES, row.key, message, "match_pattern", "use match_digest")
 
 
-def _deciding(subject: Subject) -> Iterator[tuple[RuleRow, str]]:
-    """Yield the match_pattern of rules that could have match_digest instead, as it seems."""
+def _patterns_for_digest(subject: Subject) -> Iterator[tuple[RuleRow, str]]:
+    """Yield the rules that seem to need no match_pattern and could use match_digest."""
     for row in subject.rule_rows if subject.variables.query_digests else ():
         text = row.text("match_pattern")
         if not text or row.rule is None or row.rule.replacement is not None:

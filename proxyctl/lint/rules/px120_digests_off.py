@@ -15,7 +15,7 @@ def digests_off(subject: Subject) -> Iterable[Finding]:
     """A rule with match_digest or digest while `mysql-query_digests` is false.
 
     Without digests ProxySQL skips match_digest: the rule matches every query that its other
-    criteria accept. It compares `digest` with whatever an earlier query left.
+    criteria accept. It compares `digest` with the leftover of an earlier query.
 
     Turn the variable on, or use match_pattern.
 

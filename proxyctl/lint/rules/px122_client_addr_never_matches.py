@@ -12,7 +12,7 @@ from proxyctl.state.runtime import CLIENT_ADDR_FIX, client_addr_of_nobody, clien
 
 @check("PX122", "client-addr-never-matches", Severity.ERROR)
 def client_addr_never_matches(subject: Subject) -> Iterator[Finding]:
-    """A client_addr that no client has, or for which ProxySQL drops the rule.
+    """A client_addr that matches no client, or that makes ProxySQL drop the rule.
 
     ProxySQL compares the text with the client's address, character by character. Only a `%` at the
     end is a wildcard: `10.0.0.0/8`, `10.0.0.*`, a range, a list or a host name never match. (A
@@ -20,7 +20,7 @@ def client_addr_never_matches(subject: Subject) -> Iterator[Finding]:
     characters, LOAD drops the rule silently.
 
     Write the common beginning of the addresses and one `%`, or a rule for each address. ProxySQL
-    3.0.12 takes a subnet such as `10.0.0.0/8`; how it is written there is not verified.
+    3.0.12 accepts a subnet such as `10.0.0.0/8`; proxyctl's reading of subnets is not verified.
 
     ```yaml
     # Bad

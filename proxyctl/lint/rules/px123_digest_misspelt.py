@@ -14,7 +14,7 @@ _SAME_NUMBER = re.compile(r"\s*(0[xX][0-9A-Fa-f]{1,16}|[1-9][0-9]*)\s*")
 
 @check("PX123", "digest-misspelt", Severity.ERROR)
 def digest_misspelt(subject: Subject) -> Iterator[Finding]:
-    """A digest that ProxySQL ignores or reads as another number.
+    """A digest that ProxySQL ignores, or reads as another number.
 
     ProxySQL reads `0x` and hexadecimal digits. It ignores what it cannot read: the rule then
     matches every query that its other criteria accept. Without `0x` it reads decimal digits up to
@@ -39,7 +39,7 @@ def digest_misspelt(subject: Subject) -> Iterator[Finding]:
     """
     for row in subject.rule_rows:
         text = row.text("digest")
-        # '' is no criterion, and right.
+        # '' is valid: no criterion.
         if text and (problem := digest_problem(text)):
             message = f"digest {row.shown('digest')}: {problem}"
             severity = Severity.WARNING if _SAME_NUMBER.fullmatch(text) else None

@@ -11,12 +11,12 @@ from proxyctl.lint.subject import Subject
 
 @check("PX201", "shadowed-rule", Severity.ERROR)
 def shadowed_rule(subject: Subject) -> Iterable[Finding]:
-    """A rule that no query reaches, since an earlier rule with apply takes them all.
+    """A rule that no query reaches, because an earlier rule with apply takes all its queries.
 
     ProxySQL tries rules by rule_id until one with `apply: 1` matches. A rule never has a hit where
-    an earlier one matches all its queries: the earlier rule has the same criteria, fewer, or a
-    pattern that is the beginning of this one. It is a warning where the whole rule is the same but
-    for rule_id and comment: scripts that insert rules at each run leave such rows behind.
+    an earlier rule matches all its queries: the earlier rule has the same criteria, fewer, or a
+    pattern that is the beginning of this one. It is a warning where two rules are the same but for
+    rule_id and comment: scripts that insert rules at each run leave such rows behind.
 
     Give the narrower rule the smaller rule_id, or remove it.
 
@@ -38,11 +38,10 @@ def shadowed_rule(subject: Subject) -> Iterable[Finding]:
 
 
 def _shadowed(subject: Subject) -> Iterator[Finding]:
-    found = verdicts(subject)
-    for rule, by in found.shadowed:
+    for rule, by in verdicts(subject).shadowed:
         message = f"never reached: rule {by.rule_id} matches all its queries first, and has apply"
         fix = f"give it a rule_id below {by.rule_id}, or remove it"
         yield Finding(RULES, (rule.rule_id,), message, fix=fix)
-    for rule_id, first in found.duplicates.items():
+    for rule_id, first in verdicts(subject).duplicates.items():
         message, fix = f"the same as rule {first}", "remove one of them"
         yield Finding(RULES, (rule_id,), message, fix=fix, severity=Severity.WARNING)

@@ -62,15 +62,13 @@ def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
 
 
 def _why(subject: Subject, flag: int) -> tuple[str, str | None]:
-    """Return why nothing with this flagIN is reached, and the fix."""
+    """Return why no query has this flagIN there, and the fix."""
     reach = flag_reach(subject)
-    setters, enders = (
-        by.get(flag, ()) for by in (flag_reach(subject).setters, flag_reach(subject).enders)
-    )
-    behind = [one for one in setters if one.rule_id in reach.reached]
-    if behind:
+    setters, enders = reach.setters.get(flag, ()), reach.enders.get(flag, ())
+    later = [rule for rule in setters if rule.rule_id in reach.reached]
+    if later:
         fix = "give it a larger rule_id: ProxySQL continues behind the rule that matched"
-        return f"flagIN {flag} is set behind it, by {_listed(behind)}", fix
+        return f"flagIN {flag} is set behind it, by {_listed(later)}", fix
     if setters:
         return f"flagIN {flag} is set only by {_listed(setters)}, never reached either", None
     if enders:

@@ -14,8 +14,8 @@ from proxyctl.state.cells import number
 def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
     """A flagOUT that no rule and no row of fast routing has as its flagIN.
 
-    The query matches no further rule. It goes where the rules so far have sent it, or to the user's
-    default hostgroup.
+    The query matches no further rule. It goes to the destination that the rules so far have set, or
+    to the user's default hostgroup.
 
     Correct the number. To end the rules here, write `apply: 1`.
 

@@ -11,7 +11,7 @@ from proxyctl.state.row import Key
 
 @check("PX208", "rule-of-nobody", Severity.ERROR)
 def rule_of_nobody(subject: Subject) -> Iterable[Finding]:
-    """A rule, or a row of fast routing, for a user whose queries never meet it.
+    """A rule, or a row of fast routing, for a user whose queries never reach it.
 
     With `fast_forward: 1` a user's queries go straight to the default hostgroup, and rules that
     name the user never have a hit. It is a warning where no active row of mysql_users has the
@@ -46,7 +46,7 @@ def rule_of_nobody(subject: Subject) -> Iterable[Finding]:
 
 
 def _of_nobody(subject: Subject) -> Iterator[Finding]:
-    for table, key, name in _named(subject):
+    for table, key, name in _rows_with_user(subject):
         user = subject.logins.get(name)
         if user is None:
             message = f"no active row of {USERS} has the frontend user {quoted(name)}"
@@ -56,7 +56,7 @@ def _of_nobody(subject: Subject) -> Iterator[Finding]:
             yield Finding(table, key, message, "username")
 
 
-def _named(subject: Subject) -> Iterator[tuple[str, Key, str]]:
+def _rows_with_user(subject: Subject) -> Iterator[tuple[str, Key, str]]:
     """Yield the rules and the rows of fast routing that name a user."""
     for rule in subject.rules:
         if rule.username is not None:

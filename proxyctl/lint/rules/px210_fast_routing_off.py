@@ -9,9 +9,9 @@ from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 
 
-@check("PX210", "fast-routing-off", Severity.ERROR, of=(FAST_ROUTING,))
+@check("PX210", "fast-routing-off", Severity.ERROR, tables=(FAST_ROUTING,))
 def fast_routing_off(subject: Subject) -> Iterator[Finding]:
-    """Fast routing that ProxySQL never uses, since the last active rule has apply.
+    """Fast routing that ProxySQL never uses, because the last active rule has apply.
 
     Before 3.0.9 ProxySQL skips fast routing if the last rule that it tried has apply=1, whether
     that rule matched or not. A query that no rule matches then goes to the user's default
@@ -40,9 +40,9 @@ def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     rules = subject.configuration.tables.get(RULES)
     if rules is None or not subject.router.fast_routing:
         return
-    at_work = {row.key for row in subject.rule_rows if row.rule is not None}
+    in_use = {row.key for row in subject.rule_rows if row.rule is not None}
     last = last_rule_in_the_way(
-        rules.layout, (row for key, row in rules.rows.items() if key in at_work)
+        rules.layout, (row for key, row in rules.rows.items() if key in in_use)
     )
     if last is not None:
         message = f"the last active rule has apply: ProxySQL never uses {FAST_ROUTING}"

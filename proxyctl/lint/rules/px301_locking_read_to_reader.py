@@ -13,7 +13,7 @@ from proxyctl.routing.probes import Kind
 _LOCKS = "(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)"
 _PGSQL_LOCKS = "(FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)"
 _NO_SELECT = frozenset({"WITH ... FOR UPDATE", "FOR UPDATE in parentheses"})
-"""The locking reads that do not begin with SELECT."""
+"""Probes that do not begin with SELECT."""
 
 
 @check("PX301", "locking-read-to-reader", Severity.ERROR)
@@ -25,10 +25,10 @@ def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
     reader may return old rows. On Galera, too, locks are local to a node. PostgreSQL has no
     LOCK IN SHARE MODE, but FOR NO KEY UPDATE and FOR KEY SHARE.
 
-    lint tries such queries in several spellings, for each user and schema that rules distinguish,
-    and for each rule that sends to a reader a query that its pattern matches. Readers are the
-    `reader_hostgroup` of a family, a hostgroup named like `reader` beside one named like `writer`,
-    and a hostgroup that gets the reads of a session whose writes all go to another one.
+    lint tries such queries in several spellings for each user and schema that rules distinguish,
+    and tries each rule that sends to a reader with a query that its pattern matches. Readers are
+    the `reader_hostgroup` of a family, a hostgroup named like `reader` if another is named like
+    `writer`, and a hostgroup that gets the reads of a session whose writes all go to another one.
 
     Put a rule for locking reads before the one for reads. Use match_digest, which sees one line
     without comments, and no `$`: NOWAIT or a `;` may follow.
@@ -62,6 +62,6 @@ def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
 
 
 def _begins_with_select(sent: Sent) -> bool:
-    """Return whether `^SELECT` matches the digests of all these queries."""
+    """Return whether `^SELECT` matches the digest texts of all these queries."""
     is_read = sent.query.lstrip().lower().startswith(("select", "/*"))
     return is_read and not _NO_SELECT.intersection(sent.probe_names)

@@ -52,10 +52,10 @@ def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
     """  # noqa: E501 - a pattern stays on its line
     fix = f"put a rule before it that sends match_digest {_FUNCTIONS} to the writer"
     locking = {
-        (one.table, key)
-        for one, _ in sent_to_readers(subject, Kind.LOCK)
-        for key in (one.key, *one.also)
+        (finding.table, key)
+        for finding, _ in sent_to_readers(subject, Kind.LOCK)
+        for key in (finding.key, *finding.also)
     }
     for finding, _ in sent_to_readers(subject, Kind.FUNCTION):
-        is_said = (finding.table, finding.key) in locking
-        yield replace(finding, fix=fix, is_said=is_said)
+        is_superseded = (finding.table, finding.key) in locking
+        yield replace(finding, fix=fix, is_superseded=is_superseded)

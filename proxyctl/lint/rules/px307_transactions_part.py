@@ -13,13 +13,13 @@ from proxyctl.routing.reach import session_for
 from proxyctl.routing.rule import Rule
 
 
-@check("PX307", "transactions-part", Severity.WARNING, of=(USERS,))
+@check("PX307", "transactions-part", Severity.WARNING, tables=(USERS,))
 def transactions_part(subject: Subject) -> Iterable[Finding]:
     """A user without transaction_persistent whose reads and writes go to different hostgroups.
 
     With `transaction_persistent: false` rules apply inside transactions, too: after BEGIN and
     UPDATE on the writer, a SELECT goes to a reader, which sees neither the change nor the snapshot.
-    It is also reported where a rule for one table or one digest sends elsewhere than the writes go.
+    A rule for one table or one digest is enough, if its hostgroup is not that of the writes.
 
     Leave transaction_persistent at its default, true, or send all of the user's queries to one
     hostgroup.
@@ -45,46 +45,46 @@ def transactions_part(subject: Subject) -> Iterable[Finding]:
 
 def _parted(subject: Subject) -> Iterator[Finding]:
     loose = {key for key, cells in subject.cells(USERS) if cells["transaction_persistent"] == 0}
-    sending = _sending(subject) if loose else {}
+    routing_rules = _routing_rules(subject) if loose else {}
     messages: dict[str | None, str | None] = {}
-    for name, stands_for in subject.reach.classes.items():
+    for name, representative in subject.reach.classes.items():
         key = subject.login_keys.get(name or "")
         if key not in loose or key is None:
             continue
-        if stands_for not in messages:
-            messages[stands_for] = _split(subject, stands_for, sending)
-        message = messages[stands_for]
+        if representative not in messages:
+            messages[representative] = _split(subject, representative, routing_rules)
+        message = messages[representative]
         if message is not None:
             fix = "leave transaction_persistent at 1"
             yield Finding(USERS, key, message, "transaction_persistent", fix)
 
 
-def _sending(subject: Subject) -> Mapping[str | None, Sequence[Rule]]:
-    """Return the rules that a query may reach and that send it somewhere, by username."""
-    found: dict[str | None, list[Rule]] = defaultdict(list)
+def _routing_rules(subject: Subject) -> Mapping[str | None, Sequence[Rule]]:
+    """Return the reachable rules with a destination, by username."""
+    rules: dict[str | None, list[Rule]] = defaultdict(list)
     for rule in subject.rules:
         answers = {"OK_msg", "error_msg"} & dict(rule.sets).keys()
         is_reached = rule.rule_id in flag_reach(subject).reached
         if rule.destination is not None and is_reached and not answers and not rule.broken:
-            found[rule.username].append(rule)
-    return found
+            rules[rule.username].append(rule)
+    return rules
 
 
 def _split(
-    subject: Subject, username: str | None, sending: Mapping[str | None, Sequence[Rule]]
+    subject: Subject, username: str | None, routing_rules: Mapping[str | None, Sequence[Rule]]
 ) -> str | None:
-    """Return how rules send a part of the user's queries elsewhere than the rest."""
+    """Return how rules split the user's queries between hostgroups, None if they do not."""
     if subject.logins[username or ""].fast_forward:
         return None
     without_effect = verdicts(subject).without_effect
-    for rule in (*sending.get(None, ()), *sending.get(username, ())):
+    for rule in (*routing_rules.get(None, ()), *routing_rules.get(username, ())):
         for probe in () if rule.rule_id in without_effect else (INSERT, READ):
             route = subject.reach.route(session_for(rule, username), probe.query)
             hostgroup = route.destination_hostgroup
             if hostgroup not in (None, rule.destination) and not route.is_answered:
                 return (
                     f"transaction_persistent is 0, and inside a transaction `{probe.query}` goes to"
-                    f" {subject.called(hostgroup)}, queries that match rule {rule.rule_id} go to"
-                    f" {subject.called(rule.destination)}"
+                    f" {subject.label(hostgroup)}, queries that match rule {rule.rule_id} go to"
+                    f" {subject.label(rule.destination)}"
                 )
     return None

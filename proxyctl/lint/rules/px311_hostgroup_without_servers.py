@@ -8,21 +8,20 @@ from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import SERVERS, Subject
 
-_LOST = "only the copies are lost; the query itself is not affected"
-_LATE = "a client waits for mysql-connect_timeout_server_max, then gets "
+_MIRROR_EFFECT = "only the copies are lost; the query itself is not affected"
+_EFFECT = "a client waits for mysql-connect_timeout_server_max, then gets "
 
 
 @check("PX311", "hostgroup-without-servers", Severity.ERROR)
 def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
     """A rule, a row of fast routing or a user that sends to a hostgroup without servers.
 
-    The client waits for mysql-connect_timeout_server_max, 10 seconds, and then gets error 9001,
-    in PostgreSQL SQLSTATE 08001.
-    Copies for a mirror_hostgroup without servers are lost. A user's default_hostgroup, 0 by
-    default, gets whatever no rule decides, such as BEGIN and SET.
+    The client waits for mysql-connect_timeout_server_max, 10 seconds, and then gets error 9001
+    (PostgreSQL: SQLSTATE 08001). Copies for a mirror_hostgroup without servers are lost. A user's
+    default_hostgroup, 0 by default, gets the queries that no rule routes, such as BEGIN and SET.
 
-    Hostgroups of a family are not reported: the monitor fills them. Nor is anything reported where
-    the files leave mysql_servers alone, or of a user whose every query a rule takes.
+    Hostgroups of a family are not reported: the monitor fills them. A user whose queries all match
+    rules is not reported either. Nothing is reported where the files leave mysql_servers alone.
 
     Correct the number, or add a server.
 
@@ -47,13 +46,13 @@ def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """
-    if not subject.holds_all_of(SERVERS):
+    if not subject.has_all_rows(SERVERS):
         return
-    late = _LATE + ("SQLSTATE 08001" if subject.configuration.is_pgsql else "error 9001")
+    error = "SQLSTATE 08001" if subject.configuration.is_pgsql else "error 9001"
     served = subject.servers.hostgroups | subject.family_hostgroups
     for table, column, hostgroup, (key, *also) in destinations(subject):
         if hostgroup not in served:
-            message = f"{subject.called(hostgroup)} has no server"
-            effect = _LOST if column == "mirror_hostgroup" else late
+            message = f"{subject.label(hostgroup)} has no server"
+            effect = _MIRROR_EFFECT if column == "mirror_hostgroup" else _EFFECT + error
             fix = f"add a server to it, or correct the number; {effect}"
             yield Finding(table, key, message, column, fix, also=tuple(also))

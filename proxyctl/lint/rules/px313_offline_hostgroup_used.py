@@ -10,7 +10,7 @@ from proxyctl.lint.subject import Subject
 from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX313", "offline-hostgroup-used", Severity.WARNING, of=FAMILY_TABLES)
+@check("PX313", "offline-hostgroup-used", Severity.WARNING, tables=FAMILY_TABLES)
 def offline_hostgroup_used(subject: Subject) -> Iterator[Finding]:
     """A rule, a row of fast routing or a user that sends to a family's offline hostgroup.
 
@@ -42,7 +42,7 @@ def offline_hostgroup_used(subject: Subject) -> Iterator[Finding]:
     for table, column, hostgroup, (key, *also) in destinations(subject):
         row = families.get(hostgroup)
         if row is not None:
-            message = f"{subject.called(hostgroup)} is the {role} of {row.table}"
-            writer, reader = (row.roles[f"{one}_hostgroup"] for one in ("writer", "reader"))
-            fix = f"the writer is {subject.called(writer)}, the reader {subject.called(reader)}"
+            message = f"{subject.label(hostgroup)} is the {role} of {row.table}"
+            writer, reader = row.roles["writer_hostgroup"], row.roles["reader_hostgroup"]
+            fix = f"the writer is {subject.label(writer)}, the reader {subject.label(reader)}"
             yield Finding(table, key, message, column, fix, also=tuple(also))

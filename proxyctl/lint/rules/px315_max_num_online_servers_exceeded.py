@@ -15,13 +15,13 @@ _SINCE = Version(2, 6, 3)
 """The first ProxySQL that obeys max_num_online_servers."""
 
 
-@check("PX315", "max-num-online-servers-exceeded", Severity.ERROR, of=(_ATTRIBUTES,))
+@check("PX315", "max-num-online-servers-exceeded", Severity.ERROR, tables=(_ATTRIBUTES,))
 def max_num_online_servers_exceeded(subject: Subject) -> Iterator[Finding]:
     """A hostgroup with more ONLINE servers than its max_num_online_servers.
 
     ProxySQL 2.6.3 and later then uses none of them: the limit does not choose servers, it stops the
-    hostgroup. Servers of weight 0 count, too. Hostgroups of a family are not reported: the monitor
-    fills them.
+    hostgroup. Servers with weight 0 count, too. Hostgroups of a family are not reported: the
+    monitor fills them.
 
     Raise the limit, or remove servers.
 
@@ -55,8 +55,8 @@ def max_num_online_servers_exceeded(subject: Subject) -> Iterator[Finding]:
         hostgroup, most = number(key[0]), number(cells["max_num_online_servers"]) or 0
         if online[hostgroup] > most and hostgroup not in subject.family_hostgroups:
             message = (
-                f"{online[hostgroup]} servers of {subject.called(hostgroup)} are ONLINE, and more"
-                f" than {most} may not be: ProxySQL uses none of them"
+                f"{subject.label(hostgroup)} has {online[hostgroup]} ONLINE servers and the limit"
+                f" {most}: ProxySQL uses none of them"
             )
             fix = "raise it, or remove servers"
             yield Finding(_ATTRIBUTES, key, message, "max_num_online_servers", fix)

@@ -55,14 +55,14 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
         culprit = culprit_of(subject, route, session)
         if route.source is not Source.RULE or culprit is None or route.is_answered:
             continue
-        found = route.destination_hostgroup
+        actual = route.destination_hostgroup
         origin = subject.section_of(RULES, (route.rule_id,))
-        if found == wanted or origin == section or (culprit, section) in reported:
+        if actual == wanted or origin == section or (culprit, section) in reported:
             continue
         reported.add((culprit, section))
         message = (
-            f"sends `{query}`{session} to {subject.called(found)}, and {section} has the table on"
-            f" {subject.called(wanted)}"
+            f"sends `{query}`{session} to {subject.label(actual)}, and {section} has the table on"
+            f" {subject.label(wanted)}"
         )
         fix, severity = "put the rule behind those of the sharding section", Severity.WARNING
         if origin:

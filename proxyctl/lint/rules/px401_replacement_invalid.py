@@ -15,7 +15,7 @@ _OTHER_DIALECT = re.compile(r"\$(\d)|\$\{(\d)")
 
 @check("PX401", "replacement-invalid", Severity.ERROR)
 def replacement_invalid(subject: Subject) -> Iterator[Finding]:
-    r"""A replace_pattern that ProxySQL cannot carry out: the query stays as it is.
+    r"""A replace_pattern that ProxySQL cannot apply: the query stays unchanged.
 
     `\1` to `\9` are the groups of match_pattern, `\0` is the whole match, and `\\` is a backslash.
     With a group that the pattern does not have, or another character behind the backslash, ProxySQL
@@ -61,14 +61,15 @@ def replacement_invalid(subject: Subject) -> Iterator[Finding]:
 
 
 def _problem(template: str, groups: int) -> tuple[str, str] | None:
-    """Return the first thing in a replacement that ProxySQL does not know, and the fix."""
+    """Return the first group or escape that ProxySQL does not know, and the fix."""
     has = {0: "no group", 1: "1 group"}.get(groups, f"{groups} groups")
-    for found in _REFERENCE.finditer(template):
-        letter = found[1]
+    for reference in _REFERENCE.finditer(template):
+        letter = reference[1]
         if letter.isdigit() and int(letter) > groups:
-            why = f"match_pattern has {has} for \\{letter}; nothing is replaced"
-            return why, "put parentheses around the part that it stands for"
+            message = f"match_pattern has {has} for \\{letter}; nothing is replaced"
+            return message, "put parentheses around the part that it stands for"
         if not letter.isdigit() and letter != "\\":
-            why = f"ProxySQL does not know \\{letter} here; nothing is replaced"
-            return why, r"\0 to \9 are groups, \\ is a backslash; write other characters plainly"
+            message = f"ProxySQL does not know \\{letter} here; nothing is replaced"
+            fix = r"\0 to \9 are groups, \\ is a backslash; write other characters plainly"
+            return message, fix
     return None

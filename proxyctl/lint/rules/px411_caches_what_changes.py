@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.sample_queries import more
+from proxyctl.lint.sample_queries import also_sent
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.probes import CHANGING, LOCKING, Probe
 from proxyctl.routing.reach import Session
@@ -20,7 +20,7 @@ def caches_what_changes(subject: Subject) -> Iterator[Finding]:
     that of another session. A locking read from the cache (an error) never reaches the server and
     locks nothing. LAST_INSERT_ID is never cached.
 
-    Name the queries that are worth caching, or take these out with an earlier rule.
+    Name the queries that are worth caching, or exclude the others with an earlier rule.
 
     ```yaml
     # Bad
@@ -35,28 +35,29 @@ def caches_what_changes(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT.* (FOR UPDATE|FOR SHARE|LOCK IN SHARE)', apply: true}
     ```
     """
-    what = "caches queries whose answer differs each time"
-    yield from _cached(subject, CHANGING, what, Severity.WARNING)
-    what = "caches locking reads, which then lock nothing"
-    yield from _cached(subject, LOCKING, what, Severity.ERROR)
+    mistake = "caches queries whose answer differs each time"
+    yield from _cached(subject, CHANGING, mistake, Severity.WARNING)
+    mistake = "caches locking reads, which then lock nothing"
+    yield from _cached(subject, LOCKING, mistake, Severity.ERROR)
 
 
 def _cached(
-    subject: Subject, probes: Sequence[Probe], what: str, severity: Severity
+    subject: Subject, probes: Sequence[Probe], mistake: str, severity: Severity
 ) -> Iterator[Finding]:
-    """Yield a finding for each rule that has one of these queries cached."""
+    """Yield a finding for each rule that caches any of these queries."""
     caching = {rule.rule_id for rule in subject.rules if "cache_ttl" in dict(rule.sets)}
-    found: dict[int, tuple[str, Session, list[str]]] = {}
+    cached: dict[int, tuple[str, Session, list[str]]] = {}
     for session in subject.sessions if caching else ():
         for probe in probes:
             route = subject.reach.route(session, probe.query)
             if route.is_answered or not route.settings.get("cache_ttl"):
                 continue
-            by = next((one for one in reversed(route.matched_rules) if one in caching), None)
-            if by is not None:
-                names = found.setdefault(by, (probe.query, session, []))[2]
+            matched = reversed(route.matched_rules)
+            last = next((rule_id for rule_id in matched if rule_id in caching), None)
+            if last is not None:
+                names = cached.setdefault(last, (probe.query, session, []))[2]
                 names += [probe.name] if probe.name not in names else []
-    for rule_id, (query, session, names) in found.items():
-        message = f"{what}: `{query}`{session}{more(names)}"
+    for rule_id, (query, session, names) in cached.items():
+        message = f"{mistake}: `{query}`{session}{also_sent(names)}"
         fix = "name the queries that are worth caching, as their digests"
         yield Finding(RULES, (rule_id,), message, "cache_ttl", fix, severity=severity)

@@ -12,7 +12,7 @@ _ROUND_SECONDS = {
     "cache_ttl": frozenset({120, 180, 300, 600, 900, 1800, 3600, 7200, 86400}),
     "timeout": frozenset[int](),
 }
-"""From two minutes to a day, as lifetimes are written in seconds."""
+"""Usual lifetimes in seconds, from two minutes to a day."""
 
 
 @check("PX413", "milliseconds-as-seconds", Severity.WARNING)
@@ -40,10 +40,10 @@ def milliseconds_as_seconds(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT .* FROM invoices', timeout: 30000, apply: true}
     ```
     """
-    for column, also in _ROUND_SECONDS.items():
+    for column, round_values in _ROUND_SECONDS.items():
         for rule in subject.rules:
             value = dict(rule.sets).get(column)
-            if isinstance(value, int) and (0 < value <= _LIKE_SECONDS or value in also):
+            if isinstance(value, int) and (0 < value <= _LIKE_SECONDS or value in round_values):
                 message = f"{column} {value} is {value / 1000:g} seconds"
                 fix = f"it is in milliseconds; {value} seconds are {value * 1000}"
                 yield Finding(RULES, (rule.rule_id,), message, column, fix)

@@ -18,9 +18,9 @@ def empty_text(subject: Subject) -> Iterable[Finding]:
     """A message or a pattern of a rule that is '' and not NULL.
 
     An empty OK_msg or error_msg is an answer: ProxySQL answers every query of the rule itself, with
-    OK or with error 1148, and an INSERT then only seems to work. It happens when rules come from a
-    form in which a field was left empty. An empty match_digest or match_pattern (a warning) matches
-    every query, and with negate_match_pattern none.
+    OK or with error 1148, and an INSERT then only seems to work. Forms with an empty field write
+    such rules. An empty match_digest or match_pattern (a warning) matches every query, and with
+    negate_match_pattern none.
 
     Leave the column out, or write null.
 

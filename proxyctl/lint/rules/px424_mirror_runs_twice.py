@@ -14,7 +14,7 @@ def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
 
     With mirror_flagOUT and neither a mirror_hostgroup nor a rule with that flagIN, the copy goes to
     the user's default_hostgroup. With the same number in mirror_hostgroup and
-    destination_hostgroup, it goes to the same servers. Each write is then done twice.
+    destination_hostgroup, it goes to the same servers. Each write then runs twice.
 
     Set mirror_hostgroup to a hostgroup of its own.
 
@@ -42,5 +42,5 @@ def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
             )
             yield Finding(RULES, key, message, "mirror_flagOUT", fix)
         elif mirror is not None and flag is None and mirror == rule.destination:
-            message = f"{subject.called(mirror)} runs each query twice: it is the destination, too"
+            message = f"{subject.label(mirror)} runs each query twice: it is the destination, too"
             yield Finding(RULES, key, message, "mirror_hostgroup", fix)

@@ -12,7 +12,7 @@ _IDLE = ("reconnect", "sticky_conn", "cache_timeout")
 
 @check("PX425", "column-without-effect", Severity.WARNING)
 def column_without_effect(subject: Subject) -> Iterable[Finding]:
-    """A column of a rule that does nothing, or something else than it seems to.
+    """A column of a rule that has no effect, or another effect than it seems to have.
 
     negate_match_pattern inverts match_digest and match_pattern only, not digest, username or
     schemaname. With both patterns (a note) it inverts each: the rule matches where neither of them
@@ -47,7 +47,7 @@ def _idle(subject: Subject) -> Iterator[Finding]:
     note = Severity.NOTE
     for rule in subject.rules:
         key, sets = (rule.rule_id,), dict(rule.sets)
-        patterns = sum(one is not None for one in (rule.match_digest, rule.match_pattern))
+        patterns = 2 - [rule.match_digest, rule.match_pattern].count(None)
         if rule.negated and patterns == 0:
             message = "has no effect without match_digest or match_pattern"
             yield Finding(RULES, key, message, "negate_match_pattern", "remove it")

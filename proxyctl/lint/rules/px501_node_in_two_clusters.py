@@ -10,12 +10,12 @@ from proxyctl.routing.servers import Node
 from proxyctl.state.families import node_text
 
 
-@check("PX501", "node-in-two-clusters", Severity.ERROR, of=("mysql_galera_hostgroups",))
+@check("PX501", "node-in-two-clusters", Severity.ERROR, tables=("mysql_galera_hostgroups",))
 def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
     """A node that is in two Galera families.
 
-    ProxySQL stores what it knows of a node by host and port, for one family only. The other family
-    loses the node, or places it by the state of the first.
+    ProxySQL stores the state of a node by host and port, for one family only. The other family
+    loses the node, or places it by the state in the first family.
 
     List each node in the family of its own cluster only.
 
@@ -45,11 +45,13 @@ def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
     """
     first: dict[Node, FamilyRow] = {}
     for row in subject.galera:
-        for one in subject.nodes_of(row):
-            other = first.setdefault(one.node, row)
+        for backend in subject.nodes_of(row):
+            other = first.setdefault(backend.node, row)
             if set(other.roles.values()).isdisjoint(row.roles.values()):
-                writers = [subject.called(of.roles["writer_hostgroup"]) for of in (other, row)]
-                name = node_text((one.hostname, one.port))
+                writers = [
+                    subject.label(family.roles["writer_hostgroup"]) for family in (other, row)
+                ]
+                name = node_text((backend.hostname, backend.port))
                 message = f"{name} is in the Galera families of {' and of '.join(writers)}"
                 fix = "list a node in the family of its own cluster only"
-                yield Finding(SERVERS, one.key, message, None, fix)
+                yield Finding(SERVERS, backend.key, message, None, fix)

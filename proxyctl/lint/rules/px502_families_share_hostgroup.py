@@ -9,13 +9,13 @@ from proxyctl.lint.subject import FamilyRow, Subject
 from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX502", "families-share-hostgroup", Severity.ERROR, of=FAMILY_TABLES)
+@check("PX502", "families-share-hostgroup", Severity.ERROR, tables=FAMILY_TABLES)
 def families_share_hostgroup(subject: Subject) -> Iterator[Finding]:
     """Two families with the same hostgroup.
 
     ProxySQL checks each table by itself and loads both rows. Then two monitors move the same
     servers, each in its own way. A row of mysql_aws_rds_bgd_hostgroups does not count: its monitor
-    works beside that of the family whose deployment is switched.
+    works together with that of the family whose deployment is switched.
 
     Remove one of the rows.
 
@@ -39,9 +39,10 @@ def families_share_hostgroup(subject: Subject) -> Iterator[Finding]:
     for row in subject.families:
         if row.table == "mysql_aws_rds_bgd_hostgroups":
             continue
-        shared = [one for one in row.roles.values() if first.setdefault(one, row) is not row]
+        hostgroups = row.roles.values()
+        shared = [number for number in hostgroups if first.setdefault(number, row) is not row]
         if shared:
             other = first[shared[0]]
-            message = f"{subject.called(shared[0])} is in a row of {other.table}, too"
+            message = f"{subject.label(shared[0])} is in a row of {other.table}, too"
             fix = "remove one of the rows: two monitors move the same servers"
             yield Finding(row.table, row.key, message, None, fix)

@@ -9,7 +9,7 @@ from proxyctl.lint.subject import SERVERS, Subject
 from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX503", "family-without-nodes", Severity.WARNING, of=FAMILY_TABLES)
+@check("PX503", "family-without-nodes", Severity.WARNING, tables=FAMILY_TABLES)
 def family_without_nodes(subject: Subject) -> Iterator[Finding]:
     """A family without a node in mysql_servers.
 
@@ -35,7 +35,7 @@ def family_without_nodes(subject: Subject) -> Iterator[Finding]:
       - {hostgroup_id: 10, hostname: db1.example.com}
     ```
     """
-    for row in subject.families if subject.holds_all_of(SERVERS) else ():
+    for row in subject.families if subject.has_all_rows(SERVERS) else ():
         if not subject.nodes_of(row):
             fix = "list its nodes in the writer hostgroup"
             yield Finding(row.table, row.key, "no server is in its hostgroups", None, fix)

@@ -11,13 +11,13 @@ from proxyctl.state.cells import number
 from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX504", "writer-hostgroup-unused", Severity.WARNING, of=FAMILY_TABLES)
+@check("PX504", "writer-hostgroup-unused", Severity.WARNING, tables=FAMILY_TABLES)
 def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
     """A family whose writer hostgroup gets no queries.
 
     No rule, no row of fast routing and no user's default_hostgroup has its number. Often a
     hostgroup was renumbered, and the rules or the users were not. Nothing is reported where the
-    files leave mysql_users alone. A family without a server is PX503.
+    files leave mysql_users alone. PX503 reports a family without a server.
 
     Correct the number.
 
@@ -37,19 +37,19 @@ def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
       - {username: app, default_hostgroup: 10}
     ```
     """
-    # Others may own users, or rules, that send something there.
+    # Users and rules that the files do not manage may send queries there.
     users = subject.cells(USERS)
     tables = (USERS, RULES, FAST_ROUTING)
-    if not users or not all(subject.holds_all_of(name, if_there=True) for name in tables):
+    if not users or not all(subject.has_all_rows(name, if_absent=True) for name in tables):
         return
-    used: set[int | None] = {one.hostgroup for one in destinations(subject)}
+    used: set[int | None] = {destination.hostgroup for destination in destinations(subject)}
     used |= {number(cells["default_hostgroup"]) for _, cells in users}
-    lists_servers = subject.holds_all_of(SERVERS)
+    lists_servers = subject.has_all_rows(SERVERS)
     for row in subject.families:
         if lists_servers and not subject.nodes_of(row):
             continue
         writer = row.roles.get("writer_hostgroup")
         if writer is not None and writer not in used:
-            message = f"{subject.called(writer)} gets no queries"
+            message = f"{subject.label(writer)} gets no queries"
             fix = "name it in a rule, in fast routing or as a default_hostgroup"
             yield Finding(row.table, row.key, message, "writer_hostgroup", fix)

@@ -11,7 +11,7 @@ from proxyctl.state.families import FAMILY_TABLES
 _NAME = "mysql-monitor_enabled"
 
 
-@check("PX505", "families-not-monitored", Severity.WARNING, of=FAMILY_TABLES)
+@check("PX505", "families-not-monitored", Severity.WARNING, tables=FAMILY_TABLES)
 def families_not_monitored(subject: Subject) -> Iterator[Finding]:
     """A family while mysql-monitor_enabled is false.
 

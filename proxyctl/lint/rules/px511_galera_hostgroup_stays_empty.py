@@ -10,11 +10,13 @@ from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FamilyRow, Subject
 
 
-@check("PX511", "galera-hostgroup-stays-empty", Severity.WARNING, of=("mysql_galera_hostgroups",))
+@check(
+    "PX511", "galera-hostgroup-stays-empty", Severity.WARNING, tables=("mysql_galera_hostgroups",)
+)
 def galera_hostgroup_stays_empty(subject: Subject) -> Iterator[Finding]:
     """A hostgroup of a Galera family that gets queries, but no node.
 
-    With `max_writers: 0` (an error) ProxySQL takes every node out of the writer hostgroup, and each
+    With `max_writers: 0` (an error) ProxySQL removes all nodes from the writer hostgroup, and each
     write fails. With `writer_is_also_reader: 0` only a node with read_only=1 is a reader, and
     Galera nodes usually have read_only=0. With 2 the backup writers serve reads, and there are none
     if the family has no more nodes than max_writers. Reads then wait for
@@ -40,25 +42,25 @@ def galera_hostgroup_stays_empty(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 30, apply: true}
     ```
     """
-    used = {one.hostgroup for one in destinations(subject)}
+    used = {destination.hostgroup for destination in destinations(subject)}
     for row in subject.galera:
         if row.cells["max_writers"] == 0:
-            message, fix = "with max_writers 0 no node may stay in", "set it to 1"
-            message = f"{message} {subject.called(row.roles['writer_hostgroup'])}"
+            writer = subject.label(row.roles["writer_hostgroup"])
+            message, fix = f"with max_writers 0 no node may stay in {writer}", "set it to 1"
             yield Finding(row.table, row.key, message, "max_writers", fix, severity=Severity.ERROR)
         reader = row.roles.get("reader_hostgroup")
         reason = _why_empty(subject, row) if reader in used else None
         if reason:
-            message = f"{subject.called(reader)} gets queries, but no node: {reason}"
+            message = f"{subject.label(reader)} gets queries, but no node: {reason}"
             fix = "set it to 1, or to 2 if there are backup writers"
             yield Finding(row.table, row.key, message, "writer_is_also_reader", fix)
 
 
 def _why_empty(subject: Subject, row: FamilyRow) -> str | None:
-    also, writers = row.cells["writer_is_also_reader"], row.cells["max_writers"]
+    is_also_reader, writers = row.cells["writer_is_also_reader"], row.cells["max_writers"]
     nodes = len(subject.nodes_of(row))
-    if also == 0:
+    if is_also_reader == 0:
         return "writer_is_also_reader is 0, so only nodes with read_only=1 are readers"
-    if also == 2 and isinstance(writers, int) and 0 < nodes <= writers:
+    if is_also_reader == 2 and isinstance(writers, int) and 0 < nodes <= writers:
         return f"max_writers is {writers}, so none of {counted(nodes, 'node')} is a backup"
     return None

@@ -16,14 +16,14 @@ _SCRIPT = re.compile(
 _OPTION = re.compile(r"-{1,2}(?:[\w-]*(?:hg|hostgroups?)|H)[= ]\s*\"?'?([\d:,WR-]+)", re.IGNORECASE)
 
 
-@check("PX521", "scheduler-and-native-galera", Severity.ERROR, of=("mysql_galera_hostgroups",))
+@check("PX521", "scheduler-and-native-galera", Severity.ERROR, tables=("mysql_galera_hostgroups",))
 def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
     """A scheduler entry that moves the nodes of a row of mysql_galera_hostgroups.
 
     proxysql_galera_checker, pxc_scheduler_handler and similar scripts rewrite mysql_servers every
     few seconds, and so does ProxySQL's own Galera monitor. Nodes then change hostgroup back and
     forth, and at times there is no writer. It is a warning where the script reads its hostgroups
-    from a file of its own: ignore it if they are not those of the row.
+    from a file of its own: ignore the finding if they are not those of the row.
 
     Remove the scheduler entry, or the row.
 
@@ -53,21 +53,22 @@ def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
     for key, cells in subject.cells("scheduler") if placed else ():
         names = ("filename", "arg1", "arg2", "arg3", "arg4", "arg5")
         texts = [str(cells[name]) for name in names if cells[name] is not None]
-        script = next((found[0] for text in texts if (found := _SCRIPT.search(text))), None)
+        script = next((match[0] for text in texts if (match := _SCRIPT.search(text))), None)
         if cells["active"] != 1 or script is None:
             continue
         numbers = _hostgroups(cells, texts)
         if shared := sorted(numbers & placed):
-            message = f"{script} and the Galera monitor move the servers of"
-            yield Finding("scheduler", key, f"{message} {subject.called(shared[0])}", None, fix)
+            hostgroup = subject.label(shared[0])
+            message = f"{script} and the Galera monitor move the servers of {hostgroup}"
+            yield Finding("scheduler", key, message, None, fix)
         elif not numbers:
             message = f"{script} and the Galera monitor may move the same servers"
             yield Finding("scheduler", key, message, None, fix, severity=Severity.WARNING)
 
 
 def _hostgroups(cells: Cells, texts: list[str]) -> set[int]:
-    """Return the hostgroups in the arguments of a script: of an option, or the first two."""
-    options = [found[1] for text in texts[1:] for found in _OPTION.finditer(text + " ")]
+    """Return the hostgroups in a script's arguments: of options, or of the first two arguments."""
+    options = [match[1] for text in texts[1:] for match in _OPTION.finditer(text + " ")]
     positional = [str(cells[name]).strip() for name in ("arg1", "arg2")]
     options += [text for text in positional if text.isdecimal()]
     return {int(number) for text in options for number in re.findall(r"\d+", text)}

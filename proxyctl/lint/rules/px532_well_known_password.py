@@ -16,13 +16,13 @@ _MONITOR, _PASSWORD = "mysql-monitor_username", "mysql-monitor_password"
 
 @check("PX532", "well-known-password", Severity.WARNING)
 def well_known_password(subject: Subject) -> Iterator[Finding]:
-    """A login of the admin interface, or the monitor's of a family, from ProxySQL's documentation.
+    """A password from ProxySQL's documentation, of the admin interface or of a family's monitor.
 
-    ProxySQL lets `admin` in from its own machine only, but every other name from anywhere. Whoever
-    is in can read and replace all users. The monitor logs in to each backend: `monitor` with the
-    password `monitor` is what an attacker tries there first, and where no such user exists, the
-    monitor takes Galera nodes out and does not follow a replication family. Only variables that are
-    set are checked, not defaults.
+    ProxySQL lets `admin` log in from its own machine only, but every other name from anywhere.
+    Whoever logs in can read and replace all users. The monitor logs in to each backend: an attacker
+    first tries `monitor` with the password `monitor` there. Where no such user exists, the monitor
+    removes Galera nodes and does not follow a replication family. Only variables that are set are
+    checked, not defaults.
 
     Choose another password, and create the monitor's user on the backends.
 
@@ -50,10 +50,10 @@ def well_known_password(subject: Subject) -> Iterator[Finding]:
     """
     variables = subject.configuration.variables
     for name, logins in _WELL_KNOWN.items():
-        found = [login for login in str(variables.get(name, "")).split(";") if login in logins]
-        if found:
-            who = " and ".join(login.partition(":")[0] for login in found)
-            message = f"the password of {who} is well known"
+        known = [login for login in str(variables.get(name, "")).split(";") if login in logins]
+        if known:
+            names = " and ".join(login.partition(":")[0] for login in known)
+            message = f"the password of {names} is well known"
             fix = "choose another password"
             yield Finding("admin_variables", (name,), message, "variable_value", fix)
     is_default = variables.get(_MONITOR, "monitor") == "monitor" == str(variables.get(_PASSWORD))

@@ -8,14 +8,13 @@ from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 
 
-@check("PX534", "user-is-administrator", Severity.ERROR, of=("mysql_users", "pgsql_users"))
+@check("PX534", "user-is-administrator", Severity.ERROR, tables=("mysql_users", "pgsql_users"))
 def user_is_administrator(subject: Subject) -> Iterator[Finding]:
     """A user with the name of a login of the admin interface.
 
     ProxySQL has one list of names for both ports: the user replaces the login, and the
     administrator is locked out at once. A user who is not active, or only for backends, replaces
-    nothing. Only variables that are set are checked: a file that does not name the credentials says
-    nothing about them.
+    nothing. Only variables that are set are checked, not defaults.
 
     Choose another name for the user.
 

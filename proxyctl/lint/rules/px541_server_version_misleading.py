@@ -11,24 +11,24 @@ from proxyctl.lint.subject import Subject
 
 _NAME = "mysql-server_version"
 _DEFAULTS = ("5.5.30", "8.0.11")
-"""ProxySQL's defaults, before 2.6 and since; an old one may stay in its database."""
+"""ProxySQL's defaults before 2.6 and since; the old one may still be in its database."""
 
 
 @check("PX541", "server-version-misleading", Severity.WARNING)
 def server_version_misleading(subject: Subject) -> Iterator[Finding]:
-    """mysql-server_version tells clients something else than what the backends are.
+    """A mysql-server_version that is not the version of the backends.
 
-    Connectors decide by it which SQL they send. After ProxySQL's default, 8.0.11 or once 5.5.30,
-    they may ask for `query_cache_size` or `tx_isolation`, which a newer server refuses; above the
-    lowest backend's version, or with another product's, they send SQL which that backend does not
-    know. The versions of the backends come from `--backend-version`. Where the files set no mysql
-    variable, the default is not reported.
+    Connectors choose their SQL by it. With ProxySQL's default, 8.0.11 (5.5.30 before 2.6), they may
+    ask for `query_cache_size` or `tx_isolation`, which a newer server refuses. With a version above
+    the lowest backend's, or of another product, they send SQL that this backend does not know. The
+    versions of the backends come from `--backend-version`. Where the files set no mysql variable,
+    the default is not reported.
 
-    It is an error where it does not begin with a number: with `MariaDB-10.6` PyMySQL fails in the
-    handshake, at the admin port as well. proxyctl is then locked out, and only a mysql client can
-    correct the variable.
+    It is an error where the variable does not begin with a number: with `MariaDB-10.6` PyMySQL
+    fails in the handshake, at the admin port as well. proxyctl is then locked out, and only a mysql
+    client can correct the variable.
 
-    Set it to the lowest version of the backends, with the number first.
+    Set the variable to the lowest version of the backends, with the number first.
 
     ```yaml
     # Bad
@@ -60,8 +60,8 @@ def server_version_misleading(subject: Subject) -> Iterator[Finding]:
         message = f"{quoted(announced)} does not begin with a number: clients fail to log in"
         fix, severity = "put the number first, as in 10.6.12-MariaDB", Severity.ERROR
     elif misfit := _misfit(announced, backends):
-        what, fix = misfit
-        message = f"ProxySQL tells clients {quoted(announced)}, and {what}"
+        difference, fix = misfit
+        message = f"ProxySQL tells clients {quoted(announced)}, and {difference}"
     elif (
         announced in (*_DEFAULTS, default)
         and any(name.startswith("mysql-") for name in variables)
@@ -78,13 +78,13 @@ def server_version_misleading(subject: Subject) -> Iterator[Finding]:
 
 
 def _misfit(announced: str, backends: Sequence[str]) -> tuple[str, str] | None:
-    """Return which backend does not fit what is announced, and the fix."""
-    known = [(found, text) for text in backends if (found := version_numbers(text)) is not None]
+    """Return which backend differs from the announced version, and the fix."""
+    known = [(parsed, text) for text in backends if (parsed := version_numbers(text)) is not None]
     numbers = version_numbers(announced)
     if not known or numbers is None:
         return None
     lowest, text = min(known)
-    others = [one for one in backends if is_mariadb(one) is not is_mariadb(announced)]
-    if others:
-        return f"a backend is {others[0]}", "clients tell MySQL and MariaDB apart by it"
+    for backend in backends:
+        if is_mariadb(backend) is not is_mariadb(announced):
+            return f"a backend is {backend}", "clients tell MySQL and MariaDB apart by it"
     return (f"the lowest backend is {text}", f"set it to {text}") if numbers > lowest else None

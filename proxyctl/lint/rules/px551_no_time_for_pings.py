@@ -12,7 +12,7 @@ _NAME = "mysql-default_max_latency_ms"
 
 @check("PX551", "no-time-for-pings", Severity.ERROR)
 def no_time_for_pings(subject: Subject) -> Iterator[Finding]:
-    """mysql-default_max_latency_ms is 0, which is no time at all.
+    """A mysql-default_max_latency_ms of 0, which leaves no time for a ping.
 
     ProxySQL then uses no server without a max_latency_ms of its own: queries wait for
     mysql-connect_timeout_server_max and fail with error 9001.
