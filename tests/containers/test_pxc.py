@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from testcontainers.core.network import Network
 
@@ -14,18 +16,48 @@ from proxyctl.plan.make import PlanOptions
 from tests.containers.conftest import HOSTS
 from tests.containers.galera import GaleraCluster, wait_until
 from tests.containers.proxysql import ProxySQLContainer
-from tests.containers.story import (
-    READERS,
-    WRITER,
-    applied,
-    assert_in_sync,
-    bootstrap,
-    in_sync_until,
-    short,
-)
 from tests.containers.traffic import Traffic, ask, written_on
 from tests.support.cli import Project, proxyctl
 from tests.support.placement_samples import Sampler, online, placement, settle
+
+WRITER, *READERS = HOSTS
+"""The example gives the first node the most weight."""
+
+
+def short(host: str) -> str:
+    """Return what a node calls itself."""
+    return host.partition(".")[0]
+
+
+def applied(*options: str) -> str:
+    """Apply the files; return what was written."""
+    done = proxyctl("apply", "--auto-approve", *options)
+    assert done.code == 0, done.text
+    return done.text
+
+
+def bootstrap(proxysql: ProxySQLContainer) -> None:
+    """Apply the example to a ProxySQL that has nothing, and wait for its monitor."""
+    applied()
+    settle(proxysql.instance, list(HOSTS))
+
+
+def assert_in_sync() -> None:
+    """Nothing that the monitor does is a difference, or something to apply."""
+    for command in (["drift"], ["plan", "--detailed-exitcode"]):
+        found = proxyctl(*command)
+        assert found.code == 0, found.text
+
+
+def in_sync_until(is_so: Callable[[], bool], what: str) -> None:
+    """Wait for something, and look all the while whether anything differs."""
+
+    def is_so_and_in_sync() -> bool:
+        assert_in_sync()
+        return is_so()
+
+    wait_until(is_so_and_in_sync, what)
+    assert_in_sync()
 
 
 def test_a_proxysql_is_bootstrapped_and_splits_reads_from_writes(

@@ -145,30 +145,6 @@ def test_a_server_that_is_stopped(proxysql: ProxySQL, tmp_path: Path) -> None:
     )
 
 
-def test_a_hostgroup_without_weight_serves_nobody(proxysql: ProxySQL) -> None:
-    load(proxysql.instance, "SET mysql-connect_timeout_server_max=500", module="MYSQL VARIABLES")
-    load(proxysql.instance, "UPDATE mysql_servers SET weight=0")
-    with (
-        until_found(proxysql, "hostgroup-without-servers"),
-        pytest.raises(pymysql.err.MySQLError, match="reached while reaching hostgroup"),
-    ):
-        query(proxysql, "SELECT 7")
-
-
-def test_a_server_that_was_loaded_shunned(proxysql: ProxySQL, mariadb: MariaDB) -> None:
-    """127.1 is another name of the same address; to `localhost` ProxySQL looks for a socket."""
-    load(
-        proxysql.instance,
-        "INSERT INTO mysql_servers (hostgroup_id,hostname,port,status)"
-        f" VALUES (10,'127.1',{mariadb.port},'SHUNNED')",
-    )
-    with until_found(proxysql, "server-shunned"):
-        pass
-    load(proxysql.instance, "UPDATE mysql_servers SET status='ONLINE'")
-    with until_found(proxysql):
-        pass
-
-
 def test_a_version_that_does_not_fit(proxysql: ProxySQL) -> None:
     load(proxysql.instance, "SET mysql-server_version='8.0.36'", module="MYSQL VARIABLES")
     with until_found(proxysql, "server-version-differs") as found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,9 +44,12 @@ AWKWARD = (
 )
 
 
-def awkward_tables() -> Tables:
-    """Rows with every kind of text that a .cnf can carry, in every section that it has."""
-    texts = list(enumerate(AWKWARD))
+def awkward_tables(end: str = "") -> Tables:
+    """Rows with every kind of text that a .cnf can carry, in every section that it has.
+
+    `end`: what every text ends with.
+    """
+    texts = [(number, text + end) for number, text in enumerate(AWKWARD)]
     quoted = 'it\'s "x"'
     roles = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "offline_hostgroup")
     of_family = {"max_writers": 2, "writer_is_also_reader": 2, "max_transactions_behind": 100}
@@ -239,31 +242,12 @@ def by_client(instance: Instance, script: str) -> None:
     )
 
 
-def quotes_too(tables: Mapping[str, tuple[Layout, Sequence[Row]]]) -> Tables:
-    """The rows with quotes of both kinds, which SQL carries and a .cnf does not."""
-    columns = ("match_digest", "OK_msg", "comment", "arg1", "password", "init_connect")
-    found: Tables = {}
-    for name, (of, rows) in tables.items():
-        positions = {of.index[column] for column in columns if column in of.index}
-        found[name] = (
-            of,
-            [
-                tuple(
-                    f"{value}'\"" if position in positions and isinstance(value, str) else value
-                    for position, value in enumerate(one)
-                )
-                for one in rows
-            ],
-        )
-    return found
-
-
 @pytest.mark.since("2.6.0", "no hostgroup_settings")
 @pytest.mark.parametrize("run", [by_statement, by_client])
 def test_a_script_gives_these_rows(
     real_proxysql: Instance, run: Callable[[Instance, str], None]
 ) -> None:
-    tables = quotes_too(awkward_tables())
+    tables = awkward_tables("'\"")  # SQL carries quotes of both kinds, a .cnf does not
     route: dict[str, Value] = {"username": "it's", "schemaname": "a\\", "destination_hostgroup": 5}
     more: dict[str, dict[str, Value]] = {
         "mysql_hostgroup_attributes": {"hostgroup_id": 1, "init_connect": 'it\'s "x" \\'},

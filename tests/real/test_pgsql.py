@@ -195,18 +195,6 @@ def test_a_value_that_runtime_refuses_restores_everything(
     assert plan().code == 0
 
 
-def test_a_rollback_gives_back_what_was_there(proxysql: ProxySQL, project: Project) -> None:
-    applied()
-    changed = TABLES.replace("max_connections: 50", "max_connections: 60").replace(
-        "'^SELECT', database", "'^WITH', database"
-    )
-    project.write(changed)
-    applied()
-    rolled_back()
-    project.write(TABLES)
-    assert plan().code == 0
-
-
 # -- hostgroups in use ----------------------------------------------------------------------------
 
 

@@ -28,20 +28,13 @@ from tests.support.routing_predicted import predict, router_of
 from tests.support.routing_recorded import is_random, observed, read
 from tests.support.routing_rig import EXECUTED, Arrival, Rig
 from tests.support.routing_shapes import Case, Client, Sent, differences
-from tests.support.servers import NO_BINARY, proxysql_binary
+from tests.support.servers import needed_binary
 
 pytestmark = pytest.mark.real
 
 PAIRS = int(os.environ.get("PROXYCTL_TEST_ROUTING_PAIRS", "400"))
 QUERIES = 50
 APP = Client("app")
-
-
-def binary() -> str:
-    found = proxysql_binary()
-    if found is None:
-        pytest.skip(NO_BINARY)
-    return found
 
 
 OWN = "statements of ProxySQL's own"
@@ -188,7 +181,7 @@ def test_a_repeated_group_ends_the_process(
     """How much stack a step takes depends on the compiler, so both are far from the limit."""
     assert repeats_a_group(pattern)
     case = Case([{"rule_id": 1, "match_pattern": pattern}], [])
-    with Rig(binary(), tmp_path) as rig:
+    with Rig(needed_binary(), tmp_path) as rig:
         rig.observe(case)
         for turns in (survives, ends):
             query = unit * turns

@@ -6,22 +6,17 @@ import asyncio
 import re
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from proxyctl.cli.top.app import TopApp
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
-from proxyctl.stats.digest_file import read_digest_file
 from proxyctl.stats.live.read import Looker
 from proxyctl.stats.live.view import Meter, View
-from proxyctl.stats.report import make_report
 from tests.docs.pictures import TOP
-from tests.support.cli import Project, proxyctl
 from tests.support.mariadb_server import MISSING, running_sysbench, sysbench, sysbench_rig
 from tests.support.servers import ProxySQL
-from tests.support.waiting import until
 
 pytestmark = [
     pytest.mark.real,
@@ -95,48 +90,6 @@ def test_rates_are_what_sysbench_sent(proxysql: ProxySQL, client: AdminClient) -
         view = watcher.look()
     [resting] = [one for one in view.servers if one.counters.hostname == "127.0.0.2"]
     assert resting.counters.status == "OFFLINE_SOFT"
-
-
-def send(proxysql: ProxySQL, events: int) -> None:
-    sysbench(proxysql.traffic_port, "--time=600", f"--events={events}", "run")
-
-
-def snapshot(proxysql: ProxySQL, name: str) -> tuple[int, int]:
-    """Take one, in a second of its own; return the sums that the admin interface has itself."""
-    assert proxyctl("digest", "snapshot", "-o", name).code == 0
-    clock = "SELECT strftime('%s','now')"
-    taken = proxysql.instance.query(clock)
-    [row] = proxysql.instance.query(
-        "SELECT sum(count_star), sum(sum_time) FROM stats_mysql_query_digest"
-    )
-    until(lambda: proxysql.instance.query(clock) != taken)
-    return int(row[0] or 0), int(row[1] or 0)
-
-
-def test_a_report_between_snapshots_has_the_sums_of_the_admin_interface(
-    proxysql: ProxySQL, offline: Project
-) -> None:
-    offline.connect(proxysql.instance)
-    send(proxysql, 10)
-    first = snapshot(proxysql, "1.gz")
-    send(proxysql, 40)
-    second = snapshot(proxysql, "2.gz")
-    send(proxysql, 20)
-    third = snapshot(proxysql, "3.gz")
-    said = proxyctl("digest", "report", "1.gz", "2.gz", "3.gz", "-o", "report.html")
-    report = make_report([read_digest_file(Path(name)) for name in ("1.gz", "2.gz", "3.gz")])
-    total = report.total
-    assert (total.count_star, total.sum_time) == (third[0] - first[0], third[1] - first[1])
-    assert [(one.load.count_star, one.load.sum_time) for one in report.intervals] == [
-        (second[0] - first[0], second[1] - first[1]),
-        (third[0] - second[0], third[1] - second[1]),
-    ]
-    assert not any(one.is_cleared for one in report.intervals)
-    assert sum(one.load.sum_time for one in report.digests) == total.sum_time
-    assert f"{report.count} digests reported in report.html" in said.err
-    page = Path("report.html").read_text(encoding="utf-8")
-    assert "Load over time" in page
-    assert f"{total.count_star:,}" in page
 
 
 def test_a_restart_is_seen_and_gives_no_negative_rates(proxysql: ProxySQL) -> None:

@@ -52,20 +52,15 @@ def write(client: AdminClient, of: Layout, wanted: Rows) -> None:
         client.execute(statement)
 
 
-def text_of(client: AdminClient, of: Layout) -> bytes:
-    return b",".join(ask(client, [(of, Layer.MEMORY)])()[0])
+NUMBERS = rows(RULES.name, *({"rule_id": n, "log": None, "delay": 2**63 - 1} for n in (1, 7)))
 
 
-def test_the_text_of_rows_is_the_one_that_proxysql_gives(client: AdminClient) -> None:
-    wanted = routes(*AWKWARD)
-    write(client, ROUTES, wanted)
-    assert text_of(client, ROUTES) == rows_text(wanted.values())
-
-
-def test_numbers_and_null_have_the_text_that_proxysql_gives(client: AdminClient) -> None:
-    wanted = rows(RULES.name, *({"rule_id": n, "log": None, "delay": 2**63 - 1} for n in (1, 7)))
-    write(client, RULES, wanted)
-    assert text_of(client, RULES) == rows_text(wanted.values())
+@pytest.mark.parametrize(("of", "wanted"), [(ROUTES, routes(*AWKWARD)), (RULES, NUMBERS)])
+def test_the_text_of_rows_is_the_one_that_proxysql_gives(
+    client: AdminClient, of: Layout, wanted: Rows
+) -> None:
+    write(client, of, wanted)
+    assert b",".join(ask(client, [(of, Layer.MEMORY)])()[0]) == rows_text(wanted.values())
 
 
 def test_text_that_is_not_utf8_is_not_known() -> None:

@@ -219,29 +219,19 @@ FAMILIES = ((10, 20, 30, 40), (11, 21, 31, 41), (12, 22, 32, 42))
 """Writer, backup writer, reader and offline hostgroups; all but the writer are UNIQUE."""
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
-        ((10, 20, 31, 40), (11, 21, 30, 41), FAMILIES[2]),
-        ((10, 20, 31, 40), (11, 21, 32, 41), (12, 22, 30, 42)),
-        ((10, 21, 31, 41), (11, 20, 30, 40), FAMILIES[2]),
-        ((10, 21, 30, 42), (11, 22, 31, 40), (12, 20, 32, 41)),
-        ((11, 20, 30, 40), (10, 21, 31, 41), FAMILIES[2]),
-        ((13, 20, 30, 40), (11, 21, 32, 41), (12, 22, 31, 42)),
-        ((10, 20, 31, 40), (12, 21, 30, 42)),
-        ((10, 20, 31, 40), (11, 21, 33, 41), FAMILIES[2]),
-    ],
-    ids=[
-        "two readers trade",
-        "three readers go round",
-        "everything but the writer trades",
-        "one column trades here, another there",
-        "the writers trade",
-        "a new writer takes all of an old one",
-        "one leaves its values to the others",
-        "a reader moves on, and another moves up",
-    ],
-)
+TRADES = {
+    "two readers trade": ((10, 20, 31, 40), (11, 21, 30, 41), FAMILIES[2]),
+    "three readers go round": ((10, 20, 31, 40), (11, 21, 32, 41), (12, 22, 30, 42)),
+    "everything but the writer": ((10, 21, 31, 41), (11, 20, 30, 40), FAMILIES[2]),
+    "one column here, another there": ((10, 21, 30, 42), (11, 22, 31, 40), (12, 20, 32, 41)),
+    "the writers trade": ((11, 20, 30, 40), (10, 21, 31, 41), FAMILIES[2]),
+    "a new writer takes all of an old": ((13, 20, 30, 40), (11, 21, 32, 41), (12, 22, 31, 42)),
+    "one leaves its values to the others": ((10, 20, 31, 40), (12, 21, 30, 42)),
+    "a reader moves on, another moves up": ((10, 20, 31, 40), (11, 21, 33, 41), FAMILIES[2]),
+}
+
+
+@pytest.mark.parametrize("after", TRADES.values(), ids=TRADES)
 def test_families_may_trade_their_hostgroups(after):
     assert applied(GALERA, galera(*FAMILIES), galera(*after)) == galera(*after)
 
