@@ -1,4 +1,4 @@
-"""What an apply did to one instance, and what became of the instances of a rollout."""
+"""The results of an apply to one instance and of a rollout, as text and JSON."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from proxyctl.instance.cluster import PeerResult
 from proxyctl.plan.change import ADD, CHANGE, DELETE
 from proxyctl.plan.plan import Plan
 from proxyctl.render.encode import Shape
-from proxyctl.render.fleet import FAILED, names
+from proxyctl.render.fleet import FAILED, instance_names
 from proxyctl.render.plan import PLAN
 from proxyctl.render.style import PLAIN, Style, listed_names, named_address
 from proxyctl.text import printable
 
 
 def apply_text(plan: Plan, result: ApplyResult | None, style: Style = PLAIN) -> str:
-    """Return the report; `result` None means that nothing had to be done."""
+    """Return the report; `result` None: nothing was to do."""
     if result is None:
         return ""
     counts = plan.counts()
@@ -29,8 +29,8 @@ def apply_text(plan: Plan, result: ApplyResult | None, style: Style = PLAIN) -> 
         " every layer was read back."
     ]
     if plan.discarded:
-        listed = ", ".join(f"{one.count} in {one.module}" for one in plan.discarded)
-        count = sum(one.count for one in plan.discarded)
+        listed = ", ".join(f"{edits.count} in {edits.module}" for edits in plan.discarded)
+        count = sum(edits.count for edits in plan.discarded)
         lines.append(f"{counted(count, 'pending edit')} discarded: {listed}.")
     if any(module.save for module in plan.modules) and not result.saves:
         lines.append("DISK was not changed: a restart of ProxySQL reverts the change.")
@@ -49,76 +49,77 @@ def apply_text(plan: Plan, result: ApplyResult | None, style: Style = PLAIN) -> 
 
 
 def _peer_lines(peer: PeerResult) -> Iterator[str]:
-    """Yield why a member of the cluster does not follow."""
     yield f"member {printable(peer.name)} has not taken over the change:"
     yield from map(printable, peer.reasons)
 
 
 def rollout_text(rollout: Rollout, style: Style = PLAIN) -> str:
-    """Return what is to be known of instances, where there is anything, and a line that counts."""
-    lines = [line for one in rollout.rolled for line in _rolled_lines(one, style)]
+    """Return the problems and notes of instances, then the counts."""
+    lines = [line for rolled in rollout.rolled for line in _rolled_lines(rolled, style)]
     return "\n".join([*lines, _summary(rollout)]) + "\n"
 
 
-def _rolled_lines(one: Rolled, style: Style) -> Iterator[str]:
-    if not one.is_well:
-        yield f"{named_address(one.name, one.address)}: {style('refuse', one.state)}"
-        yield from (f"  {line}" for line in _problems(one))
-    elif one.notes:
-        yield f"{named_address(one.name, one.address)}: {one.state}"
-    yield from (f"  note: {printable(note)}" for note in one.notes)
-    if not one.is_well and one.snapshot:
-        yield f"  the state before is kept in {printable(one.snapshot)}"
+def _rolled_lines(rolled: Rolled, style: Style) -> Iterator[str]:
+    instance = named_address(rolled.name, rolled.address)
+    if not rolled.is_well:
+        yield f"{instance}: {style('refuse', rolled.state)}"
+        yield from (f"  {line}" for line in _problems(rolled))
+    elif rolled.notes:
+        yield f"{instance}: {rolled.state}"
+    yield from (f"  note: {printable(note)}" for note in rolled.notes)
+    if not rolled.is_well and rolled.snapshot:
+        yield f"  the state before is kept in {printable(rolled.snapshot)}"
 
 
-def _problems(one: Rolled) -> Iterator[str]:
-    """Yield why the next batch does not begin."""
-    if one.error is not None:
-        yield from map(printable, one.error.lines())
-    if one.shunned:
-        yield f"SHUNNED since: {', '.join(map(printable, one.shunned))}"
-    for peer in one.behind:
+def _problems(rolled: Rolled) -> Iterator[str]:
+    """Yield why the rollout stops after this instance."""
+    if rolled.error is not None:
+        yield from map(printable, rolled.error.lines())
+    if rolled.shunned:
+        yield f"SHUNNED since: {', '.join(map(printable, rolled.shunned))}"
+    for peer in rolled.behind:
         yield from _peer_lines(peer)
 
 
 def _summary(rollout: Rollout) -> str:
     parts = []
     for state in State:
-        there = [one.name for one in rollout.rolled if one.state is state]
-        if there:
-            listed = "" if state is State.IN_SYNC else f": {listed_names(there)}"
-            parts.append(f"{len(there)} {state}{listed}")
+        names = [rolled.name for rolled in rollout.rolled if rolled.state is state]
+        if names:
+            listed = "" if state is State.IN_SYNC else f": {listed_names(names)}"
+            parts.append(f"{len(names)} {state}{listed}")
     if rollout.unread:
-        parts.append(f"{len(rollout.unread)} not read: {names(rollout.unread)}")
+        parts.append(f"{len(rollout.unread)} not read: {instance_names(rollout.unread)}")
     count = counted(len(rollout.rolled) + len(rollout.unread), "instance")
     return f"Fleet of {count}: {'; '.join(parts)}."
 
 
 def apply_json(plan: Plan, result: ApplyResult | None) -> str:
-    """Return the plan that was applied and what each layer holds now."""
-    done = result or ApplyResult()
-    return APPLY.document(done, applied=result is not None, plan=PLAN.encode(plan))
+    """Return the plan that was applied, and its result."""
+    return APPLY.document(
+        result or ApplyResult(), applied=result is not None, plan=PLAN.encode(plan)
+    )
 
 
 APPLY: Shape[ApplyResult] = Shape(
     "apply",
     "applied plan modules statements notes snapshot peers",
-    modules=lambda one: MODULE_RESULT.each(one.modules),
-    peers=lambda one: PEER.each(one.peers),
+    modules=lambda result: MODULE_RESULT.each(result.modules),
+    peers=lambda result: PEER.each(result.peers),
 )
 MODULE_RESULT: Shape[ModuleResult] = Shape(
-    "admin module after an apply", "module memory runtime disk", module=lambda one: one.name
+    "admin module after an apply", "module memory runtime disk", module=lambda module: module.name
 )
 PEER: Shape[PeerResult] = Shape("member of a ProxySQL Cluster", "name follows reasons")
 ROLLOUT: Shape[Rollout] = Shape(
     "apply --all",
     "interrupted instances failed",
-    interrupted=lambda one: one.was_interrupted,
-    instances=lambda one: ROLLED.each(one.rolled),
-    failed=lambda one: FAILED.each(one.unread),
+    interrupted=lambda rollout: rollout.was_interrupted,
+    instances=lambda rollout: ROLLED.each(rollout.rolled),
+    failed=lambda rollout: FAILED.each(rollout.unread),
 )
 ROLLED: Shape[Rolled] = Shape(
     "instance after a rollout",
     "name address state problems notes snapshot",
-    problems=lambda one: [*_problems(one)],
+    problems=lambda rolled: [*_problems(rolled)],
 )

@@ -1,7 +1,7 @@
-"""The plan and a replay as markdown, for a comment on a pull request: a diff block a module.
+"""A plan and a replay as markdown for a comment on a pull request, a diff block per admin module.
 
-A comment has a limit, and its text comes from files that anybody may have changed: so rows beyond
-the limit are counted, and no text can end its block, mention a person or become HTML.
+A comment has a size limit: rows beyond it are counted. Its text comes from files that anybody may
+have changed: so no text can end its block, mention a person or become HTML.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
 from proxyctl.plan.plan import ModulePlan, Plan
-from proxyctl.render.fleet import cluster_lines, in_sync_lines, names, summary
+from proxyctl.render.fleet import cluster_lines, in_sync_lines, instance_names, summary
 from proxyctl.render.plan import (
     cluster_line,
     counts_text,
@@ -32,9 +32,9 @@ from proxyctl.text import printable
 LONGEST = 60_000
 """Characters of the whole text. GitHub refuses a comment of more than 65,536."""
 _MOST = (100_000, 3_000, 1_000, 300, 100, 30, 10, 3)
-"""Rows of an admin module, and remarks on a plan, that are listed: the first number that fits."""
+"""Rows listed per admin module, and remarks per plan: the first number with which all fits."""
 _SHORTEST = 12
-"""Characters of a row. More rows than have room even so are not written to be thrown away."""
+"""Characters of the shortest row: rows that cannot fit are not rendered in vain."""
 _LONGEST_REMARK = 400
 _MOST_FAILED = 20
 _LONGEST_REPLAY = 12_000
@@ -42,41 +42,41 @@ _MARKS = {ADD: "+", DELETE: "-", CHANGE: "!"}
 
 
 def fenced(text: str) -> str:
-    """Return text for a line of a block that stands already: it cannot close the block."""
+    """Return text for a line inside a fenced block; it cannot close the block."""
     return printable(text).replace("```", "'''")
 
 
 def plans_markdown(fleet: Fleet, *, is_all: bool, limit: int = LONGEST) -> str:
-    """Return the plans, of at most `limit` characters in all.
+    """Return the plans, at most `limit` characters.
 
-    `is_all`: of a fleet, each distinct plan once, with who has it.
+    `is_all`: render a fleet: each distinct plan once under the names of its instances.
     """
     plans = (
-        [replace(alike[0].plan, name=names(alike)) for alike in fleet.alike]
+        [replace(group[0].plan, name=instance_names(group)) for group in fleet.alike]
         if is_all
         else [fleet.only_plan()]
     )
     sizes = [len(module.changes) for plan in plans for module in plan.modules]
     for most in _MOST:
-        if most > _MOST[-1] and _SHORTEST * sum(min(one, most) for one in sizes) > limit:
+        if most > _MOST[-1] and _SHORTEST * sum(min(size, most) for size in sizes) > limit:
             continue
-        begin = "\n".join([*_fleet_lines(fleet, most), ""]) if is_all else ""
-        begin += "\n" if begin and plans else ""
+        head = "\n".join([*_fleet_lines(fleet, most), ""]) if is_all else ""
+        head += "\n" if head and plans else ""
         texts = ["\n".join(_plan_lines(plan, most)) + "\n" for plan in plans]
-        if len(begin) + sum(map(len, texts)) <= limit:
-            return begin + "".join(texts)
-    left = limit - len(begin) - len(_more(len(plans), "instance")) - 1
-    kept = list(takewhile(lambda upto: upto <= left, accumulate(map(len, texts))))
-    rest = _more(len(plans) - len(kept), "instance")
-    return begin + "".join([*texts[: len(kept)], f"{rest}\n"])
+        if len(head) + sum(map(len, texts)) <= limit:
+            return head + "".join(texts)
+    room = limit - len(head) - len(_hidden(len(plans), "instance")) - 1
+    kept = list(takewhile(lambda length: length <= room, accumulate(map(len, texts))))
+    hidden = _hidden(len(plans) - len(kept), "instance")
+    return head + "".join([*texts[: len(kept)], f"{hidden}\n"])
 
 
 def _fleet_lines(fleet: Fleet, most: int) -> Iterator[str]:
     yield from (f"**{inline(summary(fleet))}**", "")
-    for one in fleet.failed[:_MOST_FAILED]:
-        yield f"- {inline(one.name[:100])}: {inline(one.error.message[:_LONGEST_REMARK])}"
+    for failed in fleet.failed[:_MOST_FAILED]:
+        yield f"- {inline(failed.name[:100])}: {inline(failed.error.message[:_LONGEST_REMARK])}"
     if len(fleet.failed) > _MOST_FAILED:
-        yield f"- {_more(len(fleet.failed) - _MOST_FAILED, 'instance')}"
+        yield f"- {_hidden(len(fleet.failed) - _MOST_FAILED, 'instance')}"
     remarks = [f"- {_remark(text)}" for text in (*in_sync_lines(fleet), *cluster_lines(fleet))]
     yield from _cut(remarks, len(remarks), most, "remark")
 
@@ -96,24 +96,25 @@ def _plan_lines(plan: Plan, most: int) -> list[str]:
 
 
 def _cut(entries: Iterable[str], total: int, most: int, noun: str) -> list[str]:
-    """Return the first of `total` entries, and how many more there are."""
+    """Return the first `most` of `total` entries, and a line that counts the others."""
     kept = list(islice(entries, most))
-    return kept if total <= most else [*kept, _more(total - most, noun)]
+    return kept if total <= most else [*kept, _hidden(total - most, noun)]
 
 
-def _more(count: int, noun: str) -> str:
+def _hidden(count: int, noun: str) -> str:
     bullet = "- " if noun == "remark" else ""
     return f"{bullet}... and {counted(count, f'more {noun}')}; see `proxyctl plan`"
 
 
 def _remarks(plan: Plan) -> Iterator[str]:
-    for one in plan.refusals:
-        yield f"- :no_entry: {_remark(one.message)}"
-        yield from (f"    - {_remark(line)}" for line in one.below())
+    for refusal in plan.refusals:
+        yield f"- :no_entry: {_remark(refusal.message)}"
+        yield from (f"    - {_remark(line)}" for line in refusal.below())
     for discarded in plan.discarded:
         yield f"- :wastebasket: discarded: {_remark(discarded_text(discarded))}"
         yield from (f"    - {_remark(edit)}" for edit in discarded.edits)
-    for warning in (*plan.warnings, *(f"{n}: restart required" for n in plan.restart_required)):
+    restarts = (f"{name}: restart required" for name in plan.restart_required)
+    for warning in (*plan.warnings, *restarts):
         yield f"- :warning: {_remark(warning)}"
     if plan.findings:
         from proxyctl.render.lint import finding_lines  # importing lint takes a while
@@ -133,22 +134,22 @@ def _remark(text: str) -> str:
 
 
 def _head(module: ModulePlan) -> str:
-    taken = (("LOAD", module.load), ("SAVE", module.save))
-    steps = " and ".join(step for step, is_taken in taken if is_taken) or "MEMORY only"
+    commands = (("LOAD", module.load), ("SAVE", module.save))
+    steps = " and ".join(name for name, command in commands if command) or "MEMORY only"
     rows = counted(len(module.changes), "row")
     return f"<details open><summary>{module.name}: {rows}, {steps}</summary>"
 
 
 def _blocks(plan: Plan, module: ModulePlan) -> Iterator[str]:
-    """Yield the lines of each row as one text."""
+    """Yield one text per row, with all its lines."""
     for change, text in with_remarks(plan, module):
         yield "\n".join(fenced(line) for line in _diff_lines(plan, change, text))
 
 
 def _diff_lines(plan: Plan, change: Change, remark: str) -> Iterator[str]:
     hostgroups = plan.hostgroup_names
-    mark, beside = _MARKS[change.action], note(change, plan.source)
-    yield f"{mark} {headline(change, hostgroups)}{f'  ({beside})' if beside else ''}"
+    mark, note_text = _MARKS[change.action], note(change, plan.source)
+    yield f"{mark} {headline(change, hostgroups)}{f'  ({note_text})' if note_text else ''}"
     for field in listed_fields(change):
         yield f"{mark}     {field.column}: {field_text(change, field, hostgroups)}"
     for other in change.further:
@@ -160,7 +161,7 @@ def _diff_lines(plan: Plan, change: Change, remark: str) -> Iterator[str]:
 
 
 def replay_markdown(report: Replay, *, limit: int = _LONGEST_REPLAY) -> str:
-    """Return the verdict, and a replay in a block that can be folded, to stand behind a plan."""
+    """Return the verdict and a replay in a block that can be folded, to append to a plan."""
     kept: list[str] = []
     for line in map(fenced, body_lines(report, PLAIN)):
         limit -= len(line) + 1

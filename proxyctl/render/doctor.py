@@ -1,4 +1,4 @@
-"""What the doctor found at one instance, or at many."""
+"""The doctor's findings on one instance or a fleet, as text and JSON."""
 
 from __future__ import annotations
 
@@ -8,65 +8,78 @@ from proxyctl.doctor.finding import Examination, ExaminedFleet, Finding, listed
 from proxyctl.errors import counted
 from proxyctl.lint.check import Severity
 from proxyctl.render.encode import INSTANCE, Shape
-from proxyctl.render.fleet import FAILED, alike_text, failures, fleet_of
+from proxyctl.render.fleet import FAILED, alike_text, counts_line, failures
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names
 from proxyctl.stats.units import size_text
 
 MOST_PLACES = 20
-"""Servers that a finding names; the rest is counted."""
+"""Servers listed per finding; further servers are counted."""
 
 
 def doctor_text(fleet: ExaminedFleet, style: Style = PLAIN, *, is_all: bool) -> str:
-    """Return the findings; one line where there is none.
+    """Return the findings; one line if there are none.
 
-    `is_all`: of a fleet, once for instances that have the same; then the failed ones, a summary.
+    `is_all`: render a fleet: the same findings of several instances once, then the instances that
+    could not be read, and the counts.
     """
     if not is_all:
         return _page(instance_text(fleet.only()), fleet.only(), style)
-    alike: dict[object, list[Examination]] = {}
-    for one in fleet.examined:
-        if one.findings:
-            alike.setdefault((one.version, one.findings, one.ignored), []).append(one)
+    groups: dict[object, list[Examination]] = {}
+    for examination in fleet.examined:
+        if examination.findings:
+            key = (examination.version, examination.findings, examination.ignored)
+            groups.setdefault(key, []).append(examination)
     pages = []
-    for found in alike.values():
-        head = instance_text(found[0])
-        if len(found) > 1:
-            head = alike_text([one.name for one in found], found[0].version)
-        pages.append(_page(head, found[0], style))
+    for group in groups.values():
+        head = instance_text(group[0])
+        if len(group) > 1:
+            head = alike_text([examination.name for examination in group], group[0].version)
+        pages.append(_page(head, group[0], style))
     return "\n".join([*pages, *failures(fleet.failed, style), _fleet_summary(fleet) + "\n"])
 
 
 def _fleet_summary(fleet: ExaminedFleet) -> str:
-    """Return how many instances are well, and which have what at worst."""
-    well = sum(one.worst is None for one in fleet.examined)
-    parts = [f"{well} with nothing wrong"] if well else []
+    """Return the counts of instances by their worst finding, with names."""
+    healthy = sum(examination.worst is None for examination in fleet.examined)
+    parts = [f"{healthy} with nothing wrong"] if healthy else []
     for severity in Severity:
-        names = [one.name for one in fleet.examined if one.worst is severity]
+        names = [
+            examination.name for examination in fleet.examined if examination.worst is severity
+        ]
         if names:
-            only = "" if severity is Severity.ERROR else " at worst"
-            parts.append(f"{len(names)} with {severity}s{only}: {listed_names(names)}")
-    return fleet_of(len(fleet.examined), parts, fleet.failed)
+            limit = "" if severity is Severity.ERROR else " at worst"
+            parts.append(f"{len(names)} with {severity}s{limit}: {listed_names(names)}")
+    return counts_line(len(fleet.examined), parts, fleet.failed)
 
 
-def _page(head: str, one: Examination, style: Style) -> str:
-    ignored = f", {one.ignored} ignored" if one.ignored else ""
-    memory = f"; digests take {size_text(one.digest_bytes)}" if one.digest_bytes is not None else ""
-    if not one.findings:
+def _page(head: str, examination: Examination, style: Style) -> str:
+    ignored = f", {examination.ignored} ignored" if examination.ignored else ""
+    memory = ""
+    if examination.digest_bytes is not None:
+        memory = f"; digests take {size_text(examination.digest_bytes)}"
+    if not examination.findings:
         return f"{head}: nothing is wrong{ignored}{memory}\n"
     lines = [style("bold", f"{head}{memory}")]
-    for finding in one.findings:
+    for finding in examination.findings:
         lines += _lines(finding, style)
-    counts = ", ".join(counted(one.counts[s], str(s)) for s in Severity if one.counts[s])
+    by_severity = examination.counts
+    counts = ", ".join(counted(by_severity[s], str(s)) for s in Severity if by_severity[s])
     return "\n".join([*lines, f"{counts}{ignored}.", ""])
 
 
-def _lines(one: Finding, style: Style) -> Iterator[str]:
-    places = listed(one.places, MOST_PLACES)
-    return style.finding(one.severity, one.where, one.code, one.message, one.fix, places=places)
+def _lines(finding: Finding, style: Style) -> Iterator[str]:
+    return style.finding(
+        finding.severity,
+        finding.where,
+        finding.code,
+        finding.message,
+        finding.fix,
+        places=listed(finding.places, MOST_PLACES),
+    )
 
 
 def doctor_json(fleet: ExaminedFleet, *, is_all: bool) -> str:
-    """Return the findings. `is_all`: of a fleet, with those that could not be read."""
+    """Return the findings. `is_all`: render a fleet: also the instances that could not be read."""
     return DOCTOR_ALL.document(fleet) if is_all else DOCTOR.document(fleet.only())
 
 
@@ -74,12 +87,12 @@ FINDING: Shape[Finding] = Shape("finding of doctor", "code severity where places
 DOCTOR: Shape[Examination] = Shape(
     "doctor",
     f"{INSTANCE} counts ignored digest_bytes findings",
-    counts=lambda one: {severity: one.counts[severity] for severity in Severity},
-    findings=lambda one: FINDING.each(one.findings),
+    counts=lambda examination: {severity: examination.counts[severity] for severity in Severity},
+    findings=lambda examination: FINDING.each(examination.findings),
 )
 DOCTOR_ALL: Shape[ExaminedFleet] = Shape(
     "doctor --all",
     "instances failed",
-    instances=lambda one: DOCTOR.each(one.examined),
-    failed=lambda one: FAILED.each(one.failed),
+    instances=lambda fleet: DOCTOR.each(fleet.examined),
+    failed=lambda fleet: FAILED.each(fleet.failed),
 )

@@ -1,7 +1,8 @@
-"""Drift: which layers differ, what is there, and what the files say.
+"""Drift as text and JSON: which layers differ, and both values.
 
-An arrow would read as a change that somebody made, while an apply goes the other way: so this
-report has none. As JSON it is the plan that would end it, with the pattern of each difference.
+The text has no arrows: one would read as a change that somebody made, while an apply changes the
+row in the other direction. The JSON is the plan that ends the drift, with the pattern of each
+difference.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from proxyctl.plan.drift import Pattern, pattern_of
 from proxyctl.plan.notes import saved_placement
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.encode import Shape
-from proxyctl.render.fleet import failures, fleet_of, names
+from proxyctl.render.fleet import counts_line, failures, instance_names
 from proxyctl.render.plan import CHANGED, FIELD, MODULE, PLAN, changes_of, plans_json
 from proxyctl.render.rows import (
     detail,
@@ -31,39 +32,43 @@ from proxyctl.state.row import Layer
 from proxyctl.text import printable
 
 MOST_LISTED = 50
-"""Rows of one pattern that are listed; the rest is counted."""
+"""Rows listed per pattern; further rows are counted."""
 
 _INDENT = " " * 13
 _WORDS = {DELETE: "extra", ADD: "missing", CHANGE: "differs"}
 
 
 def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
-    """Return the drift. `is_all`: of a fleet, with those that could not be read, and the count.
+    """Return the drift.
 
-    Of instances without drift a fleet names those with servers that an operator took out, and
-    those of which the files manage nothing.
+    `is_all`: render a fleet: also the instances that could not be read, and the counts. It lists
+    an instance without drift only if an operator removed servers from service or if the files
+    manage nothing there.
     """
     if not is_all:
         return drift_text(fleet.only_plan(), style)
-    parts = [drift_text(one.own_plan, style) for one in fleet.differing]
-    listed = [one for one in fleet.in_sync if one.plan.out_of_service or not one.plan.modules]
-    quiet = [drift_text(one.own_plan, style) for one in listed]
-    last = "".join([*quiet, _summary(fleet) + "\n"])
-    return "\n".join([*parts, *failures(fleet.failed, style), last])
+    drifted = [drift_text(planned.own_plan, style) for planned in fleet.differing]
+    in_sync = [
+        drift_text(planned.own_plan, style)
+        for planned in fleet.in_sync
+        if planned.plan.out_of_service or not planned.plan.modules
+    ]
+    last = "".join([*in_sync, _summary(fleet) + "\n"])
+    return "\n".join([*drifted, *failures(fleet.failed, style), last])
 
 
 def _summary(fleet: Fleet) -> str:
-    managed = sum(bool(one.plan.modules) for one in fleet.in_sync)
+    managed = sum(bool(planned.plan.modules) for planned in fleet.in_sync)
     parts = [f"{managed} without drift"] if managed else []
     if managed < len(fleet.in_sync):
         parts.append(f"{len(fleet.in_sync) - managed} not managed")
     if fleet.differing:
-        parts.append(f"{len(fleet.differing)} drifted: {names(fleet.differing)}")
-    return fleet_of(len(fleet.planned), parts, fleet.failed)
+        parts.append(f"{len(fleet.differing)} drifted: {instance_names(fleet.differing)}")
+    return counts_line(len(fleet.planned), parts, fleet.failed)
 
 
 def drift_text(plan: Plan, style: Style = PLAIN) -> str:
-    """Return the drift of one instance; one line when there is none."""
+    """Return the drift of one instance; one line if there is none."""
     return "\n".join(_lines(plan, style)) + "\n"
 
 
@@ -74,12 +79,13 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
         yield f"{name}{plan.address}: the files manage nothing, so nothing was compared"
         return
     if not changes:
-        out = printable("; ".join(plan.out_of_service))
-        yield from style.lines(f"{name}{plan.address}: no drift{f' ({out})' if out else ''}")
+        remark = printable("; ".join(plan.out_of_service))
+        remark = f" ({remark})" if remark else ""
+        yield from style.lines(f"{name}{plan.address}: no drift{remark}")
         return
-    verb_end = "s" if changes == 1 else ""
+    verb = "differs" if changes == 1 else "differ"
     rows = counted(changes, "row")
-    yield style("bold", f"{name}{plan.address}: {rows} differ{verb_end} from the files")
+    yield style("bold", f"{name}{plan.address}: {rows} {verb} from the files")
     for module in plan.modules:
         if module.changes:
             yield from _module_lines(plan, module, style)
@@ -102,33 +108,35 @@ def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]
         yield f"  {style('dim', pattern.text)}"
         for change in changes[:MOST_LISTED]:
             word = style(change.action, f"{_WORDS[change.action]:<8}")
-            beside = "" if is_variable(change) else detail(change, names)
-            head = f"{subject(change, names)}{f'  {beside}' if beside else ''}"
-            first, *rest = style.lines(head, first=_INDENT, then=f"{_INDENT}  ")
-            yield from (f"    {word} {first[len(_INDENT) :]}", *rest)
+            row = subject(change, names)
+            if not is_variable(change) and (detail_text := detail(change, names)):
+                row += f"  {detail_text}"
+            first, *further = style.lines(row, first=_INDENT, then=f"{_INDENT}  ")
+            yield from (f"    {word} {first[len(_INDENT) :]}", *further)
             for text in _layer_lines(change, names):
                 yield from style.lines(text, first=_INDENT, then=f"{_INDENT}  ")
         if len(changes) > MOST_LISTED:
-            more = counted(len(changes) - MOST_LISTED, "more row")
-            yield f"    ... and {more} (--format json lists all)"
+            hidden = counted(len(changes) - MOST_LISTED, "more row")
+            yield f"    ... and {hidden} (--format json lists all)"
 
 
 def _layer_lines(change: Change, names: Mapping[int, str]) -> Iterator[str]:
-    """Yield what is there and what the files say, by layer where layers do not hold the same."""
+    """Yield the current values and those of the files, by layer if the layers differ."""
     elsewhere = change.elsewhere
     if not elsewhere:
-        yield from _particulars(change, names)
+        yield from _value_lines(change, names)
         return
-    others = {layer for other in elsewhere for layer in other.layers}
-    for one in (change, *elsewhere):
-        layers = set(one.layers) - (others if one is change else set())
+    other_layers = {layer for other in elsewhere for layer in other.layers}
+    for difference in (change, *elsewhere):
+        layers = set(difference.layers) - (other_layers if difference is change else set())
         where = " and ".join(layer.name for layer in Layer if layer in layers)
-        texts = ["missing"] if one.action == ADD else _particulars(one, names)
+        is_missing = difference.action == ADD
+        texts = ["missing"] if is_missing else _value_lines(difference, names)
         yield from (f"{where}: {text}" for text in texts)
 
 
-def _particulars(change: Change, names: Mapping[int, str]) -> Iterator[str]:
-    """Yield what is there and what the files say."""
+def _value_lines(change: Change, names: Mapping[int, str]) -> Iterator[str]:
+    """Yield the current values and those of the files."""
     if change.action == DELETE:
         yield not_wanted(change)
         return
@@ -154,7 +162,7 @@ def _wanted(change: Change, field: FieldChange, names: Mapping[int, str]) -> str
 
 
 def drifts_json(fleet: Fleet, *, is_all: bool) -> str:
-    """Return the drift. `is_all`: of a fleet, with those that could not be read."""
+    """Return the drift. `is_all`: render a fleet: also the instances that could not be read."""
     return plans_json(fleet, is_all=is_all, instance=_instance)
 
 
@@ -169,11 +177,11 @@ def _instance(plan: Plan) -> dict[str, object]:
 DRIFTED = CHANGED.extended(
     "change in drift",
     "elsewhere pattern",
-    elsewhere=lambda one: ELSEWHERE.each(one.elsewhere),
-    pattern=lambda one: pattern_of(one).name,
+    elsewhere=lambda change: ELSEWHERE.each(change.elsewhere),
+    pattern=lambda change: pattern_of(change).name,
 )
 ELSEWHERE: Shape[Change] = Shape(
     "difference in other layers",
     "layers action fields",
-    fields=lambda one: {field.column: FIELD.encode(field) for field in one.fields},
+    fields=lambda change: {field.column: FIELD.encode(field) for field in change.fields},
 )

@@ -1,8 +1,8 @@
-"""From results to JSON. A shape is the list of the keys of an object, written once.
+"""Encode results as JSON. A shape is the list of the keys of an object, written once.
 
-It writes the JSON, and the tables of docs/reference/json.md come from it: `docs/json_keys.yaml` has
-the meaning of every key. A field of a result that no shape names is never published: it may hold
-secrets. `FORMAT` rises when the meaning of a key changes.
+The tables of docs/reference/json.md come from the shapes; `docs/json_keys.yaml` has the meaning of
+every key. A field that no shape names is never published, since it may hold secrets. `FORMAT` rises
+when the meaning of a key changes.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ FORMAT = 1
 ABSENT: Final = object()
 """The value of a key that this object does not have."""
 INSTANCE = "name address version"
-"""The keys of a result that say which instance it is about."""
+"""The keys of a result that name its instance."""
 
 
 class Shape(Generic[Thing]):
-    """The keys of an object, in order; `name` is what the documentation calls it.
+    """The keys of an object, in order, under the `name` that the documentation uses.
 
-    `keys`: with blanks between them, as for a namedtuple. A key is the attribute of its name, or
-    `computed` from the result. `base`: the shape that this one extends.
+    `keys`: separated by blanks. A key's value is the attribute of the same name, or `computed` from
+    the result. `base`: the shape that this one extends.
     """
 
     base: Shape[Thing] | None = None
@@ -51,40 +51,41 @@ class Shape(Generic[Thing]):
 
     @classmethod
     def of_tuples(cls, name: str, keys: str, /) -> Self:
-        """Return the shape of a tuple that has no names: a key for each of its places."""
-        places: dict[str, Callable[[Any], object]] = {
-            key: itemgetter(place) for place, key in enumerate(keys.split())
+        """Return the shape of a plain tuple, one key per item."""
+        items: dict[str, Callable[[Any], object]] = {
+            key: itemgetter(position) for position, key in enumerate(keys.split())
         }
-        return cls(name, keys, **places)
+        return cls(name, keys, **items)
 
     def extended(
         self, name: str, keys: str, /, **computed: Callable[[Thing], object]
     ) -> Shape[Thing]:
-        """Return a shape with further keys behind these."""
-        longer = Shape(name, f"{' '.join(self.keys)} {keys}", **self._values, **computed)
-        longer.base = self
-        return longer
+        """Return a shape with these keys and further ones."""
+        extended = Shape(name, f"{' '.join(self.keys)} {keys}", **self._values, **computed)
+        extended.base = self
+        return extended
 
-    def encode(self, thing: Thing, **given: object) -> dict[str, object]:
-        """Return a result as plain data. `given`: values that the result itself does not have."""
-        if unknown := given.keys() - self._values.keys():
+    def encode(self, thing: Thing, **values: object) -> dict[str, object]:
+        """Return a result as plain data. `values`: those that the result itself does not have."""
+        if unknown := values.keys() - self._values.keys():
             raise InternalError(f"{', '.join(unknown)}: no key of {self.name}")
-        found = {
-            key: given[key] if key in given else value(thing) for key, value in self._values.items()
+        encoded = {
+            key: values[key] if key in values else value_of(thing)
+            for key, value_of in self._values.items()
         }
-        return {key: value for key, value in found.items() if value is not ABSENT}
+        return {key: value for key, value in encoded.items() if value is not ABSENT}
 
     def each(self, things: Iterable[Thing]) -> list[dict[str, object]]:
-        """Return a sequence of results as plain data."""
+        """Return results as a list of plain data."""
         return [self.encode(thing) for thing in things]
 
     def maybe(self, thing: Thing | None) -> dict[str, object] | None:
-        """Return a result as plain data, None where there is none."""
+        """Return a result as plain data, None for None."""
         return None if thing is None else self.encode(thing)
 
-    def document(self, thing: Thing, **given: object) -> str:
+    def document(self, thing: Thing, **values: object) -> str:
         """Return a result as a whole document."""
-        return document(self.encode(thing, **given))
+        return document(self.encode(thing, **values))
 
 
 def document(content: Mapping[str, object]) -> str:
@@ -93,7 +94,6 @@ def document(content: Mapping[str, object]) -> str:
 
 
 def _plain(value: object) -> object:
-    """Return what JSON has no type for as one that it has."""
     match value:
         case Mapping():
             return dict(value)
@@ -104,17 +104,17 @@ def _plain(value: object) -> object:
     raise InternalError(f"{type(value).__name__} has no place in JSON")
 
 
-# -- An error. For people its own `lines` are written.
+# -- An error. Text output uses the error's own `lines`.
 
 
 ERROR: Shape[ProxyctlError] = Shape(
     "error",
     "type message fix exit_code mistakes reasons layers",
-    type=lambda one: type(one).__name__,
+    type=lambda error: type(error).__name__,
     message=str,
-    exit_code=lambda one: int(one.exit_code),
+    exit_code=lambda error: int(error.exit_code),
     mistakes=lambda one: MISTAKE.each(one.mistakes) if isinstance(one, ConfigError) else ABSENT,
-    reasons=lambda one: one.reasons if isinstance(one, RefusedError) else ABSENT,
-    layers=lambda one: one.layers if isinstance(one, ApplyError) else ABSENT,
+    reasons=lambda error: error.reasons if isinstance(error, RefusedError) else ABSENT,
+    layers=lambda error: error.layers if isinstance(error, ApplyError) else ABSENT,
 )
 MISTAKE: Shape[Mistake] = Shape("mistake", "path line column key message fix")

@@ -1,4 +1,4 @@
-"""What becomes of a query: the rules tried and why, the rewriting, the destination."""
+"""The routing of a query as text and JSON: rules tried and why, rewriting, destination."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from proxyctl.state.row import Secret
 from proxyctl.text import printable
 
 LONGEST_TEXT = 2_000
-"""Characters of a query that are shown; a longer one is cut, and said to be."""
+"""Characters shown of a query; a longer query is cut and its length added."""
 LONGEST_CRITERION = 100
 LISTED_ALIKE = 3
-"""So many rules in a row that fail for the same reason are listed; more are counted."""
+"""Consecutive rules that fail for the same reason are listed up to this number, else counted."""
 
-_THEN = " " * 13
-"""What the further lines of a wrapped one begin with."""
+_INDENT = " " * 13
+"""The indent of further lines."""
 
 _COLUMNS = {
     Reason.FLAG_IN: "flagIN",
@@ -57,8 +57,8 @@ def explain_text(
 ) -> str:
     """Return the answer for one query.
 
-    `source`: where the rules come from. `lists_all`: also rules that fail one after the other for
-    the same reason.
+    `source`: where the rules come from. `lists_all`: list all rules, also those that fail for the
+    same reason as their neighbours.
     """
     chain = chain_lines(answer, lists_all=lists_all, style=style)
     lines = [
@@ -73,7 +73,7 @@ def explain_text(
 
 
 def cut(text: str, limit: int = LONGEST_TEXT) -> str:
-    """Return a query on one line, at most `limit` characters of it."""
+    """Return a query on one line, cut to `limit` characters."""
     safe = printable(text)
     if len(safe) <= limit:
         return safe
@@ -86,34 +86,34 @@ def _head(answer: Answer) -> Iterator[str]:
     yield f"query        {cut(query) or '(empty)'}"
     yield f"session      {_session(answer)}"
     if route.digest is None:
-        yield _named("digest       none: mysql-query_digests is false", answer.explainer)
+        yield _with_side_names("digest       none: mysql-query_digests is false", answer.explainer)
         return
     yield f"digest       0x{route.digest.number:016X}  {cut(text_of(route.digest.text) or '')}"
 
 
 def _session(answer: Answer) -> str:
-    """Return who sends the query; of a user also the schema that is assumed, and why."""
+    """Return the session of the query; without a schema, that of the user and its origin."""
     request, router = answer.request, answer.explainer.router
     is_pgsql = answer.explainer.configuration.is_pgsql
     if request.username is not None and not request.schemaname:
         user = router.user(request.username)
-        why = "default_schema of the user" if user and user.default_schema else None
-        why = "the name of the user" if is_pgsql else why or "mysql-default_schema"
+        origin = "default_schema of the user" if user and user.default_schema else None
+        origin = "the name of the user" if is_pgsql else origin or "mysql-default_schema"
         schema = router.schema_of(request)
         text = "(sensitive)" if isinstance(schema, Secret) else schema
-        request = replace(request, schemaname=f"{text} ({why})")
+        request = replace(request, schemaname=f"{text} ({origin})")
     return session_text(request, is_pgsql=is_pgsql)
 
 
-def _named(text: str, explainer: Explainer) -> str:
-    """Return a text of ours with the names of the PostgreSQL side, if that is asked."""
+def _with_side_names(text: str, explainer: Explainer) -> str:
+    """Return one of our texts with the names of the side, MySQL or PostgreSQL."""
     if not explainer.configuration.is_pgsql:
         return text
     return text.replace("mysql-", "pgsql-").replace("schemaname", "database")
 
 
 def session_text(request: Request, *, is_pgsql: bool = False) -> str:
-    """Return who sends a query: `user app, schema shop`, or `database shop` on that side."""
+    """Return a session: `user app, schema shop`, or `user app, database shop` for PostgreSQL."""
     parts = [
         "no user" if request.username is None else f"user {printable(request.username)}",
         *(
@@ -132,27 +132,29 @@ def session_text(request: Request, *, is_pgsql: bool = False) -> str:
 
 
 def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN) -> list[str]:
-    """Return a line for each rule that was looked at, in ProxySQL's order."""
-    found, explainer = answer.explanation, answer.explainer
+    """Return a line for each rule that ProxySQL tries, in its order."""
+    explanation, explainer = answer.explanation, answer.explainer
     names = explainer.names
-    width = max((len(str(step.rule_id)) for step in found.steps), default=0)
+    width = max((len(str(step.rule_id)) for step in explanation.steps), default=0)
     text = answer.request.query
     lines: list[str] = []
-    for (reason, _), group in groupby(found.steps, key=lambda one: (one.reason, one.broken)):
+    groups = groupby(explanation.steps, key=lambda step: (step.reason, step.broken))
+    for (reason, _), group in groups:
         steps = list(group)
         if reason is None:
             for step in steps:
                 lines += _match_lines(step, text, names, width, style)
                 text = text if step.rewritten is None else step.rewritten
         elif reason is Reason.NOT_REACHED and not lists_all:
-            behind = counted(len(steps), "rule")
-            lines.append(f"  {'':{width}}  {behind} behind it not reached")
+            count = counted(len(steps), "rule")
+            lines.append(f"  {'':{width}}  {count} behind it not reached")
         elif len(steps) > LISTED_ALIKE and not lists_all:
             first, last = steps[0].rule_id, steps[-1].rule_id
-            why = _named(reason.value, explainer)
-            lines.append(f"  {first} to {last}: {counted(len(steps), 'rule')}: {why}")
+            reason_text = _with_side_names(reason.value, explainer)
+            lines.append(f"  {first} to {last}: {counted(len(steps), 'rule')}: {reason_text}")
         else:
-            lines += [line for one in steps for line in _miss_lines(one, explainer, width, style)]
+            for step in steps:
+                lines += _miss_lines(step, explainer, width, style)
     return lines
 
 
@@ -165,7 +167,7 @@ def _miss_lines(step: Step, explainer: Explainer, width: int, style: Style) -> I
     reason = step.reason
     column = _COLUMNS.get(reason) if reason else None
     value = explainer.rules.get(step.rule_id, {}).get(column) if column else None
-    text = _named(reason.value, explainer) if reason else ""
+    text = _with_side_names(reason.value, explainer) if reason else ""
     if column is not None and column in step.broken:
         text = f"{column} does not compile, so the rule never matches: {step.broken[column]}"
     criterion = "" if value is None else f"   {shown(value, limit=LONGEST_CRITERION)}"
@@ -176,22 +178,22 @@ def _miss_lines(step: Step, explainer: Explainer, width: int, style: Style) -> I
 def _match_lines(
     step: Step, text: bytes | None, names: Mapping[int, str], width: int, style: Style
 ) -> Iterator[str]:
-    """Yield what a rule did with a query that was `text` before."""
-    done = [_setting(name, value, names) for name, value in step.sets.items()]
+    """Yield the effects of a matching rule on a query, whose text was `text` before."""
+    effects = [_setting(name, value, names) for name, value in step.sets.items()]
     if step.rewritten is not None:
-        done.insert(0, "rewrites nothing" if step.rewritten == text else "rewrites")
+        effects.insert(0, "rewrites nothing" if step.rewritten == text else "rewrites")
     if step.flag_after != step.flag:
-        done.append(f"goes on with flagIN {step.flag_after}")
+        effects.append(f"goes on with flagIN {step.flag_after}")
     if step.applied:
-        done.append("apply")
+        effects.append("apply")
     if step.started_again:
-        done.append("rules are evaluated again from the first")
-    effect = "; ".join(done) or "nothing set"
-    first, *more = _row(step.rule_id, "match", effect, width, style)
-    yield from (first.replace("match", style("bold", "match"), 1), *more)
+        effects.append("rules are evaluated again from the first")
+    effect = "; ".join(effects) or "nothing set"
+    first, *further = _row(step.rule_id, "match", effect, width, style)
+    yield from (first.replace("match", style("bold", "match"), 1), *further)
     for column, problem in step.broken.items():
-        broken = f"{column} does not compile, and the rule is negated: {problem}"
-        yield from _row("", "", broken, width, style)
+        message = f"{column} does not compile, and the rule is negated: {problem}"
+        yield from _row("", "", message, width, style)
     if step.rewritten is not None and step.rewritten != text:
         yield from _row("", "", f"becomes: {cut(text_of(step.rewritten) or '')}", width, style)
 
@@ -204,30 +206,31 @@ def _setting(name: str, value: int | str, names: Mapping[int, str]) -> str:
 
 
 def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True) -> Iterator[str]:
-    """Yield what comes of it: the text, the destination and its servers, and what is uncertain."""
-    found, destination, explainer = answer.explanation, answer.destination, answer.explainer
-    route, names = found.route, explainer.names
-    if found.fast_routing is FastRoutingUse.SHUT_OFF and explainer.has_fast_routing:
-        yield f"fast routing {found.fast_routing.value}"
+    """Yield the result: the final text, the destination and its servers, and warnings."""
+    explanation, explainer = answer.explanation, answer.explainer
+    destination, route, names = answer.destination, explanation.route, explainer.names
+    if explanation.fast_routing is FastRoutingUse.SHUT_OFF and explainer.has_fast_routing:
+        yield f"fast routing {explanation.fast_routing.value}"
     if route.rewritten_query is not None:
         yield f"becomes      {cut(text_of(route.rewritten_query) or '')}"
         if route.final_digest is not None:
             yield f"counted as   {answer.digest}  {cut(text_of(route.final_digest.text) or '')}"
     yield from _answers(route, names)
-    yield f"goes to      {style('bold', destination_text(route, names))}{_why(answer)}"
+    yield f"goes to      {style('bold', destination_text(route, names))}{_reason_text(answer)}"
     if destination is not None and with_servers:
         servers = servers_text(destination)
         if not destination.backends:
-            servers = _named(servers, explainer)
-        yield from style.lines(servers, first="servers      ", then=_THEN)
+            servers = _with_side_names(servers, explainer)
+        yield from style.lines(servers, first="servers      ", then=_INDENT)
     if route.drawn:
         drawn = ", ".join(f"rule {rule}" for rule in dict.fromkeys(route.drawn))
         yield f"by chance    {drawn} draws flagOUT by weight; above is the likeliest way of:"
-        for one in sorted(answer.outcomes, key=lambda one: -one.probability):
-            yield f"             {one.probability:6.1%}  {destination_text(one.route, names)}"
-    not_asked = (f"warning      not evaluated here: {what}" for what in explainer.not_evaluated)
+        for outcome in sorted(answer.outcomes, key=lambda outcome: -outcome.probability):
+            text = destination_text(outcome.route, names)
+            yield f"{_INDENT}{outcome.probability:6.1%}  {text}"
+    not_asked = (f"warning      not evaluated here: {part}" for part in explainer.not_evaluated)
     for warning in (*_warnings(route), *_unverified(answer), *not_asked):
-        yield from style.lines(warning, then=_THEN)
+        yield from style.lines(warning, then=_INDENT)
 
 
 def _answers(route: Route, names: Mapping[int, str]) -> Iterator[str]:
@@ -253,20 +256,21 @@ def destination_text(route: Route, names: Mapping[int, str]) -> str:
     return f"hostgroup {hostgroup(route.destination_hostgroup, names)}"
 
 
-def _why(answer: Answer) -> str:
-    found = answer.explanation
-    route = found.route
+def _reason_text(answer: Answer) -> str:
+    """Return why the query goes to its destination, as the end of a line."""
+    explanation = answer.explanation
+    route = explanation.route
     if route.is_answered:
         return ""
     if route.source is Source.RULE:
         return f", rule {route.rule_id}"
-    if route.source is Source.FAST_ROUTING and found.fast_key is not None:
-        username, schemaname, flag = found.fast_key
-        of = f"{shown(username)}@{shown(schemaname)}"
-        return f", fast routing {of}{f' flagIN {flag}' if flag else ''}"
-    if route.source is Source.DEFAULT_HOSTGROUP and found.fast_routing is FastRoutingUse.NOT_ASKED:
-        return ", default_hostgroup of the user: with fast_forward rules are skipped"
+    if route.source is Source.FAST_ROUTING and explanation.fast_key is not None:
+        username, schemaname, flag = explanation.fast_key
+        key = f"{shown(username)}@{shown(schemaname)}"
+        return f", fast routing {key}{f' flagIN {flag}' if flag else ''}"
     if route.source is Source.DEFAULT_HOSTGROUP:
+        if explanation.fast_routing is FastRoutingUse.NOT_ASKED:
+            return ", default_hostgroup of the user: with fast_forward rules are skipped"
         return ", default_hostgroup of the user: no rule sets one"
     if route.source is Source.HINT:
         return f", {route.source.value}"
@@ -289,8 +293,8 @@ def servers_text(destination: Destination) -> str:
         status = "" if backend.status == "ONLINE" or destination.family else f" {backend.status}"
         weight = f" weight {backend.weight}" if len(weights) > 1 else ""
         parts.append(f"{printable(backend.hostname)}:{backend.port}{status}{weight}")
-    placed = f" (of {destination.family}, as the monitor places them)" if destination.family else ""
-    return ", ".join(parts) + placed
+    family = f" (of {destination.family}, as the monitor places them)" if destination.family else ""
+    return ", ".join(parts) + family
 
 
 def _warnings(route: Route) -> Iterator[str]:
@@ -312,8 +316,8 @@ def _warnings(route: Route) -> Iterator[str]:
 
 def _unverified(answer: Answer) -> Iterator[str]:
     for rule_id, columns in answer.unverified.items():
-        what = " and ".join(columns)
-        yield f"warning      rule {rule_id}: unusual syntax in {what}: not verified"
+        listed = " and ".join(columns)
+        yield f"warning      rule {rule_id}: unusual syntax in {listed}: not verified"
     version = answer.explainer.router.variables.version
     for doubt in answer.doubts:
         yield f"warning      not verified on ProxySQL {version}: {doubt}"
@@ -326,17 +330,20 @@ SOURCES = {
     Source.DEFAULT_HOSTGROUP: "default_hostgroup",
     Source.NOTHING: None,
 }
-"""What chose a hostgroup, in JSON."""
+"""The key `decided_by` in JSON."""
 
 
 def explain_json(answer: Answer) -> str:
-    """Return all that is known of one query."""
+    """Return the answer for one query as a JSON document."""
     return document(_explained(answer))
 
 
 def _explained(answer: Answer) -> dict[str, object]:
-    whole = (REQUEST.encode(answer.request), BATCH.encode(answer), EXPLAINED.encode(answer))
-    return {key: value for part in whole for key, value in part.items()}
+    return {
+        **REQUEST.encode(answer.request),
+        **BATCH.encode(answer),
+        **EXPLAINED.encode(answer),
+    }
 
 
 def batch_line(answer: Answer) -> str:
@@ -348,11 +355,11 @@ BATCH: Shape[Answer] = Shape(
     "destination of a query",
     "digest_text digest matched_rules destination_hostgroup rewritten_query cache_ttl error_msg"
     " OK_msg match_digest_text",
-    matched_rules=lambda one: one.route.matched_rules,
-    destination_hostgroup=lambda one: one.route.destination_hostgroup,
-    cache_ttl=lambda one: one.route.settings.get("cache_ttl"),
-    error_msg=lambda one: one.route.settings.get("error_msg"),
-    OK_msg=lambda one: one.route.settings.get("OK_msg"),
+    matched_rules=lambda answer: answer.route.matched_rules,
+    destination_hostgroup=lambda answer: answer.route.destination_hostgroup,
+    cache_ttl=lambda answer: answer.route.settings.get("cache_ttl"),
+    error_msg=lambda answer: answer.route.settings.get("error_msg"),
+    OK_msg=lambda answer: answer.route.settings.get("OK_msg"),
     match_digest_text=lambda one: text_of(one.route.digest.text) if one.route.digest else None,
 )
 QUERIES: Shape[Iterable[Answer]] = Shape(
@@ -361,47 +368,47 @@ QUERIES: Shape[Iterable[Answer]] = Shape(
 REQUEST: Shape[Request] = Shape(
     "query and session",
     "query username schemaname client_addr proxy_addr proxy_port flagIN",
-    query=lambda one: text_of(one.query),
+    query=lambda request: text_of(request.query),
 )
 EXPLAINED: Shape[Answer] = Shape(
     "explanation of a query",
     "digest_certain hostgroup_name decided_by rule_id settings final_flagIN fast_routing"
     " fast_routing_key hints special servers placed_by_monitor undecided loop outcomes rules"
     " doubts",
-    digest_certain=lambda one: one.route.digest is None or one.route.digest.certain,
+    digest_certain=lambda answer: answer.route.digest is None or answer.route.digest.certain,
     hostgroup_name=lambda one: _name_of(one.route.destination_hostgroup, one.explainer.names),
-    decided_by=lambda one: SOURCES[one.route.source],
-    rule_id=lambda one: one.route.rule_id,
-    settings=lambda one: one.route.settings,
-    final_flagIN=lambda one: one.route.flagIN,
-    fast_routing=lambda one: one.explanation.fast_routing.name.lower(),
-    fast_routing_key=lambda one: one.explanation.fast_key,
-    hints=lambda one: one.explanation.hints,
-    special=lambda one: one.route.special.effect if one.route.special else None,
-    servers=lambda one: _servers(one.destination),
+    decided_by=lambda answer: SOURCES[answer.route.source],
+    rule_id=lambda answer: answer.route.rule_id,
+    settings=lambda answer: answer.route.settings,
+    final_flagIN=lambda answer: answer.route.flagIN,
+    fast_routing=lambda answer: answer.explanation.fast_routing.name.lower(),
+    fast_routing_key=lambda answer: answer.explanation.fast_key,
+    hints=lambda answer: answer.explanation.hints,
+    special=lambda answer: answer.route.special.effect if answer.route.special else None,
+    servers=lambda answer: _servers(answer.destination),
     placed_by_monitor=lambda one: one.destination is not None and one.destination.family != "",
-    undecided=lambda one: one.route.undecided,
-    loop=lambda one: one.route.loop.rule_ids if one.route.loop else None,
-    outcomes=lambda one: OUTCOME.each(one.outcomes if one.route.drawn else ()),
-    rules=lambda one: STEP.each(one.explanation.steps),
+    undecided=lambda answer: answer.route.undecided,
+    loop=lambda answer: answer.route.loop.rule_ids if answer.route.loop else None,
+    outcomes=lambda answer: OUTCOME.each(answer.outcomes if answer.route.drawn else ()),
+    rules=lambda answer: STEP.each(answer.explanation.steps),
 )
 SERVER: Shape[Backend] = Shape("server of the destination", "hostname port status weight")
 OUTCOME: Shape[Outcome] = Shape(
     "possible outcome",
     "probability destination_hostgroup matched_rules",
-    destination_hostgroup=lambda one: one.route.destination_hostgroup,
-    matched_rules=lambda one: one.route.matched_rules,
+    destination_hostgroup=lambda outcome: outcome.route.destination_hostgroup,
+    matched_rules=lambda outcome: outcome.route.matched_rules,
 )
 STEP: Shape[Step] = Shape(
     "rule of an explanation",
     "rule_id matched reason broken unverified flagIN flagIN_after sets rewritten_query apply"
     " started_again",
-    matched=lambda one: one.reason is None,
-    reason=lambda one: None if one.reason is None else one.reason.name.lower(),
-    flagIN=lambda one: one.flag,
-    flagIN_after=lambda one: one.flag_after,
-    rewritten_query=lambda one: text_of(one.rewritten),
-    apply=lambda one: one.applied,
+    matched=lambda step: step.reason is None,
+    reason=lambda step: None if step.reason is None else step.reason.name.lower(),
+    flagIN=lambda step: step.flag,
+    flagIN_after=lambda step: step.flag_after,
+    rewritten_query=lambda step: text_of(step.rewritten),
+    apply=lambda step: step.applied,
 )
 
 

@@ -1,4 +1,4 @@
-"""What is said of many instances, whatever the command: which ones, who could not be read."""
+"""Texts about a fleet that all commands share: names, counts, instances that could not be read."""
 
 from __future__ import annotations
 
@@ -14,70 +14,73 @@ from proxyctl.text import printable
 FAILED: Shape[Failed] = Shape(
     "instance that could not be read",
     "name address error exit_code",
-    error=lambda one: "\n".join(one.error.lines()),
-    exit_code=lambda one: int(one.error.exit_code),
+    error=lambda failed: "\n".join(failed.error.lines()),
+    exit_code=lambda failed: int(failed.error.exit_code),
 )
 
 
-def names(listed: Sequence[Planned | Failed]) -> str:
-    """Return the names of instances; of many the first ones, and how many more."""
-    return listed_names([one.name for one in listed])
+def instance_names(instances: Sequence[Planned | Failed]) -> str:
+    """Return the names of instances, the first ones of many with the count of the others."""
+    return listed_names([instance.name for instance in instances])
 
 
-def alike_text(listed: Sequence[str], version: str) -> str:
-    """Return the heading of what several instances have in common."""
-    return f"{listed_names(listed)}  {len(listed)} instances alike, ProxySQL {printable(version)}"
+def alike_text(names: Sequence[str], version: str) -> str:
+    """Return the heading over the report that several instances share."""
+    return f"{listed_names(names)}  {len(names)} instances alike, ProxySQL {printable(version)}"
 
 
-def fleet_of(read: int, parts: Sequence[str], failed: Sequence[Failed]) -> str:
-    """Return the line that counts: these parts of those that were read, and who was not."""
-    unread = [f"{len(failed)} not read: {names(failed)}"] if failed else []
+def counts_line(read: int, parts: Sequence[str], failed: Sequence[Failed]) -> str:
+    """Return the last line of a fleet's report: `Fleet of 3 instances: 2 in sync, ...`.
+
+    `parts`: the counts of the `read` instances that were read.
+    """
+    unread = [f"{len(failed)} not read: {instance_names(failed)}"] if failed else []
     return f"Fleet of {counted(read + len(failed), 'instance')}: {', '.join([*parts, *unread])}."
 
 
-def failures(listed: Sequence[Failed], style: Style) -> Iterator[str]:
+def failures(instances: Sequence[Failed], style: Style) -> Iterator[str]:
     """Yield the lines about instances that could not be read."""
-    for failed in listed:
-        first, *rest = failed.error.lines()
+    for failed in instances:
+        message, *details = failed.error.lines()
         yield named_address(failed.name, failed.address)
-        begin, *more = style.line(printable(f"error: {first}"))
-        yield begin.replace("error:", style("refuse", "error:"), 1)
-        yield from more
-        for line in rest:
+        first, *further = style.line(printable(f"error: {message}"))
+        yield first.replace("error:", style("refuse", "error:"), 1)
+        yield from further
+        for line in details:
             yield from style.line(printable(line))
         yield ""
 
 
 def summary(fleet: Fleet) -> str:
-    """Return how many instances are in sync, would change, and have no plan; who they are."""
+    """Return the counts of instances that are in sync, would change, and were not read."""
     parts = [f"{len(fleet.in_sync)} in sync"] if fleet.in_sync else []
-    if alike := fleet.alike:
-        several = "" if len(alike) == 1 else f" in {len(alike)} ways"
-        listed = "; ".join(names(group) for group in alike)
-        parts.append(f"{len(fleet.differing)} would change{several}: {listed}")
-    return fleet_of(len(fleet.planned), parts, fleet.failed)
+    if groups := fleet.alike:
+        ways = "" if len(groups) == 1 else f" in {len(groups)} ways"
+        listed = "; ".join(map(instance_names, groups))
+        parts.append(f"{len(fleet.differing)} would change{ways}: {listed}")
+    return counts_line(len(fleet.planned), parts, fleet.failed)
 
 
 def cluster_lines(fleet: Fleet) -> Iterator[str]:
     """Yield which instances are members of one cluster, and which of them is changed first."""
     for members in clusters(fleet):
         first = members[0]
-        listed = names([one for one in fleet.planned if one in members])
+        listed = instance_names([planned for planned in fleet.planned if planned in members])
         order_text = "" if first.is_in_sync else f"; {printable(first.name)} is changed first"
         yield f"One ProxySQL Cluster: {listed}{order_text}."
 
 
 def in_sync_lines(fleet: Fleet) -> Iterator[str]:
-    """Yield what is to be known of instances in sync, whose plans are not shown.
+    """Yield remarks on instances in sync, whose plans are not shown.
 
-    The servers that an operator took out, and the warnings.
+    The remarks name servers that an operator removed from service, and repeat the warnings.
     """
     remarks: dict[str, list[Planned]] = {}
-    for one in fleet.in_sync:
-        if one.plan.out_of_service:
-            remarks.setdefault(f" ({'; '.join(one.plan.out_of_service)})", []).append(one)
-    for one in fleet.in_sync:
-        for warning in one.plan.warnings:
-            remarks.setdefault(f"; warning: {warning}", []).append(one)
-    for remark, alike in remarks.items():
-        yield f"{names(alike)}: in sync{printable(remark)}"
+    for planned in fleet.in_sync:
+        if planned.plan.out_of_service:
+            remarks.setdefault(f" ({'; '.join(planned.plan.out_of_service)})", []).append(planned)
+    for planned in fleet.in_sync:
+        for warning in planned.plan.warnings:
+            remarks.setdefault(f"; warning: {warning}", []).append(planned)
+    for remark, instances in remarks.items():
+        yield f"{instance_names(instances)}: in sync{printable(remark)}"

@@ -1,4 +1,4 @@
-"""The snapshots of an instance. No cell of them is shown."""
+"""The snapshots of an instance, as text and JSON. Cells of a snapshot are never shown."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from proxyctl.text import printable
 _ACTIONS = {ADD: "added", CHANGE: "changed", DELETE: "deleted"}
 
 
-def history_text(found: Sequence[Kept], style: Style = PLAIN) -> str:
-    """Return two lines a snapshot, the newest first."""
-    width = len(str(len(found)))
-    return "\n".join(line for kept in found for line in _lines(kept, style, width)) + "\n"
+def history_text(snapshots: Sequence[Kept], style: Style = PLAIN) -> str:
+    """Return two lines per snapshot, the newest first."""
+    width = len(str(len(snapshots)))
+    return "\n".join(line for kept in snapshots for line in _lines(kept, style, width)) + "\n"
 
 
 def _lines(kept: Kept, style: Style, width: int) -> Iterator[str]:
@@ -38,7 +38,7 @@ def _lines(kept: Kept, style: Style, width: int) -> Iterator[str]:
 
 
 def snapshot_time(header: Header) -> str:
-    """Return when it was taken, by whom and before what."""
+    """Return when the snapshot was taken, by whom and before which command."""
     at, by = printable(header.taken_at.replace("+00:00", "Z")), printable(header.by)
     if header.before == BY_HAND:
         return f"taken {at} by {by}"
@@ -48,30 +48,31 @@ def snapshot_time(header: Header) -> str:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{counts[one]} {word}" for one, word in _ACTIONS.items() if counts.get(one))
+    texts = {action: f"{counts.get(action)} {verb}" for action, verb in _ACTIONS.items()}
+    return ", ".join(text for action, text in texts.items() if counts.get(action))
 
 
 HISTORY: Shape[Sequence[Kept]] = Shape(
-    "history", "address snapshots", snapshots=lambda found: KEPT.each(found)
+    "history", "address snapshots", snapshots=lambda snapshots: KEPT.each(snapshots)
 )
 KEPT: Shape[Kept] = Shape(
     "snapshot in the history",
     "number name path bytes problem taken_at version before sources by changes",
-    bytes=lambda one: one.size,
-    problem=lambda one: one.problem or None,
-    taken_at=lambda one: one.header and one.header.taken_at,
-    version=lambda one: one.header and one.header.version,
-    before=lambda one: one.header and one.header.before,
-    sources=lambda one: one.header.sources if one.header else (),
-    by=lambda one: one.header and one.header.by,
-    changes=lambda one: COUNTS.each(one.header.changes.items() if one.header else ()),
+    bytes=lambda kept: kept.size,
+    problem=lambda kept: kept.problem or None,
+    taken_at=lambda kept: kept.header and kept.header.taken_at,
+    version=lambda kept: kept.header and kept.header.version,
+    before=lambda kept: kept.header and kept.header.before,
+    sources=lambda kept: kept.header.sources if kept.header else (),
+    by=lambda kept: kept.header and kept.header.by,
+    changes=lambda kept: COUNTS.each(kept.header.changes.items() if kept.header else ()),
 )
 COUNTS: Shape[tuple[str, Mapping[str, int]]] = Shape(
     "changed rows of an admin module",
     "module add change delete",
-    module=lambda one: one[0],
-    add=lambda one: one[1].get(ADD, 0),
-    change=lambda one: one[1].get(CHANGE, 0),
-    delete=lambda one: one[1].get(DELETE, 0),
+    module=lambda item: item[0],
+    add=lambda item: item[1].get(ADD, 0),
+    change=lambda item: item[1].get(CHANGE, 0),
+    delete=lambda item: item[1].get(DELETE, 0),
 )
 TAKEN: Shape[Taken] = Shape("snapshot", "address path tables rows")

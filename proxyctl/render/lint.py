@@ -1,4 +1,4 @@
-"""Findings of lint, the checks, and the commands that GitHub turns into annotations."""
+"""Findings and checks of lint as text and JSON, and findings as annotations for GitHub."""
 
 from __future__ import annotations
 
@@ -16,53 +16,57 @@ from proxyctl.text import printable
 
 def lint_text(report: Report, style: Style) -> str:
     """Return the findings, one or two lines each, and a summary."""
-    lines = [line for one in report.findings for line in finding_lines(one, style, report.name)]
+    lines = [
+        line for placed in report.findings for line in finding_lines(placed, style, report.name)
+    ]
     return "\n".join([*lines, _summary(report), ""])
 
 
-def finding_lines(one: Placed, style: Style, name: str = "", *, first: str = "") -> Iterable[str]:
+def finding_lines(
+    placed: Placed, style: Style, name: str = "", *, first: str = ""
+) -> Iterable[str]:
     """Return the lines of a finding. `name`: its instance; `first`: as for `Style.finding`."""
-    finding = one.finding
-    row, about = row_text(finding), ""
+    finding = placed.finding
+    row, row_prefix = row_text(finding), ""
     place = f"{name}: {row}" if name else row
-    if one.where is not None:
-        place = str(one.where)
-        is_named = not finding.key or finding.text.startswith(row)
-        about = "" if is_named else f"{row}: "
-    text = about + finding.text
-    if one.others:
-        text += f"; also {', '.join(map(_other_text, one.others))}"
-    return style.finding(one.severity, place, finding.code, text, finding.fix, first=first)
+    if placed.where is not None:
+        place = str(placed.where)
+        names_row = not finding.key or finding.text.startswith(row)
+        row_prefix = "" if names_row else f"{row}: "
+    text = row_prefix + finding.text
+    if placed.others:
+        text += f"; also {', '.join(map(_other_text, placed.others))}"
+    return style.finding(placed.severity, place, finding.code, text, finding.fix, first=first)
 
 
-def _other_text(one: Placed) -> str:
-    more = len(one.finding.also)
-    row = row_text(one.finding) + (f" and {counted(more, 'more row')}" if more else "")
-    return f"{row} at {one.where}" if one.where else row
+def _other_text(placed: Placed) -> str:
+    count = len(placed.finding.also)
+    row = row_text(placed.finding) + (f" and {counted(count, 'more row')}" if count else "")
+    return f"{row} at {placed.where}" if placed.where else row
 
 
 def _summary(report: Report) -> str:
     ignored = f", {report.ignored} ignored" if report.ignored else ""
     if not report.findings:
         return f"Nothing found{ignored}."
-    counts = [counted(report.counts[one], str(one)) for one in Severity if report.counts[one]]
+    counts = [counted(report.counts[s], str(s)) for s in Severity if report.counts[s]]
     return f"{', '.join(counts)}{ignored}."
 
 
 def row_text(finding: Finding) -> str:
-    """Return what people call the row of a finding."""
+    """Return the row of a finding as people write it: `rule 10`."""
     if finding.table not in TABLES:
         return " ".join(map(shown, finding.key)) or finding.table
     return printable(row_name(finding.table, finding.key))
 
 
 def checks_text(checks: Sequence[Check], style: Style) -> str:
-    """Return a line for each check: code, severity, name, what it finds."""
-    width = max((len(one.name) for one in checks), default=0)
+    """Return one line per check: code, severity, name, summary."""
+    width = max((len(check.name) for check in checks), default=0)
     lines: list[str] = []
-    for one in checks:
-        head = f"{one.code}  {one.severity:<7}  {one.name:<{width}}  "
-        lines += style.lines(one.summary, first=head, then=" " * len(head))
+    for check in checks:
+        head = f"{check.code}  {check.severity:<7}  {check.name:<{width}}  "
+        lines += style.lines(check.summary, first=head, then=" " * len(head))
     return "\n".join([*lines, ""])
 
 
@@ -77,8 +81,8 @@ def check_text(check: Check) -> str:
 LINT: Shape[Report] = Shape(
     "lint",
     "name findings counts ignored",
-    findings=lambda one: [*map(placed, one.findings)],
-    counts=lambda one: {severity: one.counts[severity] for severity in Severity},
+    findings=lambda report: [*map(finding_data, report.findings)],
+    counts=lambda report: {severity: report.counts[severity] for severity in Severity},
 )
 FINDING: Shape[Finding] = Shape(
     "finding of lint",
@@ -87,15 +91,15 @@ FINDING: Shape[Finding] = Shape(
 )
 
 
-def placed(one: Placed) -> dict[str, object]:
+def finding_data(placed: Placed) -> dict[str, object]:
     """Return a finding and its place as plain data."""
     return FINDING.encode(
-        one.finding,
-        check=one.check.name,
-        severity=one.severity,
-        where=one.where and str(one.where),
-        origin=(one.where and one.where.origin) or None,
-        others=[*map(placed, one.others)] or ABSENT,
+        placed.finding,
+        check=placed.check.name,
+        severity=placed.severity,
+        where=placed.where and str(placed.where),
+        origin=(placed.where and placed.where.origin) or None,
+        others=[*map(finding_data, placed.others)] or ABSENT,
     )
 
 
@@ -103,7 +107,7 @@ CHECKS: Shape[Iterable[Check]] = Shape(
     "lint --list", "checks", checks=lambda checks: CHECK.each(checks)
 )
 CHECK: Shape[Check] = Shape(
-    "check of lint", "code check severity summary", check=lambda one: one.name
+    "check of lint", "code check severity summary", check=lambda check: check.name
 )
 
 
@@ -114,42 +118,42 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 
 
 def mistakes_github(mistakes: Iterable[Mistake]) -> str:
-    """Return a workflow command for each mistake that keeps the files from being looked at."""
-    return "".join(f"{_mistake(one)}\n" for one in mistakes)
+    """Return a GitHub workflow command for each mistake that keeps lint from reading the files."""
+    return "".join(f"{_mistake(mistake)}\n" for mistake in mistakes)
 
 
-def _mistake(one: Mistake) -> str:
-    given = {"file": one.path, "title": "wrong file"}
-    if one.line:
-        given |= {"line": str(one.line), "col": str(one.column)}
-    key = f"{one.key}: " if one.key else ""
-    return f"::error {_properties(given)}::{_text(key + one.message, one.fix)}"
+def _mistake(mistake: Mistake) -> str:
+    properties = {"file": mistake.path, "title": "wrong file"}
+    if mistake.line:
+        properties |= {"line": str(mistake.line), "col": str(mistake.column)}
+    key = f"{mistake.key}: " if mistake.key else ""
+    return f"::error {_properties(properties)}::{_text(key + mistake.message, mistake.fix)}"
 
 
 def lint_github(report: Report) -> str:
-    """Return a workflow command of GitHub Actions for each finding."""
-    places = (place for one in report.findings for place in (one, *one.others))
-    return "".join(f"{_command(one)}\n" for one in places)
+    """Return a GitHub workflow command for each finding."""
+    places = (place for first in report.findings for place in (first, *first.others))
+    return "".join(f"{_command(placed)}\n" for placed in places)
 
 
-def _command(one: Placed) -> str:
-    finding, where = one.finding, one.where
-    given = {"title": f"{finding.code} {one.check.name}"}
+def _command(placed: Placed) -> str:
+    finding, where = placed.finding, placed.where
+    properties = {"title": f"{finding.code} {placed.check.name}"}
     if where is not None:
-        given = {"file": where.path, **given}
+        properties = {"file": where.path, **properties}
         if where.line:
-            given |= {"line": str(where.line), "col": str(where.column)}
-    about = "" if where is not None else f"{row_text(finding)}: "
-    text = _text(about + finding.text, finding.fix)
-    return f"::{_LEVELS[one.severity]} {_properties(given)}::{text}"
+            properties |= {"line": str(where.line), "col": str(where.column)}
+    row_prefix = "" if where is not None else f"{row_text(finding)}: "
+    text = _text(row_prefix + finding.text, finding.fix)
+    return f"::{_LEVELS[placed.severity]} {_properties(properties)}::{text}"
 
 
-def _properties(given: Mapping[str, str]) -> str:
-    return ",".join(f"{name}={_property(value)}" for name, value in given.items())
+def _properties(properties: Mapping[str, str]) -> str:
+    return ",".join(f"{name}={_property(value)}" for name, value in properties.items())
 
 
 def _text(message: str, fix: str | None) -> str:
-    """Return the text of an annotation: one line, and the fix on another."""
+    """Return the text of an annotation: a line for the message, one for the fix."""
     return "%0A".join([_escaped(message), *([_escaped(f"fix: {fix}")] if fix else [])])
 
 

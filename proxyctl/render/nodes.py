@@ -1,4 +1,4 @@
-"""The servers behind a ProxySQL: the list, a drain, a restore, and the members of a cluster."""
+"""Nodes as text and JSON: the list, a drain, a restore, and the members of a Galera cluster."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _SEGMENT = re.compile(r"gmcast\.segment\s*=\s*(\d+)")
 
 
 def nodes_text(report: NodeReport, style: Style = PLAIN, width: int | None = None) -> str:
-    """Return the nodes, a block a family or hostgroup.
+    """Return the nodes, one block per family or hostgroup.
 
-    `width` of the terminal: where a table is wider, what a node says stands below it. None: there
-    is none, and a node is one line.
+    `width`: of the terminal; in a wider table a node's answer is on a line below the node. None: no
+    limit.
     """
     lines = [style("bold", instance_text(report))]
     if not report.groups:
@@ -47,12 +47,12 @@ def nodes_text(report: NodeReport, style: Style = PLAIN, width: int | None = Non
 
 
 def _title(group: NodeGroup, report: NodeReport) -> str:
-    listed = ", ".join(hostgroup(one, report.hostgroup_names) for one in group.hostgroups)
+    listed = ", ".join(hostgroup(number, report.hostgroup_names) for number in group.hostgroups)
     if group.family is None:
         return f"hostgroup {listed}"
     kind = group.family.kind.replace("_", " ")
-    is_off = "" if report.is_monitored else " (the monitor is off: nodes stay where they are)"
-    return f"{kind}: hostgroups {listed}{is_off}"
+    remark = "" if report.is_monitored else " (the monitor is off: nodes stay where they are)"
+    return f"{kind}: hostgroups {listed}{remark}"
 
 
 def _table(group: NodeGroup, style: Style, width: int | None) -> Iterator[str]:
@@ -63,28 +63,28 @@ def _table(group: NodeGroup, style: Style, width: int | None) -> Iterator[str]:
     is_narrow = not fits(lines)
     if is_narrow:
         lines = aligned(_COLUMNS[:-1], group.nodes, indent=2)
-    # Names of a cloud are as long as a line: then they stand above their figures.
-    is_apart = not fits(lines)
-    if is_apart:
+    # Host names of cloud services can fill a line: then the name is on a line above the numbers.
+    has_name_above = not fits(lines)
+    if has_name_above:
         lines = aligned(_COLUMNS[1:-1], group.nodes, indent=len(_BELOW))
     yield style("dim", lines[0])
     for view, line in zip(group.nodes, lines[1:], strict=True):
-        above = [f"  {_name(view.node)}"] if is_apart else []
+        above = [f"  {_name(view.node)}"] if has_name_above else []
         below = (
             wrapped(_report_text(view), width or 0, first=_BELOW, then=_BELOW) if is_narrow else []
         )
         serves = any(place.serves for place in view.runtime)
-        yield from (one if serves else style("change", one) for one in (*above, line, *below))
+        yield from (text if serves else style("change", text) for text in (*above, line, *below))
 
 
 def _each(view: NodeView, column: str) -> str:
-    """Return a column of a node's rows: one number where all are equal, else all that differ."""
+    """Return the distinct values of a column in a node's rows: `1000` or `1000/1`."""
     places = view.runtime or view.configured
     return "/".join(dict.fromkeys(str(getattr(place, column)) for place in places))
 
 
 def _places_text(places: Sequence[Place]) -> str:
-    """Return where a node stands: `ONLINE 20 30, SHUNNED 10`."""
+    """Return a node's hostgroups by status: `ONLINE 20 30, SHUNNED 10`."""
     by_status: dict[str, list[str]] = {}
     for place in places:
         by_status.setdefault(place.status, []).append(str(place.hostgroup))
@@ -97,18 +97,18 @@ def _report_text(view: NodeView) -> str:
 
 
 _COLUMNS: tuple[Column[NodeView], ...] = (
-    Column("node", lambda one: _name(one.node), is_number=False),
-    Column("RUNTIME", lambda one: _places_text(one.runtime) or "not there", is_number=False),
-    Column("weight", lambda one: _each(one, "weight")),
-    Column("limit", lambda one: _each(one, "max_connections")),
-    Column("used", lambda one: str(one.connections.used)),
-    Column("free", lambda one: str(one.connections.free)),
+    Column("node", lambda view: _name(view.node), is_number=False),
+    Column("RUNTIME", lambda view: _places_text(view.runtime) or "not there", is_number=False),
+    Column("weight", lambda view: _each(view, "weight")),
+    Column("limit", lambda view: _each(view, "max_connections")),
+    Column("used", lambda view: str(view.connections.used)),
+    Column("free", lambda view: str(view.connections.free)),
     Column("says", _report_text, is_number=False),
 )
 
 
 def _remarks(view: NodeView) -> Iterator[str]:
-    """Yield what stands out of a node, the worst first."""
+    """Yield a node's problems and facts, the worst first."""
     if not view.configured:
         yield "not configured"
     if view.is_drained:
@@ -125,7 +125,7 @@ def _remarks(view: NodeView) -> Iterator[str]:
 
 
 def _answer_texts(answer: NodeAnswer) -> Iterator[str]:
-    """Yield what a node that was asked says of itself, or why it did not answer."""
+    """Yield what a node answered, or why it did not answer."""
     if answer.unreachable is not None:
         yield f"not reached from here: {printable(answer.unreachable)}"
         return
@@ -151,7 +151,7 @@ def _answer_texts(answer: NodeAnswer) -> Iterator[str]:
 
 
 def _seen_by_monitor(wsrep: Mapping[str, str]) -> Iterator[str]:
-    """Yield what the last check of the Galera monitor read."""
+    """Yield the result of the Galera monitor's last check."""
     yield f"monitor: {printable(wsrep_state(wsrep))}"
     yield from wsrep_reasons(wsrep)
     if wsrep.get("read_only") == "YES":
@@ -162,40 +162,40 @@ def _seen_by_monitor(wsrep: Mapping[str, str]) -> Iterator[str]:
 
 
 def drained_text(node: Node, *, was_before: bool) -> str:
-    """Return that the node is drained; `was_before`: nothing was changed for it."""
+    """Return the result of a drain; `was_before`: the node was drained already."""
     if was_before:
         return f"{_name(node)} is already drained\n"
     return f"{_name(node)} is drained: it takes no new connections until it is restored\n"
 
 
 def unused_text(node: Node) -> str:
-    """Return that nothing uses the node any more."""
+    """Return the result of waiting until no connection is in use."""
     return f"{_name(node)}: no connection is in use\n"
 
 
 def restored_text(node: Node, *, was_drained: bool) -> str:
-    """Return that the node serves again, or did so before."""
-    what = "is back in service" if was_drained else "is not drained: nothing to do"
-    return f"{_name(node)} {what}\n"
+    """Return the result of a restore."""
+    result = "is back in service" if was_drained else "is not drained: nothing to do"
+    return f"{_name(node)} {result}\n"
 
 
-def membership_text(found: Membership, style: Style = PLAIN) -> str:
-    """Return the members, then which nodes one side lacks."""
-    return "\n".join(_membership_lines(found, style)) + "\n"
+def membership_text(membership: Membership, style: Style = PLAIN) -> str:
+    """Return the members of the cluster, and how they differ from the nodes in the files."""
+    return "\n".join(_membership_lines(membership, style)) + "\n"
 
 
-def _membership_lines(found: Membership, style: Style) -> Iterator[str]:
-    yield style("bold", f"cluster {printable(found.cluster) or '(without a name)'}")
-    yield from aligned(_MEMBER_COLUMNS, found.members.items(), indent=2)[1:]
-    if not found.hostgroups:
+def _membership_lines(membership: Membership, style: Style) -> Iterator[str]:
+    yield style("bold", f"cluster {printable(membership.cluster) or '(without a name)'}")
+    yield from aligned(_MEMBER_COLUMNS, membership.members.items(), indent=2)[1:]
+    if not membership.hostgroups:
         yield "the files have no Galera hostgroups with a node of this cluster"
         return
-    for node in found.missing:
+    for node in membership.missing:
         yield style("add", f"{_name(node)} is a member, but not in the files")
-    for node in found.gone:
+    for node in membership.gone:
         yield style("delete", f"{_name(node)} is in the files, but not a member")
-    if found.agrees:
-        hostgroups = ", ".join(map(str, found.hostgroups))
+    if membership.agrees:
+        hostgroups = ", ".join(map(str, membership.hostgroups))
         yield f"the files name the same nodes, in hostgroups {hostgroups}"
 
 
@@ -204,8 +204,8 @@ def _name(node: Node) -> str:
 
 
 _MEMBER_COLUMNS: tuple[Column[tuple[Node, NodeAnswer]], ...] = (
-    Column("", lambda one: _name(one[0]), is_number=False),
-    Column("", lambda one: ", ".join(_answer_texts(one[1])), is_number=False),
+    Column("", lambda member: _name(member[0]), is_number=False),
+    Column("", lambda member: ", ".join(_answer_texts(member[1])), is_number=False),
 )
 
 
@@ -214,71 +214,71 @@ _MEMBER_COLUMNS: tuple[Column[tuple[Node, NodeAnswer]], ...] = (
 
 @dataclass(frozen=True)
 class Instance:
-    """Which ProxySQL a document is about."""
+    """The ProxySQL that a document is about."""
 
     name: str
     address: str
     version: str
 
 
-_NAMED = "hostname port"
-NODE: Shape[Node] = Shape.of_tuples("node", _NAMED)
-DRAINED: Shape[Instance] = Shape("nodes drain", f"{INSTANCE} {_NAMED} was_before unused")
-RESTORED: Shape[Instance] = Shape("nodes restore", f"{INSTANCE} {_NAMED} was_drained")
+_NODE_KEYS = "hostname port"
+NODE: Shape[Node] = Shape.of_tuples("node", _NODE_KEYS)
+DRAINED: Shape[Instance] = Shape("nodes drain", f"{INSTANCE} {_NODE_KEYS} was_before unused")
+RESTORED: Shape[Instance] = Shape("nodes restore", f"{INSTANCE} {_NODE_KEYS} was_drained")
 ANSWER: Shape[NodeAnswer] = Shape("answer of a node", "unreachable version status variables")
 MEMBERSHIP: Shape[Membership] = Shape(
     "nodes discover",
     f"{INSTANCE} cluster members hostgroups missing gone section",
-    members=lambda one: MEMBER.each(one.members.items()),
-    missing=lambda one: NODE.each(one.missing),
-    gone=lambda one: NODE.each(one.gone),
+    members=lambda membership: MEMBER.each(membership.members.items()),
+    missing=lambda membership: NODE.each(membership.missing),
+    gone=lambda membership: NODE.each(membership.gone),
 )
 MEMBER: Shape[tuple[Node, NodeAnswer]] = Shape(
     "member of a Galera cluster",
-    f"{_NAMED} said",
-    hostname=lambda one: one[0][0],
-    port=lambda one: one[0][1],
-    said=lambda one: ANSWER.encode(one[1]),
+    f"{_NODE_KEYS} answer",
+    hostname=lambda member: member[0][0],
+    port=lambda member: member[0][1],
+    answer=lambda member: ANSWER.encode(member[1]),
 )
 NODES: Shape[NodeReport] = Shape(
     "nodes list",
     f"{INSTANCE} monitored groups",
-    monitored=lambda one: one.is_monitored,
-    groups=lambda one: GROUP.each((group, one.hostgroup_names) for group in one.groups),
+    monitored=lambda report: report.is_monitored,
+    groups=lambda report: GROUP.each((group, report.hostgroup_names) for group in report.groups),
 )
 GROUP: Shape[tuple[NodeGroup, Mapping[int, str]]] = Shape(
     "group of nodes",
     "family hostgroups nodes",
-    family=lambda one: one[0].family and one[0].family.kind,
-    hostgroups=lambda one: HOSTGROUP.each((number, one[1]) for number in one[0].hostgroups),
-    nodes=lambda one: VIEW.each(one[0].nodes),
+    family=lambda pair: pair[0].family and pair[0].family.kind,
+    hostgroups=lambda pair: HOSTGROUP.each((number, pair[1]) for number in pair[0].hostgroups),
+    nodes=lambda pair: VIEW.each(pair[0].nodes),
 )
 HOSTGROUP: Shape[tuple[Value, Mapping[int, str]]] = Shape(
     "hostgroup of a group",
     "hostgroup_id name",
-    hostgroup_id=lambda one: one[0],
-    name=lambda one: one[1].get(one[0]) if isinstance(one[0], int) else None,
+    hostgroup_id=lambda pair: pair[0],
+    name=lambda pair: pair[1].get(pair[0]) if isinstance(pair[0], int) else None,
 )
 VIEW: Shape[NodeView] = Shape(
     "node of a group",
-    f"{_NAMED} drained configured runtime monitor said",
-    hostname=lambda one: one.node[0],
-    port=lambda one: one.node[1],
-    drained=lambda one: one.is_drained,
-    configured=lambda one: PLACE.each(one.configured),
-    runtime=lambda one: PLACE_AT_RUNTIME.each(one.runtime),
-    monitor=lambda one: CHECK.encode(one.check),
-    said=lambda one: ANSWER.maybe(one.answer),
+    f"{_NODE_KEYS} drained configured runtime monitor answer",
+    hostname=lambda view: view.node[0],
+    port=lambda view: view.node[1],
+    drained=lambda view: view.is_drained,
+    configured=lambda view: PLACE.each(view.configured),
+    runtime=lambda view: PLACE_AT_RUNTIME.each(view.runtime),
+    monitor=lambda view: CHECK.encode(view.check),
+    answer=lambda view: ANSWER.maybe(view.answer),
 )
 PLACE: Shape[Place] = Shape(
     "row of a node",
     "hostgroup_id status weight max_connections",
-    hostgroup_id=lambda one: one.hostgroup,
+    hostgroup_id=lambda place: place.hostgroup,
 )
 PLACE_AT_RUNTIME: Shape[Place] = PLACE.extended(
     "row of a node at RUNTIME",
     "connections",
-    connections=lambda one: CONNECTIONS.encode(one.connections),
+    connections=lambda place: CONNECTIONS.encode(place.connections),
 )
 CONNECTIONS: Shape[Connections] = Shape(
     "connections of a row", "used free errors queries latency_us"

@@ -1,6 +1,7 @@
-"""The plan for a terminal: dense, one line a row, the verdict last. And as JSON.
+"""Render a plan for a terminal: one line per row, the verdict last. And as JSON.
 
-Of many instances each distinct plan stands once, with who has it; the count comes last.
+For a fleet, print each distinct plan once under the names of the instances that share it, then the
+counts.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ if TYPE_CHECKING:
     from proxyctl.lint.run import Placed
 
 MOST_ADDED = 200
-"""New rows of one table that are listed; the rest is counted. Changes and deletions always are."""
+"""New rows listed per table; further ones are counted. Changes and deletions are all listed."""
 WIDEST_SUBJECT = 40
-"""Subjects of one table stand in a column of at most this many characters."""
+"""Characters of the column of subjects in one table, at most."""
 _BELOW, _FURTHER = " " * 8, " " * 12
-"""The indent of what stands below a row, and of a line that goes on."""
+"""The indent of a line below a row, and of its continuation."""
 _PATTERNS = ("match_digest", "match_pattern", "replace_pattern")
-"""Each of a new or deleted rule has lines of its own: a comma behind it reads as part of it."""
+"""Columns of a rule that get lines of their own: a comma behind a pattern reads as part of it."""
 NOTES_FROM = 72
-"""Characters of a row, without its indent, after which a note stands in a column."""
+"""The column of a row's note, counted without the indent. Units: characters."""
 
 
 # -- Text.
@@ -59,18 +60,18 @@ NOTES_FROM = 72
 def plans_text(
     fleet: Fleet, style: Style = PLAIN, *, is_all: bool, with_refusals: bool = True
 ) -> str:
-    """Return all plans. `is_all`: of a fleet, with those without a plan, and the count.
+    """Return the plans. `is_all`: render a fleet: also the failed instances, and the counts.
 
-    `with_refusals`: an error that follows says them otherwise.
+    `with_refusals`: False where the error that follows lists the refusals.
     """
     if not is_all:
         return plan_text(fleet.only_plan(), style, with_refusals=with_refusals)
     plans = []
-    for first, *others in fleet.alike:
-        plan, heading = first.own_plan, None
-        if others:
-            plan = first.plan
-            heading = alike_text([first.name, *(one.name for one in others)], plan.version)
+    for group in fleet.alike:
+        plan, heading = group[0].own_plan, None
+        if len(group) > 1:
+            plan = group[0].plan
+            heading = alike_text([planned.name for planned in group], plan.version)
         plans.append(plan_text(plan, style, heading=heading, with_refusals=with_refusals))
     last = (*in_sync_lines(fleet), summary(fleet), *cluster_lines(fleet))
     return "\n".join(
@@ -86,10 +87,10 @@ def plan_text(
     heading: str | None = None,
     with_refusals: bool = True,
 ) -> str:
-    """Return the plan of one instance. `is_done`: it stands before an apply's own report.
+    """Return the plan of one instance. `is_done`: the report of its apply follows.
 
-    `heading`: what it says in place of the instance, where several have this plan.
-    `with_refusals`: an error that follows says them otherwise.
+    `heading`: replaces the instance's name where several instances share the plan.
+    `with_refusals`: False where the error that follows lists the refusals.
     """
     lines = [style("bold", heading or instance_text(plan)), ""]
     for module in plan.modules:
@@ -108,25 +109,25 @@ def plan_text(
 
 def no_changes(plan: Plan) -> str:
     """Return the verdict on a plan that changes nothing."""
-    rest = ", except for what is left alone" if plan.out_of_service else ""
-    return f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}{rest}."
+    exception = ", except for what is left alone" if plan.out_of_service else ""
+    return f"No changes: MEMORY, RUNTIME and DISK hold what {plan.source.says}{exception}."
 
 
 def _verdict(plan: Plan, style: Style, *, is_open: bool) -> list[str]:
-    """Return what would happen, and if it `is_open`, whether it may."""
-    counts, rest = counts_text(plan), "Nothing has been changed yet."
+    """Return the counts, and if the apply `is_open`, whether it would be refused."""
+    counts, outlook = counts_text(plan), "Nothing has been changed yet."
     if plan.refusals:
-        rest = f"apply would refuse: {counted(len(plan.refusals), 'reason')} above."
+        outlook = f"apply would refuse: {counted(len(plan.refusals), 'reason')} above."
     bold = [style("bold", line) for line in style.lines(counts)]
     if not is_open:
         return bold
-    if style.width is not None and len(f"{counts} {rest}") > style.width:
-        return [*bold, rest]
-    return [f"{bold[0]} {rest}"]
+    if style.width is not None and len(f"{counts} {outlook}") > style.width:
+        return [*bold, outlook]
+    return [f"{bold[0]} {outlook}"]
 
 
 def counts_text(plan: Plan) -> str:
-    """Return the one-line count of what would happen."""
+    """Return the counts of changes and commands on one line."""
     counts = plan.counts()
     loads = sum(len(module.images) for module in plan.modules)
     saves = sum(1 for module in plan.modules if module.save and plan.saves)
@@ -140,35 +141,35 @@ def counts_text(plan: Plan) -> str:
 
 def _module_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
     text = _module_summary(module, saves=plan.saves)
-    first, *more = style.lines(f"{module.name:<18}  {text}", then=" " * 20)
-    yield from (f"{style('bold', first[:18])}{first[18:]}", *more)
+    first, *further = style.lines(f"{module.name:<18}  {text}", then=" " * 20)
+    yield from (f"{style('bold', first[:18])}{first[18:]}", *further)
     yield from _table_lines(plan, module, style)
 
 
 def _table_lines(plan: Plan, module: ModulePlan, style: Style) -> Iterator[str]:
-    for layout, group in groupby(with_remarks(plan, module), key=lambda one: one[0].layout):
+    for layout, group in groupby(with_remarks(plan, module), key=lambda pair: pair[0].layout):
         table = layout.name
         changes = _listed(list(group))
         longest = max(len(subject(change, plan.hostgroup_names)) for change, _ in changes)
         width = min(longest, WIDEST_SUBJECT)
-        for change, aside in changes:
+        for change, remark_text in changes:
             yield from _change_lines(plan, change, style, width)
-            if aside:
-                yield from style.lines(aside, first=_BELOW, then=_BELOW)
+            if remark_text:
+                yield from style.lines(remark_text, first=_BELOW, then=_BELOW)
         added = sum(n for key, n in module.tallies.items() if key[:2] == (table, ADD))
         if added > MOST_ADDED:
-            more = counted(added - MOST_ADDED, "more new row")
-            yield f"  + ... and {more} of {table} (--format json lists all)"
+            hidden = counted(added - MOST_ADDED, "more new row")
+            yield f"  + ... and {hidden} of {table} (--format json lists all)"
 
 
 def _listed(changes: list[tuple[Change, str]]) -> list[tuple[Change, str]]:
     """Return the changes of one table without the new rows beyond MOST_ADDED."""
     listed, added = [], 0
-    for one in changes:
-        is_new = one[0].action == ADD
+    for change, remark_text in changes:
+        is_new = change.action == ADD
         added += is_new
         if added <= MOST_ADDED or not is_new:
-            listed.append(one)
+            listed.append((change, remark_text))
     return listed
 
 
@@ -180,17 +181,17 @@ def _module_summary(module: ModulePlan, *, saves: bool) -> str:
         if counts[action]
     ]
     if words:
-        # RUNTIME lacks an inactive row, and nothing changes there in a row that was not loaded.
-        elsewhere = [one for one in module.changes if Layer.RUNTIME not in one.layers]
-        layers = [layer.name for layer in Layer if any(layer in one.layers for one in elsewhere)]
-        rest = f"; {len(elsewhere)} more in {' and '.join(layers)} only" if elsewhere else ""
-        return ", ".join(words) + rest
+        # The counts are of RUNTIME, which lacks inactive rows and rows that were never loaded.
+        elsewhere = [change for change in module.changes if Layer.RUNTIME not in change.layers]
+        changed = {layer for change in elsewhere for layer in change.layers}
+        layers = " and ".join(layer.name for layer in Layer if layer in changed)
+        return ", ".join(words) + (f"; {len(elsewhere)} more in {layers} only" if elsewhere else "")
     if module.load:
         return "nothing changes; LOAD again, because the regular expression engine changes"
-    does = ["writes MEMORY"] if module.stages else []
+    effects = ["writes MEMORY"] if module.stages else []
     if module.save:
-        does.append("saves DISK" if saves else "DISK stays behind")
-    return "; ".join(filter(None, ("RUNTIME stays", ", ".join(does))))
+        effects.append("saves DISK" if saves else "DISK stays behind")
+    return "; ".join(filter(None, ("RUNTIME stays", ", ".join(effects))))
 
 
 def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Iterator[str]:
@@ -207,33 +208,34 @@ def _change_lines(plan: Plan, change: Change, style: Style, width: int) -> Itera
                 text = f"      {field.column:<24}{_field_text(other, field, plan, style)}"
                 yield from _with_note(text, layers_only(other), style)
     elif fields:
-        # Several a line: such a row has many, and they differ from nothing.
+        # Several fields per line: a new or deleted row has many, each with one value.
         texts = {field.column: _field_text(change, field, plan, style) for field in fields}
-        others = [f"{column} {text}" for column, text in texts.items() if column not in _PATTERNS]
-        if others:
-            yield from style.lines(", ".join(others), first=_BELOW, then=_BELOW)
-        for column in (one for one in texts if one in _PATTERNS):
-            yield from style.lines(texts[column], first=f"{_BELOW}{column} ", then=f"{_BELOW}  ")
+        short = [f"{column} {text}" for column, text in texts.items() if column not in _PATTERNS]
+        if short:
+            yield from style.lines(", ".join(short), first=_BELOW, then=_BELOW)
+        for column, text in texts.items():
+            if column in _PATTERNS:
+                yield from style.lines(text, first=f"{_BELOW}{column} ", then=f"{_BELOW}  ")
 
 
 def _field_text(change: Change, field: FieldChange, plan: Plan, style: Style) -> str:
     return field_text(change, field, plan.hostgroup_names, is_whole=style.is_verbose)
 
 
-def _with_note(row: str, beside: str, style: Style, kind: str | None = None) -> Iterator[str]:
-    """Yield a row with a note: right of it where there is room, else below."""
+def _with_note(row: str, note_text: str, style: Style, kind: str | None = None) -> Iterator[str]:
+    """Yield a row with its note: to the right if there is room, else below."""
     lines = style.lines(row, first="  ", then=f"{_BELOW}  ")
-    # Padded by the text alone: codes of colours take no room.
+    # The gap depends on the text alone: colour codes take no room on the screen.
     gap = " " * max(NOTES_FROM - len(row), 2)
-    is_below = style.width is not None and len(f"  {row}{gap}{beside}") > style.width
+    is_below = style.width is not None and len(f"  {row}{gap}{note_text}") > style.width
     lines = [f"  {style(kind, line[2:])}" if kind else line for line in lines]
-    if not beside:
+    if not note_text:
         yield from lines
     elif is_below or len(lines) > 1:
-        notes = style.lines(beside, first=_BELOW, then=_BELOW)
+        notes = style.lines(note_text, first=_BELOW, then=_BELOW)
         yield from (*lines, *(style("dim", line) for line in notes))
     else:
-        yield f"{lines[0]}{gap}{style('dim', beside)}"
+        yield f"{lines[0]}{gap}{style('dim', note_text)}"
 
 
 def _remarks(plan: Plan, style: Style) -> Iterator[str]:
@@ -256,10 +258,10 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
 
 
 def _refusals(plan: Plan, style: Style) -> Iterator[str]:
-    for one in plan.refusals:
-        lines = _remark(style, "refused", printable(one.message))
+    for refusal in plan.refusals:
+        lines = _remark(style, "refused", printable(refusal.message))
         yield from (style("refuse", line) for line in lines)
-        yield from _details(one.below(), style)
+        yield from _details(refusal.below(), style)
 
 
 _DETAIL = " " * 15
@@ -271,7 +273,7 @@ def _details(lines: Iterable[str], style: Style) -> Iterator[str]:
 
 
 def discarded_text(discarded: Discarded) -> str:
-    """Return how many pending edits of an admin module are overwritten."""
+    """Return the count of an admin module's pending edits that the apply overwrites."""
     return f"{discarded.module}: {counted(discarded.count, 'pending edit')} ({DISCARD})"
 
 
@@ -280,7 +282,7 @@ def _remark(style: Style, label: str, text: str) -> list[str]:
 
 
 def cluster_line(plan: Plan) -> str:
-    """Return that an instance is in a ProxySQL Cluster, and what that means for a LOAD."""
+    """Return the members of the instance's ProxySQL Cluster, and whether a LOAD spreads to them."""
     travel_text = "; what is loaded here spreads to the others" if travelling([plan]) else ""
     members = counted(len(plan.members), "member")
     return f"{members} of a ProxySQL Cluster: {listed_names(plan.members)}{travel_text}"
@@ -295,33 +297,41 @@ def plans_json(
     is_all: bool,
     instance: Callable[[Plan], dict[str, object]] | None = None,
 ) -> str:
-    """Return the plans. `is_all`: of a fleet. `instance` makes an object, by default of a plan."""
-    made: dict[int, dict[str, object]] = {}
+    """Return the plans. `is_all`: render a fleet: also the instances that could not be read.
+
+    `instance`: encodes a plan; None: `PLAN.encode`.
+    """
+    encoded: dict[int, dict[str, object]] = {}
     instances = []
-    for one in fleet.planned:
-        # Instances that are alike share a plan, which names one of them: it is encoded once.
-        if id(one.plan) not in made:
-            made[id(one.plan)] = (instance or PLAN.encode)(one.plan)
+    for planned in fleet.planned:
+        # Instances that are alike share one plan object with the name of the first.
+        plan = planned.plan
+        if id(plan) not in encoded:
+            encoded[id(plan)] = (instance or PLAN.encode)(plan)
         own: dict[str, object] = {}
-        if (one.name, one.address) != (one.plan.name, one.plan.address):
-            own = {"name": one.name, "address": one.address, "fingerprint": one.fingerprint}
-        instances.append({**made[id(one.plan)], **own})
+        if (planned.name, planned.address) != (plan.name, plan.address):
+            own = {
+                "name": planned.name,
+                "address": planned.address,
+                "fingerprint": planned.fingerprint,
+            }
+        instances.append({**encoded[id(plan)], **own})
     failed = FAILED.each(fleet.failed) if is_all else ABSENT
     return PLANS.document(fleet, instances=instances, failed=failed)
 
 
 def with_remarks(plan: Plan, module: ModulePlan) -> Iterator[tuple[Change, str]]:
-    """Yield the changes of a module, each with the remark beside it, '' for none."""
+    """Yield the changes of an admin module, each with its remark, '' for none."""
     entering, moved = entering_servers(module, plan.families), renumbered_rules(module)
     for change in module.changes:
-        aside = moved.get((change.table, change.key))
-        yield change, aside or remark(change, entering, plan.hostgroup_names)
+        move_text = moved.get((change.table, change.key))
+        yield change, move_text or remark(change, entering, plan.hostgroup_names)
 
 
 def changes_of(
     plan: Plan, module: ModulePlan, shape: Shape[Change] | None = None
 ) -> list[dict[str, object]]:
-    """Return the changes of a module as plain data, in the shape of a plan or another one."""
+    """Return the changes of an admin module as plain data, in `shape` or that of a plan."""
     return [
         (shape or CHANGED).encode(change, remark=text or None)
         for change, text in with_remarks(plan, module)
@@ -329,7 +339,7 @@ def changes_of(
 
 
 def fields_of(change: Change) -> dict[str, dict[str, object]]:
-    """Return what differs by column, also in layers that hold something else."""
+    """Return the differing fields by column, also those that differ in other layers only."""
     fields = {field.column: FIELD.encode(field) for field in change.fields}
     for other in change.further:
         for field in other.fields:
@@ -337,10 +347,10 @@ def fields_of(change: Change) -> dict[str, dict[str, object]]:
     return fields
 
 
-def _finding(one: Placed) -> dict[str, object]:
-    from proxyctl.render.lint import placed  # as above
+def _finding(placed: Placed) -> dict[str, object]:
+    from proxyctl.render.lint import finding_data  # as above
 
-    return placed(one)
+    return finding_data(placed)
 
 
 PLANS: Shape[Fleet] = Shape("plan and drift", "instances failed")
@@ -348,36 +358,36 @@ PLAN: Shape[Plan] = Shape(
     "instance of a plan",
     f"{INSTANCE} in_sync modules refusals discarded shard_moves cluster_members left_alone warnings"
     " findings restart_required fingerprint replay",
-    in_sync=lambda one: one.is_in_sync,
-    modules=lambda one: MODULE.each((one, module) for module in one.modules),
-    refusals=lambda one: REFUSAL.each(one.refusals),
-    discarded=lambda one: DISCARDED.each(one.discarded),
-    shard_moves=lambda one: SHARD_MOVE.each(one.shard_moves),
-    cluster_members=lambda one: one.members,
-    findings=lambda one: [*map(_finding, one.findings)],
+    in_sync=lambda plan: plan.is_in_sync,
+    modules=lambda plan: MODULE.each((plan, module) for module in plan.modules),
+    refusals=lambda plan: REFUSAL.each(plan.refusals),
+    discarded=lambda plan: DISCARDED.each(plan.discarded),
+    shard_moves=lambda plan: SHARD_MOVE.each(plan.shard_moves),
+    cluster_members=lambda plan: plan.members,
+    findings=lambda plan: [*map(_finding, plan.findings)],
     replay=lambda _: ABSENT,
 )
 MODULE: Shape[tuple[Plan, ModulePlan]] = Shape(
     "admin module of a plan",
     "module load save changes",
-    module=lambda one: one[1].name,
-    load=lambda one: one[1].load,
-    save=lambda one: one[1].save,
-    changes=lambda one: changes_of(*one),
+    module=lambda pair: pair[1].name,
+    load=lambda pair: pair[1].load,
+    save=lambda pair: pair[1].save,
+    changes=lambda pair: changes_of(*pair),
 )
 CHANGED: Shape[Change] = Shape(
     "change",
     "table key action layers fields where origin remark",
     fields=fields_of,
-    where=lambda one: one.where and str(one.where),
-    origin=lambda one: (one.where and one.where.origin) or None,
+    where=lambda change: change.where and str(change.where),
+    origin=lambda change: (change.where and change.where.origin) or None,
 )
 FIELD: Shape[FieldChange] = Shape(
     "field of a change",
     "current desired sensitive layers",
-    current=lambda one: None if one.is_secret else one.current,
-    desired=lambda one: None if one.is_secret else one.desired,
-    sensitive=lambda one: one.is_secret or ABSENT,
+    current=lambda field: None if field.is_secret else field.current,
+    desired=lambda field: None if field.is_secret else field.desired,
+    sensitive=lambda field: field.is_secret or ABSENT,
     layers=lambda _: ABSENT,
 )
 DISCARDED: Shape[Discarded] = Shape(

@@ -22,7 +22,7 @@ Sample = tuple[Mapping[str, str], float]
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric with its samples. One whose name ends in `_total` is a counter, else a gauge."""
+    """A metric with its samples: a counter if its name ends in `_total`, else a gauge."""
 
     name: str
     help: str
@@ -30,7 +30,7 @@ class Metric:
 
 
 def exposition(metrics: Iterable[Metric]) -> str:
-    """Return metrics as text. One without samples is left out."""
+    """Return metrics as text, without those that have no samples."""
     return "".join(f"{line}\n" for metric in metrics for line in _lines(metric))
 
 
@@ -40,20 +40,20 @@ def _lines(metric: Metric) -> Iterator[str]:
     yield f"# HELP {metric.name} {metric.help}"
     yield f"# TYPE {metric.name} {'counter' if metric.name.endswith('_total') else 'gauge'}"
     for labels, value in metric.samples:
-        named = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
+        pairs = ",".join(f'{name}="{_escaped(text)}"' for name, text in labels.items())
         number = str(value) if isinstance(value, int) else repr(value)
-        yield f"{metric.name}{{{named}}} {number}"
+        yield f"{metric.name}{{{pairs}}} {number}"
 
 
 def _escaped(text: str) -> str:
-    """Return the value of a label. Bytes that are not UTF-8 would make the whole file invalid."""
+    """Return a label's value, without bytes that would make the whole file invalid UTF-8."""
     return printable(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 # -- digest top.
 
 
-_OF_ROWS: Sequence[tuple[str, str, Callable[[TopRow], float]]] = (
+_ROW_METRICS: Sequence[tuple[str, str, Callable[[TopRow], float]]] = (
     (
         "queries_total",
         "Queries of this group, by ProxySQL's digest statistics.",
@@ -67,15 +67,16 @@ _OF_ROWS: Sequence[tuple[str, str, Callable[[TopRow], float]]] = (
 
 
 def digest_top_prometheus(top: Top) -> str:
-    """Return the list as metrics. Times are in seconds, as Prometheus wants them.
+    """Return the list as metrics. Units: seconds, as Prometheus prescribes.
 
-    A digest that leaves the list takes its series along.
+    The series of a digest ends when the digest leaves the list.
     """
     base, total = {"address": top.address}, top.total
     rows = [
-        ({**base, **{g.value: str(value) for g, value in r.group.items()}}, r) for r in top.rows
+        ({**base, **{g.value: str(value) for g, value in row.group.items()}}, row)
+        for row in top.rows
     ]
-    of_all: Sequence[tuple[str, str, float]] = (
+    totals: Sequence[tuple[str, str, float]] = (
         ("entries", "Entries of stats_mysql_query_digest.", total.entries),
         ("queries_total", "Queries of all digests.", total.count_star),
         ("query_time_seconds_total", "Time of the queries of all digests.", total.sum_time / 1e6),
@@ -84,20 +85,22 @@ def digest_top_prometheus(top: Top) -> str:
     return exposition(
         [
             *(
-                Metric(f"proxyctl_digest_{name}", text, [(at, value(row)) for at, row in rows])
-                for name, text, value in _OF_ROWS
+                Metric(
+                    f"proxyctl_digest_{name}", text, [(labels, value(row)) for labels, row in rows]
+                )
+                for name, text, value in _ROW_METRICS
             ),
             Metric("proxyctl_digest_info", "The text of a digest.", _texts(top)),
             *(
                 Metric(f"proxyctl_digests_{name}", text, [(base, value)])
-                for name, text, value in of_all
+                for name, text, value in totals
             ),
         ]
     )
 
 
 def _texts(top: Top) -> list[Sample]:
-    """Return a sample for each digest of the list: it stands in several rows with other groups."""
+    """Return one sample per digest; a digest may be in several rows, with different groups."""
     texts = {
         row.group[Group.DIGEST]: row.digest_text[:LONGEST_TEXT]
         for row in top.rows
@@ -113,24 +116,24 @@ def _texts(top: Top) -> list[Sample]:
 
 
 def drift_prometheus(fleet: Fleet, *, is_all: bool) -> str:
-    """Return how far instances are from their files, as metrics.
+    """Return the drift as metrics.
 
-    `is_all`: of a fleet, with those of which nothing is known.
+    `is_all`: render a fleet: also the instances that could not be read.
     """
     metrics = [
         Metric(
             f"proxyctl_drift_{name}",
             text,
             [
-                ({"name": one.name, "address": one.address, **labels}, value)
-                for one in fleet.planned
-                for labels, value in samples(one.plan)
+                ({"name": planned.name, "address": planned.address, **labels}, value)
+                for planned in fleet.planned
+                for labels, value in samples(planned.plan)
             ],
         )
-        for name, text, samples in _OF_PLANS
+        for name, text, samples in _PLAN_METRICS
     ]
     if is_all:
-        unread = [({"name": one.name, "address": one.address}, 1) for one in fleet.failed]
+        unread = [({"name": failed.name, "address": failed.address}, 1) for failed in fleet.failed]
         text = "Instances that could not be read."
         metrics.append(Metric("proxyctl_drift_unknown", text, unread))
     return exposition(metrics)
@@ -154,7 +157,7 @@ def _patterns(plan: Plan) -> Iterator[Sample]:
         yield {"pattern": pattern}, count
 
 
-_OF_PLANS: Sequence[tuple[str, str, Callable[[Plan], Iterable[Sample]]]] = (
+_PLAN_METRICS: Sequence[tuple[str, str, Callable[[Plan], Iterable[Sample]]]] = (
     (
         "in_sync",
         "1 if every layer of the instance matches the files.",

@@ -1,4 +1,4 @@
-"""How one changed row reads: a subject, and what is worth saying beside it."""
+"""The texts of one changed row: its subject, details, fields and notes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _HOSTGROUPS = frozenset(
     if column.hostgroup
 )
 LONGEST_VALUE = 160
-"""Characters of a value that are shown, unless all of it is asked for."""
+"""Characters shown of a value, unless the whole value is asked for."""
 LONGEST_MATCHER = 70
-"""The same of what a rule matches."""
+"""Characters shown of a rule's pattern or digest."""
 _MATCHERS = ("match_digest", "match_pattern", "digest")
 
 
 def subject(change: Change, names: Mapping[int, str]) -> str:
-    """Return what the row is: `rule 5010`, `server 10 (writer) pxc1:3306`, `user app`."""
+    """Return the row's name: `rule 5010`, `server 10 (writer) pxc1:3306`, `user app`."""
     short = change.table.removeprefix("mysql_").removeprefix("pgsql_")
     key = change.key
     if is_variable(change):
@@ -53,7 +53,7 @@ def _half(row: Mapping[str, Value]) -> str:
 
 
 def detail(change: Change, names: Mapping[int, str]) -> str:
-    """Return what a reader needs to know a rule or route by, or ''."""
+    """Return what identifies a rule or route to a reader: `match_digest ^SELECT -> 2`; or ''."""
     row = change.row
     if "destination_hostgroup" not in row:
         return ""
@@ -69,7 +69,7 @@ def detail(change: Change, names: Mapping[int, str]) -> str:
 
 
 def _is_generated(change: Change) -> bool:
-    """Return whether a section such as `sharding` made the row: its comment says what it is."""
+    """Return whether a section such as `sharding` made the row: its comment describes it."""
     return change.where is not None and bool(change.where.origin)
 
 
@@ -85,13 +85,13 @@ def value_text(
     *,
     is_whole: bool = False,
 ) -> str:
-    """Return one side of a field that is no secret; a hostgroup has its name beside it.
+    """Return one value of a field that is no secret; a hostgroup with its name.
 
-    `is_whole`: the value is not cut short.
+    `is_whole`: do not cut the value.
     """
     if (change.table, field.column) in _HOSTGROUPS and value is not None:
         return hostgroup(value, names)
-    # The pattern of a rule that a section makes is as long as its list of names.
+    # The pattern of a generated rule may list hundreds of names.
     is_list = _is_generated(change) and field.column in _MATCHERS
     limit = LONGEST_MATCHER if is_list else LONGEST_VALUE
     return shown(value, limit=None if is_whole else limit)
@@ -100,9 +100,9 @@ def value_text(
 def field_text(
     change: Change, field: FieldChange, names: Mapping[int, str], *, is_whole: bool = False
 ) -> str:
-    """Return `old -> new` of one field; a secret only says that it is one.
+    """Return `old -> new` of one field, `(sensitive)` for a secret.
 
-    A row that comes or goes has one of the two. `is_whole`: no value is cut short.
+    A row that is added or deleted has one value. `is_whole`: do not cut values.
     """
     if field.is_secret:
         return "(sensitive)"
@@ -114,20 +114,20 @@ def field_text(
 
 
 def headline(change: Change, names: Mapping[int, str], width: int = 0) -> str:
-    """Return the subject, at least `width` wide, and what a reader knows it by beside it."""
-    beside = detail(change, names)
+    """Return the subject, at least `width` wide, and its details."""
+    text = detail(change, names)
     if is_variable(change) and change.fields:
-        beside = field_text(change, change.fields[0], names)
-    return f"{subject(change, names):<{width}}  {beside}" if beside else subject(change, names)
+        text = field_text(change, change.fields[0], names)
+    return f"{subject(change, names):<{width}}  {text}" if text else subject(change, names)
 
 
 def is_variable(change: Change) -> bool:
-    """Return whether the row is a variable: one line shows all of it."""
+    """Return whether the row is a variable, which needs one line only."""
     return TABLES[change.table].prefix is not None
 
 
 def listed_fields(change: Change) -> list[FieldChange]:
-    """Return the fields that the headline does not show already."""
+    """Return the fields that the headline does not show."""
     if is_variable(change):
         return []
     if change.action == CHANGE:
@@ -137,7 +137,7 @@ def listed_fields(change: Change) -> list[FieldChange]:
     if change.action == DELETE:
         hidden |= {field.column for field in change.fields if field.is_secret}
     if row.get("default_schema") == "":
-        hidden.add("default_schema")  # what RUNTIME makes of NULL, the default
+        hidden.add("default_schema")  # RUNTIME has '' for NULL, the default
     if "destination_hostgroup" in row:
         hidden.add("destination_hostgroup")
         matcher = next((name for name in _MATCHERS if row.get(name)), None)
@@ -154,16 +154,19 @@ def listed_fields(change: Change) -> list[FieldChange]:
 
 
 def remark(change: Change, entering: Mapping[Key, Value], names: Mapping[int, str]) -> str:
-    """Return how a new server comes in, or ''. `entering`: from `notes.entering_servers`."""
+    """Return through which hostgroup a new server enters a family, or ''.
+
+    `entering`: from `notes.entering_servers`.
+    """
     if change.table != "mysql_servers" or change.action != ADD or change.key not in entering:
         return ""
     offline = entering[change.key]
-    named = {offline: "offline", **names} if isinstance(offline, int) else names
-    return f"enters through {hostgroup(offline, named)}; the monitor places it"
+    labels = {offline: "offline", **names} if isinstance(offline, int) else names
+    return f"enters through {hostgroup(offline, labels)}; the monitor places it"
 
 
 def note(change: Change, source: Source = FILES) -> str:
-    """Return in which layers the row differs, where that is not all three, and why."""
+    """Return in which layers the row differs, if not in all three, and why."""
     notes = [layers_only(change)]
     if change.action == DELETE:
         notes.append(not_wanted(change, source))
@@ -173,14 +176,14 @@ def note(change: Change, source: Source = FILES) -> str:
 
 
 def layers_only(change: Change) -> str:
-    """Return in which layers the row differs, where that is not all three."""
+    """Return in which layers the row differs, '' for all three."""
     if len(change.layers) == len(Layer):
         return ""
     return " and ".join(layer.name for layer in Layer if layer in change.layers) + " only"
 
 
 def not_wanted(change: Change, source: Source = FILES) -> str:
-    """Return why the files, or the snapshot, do not want a row that is there."""
+    """Return why the files, or the snapshot, do not have an existing row."""
     if change.where is None:
         return source.lacks
     return f"{'inactive' if 'active' in change.row else 'OFFLINE_HARD'} {source.of_row}"

@@ -24,36 +24,37 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 
 
 def lint_sarif(report: Report, folder: PurePath, source: str = "") -> str:
-    """Return the findings as SARIF. Files below `folder` are named relative to it.
+    """Return the findings as SARIF. Files below `folder` have relative names.
 
-    `source`: the place of a finding about what no file holds, such as a missing variable. GitHub
-    refuses a whole document in which one result has no file. Empty for an instance.
+    `source`: the place of a finding without a file, such as one about a missing variable; empty for
+    an instance. GitHub refuses a whole document if a result has no file.
     """
     rules = [_rule(check) for check in report.checks]
-    places = {check.code: number for number, check in enumerate(report.checks)}
+    positions = {check.code: number for number, check in enumerate(report.checks)}
     driver = {"name": "proxyctl", "version": __version__, "rules": rules}
     seen: Counter[str] = Counter()
     results = []
-    for one in report.findings:
-        mark = _mark(one)
-        seen[mark] += 1
+    for placed in report.findings:
+        fingerprint = _fingerprint(placed)
+        seen[fingerprint] += 1
+        places = (placed, *placed.others)
         results.append(
             {
-                "ruleId": one.finding.code,
-                "ruleIndex": places[one.finding.code],
-                "level": _LEVELS[one.severity],
-                "message": {"text": _message(one)},
-                "locations": [_location(at, folder, source) for at in (one, *one.others)],
-                "partialFingerprints": {"row/v1": f"{mark}:{seen[mark]}"},
+                "ruleId": placed.finding.code,
+                "ruleIndex": positions[placed.finding.code],
+                "level": _LEVELS[placed.severity],
+                "message": {"text": _message(placed)},
+                "locations": [_location(place, folder, source) for place in places],
+                "partialFingerprints": {"row/v1": f"{fingerprint}:{seen[fingerprint]}"},
             }
         )
     return _document({"tool": {"driver": driver}, "results": results})
 
 
 def mistakes_sarif(mistakes: Sequence[Mistake], folder: PurePath) -> str:
-    """Return the mistakes that keep the files from being looked at, as a run that failed.
+    """Return the mistakes that keep lint from reading the files, as a failed run.
 
-    Each is a result, too, since most readers show nothing else.
+    Each mistake is also a result, because most readers show only results.
     """
     summary = {"text": "A mistake in the files, for which no check could run."}
     driver = {
@@ -62,11 +63,12 @@ def mistakes_sarif(mistakes: Sequence[Mistake], folder: PurePath) -> str:
         "rules": [{"id": _MISTAKE, "name": _MISTAKE, "shortDescription": summary}],
     }
     notes: list[dict[str, object]] = []
-    for one in mistakes:
-        key = f"{one.key}: " if one.key else ""
-        fix = f" ({one.fix})" if one.fix else ""
-        text = f"{key}{one.message}{fix}".encode("utf-8", "backslashreplace").decode()
-        location = {"physicalLocation": _place(one.path, one.line, one.column, folder)}
+    for mistake in mistakes:
+        key = f"{mistake.key}: " if mistake.key else ""
+        fix = f" ({mistake.fix})" if mistake.fix else ""
+        text = f"{key}{mistake.message}{fix}".encode("utf-8", "backslashreplace").decode()
+        place = _place(mistake.path, mistake.line, mistake.column, folder)
+        location = {"physicalLocation": place}
         notes.append({"level": "error", "message": {"text": text}, "locations": [location]})
     results = [{"ruleId": _MISTAKE, "ruleIndex": 0, **note} for note in notes]
     invocation = {"executionSuccessful": False, "toolConfigurationNotifications": notes}
@@ -91,19 +93,19 @@ def _rule(check: Check) -> dict[str, object]:
     }
 
 
-def _message(one: Placed) -> str:
-    finding = one.finding
+def _message(placed: Placed) -> str:
+    finding = placed.finding
     fix = f" ({finding.fix})" if finding.fix else ""
     text = f"{row_text(finding)}: {finding.text}{fix}"
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _location(one: Placed, folder: PurePath, source: str) -> dict[str, object]:
+def _location(placed: Placed, folder: PurePath, source: str) -> dict[str, object]:
     """Return where a finding is: its row, and its place in a file."""
-    row = row_text(one.finding).encode("utf-8", "backslashreplace").decode()
+    row = row_text(placed.finding).encode("utf-8", "backslashreplace").decode()
     location: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": row, "kind": "row"}]}
-    if one.where is not None:
-        location["physicalLocation"] = _place(*one.where[:3], folder)
+    if placed.where is not None:
+        location["physicalLocation"] = _place(*placed.where[:3], folder)
     elif source:
         location["physicalLocation"] = _place(source, 0, 0, folder)
     return location
@@ -117,17 +119,17 @@ def _place(path: str, line: int, column: int, folder: PurePath) -> dict[str, obj
 
 
 def _uri(path: str, folder: PurePath) -> str:
-    given = PurePath(path)
-    if given.is_absolute() and given.is_relative_to(folder):
-        given = given.relative_to(folder)
-    if given.is_absolute():
-        return given.as_uri()
-    # A path is relative already; `./` is left out, since tools compare texts.
-    return quote(given.as_posix())
+    file = PurePath(path)
+    if file.is_absolute() and file.is_relative_to(folder):
+        file = file.relative_to(folder)
+    if file.is_absolute():
+        return file.as_uri()
+    # No `./` before a relative path: tools compare the texts.
+    return quote(file.as_posix())
 
 
-def _mark(one: Placed) -> str:
-    """Return what tells a finding from others, and stays when lines move."""
-    finding = one.finding
+def _fingerprint(placed: Placed) -> str:
+    """Return a hash that identifies a finding even when its line moves."""
+    finding = placed.finding
     parts = [finding.code, finding.table, *map(str, finding.key), finding.column or ""]
     return sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]

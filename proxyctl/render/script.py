@@ -1,8 +1,8 @@
-"""The statements of an apply as text, which a client can run without doing harm.
+"""The statements of an apply as a script that a client can run without harm.
 
-Secrets are masked. A statement with a mask in it would set `***` as the password, so an admin
-module that has one is a comment from its first statement to its SAVE: the others by themselves
-would leave MEMORY half written, for the next LOAD of anybody to publish.
+Secrets are masked. A masked statement would set `***` as the password, so all statements of an
+admin module with a secret are comments: running only the others would leave MEMORY half written,
+and anybody's next LOAD would publish that.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from proxyctl.text import printable
 
 
 def plan_sql(plan: Plan) -> str:
-    """Return the statements of an apply, in its order; modules with a secret are comments."""
+    """Return the statements of an apply in order; admin modules with a secret as comments."""
     return "\n".join(_lines(plan)) + "\n"
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    for one in plan.refusals:
-        yield f"-- apply would refuse: {printable(one.message)}"
-        yield from (f"--   {printable(line)}" for line in one.below())
+    for refusal in plan.refusals:
+        yield f"-- apply would refuse: {printable(refusal.message)}"
+        yield from (f"--   {printable(line)}" for line in refusal.below())
     yield f"-- {printable(plan.name)}: what apply would send, in order"
     modules = [module for module in plan.modules if module.does_something]
     if not modules:
@@ -30,15 +30,15 @@ def _lines(plan: Plan) -> Iterator[str]:
     scripts = [_Script(module) for module in modules]
     for script in scripts:
         yield from script.staging()
-    later: list[_Script] = []
+    loaded_twice: list[_Script] = []
     for script in scripts:
         if script.module.images:
             yield script.step(script.module.module.load)
-            later += [script] * (len(script.module.images) > 1)
+            loaded_twice += [script] * (len(script.module.images) > 1)
         if script.module.name == "MYSQL USERS":
-            yield from _second_loads(later)
-            later = []
-    yield from _second_loads(later)
+            yield from _second_loads(loaded_twice)
+            loaded_twice = []
+    yield from _second_loads(loaded_twice)
     for script in scripts:
         yield from script.finishing()
     for script in scripts:
@@ -49,12 +49,12 @@ def _lines(plan: Plan) -> Iterator[str]:
 def _second_loads(scripts: Iterable[_Script]) -> Iterator[str]:
     for script in scripts:
         yield "-- no rule routes to the removed servers any more"
-        yield from script.written(script.module.transition(*script.module.images))
+        yield from script.lines(script.module.transition(*script.module.images))
         yield script.step(script.module.module.load)
 
 
 class _Script:
-    """The statements of one admin module, as comments if one of them has a secret."""
+    """The statements of one admin module, as comments if any has a secret."""
 
     def __init__(self, module: ModulePlan) -> None:
         self.module = module
@@ -64,24 +64,24 @@ class _Script:
         self._has_secret = any(map(_is_masked, (*self._staging, *self._final)))
 
     def staging(self) -> Iterator[str]:
-        """Yield what is written before the first LOAD."""
+        """Yield the statements before the first LOAD."""
         if self._has_secret:
             yield (
                 f"-- {self.module.name} is commented out: it would set a password or another"
                 f" secret to the mask {MASK}"
             )
-        yield from self.written(self._staging)
+        yield from self.lines(self._staging)
 
     def finishing(self) -> Iterator[str]:
-        """Yield what is written after the last LOAD."""
-        return self.written(self._final)
+        """Yield the statements after the last LOAD."""
+        return self.lines(self._final)
 
-    def written(self, statements: Iterable[Statement]) -> Iterator[str]:
-        """Yield statements."""
+    def lines(self, statements: Iterable[Statement]) -> Iterator[str]:
+        """Yield statements as lines."""
         return (self._line(for_clients(statement.masked)) for statement in statements)
 
     def step(self, command: str) -> str:
-        """Return a LOAD or SAVE."""
+        """Return a LOAD or SAVE as a line."""
         return self._line(command)
 
     def _line(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Colour, lines of a width, and values as people read them. Text of a server comes out escaped."""
+"""Colours, lines of limited width, and values as people read them; text from servers escaped."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _SEVERITIES = {"error": "refuse", "warning": "change", "note": "dim"}
 _STATEMENT = re.compile("(publish|take back): ")
 _LABEL = re.compile(r"\w[\w ]{0,11} {2,}")
 WIDTH = 100
-"""Of a line, unless told. Units: characters."""
+"""The default width of a line. Units: characters."""
 MOST_NAMES = 8
-"""Names of instances that a line lists; the rest is counted."""
+"""Names listed on a line; further names are counted."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """Wraps text in colour, or leaves it as it is: everything reads the same without colour.
+    """Colours text, or leaves it plain: every text makes sense without colour.
 
-    `width`: that of the terminal, in characters; None where lines may have any length.
-    `is_verbose`: no value is cut short.
+    `width`: of the terminal, in characters; None: lines may have any length.
+    `is_verbose`: do not cut values.
     """
 
     is_coloured: bool = False
@@ -41,13 +41,13 @@ class Style:
         return f"\x1b[{_CODES[kind]}m{text}\x1b[0m" if self.is_coloured else text
 
     def lines(self, text: str, *, first: str = "", then: str = "") -> list[str]:
-        """Return the text in lines of the width, behind `first` and then behind `then`."""
+        """Return the text wrapped to the width, after `first` and, on further lines, `then`."""
         if self.width is None:
             return [f"{first}{text}"]
         return wrapped(text, self.width, first=first, then=then)
 
     def text(self, text: str) -> str:
-        """Return a text whose lines have any length in lines of the width."""
+        """Return a text with each of its lines wrapped to the width."""
         return "".join(f"{part}\n" for line in text.splitlines() for part in self.line(line))
 
     def finding(
@@ -61,25 +61,25 @@ class Style:
         places: str = "",
         first: str = "",
     ) -> Iterator[str]:
-        """Yield the lines of a finding, the same wherever it is shown.
+        """Yield the lines of a finding, the same in every command.
 
-        `places`: all of them, where `place` counts them. `first`: what stands before its first
-        line, and as blanks before the others.
+        `places`: the list, where `place` has only their number. `first`: text before the first
+        line; further lines are indented by its width.
         """
-        shown, indent = f"[{severity}]", " " * len(first)
-        head = f"{printable(place)}: {code} {shown} {printable(text)}"
-        begin, *more = self.lines(head, first=first, then=f"{indent}    ")
-        yield begin.replace(shown, self(_SEVERITIES[severity], shown), 1)
-        yield from more
+        label, indent = f"[{severity}]", " " * len(first)
+        head = f"{printable(place)}: {code} {label} {printable(text)}"
+        first_line, *further = self.lines(head, first=first, then=f"{indent}    ")
+        yield first_line.replace(label, self(_SEVERITIES[severity], label), 1)
+        yield from further
         if places:
             yield from self.lines(printable(places), first=f"{indent}  ", then=f"{indent}  ")
         if fix:
             yield from self.lines(printable(fix), first=f"{indent}  fix: ", then=f"{indent}    ")
 
     def line(self, line: str) -> list[str]:
-        """Return a line in lines of the width, behind its own indent or label.
+        """Return a line wrapped to the width, further lines indented below its label.
 
-        A statement is to be copied: it stays on one line.
+        A statement stays on one line, so that it can be copied.
         """
         text = line.lstrip()
         if not text or _STATEMENT.match(text):
@@ -93,8 +93,8 @@ class Style:
 PLAIN = Style()
 
 
-class OfInstance(Protocol):
-    """A result that says which instance it is about: its name, else its address."""
+class InstanceResult(Protocol):
+    """A result of one instance; `name` is the address if the files give no name."""
 
     @property
     def name(self) -> str: ...  # noqa: D102
@@ -107,9 +107,9 @@ class OfInstance(Protocol):
 
 
 def shown(value: Value, *, limit: int | None = 160) -> str:
-    """Return a value for people: NULL, a number, or text; '' is visible as such.
+    """Return a value for people: NULL, '', a number or text.
 
-    `limit`: characters; None for all of them.
+    `limit`: characters; None: no limit.
     """
     if value is None:
         return "NULL"
@@ -120,24 +120,24 @@ def shown(value: Value, *, limit: int | None = 160) -> str:
 
 
 def name_text(name: str, limit: int = 64) -> str:
-    """Return a name of a server that is safe to show, and short."""
+    """Return a name from a server, safe to show and cut to `limit` characters."""
     text = printable(name)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def hostgroup(value: Value, names: Mapping[int, str]) -> str:
-    """Return a hostgroup as `10 (writer)`, or just its number."""
+    """Return a hostgroup as `10 (writer)`, or its number if it has no name."""
     name = names.get(value) if isinstance(value, int) else None
     return f"{value} ({printable(name)})" if name else shown(value)
 
 
 def seen_hostgroup(number: int, names: Mapping[int, str]) -> str:
-    """Return a hostgroup of the statistics, where -1 is ProxySQL's number for the query cache."""
+    """Return a hostgroup of the statistics; ProxySQL's number for the query cache is -1."""
     return "query cache" if number == CACHE else hostgroup(number, names)
 
 
 def percent(part: float, whole: float) -> str:
-    """Return a share of the whole; `-` where there is no whole."""
+    """Return the share of a part in the whole; `-` if the whole is 0."""
     return share_text(part / whole) if whole else "-"
 
 
@@ -150,9 +150,9 @@ def moment(seconds: float) -> str:
 
 
 def wrapped(text: str, width: int, *, first: str = "", then: str = "") -> list[str]:
-    """Return the lines, the first one behind `first` and the others behind `then`.
+    """Return the text wrapped to `width`, after `first` and, on further lines, `then`.
 
-    A word stays whole, however long it is: names of variables are to be copied.
+    Words stay whole, so that names of variables can be copied.
     """
     return wrap(
         text,
@@ -165,17 +165,17 @@ def wrapped(text: str, width: int, *, first: str = "", then: str = "") -> list[s
 
 
 def named_address(name: str, address: str) -> str:
-    """Return an instance as `px1  10.0.0.1:6032`; the address alone where it has no name."""
+    """Return an instance as `px1  10.0.0.1:6032`; only the address if it has no name."""
     return printable(address if name == address else f"{name}  {address}")
 
 
-def instance_text(one: OfInstance) -> str:
+def instance_text(result: InstanceResult) -> str:
     """Return an instance as `px1  10.0.0.1:6032  ProxySQL 2.7.1`."""
-    return f"{named_address(one.name, one.address)}  ProxySQL {printable(one.version)}"
+    return f"{named_address(result.name, result.address)}  ProxySQL {printable(result.version)}"
 
 
 def listed_names(names: Sequence[str]) -> str:
-    """Return names; of many the first ones, and how many more."""
+    """Return names, the first ones of many with the count of the others."""
     listed = ", ".join(map(printable, names[:MOST_NAMES]))
-    more = len(names) - MOST_NAMES
-    return f"{listed} and {more} more" if more > 0 else listed
+    hidden = len(names) - MOST_NAMES
+    return f"{listed} and {hidden} more" if hidden > 0 else listed

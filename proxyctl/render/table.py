@@ -1,7 +1,7 @@
-"""The one model of a table: columns over any kind of line, and its writers.
+"""Tables of any kind of line: columns, and writers for a terminal, markdown and CSV.
 
-A column knows how to read a line: as text with its unit for a person, and as the value that CSV
-holds and that a live table is sorted by. The writers know nothing of the lines.
+A column reads a line as text with its unit for people, and as the value for CSV and for sorting a
+live table. The writers know only columns.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!~$])")
 class Column(Generic[Line]):
     """A column.
 
-    Shape: `text` is safe on a terminal, with its unit. `value` is None where a column has nothing
-    but its text. A number stands to the right. Of a live view: `width` in characters, 0 takes what
-    the others leave; `from_width` is how wide a terminal has to be that shows it.
+    Shape: `text` is safe on a terminal, with its unit. `value` None: the column has only a text.
+    Numbers are aligned right. Of a live view: `width` in characters, 0 for all the room that other
+    columns leave; `from_width`: the narrowest terminal that shows the column.
     """
 
     title: str
@@ -39,7 +39,7 @@ class Column(Generic[Line]):
     from_width: int = 0
 
     def key(self, line: Line) -> Cell:
-        """Return what a table is sorted by: the value, or the text."""
+        """Return the sort key of a line: the value, else the text."""
         return self.text(line) if self.value is None else self.value(line)
 
 
@@ -47,8 +47,8 @@ def aligned(
     columns: Sequence[Column[Line]], lines: Iterable[Line], *, indent: int = 0
 ) -> list[str]:
     """Return the lines for a terminal, the titles first."""
-    rows = [[one.title for one in columns]]
-    rows += [[one.text(line) for one in columns] for line in lines]
+    rows = [[column.title for column in columns]]
+    rows += [[column.text(line) for column in columns] for line in lines]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     return [" " * indent + _padded(columns, cells, widths) for cells in rows]
 
@@ -62,27 +62,27 @@ def _padded(columns: Sequence[Column[Line]], cells: Sequence[str], widths: Seque
 
 
 def markdown_table(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> list[str]:
-    """Return the lines of a table in markdown, in which no text is markup."""
-    sides = ["---:" if one.is_number else "---" for one in columns]
-    rows = [[one.title for one in columns], sides]
-    rows += [[inline(one.text(line)) for one in columns] for line in lines]
+    """Return the lines of a table in markdown; no text acts as markup."""
+    sides = ["---:" if column.is_number else "---" for column in columns]
+    rows = [[column.title for column in columns], sides]
+    rows += [[inline(column.text(line)) for column in columns] for line in lines]
     return [f"| {' | '.join(cells)} |" for cells in rows]
 
 
 def inline(text: str) -> str:
-    """Return text for markdown that is no markup, no HTML and no mention of anybody."""
+    """Return text for markdown that acts as no markup, HTML or mention of a person."""
     escaped = _MARKUP.sub(r"\\\1", printable(text).replace("&", "&amp;"))
-    # A zero-width space: a mention would be made of `@name` however it is escaped.
+    # A zero-width space: GitHub makes a mention of `@name` however it is escaped.
     return escaped.replace("@", "@&#8203;")
 
 
 def csv_text(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> str:
-    """Return CSV: the titles, then the values. Control characters stand as escapes."""
+    """Return CSV: the titles, then the values, with control characters escaped."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([one.title for one in columns])
+    writer.writerow([column.title for column in columns])
     for line in lines:
-        writer.writerow([_csv_cell(one.key(line)) for one in columns])
+        writer.writerow([_csv_cell(column.key(line)) for column in columns])
     return file.getvalue()
 
 

@@ -1,4 +1,4 @@
-"""Results of routing tests: a dot each, and for a failure the chain and a diff; JSON, JUnit."""
+"""Results of routing tests as text, JSON and JUnit; a failure with its diff and chain of rules."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from proxyctl.routing.tests import Failure, Result, RoutingTest
 from proxyctl.state.row import Where
 from proxyctl.text import printable
 
-_DOTS_A_LINE = 72
+_DOTS_PER_LINE = 72
 LONGEST_TITLE = 100
 
 
 def routing_tests_text(results: Sequence[Result], *, is_verbose: bool, style: Style = PLAIN) -> str:
-    """Return the whole report but for the coverage."""
+    """Return the report without the coverage."""
     lines: list[str] = []
     if is_verbose:
         for result in results:
@@ -31,7 +31,7 @@ def routing_tests_text(results: Sequence[Result], *, is_verbose: bool, style: St
             lines.append(f"{word}  {_title(result.test)}")
     else:
         dots = "".join("." if result.passed else "F" for result in results)
-        lines += [dots[at : at + _DOTS_A_LINE] for at in range(0, len(dots), _DOTS_A_LINE)]
+        lines += [dots[at : at + _DOTS_PER_LINE] for at in range(0, len(dots), _DOTS_PER_LINE)]
     lines.append("")
     failed = [result for result in results if not result.passed]
     for result in failed:
@@ -45,7 +45,7 @@ def routing_tests_text(results: Sequence[Result], *, is_verbose: bool, style: St
 
 
 def _unverified(results: Iterable[Result]) -> Iterator[str]:
-    """Yield the rules with unusual syntax that tests met, and what else is not vouched for."""
+    """Yield warnings about rules with unusual syntax and other doubts, with counts of tests."""
     unusual: Counter[tuple[int, tuple[str, ...]]] = Counter()
     doubts: Counter[str] = Counter()
     for result in results:
@@ -72,7 +72,7 @@ def place_text(where: Where) -> str:
 
 
 def failure_lines(result: Result, style: Style = PLAIN) -> Iterator[str]:
-    """Yield what is wrong, and the chain of rules that led there."""
+    """Yield the unmet expectations, and the chain of rules."""
     test, answer = result.test, result.answer
     yield style("bold", f"FAILED {_title(test)}")
     request = test.request
@@ -85,7 +85,7 @@ def failure_lines(result: Result, style: Style = PLAIN) -> Iterator[str]:
         yield from (f"  {line}" for line in diff_lines(failure, answer.explainer.names, style))
     yield ""
     if result.chance < 1:
-        # Explained is the likeliest way, and that is another one.
+        # The chain explains the likeliest way, and this failure is on another one.
         rules = ", ".join(map(str, result.answer.route.matched_rules)) or "none"
         yield f"  rules of this way: {rules}"
         return
@@ -96,7 +96,7 @@ def failure_lines(result: Result, style: Style = PLAIN) -> Iterator[str]:
 
 
 def diff_lines(failure: Failure, names: Mapping[int, str], style: Style = PLAIN) -> Iterator[str]:
-    """Yield what was expected with a minus, and what was found with a plus."""
+    """Yield the expected value with a minus, and the actual one with a plus."""
     label = f"{failure.key}:"
     expected = value_text(failure.key, failure.expected, names)
     found = value_text(failure.key, failure.found, names)
@@ -105,7 +105,7 @@ def diff_lines(failure: Failure, names: Mapping[int, str], style: Style = PLAIN)
 
 
 def value_text(key: str, value: Any, names: Mapping[int, str]) -> str:  # noqa: ANN401
-    """Return what is expected or found, for people."""
+    """Return an expected or actual value for people."""
     if value is None:
         return "nothing"
     if key == "hostgroup":
@@ -116,7 +116,7 @@ def value_text(key: str, value: Any, names: Mapping[int, str]) -> str:  # noqa: 
 
 
 def coverage_text(unreached: Sequence[Rule], explainer: Explainer, style: Style = PLAIN) -> str:
-    """Return how many rules the tests reach, and name the others with their places."""
+    """Return how many rules the tests reach, and the unreached rules with their places."""
     total = len(explainer.router.rules)
     reached = total - len(unreached)
     share = f" ({reached / total:.0%})" if total else ""
@@ -139,7 +139,7 @@ def _matcher(cells: Cells) -> str:
 
 
 def routing_tests_json(results: Sequence[Result], unreached: Iterable[Rule] | None) -> str:
-    """Return everything as JSON. `unreached` None: coverage was not asked for."""
+    """Return the results as JSON. `unreached` None: coverage was not asked for."""
     rules = ABSENT if unreached is None else [rule.rule_id for rule in unreached]
     return TESTS.document(results, unreached_rules=rules)
 
@@ -147,30 +147,30 @@ def routing_tests_json(results: Sequence[Result], unreached: Iterable[Rule] | No
 TESTS: Shape[Sequence[Result]] = Shape(
     "test",
     "passed failed tests unreached_rules",
-    passed=lambda results: sum(one.passed for one in results),
-    failed=lambda results: sum(not one.passed for one in results),
+    passed=lambda results: sum(result.passed for result in results),
+    failed=lambda results: sum(not result.passed for result in results),
     tests=lambda results: TEST.each(results),
 )
 TEST: Shape[Result] = Shape(
     "test result",
     "name path line query username passed failures destination_hostgroup matched_rules"
     " unverified_rules doubts",
-    name=lambda one: one.test.name,
-    path=lambda one: one.test.where.path,
-    line=lambda one: one.test.where.line,
-    query=lambda one: one.test.query,
-    username=lambda one: one.test.request.username,
-    failures=lambda one: FAILURE.each(one.failures),
-    destination_hostgroup=lambda one: one.answer.route.destination_hostgroup,
-    matched_rules=lambda one: one.answer.route.matched_rules,
-    unverified_rules=lambda one: sorted(one.answer.unverified),
-    doubts=lambda one: one.answer.doubts,
+    name=lambda result: result.test.name,
+    path=lambda result: result.test.where.path,
+    line=lambda result: result.test.where.line,
+    query=lambda result: result.test.query,
+    username=lambda result: result.test.request.username,
+    failures=lambda result: FAILURE.each(result.failures),
+    destination_hostgroup=lambda result: result.answer.route.destination_hostgroup,
+    matched_rules=lambda result: result.answer.route.matched_rules,
+    unverified_rules=lambda result: sorted(result.answer.unverified),
+    doubts=lambda result: result.answer.doubts,
 )
 FAILURE: Shape[Failure] = Shape("unmet expectation", "key expected found")
 
 
 def junit_xml(results: Sequence[Result], seconds: float) -> str:
-    """Return a JUnit report: one suite a file, one case a test. Units: seconds for all of it."""
+    """Return a JUnit report: one suite per file, one case per test. Units: seconds in all."""
     root = ElementTree.Element("testsuites")
     by_file: dict[str, list[Result]] = {}
     for result in results:
@@ -209,9 +209,9 @@ def _add_case(suite: ElementTree.Element, result: Result) -> None:
         return
     names = result.answer.explainer.names
     parts = [
-        f"{one.key}: expected {value_text(one.key, one.expected, names)},"
-        f" found {value_text(one.key, one.found, names)}"
-        for one in result.failures
+        f"{failure.key}: expected {value_text(failure.key, failure.expected, names)},"
+        f" found {value_text(failure.key, failure.found, names)}"
+        for failure in result.failures
     ]
-    failure = ElementTree.SubElement(case, "failure", message="; ".join(parts))
-    failure.text = "\n".join(failure_lines(result))
+    element = ElementTree.SubElement(case, "failure", message="; ".join(parts))
+    element.text = "\n".join(failure_lines(result))

@@ -152,7 +152,7 @@ def approve(
     an instance has no plan; UsageError.
     """
     from proxyctl.plan.plan import raise_refusals
-    from proxyctl.render.fleet import names
+    from proxyctl.render.fleet import instance_names
     from proxyctl.render.plan import plans_text
 
     fix = "--auto-approve applies without asking"
@@ -164,7 +164,7 @@ def approve(
     else:
         _refuse_fleet(found, skips=rollout.skip_unreachable)
     if found.alike and asks:
-        questions = [f"Apply this to {names(alike)}?" for alike in found.alike]
+        questions = [f"Apply this to {instance_names(alike)}?" for alike in found.alike]
         confirm(verb, *questions, fix=fix, refusal="not applied")
 
 
@@ -174,14 +174,14 @@ def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
     `skips`: an instance that cannot be read is left out. Raises: RefusedError; InstanceError if
     every missing plan is of an instance that cannot be read, otherwise ProxyctlError.
     """
-    from proxyctl.render.fleet import names
+    from proxyctl.render.fleet import instance_names
 
     reasons = [
         line
         for alike in found.alike
         for refusal in alike[0].plan.refusals
         for line in (
-            f"{names(alike)}: {refusal.message}",
+            f"{instance_names(alike)}: {refusal.message}",
             *(f"  {line}" for line in refusal.below()),
         )
     ]
@@ -189,10 +189,12 @@ def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
         raise RefusedError("no instance was changed", reasons=reasons)
     wrong = [one for one in found.failed if not isinstance(one.error, InstanceError)]
     if wrong:
-        raise ProxyctlError(f"no instance was changed: there is no plan for {names(wrong)}")
+        raise ProxyctlError(
+            f"no instance was changed: there is no plan for {instance_names(wrong)}"
+        )
     if found.failed and not skips:
         raise InstanceError(
-            f"no instance was changed: {names(found.failed)} could not be read",
+            f"no instance was changed: {instance_names(found.failed)} could not be read",
             fix="--skip-unreachable changes the others and exits with 4",
         )
 
