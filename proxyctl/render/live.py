@@ -1,7 +1,7 @@
-"""The live view as data: the lines over its tables, and the tables with their order and filter.
+"""The live view as data: the header, and the tables with their order and filter.
 
-The line of a hostgroup stands before its servers. In another order than by hostgroup, those lines
-come last.
+The sum of a hostgroup is before its servers. In any other order than by hostgroup, the sums come
+last.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from proxyctl.text import printable
 
 Line = TypeVar("Line")
 Part = tuple[str, str]
-"""A label, and what it is the label of. Either can be empty."""
+"""A label and a text. Either can be empty."""
 GAP = 1
 """Blanks between columns."""
 _WIDE, _WIDER = 110, 140
-"""From these widths on there is room for more columns."""
+"""Widths of a terminal from which more columns are shown."""
 UNKNOWN = "-"
 
 NumberText = Callable[[float | None], str]
@@ -37,21 +37,21 @@ NumberText = Callable[[float | None], str]
 
 
 def _or_dash(text: Callable[[float], str]) -> NumberText:
-    """Return what also takes a number that is not known."""
+    """Return a function that also accepts None, a number that is not known."""
     return lambda number: UNKNOWN if number is None else text(number)
 
 
 _UNITS = (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3))
 _NEARLY_10, _NEARLY_100 = 9.995, 99.95
-"""From here on a number is rounded to one with a digit more."""
+"""A number from here on is rounded to 10 or 100, which has a digit more."""
 
 
 def _short(number: float) -> str:
-    """Return a number with five characters at most: `12.3k`, `4.56M`."""
+    """Return a number with at most five characters: `12.3k`, `4.56M`."""
     if number == int(number) and number < 1_000:
         return f"{number:.0f}"
-    unit, one = next((pair for pair in _UNITS if number >= pair[1]), ("", 1.0))
-    scaled = number / one
+    unit, factor = next((pair for pair in _UNITS if number >= pair[1]), ("", 1.0))
+    scaled = number / factor
     places = 0 if scaled >= _NEARLY_100 else 1 if scaled >= _NEARLY_10 else 2
     return f"{scaled:.{places}f}{unit}"
 
@@ -62,22 +62,22 @@ part_text = _or_dash(share_text)
 bytes_text = _or_dash(lambda size: size_text(size).replace("bytes", "B"))
 
 
-# -- The lines over the tables.
+# -- The header.
 
 
 def instance_line(view: View) -> str:
-    """Return which instance it is, and since when it runs."""
+    """Return the instance and its uptime."""
     uptime_s = view.look.counters.get("ProxySQL_Uptime")
     return f"{instance_text(view)}  up {duration_text(uptime_s and uptime_s * 1e6)}"
 
 
 def header_lines(view: View) -> tuple[list[Part], list[Part]]:
-    """Return how busy it is; and what flows through it, and what it takes."""
+    """Return two lines: queries and connections; traffic and memory."""
     counters, servers = view.look.counters, view.look.servers
     clients = short_text(counters.get("Client_Connections_connected"))
     active = short_text(counters.get("Client_Connections_non_idle"))
-    used = short_text(sum(one.conn_used for one in servers))
-    free = short_text(sum(one.conn_free for one in servers))
+    used = short_text(sum(server.conn_used for server in servers))
+    free = short_text(sum(server.conn_free for server in servers))
     return [
         ("queries", f"{short_text(view.per_s('Questions'))}/s"),
         ("slow", f"{short_text(view.per_s('Slow_queries'))}/s"),
@@ -92,17 +92,17 @@ def header_lines(view: View) -> tuple[list[Part], list[Part]]:
     ]
 
 
-# -- What every table is.
+# -- Tables.
 
 
 @dataclass(frozen=True)
 class LiveTable(Generic[Line]):
     """A table.
 
-    Shape: `order` is the title of the column that it is sorted by at first. `row_key` tells a line
-    from others from one look to the next. `kind` is how a line is coloured, by the names of Style,
-    '' for not at all. `more` is what a line shows beside its columns when it has the screen for
-    itself. `is_sum` lines come last in every other order than the first.
+    Shape: `order` is the title of the column that sorts the table at first. `row_key` identifies a
+    line from one look to the next. `kind` is the colour of a line by the names of Style, '' for
+    none. `further` has the fields that a line in full has besides its columns. `is_sum` lines
+    come last in every order but the first.
     """
 
     name: str
@@ -111,42 +111,42 @@ class LiveTable(Generic[Line]):
     lines: Callable[[View], Sequence[Line]]
     row_key: Callable[[Line], str]
     kind: Callable[[Line], str]
-    more: Callable[[Line], Iterable[Part]]
+    further: Callable[[Line], Iterable[Part]]
     is_sum: Callable[[Line], bool] = lambda _line: False
 
     def details(self, line: Line) -> list[Part]:
-        """Return the fields of a line that say something."""
-        columns = [(one.title, one.text(line)) for one in self.columns]
-        return [*(part for part in columns if part[1]), *self.more(line)]
+        """Return the fields of a line that are not empty."""
+        parts = [(column.title, column.text(line)) for column in self.columns]
+        return [*(part for part in parts if part[1]), *self.further(line)]
 
 
 def fitted(table: LiveTable[Line], width: int) -> list[tuple[Column[Line], int]]:
-    """Return the columns that a width has room for, with their widths."""
-    columns = [one for one in table.columns if one.from_width <= width]
-    rest = width - sum(one.width + GAP for one in columns)
-    return [(one, one.width or max(rest, len(one.title))) for one in columns]
+    """Return the columns that fit the width, each with its own width."""
+    columns = [column for column in table.columns if column.from_width <= width]
+    room = width - sum(column.width + GAP for column in columns)
+    return [(column, column.width or max(room, len(column.title))) for column in columns]
 
 
 def arranged(
-    table: LiveTable[Line], lines: Iterable[Line], order: str, wanted: str = ""
+    table: LiveTable[Line], lines: Iterable[Line], order: str, text: str = ""
 ) -> list[Line]:
-    """Return the lines in order, of numbers the largest first; what is not known comes last.
+    """Return the lines in order: the largest number first, unknown numbers last.
 
-    `wanted`: only lines with this in one of their texts, in upper or lower case.
+    `text`: return only lines that contain this text, in upper or lower case.
     """
-    column = next(one for one in table.columns if one.title == order)
+    column = next(column for column in table.columns if column.title == order)
+    wanted = text.casefold()
     kept = [
         line
         for line in lines
-        if not wanted
-        or any(wanted.casefold() in text.casefold() for _, text in table.details(line))
+        if not wanted or any(wanted in part.casefold() for _, part in table.details(line))
     ]
 
     def is_last(line: Line) -> bool:
         return column.key(line) is None or (order != table.order and table.is_sum(line))
 
     first = [line for line in kept if not is_last(line)]
-    # Not None, as they were chosen; a column has keys of one type.
+    # None of these keys is None, and a column has keys of one type.
     first.sort(key=column.key, reverse=column.is_number)  # type: ignore[arg-type]
     return first + [line for line in kept if is_last(line)]
 
@@ -154,9 +154,9 @@ def arranged(
 def _number(
     title: str, name: str, text: NumberText = short_text, width: int = 5, from_width: int = 0
 ) -> Column[Any]:
-    """Return a column of a number, by its place in a line."""
+    """Return a column for a number; `name`: the attribute of a line."""
     value: Callable[[Any], float | None] = attrgetter(name)
-    return Column(title, lambda x: text(value(x)), value, width=width, from_width=from_width)
+    return Column(title, lambda line: text(value(line)), value, width=width, from_width=from_width)
 
 
 def _text(
@@ -175,9 +175,9 @@ def _hostgroup(number: int, name: str) -> Part:
 def _server(line: ServerLine) -> str:
     if not line.servers:
         return f"{printable(line.counters.hostname)}:{line.counters.port}"
-    others = line.servers - line.online
-    beside = f", {counted(others, 'other')}" if others else ""
-    return f"{printable(line.hostgroup_name) or 'all'}: {line.online} online{beside}"
+    not_online = line.servers - line.online
+    others = f", {counted(not_online, 'other')}" if not_online else ""
+    return f"{printable(line.hostgroup_name) or 'all'}: {line.online} online{others}"
 
 
 def _latency(line: ServerLine) -> str:
@@ -197,12 +197,12 @@ SERVERS: LiveTable[ServerLine] = LiveTable(
     columns=(
         Column(
             "hg",
-            lambda x: str(x.counters.hostgroup),
-            lambda x: -x.counters.hostgroup + (0.5 if x.servers else 0),
+            lambda line: str(line.counters.hostgroup),
+            lambda line: -line.counters.hostgroup + (0.5 if line.servers else 0),
             width=4,
         ),
         _text("server", _server),
-        _text("status", lambda x: printable(x.counters.status), 12),
+        _text("status", lambda line: printable(line.counters.status), 12),
         _number("used", "counters.conn_used"),
         _number("free", "counters.conn_free"),
         _number("ok", "counters.conn_ok"),
@@ -210,17 +210,17 @@ SERVERS: LiveTable[ServerLine] = LiveTable(
         _number("q/s", "queries_per_s"),
         _number("sent/s", "sent_per_s", bytes_text, 8, _WIDE),
         _number("recv/s", "recv_per_s", bytes_text, 8, _WIDE),
-        Column("latency", _latency, lambda x: x.counters.latency_us or None, width=7),
+        Column("latency", _latency, lambda line: line.counters.latency_us or None, width=7),
     ),
     order="hg",
     lines=lambda view: (*view.servers, *view.hostgroups),
-    row_key=lambda x: repr(x.counters.key),
+    row_key=lambda line: repr(line.counters.key),
     kind=_server_kind,
-    more=lambda x: [
-        _hostgroup(x.counters.hostgroup, x.hostgroup_name),
-        ("queries", f"{x.counters.queries:,}"),
+    further=lambda line: [
+        _hostgroup(line.counters.hostgroup, line.hostgroup_name),
+        ("queries", f"{line.counters.queries:,}"),
     ],
-    is_sum=lambda x: x.servers > 0,
+    is_sum=lambda line: line.servers > 0,
 )
 
 
@@ -241,22 +241,22 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
         _number("total", "sum_time", duration_text, 8),
         Column(
             "hg",
-            lambda x: "cache" if x.hostgroup == CACHE else str(x.hostgroup),
-            lambda x: -x.hostgroup,
+            lambda line: "cache" if line.hostgroup == CACHE else str(line.hostgroup),
+            lambda line: -line.hostgroup,
             width=5,
         ),
-        _text("user", lambda x: _names(x.usernames), 10, _WIDE),
-        _text("schema", lambda x: _names(x.schemanames), 10, _WIDE),
-        _text("digest", lambda x: printable(x.digest), 18, _WIDER),
-        _text("text", lambda x: printable(x.text)),
+        _text("user", lambda line: _names(line.usernames), 10, _WIDE),
+        _text("schema", lambda line: _names(line.schemanames), 10, _WIDE),
+        _text("digest", lambda line: printable(line.digest), 18, _WIDER),
+        _text("text", lambda line: printable(line.text)),
     ),
     order="time/s",
     lines=lambda view: view.digests.lines,
-    row_key=lambda x: f"{x.digest} {x.hostgroup}",
-    kind=lambda x: "" if x.calls_per_s or x.calls_per_s is None else "dim",
-    more=lambda x: [
-        _hostgroup(x.hostgroup, x.hostgroup_name),
-        ("queries", f"{x.count_star:,}"),
+    row_key=lambda line: f"{line.digest} {line.hostgroup}",
+    kind=lambda line: "" if line.calls_per_s or line.calls_per_s is None else "dim",
+    further=lambda line: [
+        _hostgroup(line.hostgroup, line.hostgroup_name),
+        ("queries", f"{line.count_star:,}"),
     ],
 )
 
@@ -273,18 +273,18 @@ def _cells(line: RuleHits) -> Iterator[Part]:
 RULES: LiveTable[RuleHits] = LiveTable(
     name="rules",
     columns=(
-        Column("rule", lambda x: str(x.rule_id), lambda x: -x.rule_id, width=6),
+        Column("rule", lambda line: str(line.rule_id), lambda line: -line.rule_id, width=6),
         _number("hits/s", "per_s", width=6),
         _number("share", "share", part_text, 6),
         _number("hits", "hits", width=6),
-        _text("what", lambda x: rule_text(x.cells)),
+        _text("what", lambda line: rule_text(line.cells)),
     ),
     order="hits/s",
     lines=lambda view: view.rules.rules,
-    row_key=lambda x: str(x.rule_id),
-    kind=lambda x: "" if x.per_s or x.per_s is None else "dim",
-    more=_cells,
+    row_key=lambda line: str(line.rule_id),
+    kind=lambda line: "" if line.per_s or line.per_s is None else "dim",
+    further=_cells,
 )
 
 TABLES: tuple[LiveTable[Any], ...] = (SERVERS, DIGESTS, RULES)
-"""In the order in which they stand on the screen."""
+"""In the order on the screen."""

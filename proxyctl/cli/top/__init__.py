@@ -1,1 +1,1 @@
-"""The live view of the command top. The only package that uses Textual, which is an extra."""
+"""The live view of the command `top`. Only this package uses Textual, which is an extra."""

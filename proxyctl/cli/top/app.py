@@ -1,4 +1,4 @@
-"""The view: draws what the poller sees, and takes keys and signals."""
+"""The view: it draws the looks of the poller, and handles keys and signals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from proxyctl.text import printable
 
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 _LATE_S = 2
-"""A look that is so much late is worth a word."""
+"""The header mentions a look that is late by this much."""
 _GAP = "  "
 KEYS = (
     Binding("q,ctrl+q", "quit", "quit", key_display="q"),
@@ -44,7 +44,7 @@ KEYS = (
     Binding("ctrl+c", "interrupt", "quit with 130", key_display="^c", show=False, priority=True),
 )
 _SORT = {"order(-1)": "sort one column further left", "order(1)": "sort one column further right"}
-_OF_TABLES = [
+_TABLE_KEYS = [
     ("tab", "next table (each has its own order and filter)"),
     ("up down", "move within a table"),
     ("enter", "show a line in full"),
@@ -52,7 +52,7 @@ _OF_TABLES = [
 
 
 class TopApp(App[signal.Signals]):
-    """The live view. Returns the signal that ended it, None for a key."""
+    """The live view. `run` returns the signal that ended it, None for a key."""
 
     TITLE = "proxyctl top"
     ENABLE_COMMAND_PALETTE = False
@@ -77,25 +77,25 @@ class TopApp(App[signal.Signals]):
         hostgroup_names: Mapping[int, str] = MappingProxyType({}),
     ) -> None:
         super().__init__()
-        # The terminal's own colours: it knows whether it is light or dark.
+        # The terminal's own colours fit its background, light or dark.
         self.theme = "ansi-dark"
         self.failure: Exception | None = None
         self.view: View | None = None
-        """What is on the screen."""
+        """The view on the screen."""
         self._interval_s = interval_s
         self._is_paused = False
-        self._lost = ""
+        self._connection_error = ""
         self._filtered: Panel | None = None
-        """The table that a filter is typed for."""
-        self._heard_at = time.monotonic()
+        """The table whose filter the user types."""
+        self._answered_at = time.monotonic()
         self._client = client
         self._meter = Meter(client.name, client.address, hostgroup_names)
         self._poller = Poller(client, interval_s, self.post_message)
 
-    # What is on the screen.
+    # The screen.
 
     def compose(self) -> ComposeResult:
-        """Make the header, the tables, and what stands below."""
+        """Yield the header, the tables, the notes and the footer."""
         yield Static(id="header", markup=False)
         with Vertical(id="tables"):
             for table in TABLES:
@@ -105,39 +105,39 @@ class TopApp(App[signal.Signals]):
         yield Footer(show_command_palette=False, compact=True)
 
     def on_load(self) -> None:
-        """Take signals, before the terminal is another one."""
+        """Handle signals, before Textual changes the terminal."""
         loop = asyncio.get_running_loop()
         for number in _SIGNALS:
             loop.add_signal_handler(number, self.exit, number)
 
     def on_mount(self) -> None:
-        """Begin to look."""
+        """Start the poller."""
         self.query_one("#digests-grid").focus()
         self._poller.start()
         self.set_interval(1, self._draw_header)
 
     def on_unmount(self) -> None:
-        """Look no more."""
+        """Stop the poller."""
         self._poller.stop()
 
     def on_resize(self) -> None:
         """Fit the header to the new width."""
         self.call_after_refresh(self._draw_header)
 
-    # What the poller tells.
+    # Messages of the poller.
 
     def on_looked(self, message: Looked) -> None:
-        """Show a look, or say why there was none: what was seen before stays. A bug ends it."""
-        self._heard_at = time.monotonic()
-        match message.found:
+        """Show a look, or an error above the last look. An unexpected error ends the app."""
+        self._answered_at = time.monotonic()
+        match message.result:
             case InstanceError() as error:
-                self._lost = error.message
+                self._connection_error = error.message
                 self._draw_header()
             case Exception() as error:
                 self.failure = error
                 self.exit()
             case look:
-                self._lost = ""
+                self._connection_error = ""
                 view = self._meter.advance(look, self._client.version_text)
                 if not self._is_paused:
                     self.view = view
@@ -153,68 +153,70 @@ class TopApp(App[signal.Signals]):
 
     def _draw(self) -> None:
         if self.view is not None and self.is_running:
-            for panel in self._below.query(Panel):
+            for panel in self._main_screen.query(Panel):
                 panel.show(self.view)
         self._draw_header()
 
     def _draw_header(self) -> None:
         if not self.is_running:
-            return  # at the end the widgets go before the last messages
+            return  # at the end Textual removes the widgets before it delivers the last messages
         state, view = self._state(), self.view
         room = self.size.width - len(state) - len(_GAP)
         line = Text(instance_line(view) if view else "looking ...", "bold")
         line.truncate(room, pad=True)
         text = Text(no_wrap=True, overflow="ellipsis").append_text(line)
-        text.append(_GAP).append(state, "red" if self._lost else "cyan")
+        text.append(_GAP).append(state, "red" if self._connection_error else "cyan")
         for parts in header_lines(view) if view else ():
             text.append("\n").append_text(_line(parts))
-        self._below.query_one("#header", Static).update(text)
+        self._main_screen.query_one("#header", Static).update(text)
         self._draw_notes()
 
     def _draw_notes(self) -> None:
-        notes = [f"{printable(self._lost)}; trying again"] if self._lost else []
+        notes = (
+            [f"{printable(self._connection_error)}; trying again"] if self._connection_error else []
+        )
         if self.view is not None:
             notes += map(printable, notes_of(self.view))
-        shown = self._below.query_one("#notes", Static)
-        shown.display = bool(notes)
-        shown.update(Text("\n".join(notes)))
+        widget = self._main_screen.query_one("#notes", Static)
+        widget.display = bool(notes)
+        widget.update(Text("\n".join(notes)))
 
     def _state(self) -> str:
-        silence = time.monotonic() - self._heard_at
+        silence = time.monotonic() - self._answered_at
         if self._is_paused:
             return "paused"
-        if self._lost:
+        if self._connection_error:
             return "no connection"
         if silence > self._interval_s + _LATE_S:
             return f"no answer for {silence:.0f} s"
         return f"every {self._interval_s:g} s"
 
     @property
-    def _below(self) -> Screen[object]:
-        """The view itself, also while help or a line in full lies over it."""
+    def _main_screen(self) -> Screen[object]:
+        """The screen with the tables, also while a window covers it."""
         return self.screen_stack[0]
 
     # Keys.
 
     @property
     def _panel(self) -> Panel:
-        """The table that orders and filters are for."""
+        """The table that the keys for order and filter act on."""
         panel = self.focused.parent if self.focused else None
         return panel if isinstance(panel, Panel) else self.query_one("#digests", Panel)
 
     def action_interrupt(self) -> None:
-        """End as if the terminal had sent the signal."""
+        """End as SIGINT does."""
         self.exit(signal.SIGINT)
 
     def action_help(self) -> None:
         """Show the keys."""
         keys = [
-            (one.key_display or one.key, _SORT.get(one.action, one.description)) for one in KEYS
+            (key.key_display or key.key, _SORT.get(key.action, key.description)) for key in KEYS
         ]
-        self.push_screen(Details("keys", [*keys[:2], *_OF_TABLES, *keys[2:]]))
+        self.push_screen(Details("keys", [*keys[:2], *_TABLE_KEYS, *keys[2:]]))
 
     def action_view(self, name: str) -> None:
-        """Show one table, or with '' all."""
+        """Show one table, all tables for ''."""
         self.query_one("#tables").set_class(bool(name), "alone")
         for panel in self.query(Panel):
             panel.set_class(panel.id == name, "chosen")
@@ -226,16 +228,16 @@ class TopApp(App[signal.Signals]):
         self._panel.move_order(step)
 
     def action_pause(self) -> None:
-        """Stop to look, or go on."""
+        """Pause the poller, or continue."""
         self._is_paused = not self._is_paused
-        self._heard_at = time.monotonic()
+        self._answered_at = time.monotonic()
         self._poller.pause(is_paused=self._is_paused)
         self._draw_header()
 
     # Filtering.
 
     def action_filter(self) -> None:
-        """Ask for a text."""
+        """Show the field for the filter."""
         self._filtered = self._panel
         entry = self.query_one(Input)
         entry.value = self._filtered.filter
@@ -243,19 +245,19 @@ class TopApp(App[signal.Signals]):
         entry.focus()
 
     def action_unfilter(self) -> None:
-        """Show all lines again; the filter that is being typed goes as well."""
+        """Show all lines again, or close the field if the user types there."""
         if self.query_one(Input).has_focus:
             self.on_input_submitted()
         else:
             self._panel.show_only("")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while it is typed."""
+        """Filter while the user types."""
         if event.input.has_focus and self._filtered:
             self._filtered.show_only(event.value)
 
     def on_input_submitted(self) -> None:
-        """Keep the filter."""
+        """Keep the filter, and close the field."""
         self.query_one(Input).display = False
         if self._filtered:
             self._filtered.grid.focus()

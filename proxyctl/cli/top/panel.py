@@ -1,4 +1,4 @@
-"""What the view is made of: a table, a line of it in full, and the keys."""
+"""The widgets of the view: a table, and a window for one line in full or for the keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COLOURS = {"": "", "bold": "bold", "dim": "dim", "refuse": "red", "change": "ye
 
 
 class Panel(Vertical):
-    """One of the tables. Texts from the server are never read as markup: they go into Text."""
+    """One of the tables. Texts from the server go into Text, so none acts as markup."""
 
     DEFAULT_CSS = """
     Panel { height: auto; }
@@ -51,15 +51,15 @@ class Panel(Vertical):
         self._lines: list[Any] = []
 
     def compose(self) -> ComposeResult:
-        """Make the title and the grid."""
+        """Yield the title and the grid."""
         yield Static(id=f"{self.table.name}-title", markup=False)
         yield DataTable(cell_padding=0, cursor_type="row", id=f"{self.table.name}-grid")
 
     @property
     def grid(self) -> DataTable[Text]:
         """The rows."""
-        found: DataTable[Text] = self.query_one(DataTable)
-        return found
+        grid: DataTable[Text] = self.query_one(DataTable)
+        return grid
 
     def show(self, view: View) -> None:
         """Show the lines of a view."""
@@ -67,7 +67,7 @@ class Panel(Vertical):
         self._draw()
 
     def show_only(self, text: str) -> None:
-        """Show the lines that contain a text; all for ''."""
+        """Show only the lines that contain a text, all lines for ''."""
         if text != self.filter:
             self.filter = text
             self._draw(is_new=True)
@@ -75,50 +75,50 @@ class Panel(Vertical):
     def move_order(self, step: int) -> None:
         """Sort by the column to the right or to the left."""
         titles = [column.title for column, _ in self._columns]
-        place = titles.index(self._order) if self._order in titles else 0
-        self._order = titles[(place + step) % len(titles)]
+        position = titles.index(self._order) if self._order in titles else 0
+        self._order = titles[(position + step) % len(titles)]
         self._draw(is_new=True)
 
     def on_resize(self, event: Resize) -> None:
-        """Take the columns that there is room for now."""
+        """Show the columns that fit the new width."""
         columns = fitted(self.table, event.size.width)
         if columns != self._columns:
             self._columns = columns
             self._draw(is_new=True)
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """Show a line in full."""
+        """Ask the app to show a line in full."""
         event.stop()
         if event.cursor_row < len(self._lines):
             line = self._lines[event.cursor_row]
             self.app.push_screen(Details(self.table.name, self.table.details(line)))
 
     def _draw(self, *, is_new: bool = False) -> None:
-        """Draw the lines. `is_new`: they have another order or other columns."""
+        """Draw the lines. `is_new`: the order, the filter or the columns have changed."""
         if not self._columns:
             return
         grid = self.grid
         row, top = grid.cursor_row, grid.scroll_y
-        # Whoever moved to a line stays with it; the first row stays the first row.
-        kept = self.table.row_key(self._lines[row]) if 0 < row < len(self._lines) else None
-        found = arranged(self.table, self._all, self._order, self.filter)
-        self._lines = found[:MOST_LINES]
-        self._draw_title(len(found))
+        # The cursor follows its line, but a cursor on the first row stays there.
+        cursor_key = self.table.row_key(self._lines[row]) if 0 < row < len(self._lines) else None
+        lines = arranged(self.table, self._all, self._order, self.filter)
+        self._lines = lines[:MOST_LINES]
+        self._draw_title(len(lines))
         with self.app.batch_update():
             grid.clear(columns=is_new)
             if is_new:
                 self._draw_columns(grid)
             for line in self._lines:
-                look = _COLOURS[self.table.kind(line)]
+                colour = _COLOURS[self.table.kind(line)]
                 grid.add_row(
                     *(
-                        _in_column(Text(column.text(line), look), column, width)
+                        _in_column(Text(column.text(line), colour), column, width)
                         for column, width in self._columns
                     )
                 )
-            keys = [self.table.row_key(line) for line in self._lines] if kept else []
-            if kept in keys:
-                grid.move_cursor(row=keys.index(kept), scroll=is_new)
+            keys = [self.table.row_key(line) for line in self._lines] if cursor_key else []
+            if cursor_key in keys:
+                grid.move_cursor(row=keys.index(cursor_key), scroll=is_new)
             if not is_new:
                 grid.scroll_to(y=top, animate=False, immediate=True)
 
@@ -133,13 +133,13 @@ class Panel(Vertical):
 
     def _draw_columns(self, grid: DataTable[Text]) -> None:
         for column, width in self._columns:
-            look = "bold underline" if column.title == self._order else ""
-            label = Text.assemble((column.title, look))
+            style = "bold underline" if column.title == self._order else ""
+            label = Text.assemble((column.title, style))
             grid.add_column(_in_column(label, column, width), width=width + GAP)
 
 
 def _in_column(text: Text, column: Column[Any], width: int) -> Text:
-    """Return the text at its side of a column, cut where it is too long."""
+    """Return the text aligned in its column and cut to the width."""
     text.no_wrap = True
     text.truncate(width, overflow="ellipsis")
     if column.is_number:
@@ -148,7 +148,7 @@ def _in_column(text: Text, column: Column[Any], width: int) -> Text:
 
 
 class Details(ModalScreen[None]):
-    """Fields and their values, or keys and what they do. Any of the usual keys closes it."""
+    """A window with the fields of a line, or with the keys and their actions."""
 
     DEFAULT_CSS = """
     Details { align: center middle; }
@@ -168,7 +168,7 @@ class Details(ModalScreen[None]):
         self._details = details
 
     def compose(self) -> ComposeResult:
-        """Make the text."""
+        """Yield the text."""
         width = max(len(name) for name, _ in self._details)
         text = Text(f"{self._title}\n\n", "bold")
         for name, value in self._details:

@@ -1,6 +1,6 @@
-"""A thread that looks at the instance, and tells the view what it saw.
+"""A thread that looks at the instance and sends each look to the view.
 
-ProxySQL may keep an answer back for seconds: keys and signals must not wait for it.
+ProxySQL may delay an answer for seconds, and keys and signals must not wait for it.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from proxyctl.stats.live.read import Looker
 from proxyctl.stats.live.view import Look
 
 _FIRST_S = 1.0
-"""The second look comes as soon: there are no rates before it."""
-_AGAIN_S = 2.0
-"""How long after a connection was lost, or could not be opened, the next one is tried."""
+"""The time to the second look at most: the view has no rates before it."""
+_RETRY_S = 2.0
+"""The time from a lost or refused connection to the next attempt."""
 
 
 class Looked(Message):
-    """A look, or why there was none.
+    """A look at the instance, or the error that prevented it.
 
-    After an InstanceError there will be another try; another error is a bug, and the last message.
+    After an InstanceError the poller tries again. Any other error is a bug, and the last message.
     """
 
-    def __init__(self, found: Look | Exception) -> None:
+    def __init__(self, result: Look | Exception) -> None:
         super().__init__()
-        self.found = found
+        self.result = result
 
 
 class Poller(threading.Thread):
-    """Looks until it is stopped. Owns the client, which it closes at the end."""
+    """Looks at the instance until `stop`. It owns the client, and closes it at the end."""
 
     def __init__(
         self, client: AdminClient, interval_s: float, post: Callable[[Message], bool]
     ) -> None:
-        # A daemon: a look that takes long must not hold up the end of the process.
+        # A daemon: a slow look must not delay the end of the process.
         super().__init__(name="poller", daemon=True)
         self._client = client
         self._looker = Looker(client)
@@ -51,17 +51,17 @@ class Poller(threading.Thread):
         self._interval_s = interval_s
 
     def stop(self) -> None:
-        """End as soon as the look that is under way is there."""
+        """End the thread after the current look."""
         self._is_stopped = True
         self._wake.set()
 
     def pause(self, *, is_paused: bool) -> None:
-        """Look no more, or again."""
+        """Stop looking, or continue."""
         self._is_paused = is_paused
         self._wake.set()
 
     def run(self) -> None:
-        """Look, tell, wait; again and again."""
+        """Look, send, wait, and repeat."""
         try:
             looks, is_lost = 0, False
             while not self._is_stopped:
@@ -69,15 +69,15 @@ class Poller(threading.Thread):
                 try:
                     if is_lost:
                         self._client.connect()
-                    self._tell(self._looker.look(self._interval_s))
+                    self._send(self._looker.look(self._interval_s))
                     looks, is_lost = looks + 1, False
                 except InstanceError as error:
-                    self._tell(error)
+                    self._send(error)
                     is_lost = True
-                first = min(self._interval_s, _FIRST_S) if looks == 1 else self._interval_s
-                self._wait(start + (_AGAIN_S if is_lost else first))
+                pause_s = min(self._interval_s, _FIRST_S) if looks == 1 else self._interval_s
+                self._wait(start + (_RETRY_S if is_lost else pause_s))
         except Exception as error:
-            self._tell(error)
+            self._send(error)
         finally:
             self._client.close()
 
@@ -85,12 +85,12 @@ class Poller(threading.Thread):
         """Wait until the next look is due."""
         while not self._is_stopped:
             self._wake.clear()
-            left = None if self._is_paused else until - time.monotonic()
-            if left is not None and left <= 0:
+            timeout = None if self._is_paused else until - time.monotonic()
+            if timeout is not None and timeout <= 0:
                 return
-            self._wake.wait(left)
+            self._wake.wait(timeout)
 
-    def _tell(self, found: Look | Exception) -> None:
-        # The view may have ended meanwhile, and its event loop with it.
+    def _send(self, result: Look | Exception) -> None:
+        # The view and its event loop may have ended meanwhile.
         with suppress(RuntimeError):
-            self._post(Looked(found))
+            self._post(Looked(result))

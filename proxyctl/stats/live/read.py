@@ -1,9 +1,9 @@
-"""Reads the statistics for `top` at intervals, with SELECTs only.
+"""Read the statistics for `top` at intervals, with SELECTs only.
 
-Cheap statistics are read at every look. The digest table is copied as a whole by any statement that
-names it, and traffic waits while its size is added up: both get a small part of the time at most,
-and a table that is too large is not named at all. To add up its size ProxySQL goes through all
-of it, and every query waits meanwhile: with 300,000 digests 0.3 s, 1 s on a busy machine.
+A look is one reading of the statistics. Every look reads the cheap ones. Two readings are expensive
+and get a small part of the time at most: ProxySQL copies the whole digest table for any statement
+that names it, so a table that is too large is never named; and all queries wait while it adds up
+the size of that table (with 300,000 digests 0.3 s, on a busy machine 1 s).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from proxyctl.stats.read import (
 )
 
 MOST_ENTRIES = 2_000
-"""Entries of the digest table that a look brings."""
+"""Entries of the digest table in a look, at most."""
 
 _MOST_TIME = 100
-"""Entries with most time that it brings even if nothing hit them."""
+"""Entries with the most time that are in every look, hit or not."""
 
 _TEXT = 1_000
 """Characters of a digest text."""
 
 _JITTER_S = 2
-"""first_seen and last_seen are whole seconds, made out of two clocks whenever they are read."""
+"""first_seen and last_seen are whole seconds, computed from two clocks at each reading."""
 
 _COUNTERS = (
     "ProxySQL_Uptime",
@@ -55,26 +55,26 @@ _SERVERS = (
 
 # How often ---------------------------------------------------------------------------------------
 _REST = 20
-"""A look may take a twentieth of the time: the others who administrate must get their turn."""
+"""A look may take a twentieth of the time: other admin connections need their turn."""
 
 
 def seconds_between(interval_s: float, look_s: float) -> float:
-    """Return the seconds from one look to the next, for looks that take `look_s`."""
+    """Return the seconds from one look to the next if a look takes `look_s`."""
     return max(interval_s, look_s * _REST)
 
 
 _BYTES_PER_S = 50_000_000
-"""Of the memory of digests, copied by one statement. Source: ProxySQL 2.7.1, 978,000 digests of
-340 MB, six to seven seconds on two cores."""
+"""How fast a statement copies the digest table. Source: ProxySQL 2.7.1, 978,000 digests of 340 MB,
+six to seven seconds on two cores."""
 _LARGE_S = 5.0
-"""From this expected time on the table is not read: the admin interface is held that long."""
+"""A table whose copy takes this long is never read: the admin interface is blocked meanwhile."""
 
 _SIZE_REST = 10_000
 _SIZE_EVERY_S, _SIZE_AT_LEAST_EVERY_S = 10.0, 3_600.0
 
 
 def seconds_between_sizes(took_s: float) -> float:
-    """Return the seconds until the size is asked for again, when the last answer took `took_s`."""
+    """Return the seconds to the next reading of the size if the last one took `took_s`."""
     return min(max(_SIZE_EVERY_S, took_s * _SIZE_REST), _SIZE_AT_LEAST_EVERY_S)
 
 
@@ -92,7 +92,7 @@ class Looker:
         self._size_due = 0.0
 
     def look(self, interval_s: float) -> Look:
-        """Return the statistics, with digests only when they are due. Raises: InstanceError."""
+        """Return the statistics, with digests only if they are due. Raises: InstanceError."""
         self._read_size()
         counters = named_numbers(
             self.client,
@@ -110,7 +110,7 @@ class Looker:
             servers=servers,
             rules=rules,
             state=state,
-            digests=self._look_at_digests() if self._is_turn_of_digests(state) else None,
+            digests=self._look_at_digests() if self._are_digests_due(state) else None,
         )
         self._last = look
         return look
@@ -137,11 +137,11 @@ class Looker:
             is_on=is_counting(self._variables),
         )
 
-    def _is_turn_of_digests(self, state: DigestState) -> bool:
+    def _are_digests_due(self, state: DigestState) -> bool:
         if state.every_s is None:
             return False
         last = self._digests_at
-        # Looks begin a little early or late; one that is left out would double the time.
+        # Looks begin a little early or late; to skip one would double the time.
         return last is None or time.monotonic() - last > state.every_s * 0.9
 
     def _look_at_digests(self) -> DigestLook:
@@ -150,7 +150,7 @@ class Looker:
         try:
             rows = self.client.query(digest_statement(since))
         finally:
-            # Also where no answer came in time: ProxySQL is busy with it all the same.
+            # Also if no answer came in time: ProxySQL is busy with the statement all the same.
             self._digests_took_s = time.monotonic() - taken_at
         if not rows or rows[-1][1] is not None:
             raise incomplete(self.client)
@@ -183,12 +183,12 @@ class Looker:
 
 
 def digest_statement(since: int) -> str:
-    """Return the statement for what was hit since a moment, and for the entries with most time.
+    """Return the statement for the entries hit since a moment and those with the most time.
 
-    Shape of the answer: the fields of SeenDigest but for the rows, most time first; at the very end
-    a row of sums, since ProxySQL answers OK with a part of the rows when a SELECT fails while it
-    runs. There hostgroup is how many entries were hit, digest_text how many there are, first_seen
-    the time.
+    Shape of the answer: the fields of SeenDigest without the counts of rows, most time first; then
+    a row of sums. Without that last row the answer is incomplete: ProxySQL answers OK with a part
+    of the rows when a SELECT fails while it runs. In the row of sums hostgroup is the number of
+    entries hit, digest_text the number of all entries, first_seen the time.
     """
     return (
         "SELECT * FROM (SELECT hostgroup, schemaname, username, client_address, digest,"

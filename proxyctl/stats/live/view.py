@@ -1,10 +1,10 @@
-"""What `top` shows: rates and states, computed from a look at the statistics and those before.
+"""Compute the rates and states that `top` shows from consecutive looks at the statistics.
 
-Looks are timed in seconds of a monotonic clock; the clock of the instance is in unix seconds. Of
-digests a look brings only the entries that were hit since the look before. An entry that was not
-hit keeps its counters, so the look before last is as good as the last one. An entry that was never
-looked at and is older than the last look has counters of which nobody knows how much is new: it
-counts from its second look on.
+Looks are timed in seconds of a monotonic clock; the clock of the instance is in unix seconds. A
+look has only the digest entries that were hit since the previous look. An entry that was not hit
+keeps its counters, so an older look at it serves as well. If an entry is new to the looks but older
+than the previous one, nobody knows which part of its counters is new: it has rates from its second
+look on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from proxyctl.stats.units import size_text, time_text
 
 
 class ServerCounters(NamedTuple):
-    """A row of stats_mysql_connection_pool. Units: `latency_us` is that of the last ping."""
+    """A row of stats_mysql_connection_pool. Units: `latency_us` of the last ping, microseconds."""
 
     hostgroup: int
     hostname: str
@@ -52,11 +52,11 @@ class ServerCounters(NamedTuple):
 
 @dataclass(frozen=True)
 class DigestLook:
-    """Entries of the digest table: those that were hit since the look before, and the costliest.
+    """Entries of the digest table: those hit since the previous look, and the costliest.
 
-    Shape: `entries` have the beginning of their texts only. `busy` is how many were hit, of which
-    `entries` may hold only those with most time; then `is_cut`. `whole` is the sum over all of the
-    table. Units: `clock` in unix seconds of the instance.
+    Shape: `entries` have the beginning of their texts only. `busy` is the number of entries hit;
+    `is_cut`: `entries` has only those with the most time. `whole` is the sum over the table.
+    Units: `clock` in unix seconds of the instance.
     """
 
     taken_at: float
@@ -71,9 +71,9 @@ class DigestLook:
 class DigestState:
     """Facts about the digest table that are read without naming it.
 
-    Shape: `every_s` is how often it is looked at, None for never: it is too large. `is_rare`: less
-    often than other statistics. `is_on` is mysql-query_digests. Units: `memory` in bytes,
-    `look_s` is how long a look takes.
+    Shape: `every_s` is the time between looks at it, None if it is too large for any; `is_rare`:
+    longer than for other statistics; `is_on`: mysql-query_digests. Units: `memory` in bytes,
+    `look_s` the seconds that a look takes.
     """
 
     memory: int
@@ -85,9 +85,10 @@ class DigestState:
 
 @dataclass(frozen=True)
 class Look:
-    """All statistics of one look. Shape: `digests` is None if they were not due.
+    """All statistics of one look.
 
-    `counters` are of stats_mysql_global, `memory` of stats_memory_metrics, by ProxySQL's names.
+    Shape: `counters` has stats_mysql_global, `memory` stats_memory_metrics, by ProxySQL's names.
+    `digests` is None if they were not due.
     """
 
     taken_at: float
@@ -100,22 +101,22 @@ class Look:
 
     @property
     def started_at(self) -> float:
-        """When ProxySQL was started, by the clock of the looks, to about a second."""
+        """The start of ProxySQL by the clock of the looks, to about a second."""
         return self.taken_at - self.counters.get("ProxySQL_Uptime", 0)
 
 
-# Servers, and the whole ---------------------------------------------------------------------------
+# Servers, and the whole view ----------------------------------------------------------------------
 _RESTART_S = 3
-"""A start that moved by more is another one: uptimes are whole seconds, and looks take time."""
+"""A start that is later by more is a restart: uptimes are whole seconds, and looks take time."""
 
 
 @dataclass(frozen=True)
 class ServerLine:
-    """A server in one hostgroup, or the sum over the servers of one.
+    """A server in one hostgroup, or the sum over the servers of a hostgroup.
 
-    Shape: a rate is None where there is no look to compare with, in a sum unless it is known of all
-    servers. `hostgroup_name` is '' where the files have none. `servers` is how many are added up, 0
-    for a server; `online` is how many of them are ONLINE.
+    Shape: a rate is None without an earlier look; in a sum also if a server's rate is None.
+    `hostgroup_name` is '' if the files have none. `servers` is the number of servers in a sum, 0
+    for a server; `online` is the number of those that are ONLINE.
     """
 
     counters: ServerCounters
@@ -130,7 +131,7 @@ class ServerLine:
 
 @dataclass(frozen=True)
 class View:
-    """One state of the view: a look, and what went on since the one `before`."""
+    """One state of the view: a look, and the changes since the look `before`."""
 
     name: str
     address: str
@@ -144,11 +145,11 @@ class View:
 
     @property
     def span_s(self) -> float | None:
-        """The time since the look before; None without one."""
+        """The time since the previous look; None without one."""
         return None if self.before is None else self.look.taken_at - self.before.taken_at
 
     def per_s(self, counter: str) -> float | None:
-        """Return the growth of a counter a second; None where it is not known."""
+        """Return the growth of a counter per second; None if it is not known."""
         before = self.before.counters.get(counter) if self.before else None
         return rate(before, self.look.counters.get(counter), self.span_s)
 
@@ -159,7 +160,7 @@ class View:
 
 
 class Meter:
-    """Turns each look into a view, and keeps it to compare the next one with."""
+    """Turns each look into a view, and keeps the look to compare it with the next one."""
 
     def __init__(
         self, name: str, address: str, hostgroup_names: Mapping[int, str] = MappingProxyType({})
@@ -184,7 +185,7 @@ class Meter:
         elif look.state.every_s is None:
             self._digests = DigestRates()
         span = None if last is None else look.taken_at - last.taken_at
-        earlier = {} if last is None else {one.key: one for one in last.servers}
+        earlier = {} if last is None else {server.key: server for server in last.servers}
         self._last = look
         return View(
             name=self._name,
@@ -194,10 +195,10 @@ class Meter:
             before=last,
             servers=tuple(
                 replace(
-                    _server(one, earlier.get(one.key), span),
-                    hostgroup_name=self._hostgroup_names.get(one.hostgroup, ""),
+                    _server(server, earlier.get(server.key), span),
+                    hostgroup_name=self._hostgroup_names.get(server.hostgroup, ""),
                 )
-                for one in look.servers
+                for server in look.servers
             ),
             digests=self._digests,
             rules=rule_report(
@@ -208,7 +209,7 @@ class Meter:
 
 
 def _server(now: ServerCounters, before: ServerCounters | None, span: float | None) -> ServerLine:
-    # A read of the _reset table sets all counters of a server to 0 at once.
+    # A query of the _reset table sets all counters of a server to 0.
     if before is None or were_cleared(before.reading, now.reading):
         return ServerLine(now)
     return ServerLine(
@@ -221,7 +222,7 @@ def _server(now: ServerCounters, before: ServerCounters | None, span: float | No
 
 
 def hostgroup_lines(servers: Iterable[ServerLine]) -> tuple[ServerLine, ...]:
-    """Return the sums of the hostgroups with more than one server: one alone is its own sum."""
+    """Return the sums of the hostgroups with more than one server: a single server is the sum."""
     groups: dict[int, list[ServerLine]] = {}
     for line in servers:
         groups.setdefault(line.counters.hostgroup, []).append(line)
@@ -229,26 +230,26 @@ def hostgroup_lines(servers: Iterable[ServerLine]) -> tuple[ServerLine, ...]:
 
 
 def _hostgroup_line(lines: Sequence[ServerLine]) -> ServerLine:
-    held = [line.counters for line in lines]
-    counts = zip(*(one[4:-1] for one in held), strict=True)
+    servers = [line.counters for line in lines]
+    counters = zip(*(server[4:-1] for server in servers), strict=True)
     return ServerLine(
-        ServerCounters._make((held[0].hostgroup, "", 0, "", *map(sum, counts), 0)),
+        ServerCounters._make((servers[0].hostgroup, "", 0, "", *map(sum, counters), 0)),
         _sum(line.queries_per_s for line in lines),
         _sum(line.sent_per_s for line in lines),
         _sum(line.recv_per_s for line in lines),
         hostgroup_name=lines[0].hostgroup_name,
         servers=len(lines),
-        online=sum(one.status == "ONLINE" for one in held),
+        online=sum(server.status == "ONLINE" for server in servers),
     )
 
 
 def _sum(rates: Iterable[float | None]) -> float | None:
-    known = list(rates)
-    return None if None in known else sum(one or 0.0 for one in known)
+    listed = list(rates)
+    return None if None in listed else sum(value or 0.0 for value in listed)
 
 
 def notes_of(view: View) -> Iterator[str]:
-    """Yield what a reader of the view has to know, a sentence each, the gravest first."""
+    """Yield remarks on the numbers of a view, the gravest first."""
     if view.was_restarted:
         yield "ProxySQL was restarted: rates start over"
     elif view.rules.was_reloaded:
@@ -276,8 +277,8 @@ _MOST_KNOWN = 50_000
 class DigestLine:
     """A digest in one hostgroup, with its rates between two looks.
 
-    Shape: rates are None before there were two looks. `share` is the part of the query time of all
-    digests. Hostgroup -1 is the query cache. Units: times in microseconds, rates a second.
+    Shape: rates are None before the second look. `share` is the part in the query time of all
+    digests. Hostgroup -1 is the query cache. Units: times in microseconds, rates per second.
     """
 
     digest: str
@@ -294,7 +295,7 @@ class DigestLine:
 
     @property
     def average(self) -> float | None:
-        """Time of a call between the looks; since the counters began where there was none."""
+        """Time of a call between the looks; if there was no call, since the counters began."""
         if self.calls_per_s and self.time_per_s is not None:
             return self.time_per_s / self.calls_per_s
         return self.sum_time / self.count_star if self.count_star else None
@@ -302,7 +303,7 @@ class DigestLine:
 
 @dataclass(frozen=True)
 class DigestRates:
-    """The lines of one look. `busy`: how many entries were hit; `is_cut`: a look brings fewer."""
+    """The lines of one look. `busy`: the number of entries hit; `is_cut`: the look has fewer."""
 
     lines: tuple[DigestLine, ...] = ()
     busy: int = 0
@@ -329,11 +330,11 @@ class DigestMeter:
             groups.setdefault((entry.digest, entry.hostgroup), []).append(entry)
         span = None if last is None else look.taken_at - last.taken_at
         since = None if last is None else last.clock
-        time = look.whole.sum_time
+        whole_time = look.whole.sum_time
         if last is not None and not was_cleared:
-            time -= last.whole.sum_time
+            whole_time -= last.whole.sum_time
         lines = tuple(
-            self._line(entries, span, since, time, was_cleared=was_cleared)
+            self._line(entries, span, since, whole_time, was_cleared=was_cleared)
             for entries in groups.values()
         )
         self._remember(look)
@@ -341,9 +342,9 @@ class DigestMeter:
         return DigestRates(lines, look.busy, is_cut, was_cleared)
 
     def _is_cleared(self, last: DigestLook, look: DigestLook) -> bool:
-        """Return whether somebody cleared the counters: ProxySQL does it for all at once."""
-        whole = (Reading(one.whole.entries, one.whole.count_star) for one in (last, look))
-        if were_cleared(*whole):
+        """Return whether the counters were cleared: ProxySQL clears all digests at once."""
+        sums = [Reading(one.whole.entries, one.whole.count_star) for one in (last, look)]
+        if were_cleared(*sums):
             return True
         return any(
             were_cleared(_reading(known), _reading(entry))
@@ -385,7 +386,7 @@ class DigestMeter:
 
     def _remember(self, look: DigestLook) -> None:
         if look.is_cut:
-            # Of an entry that was left out it is not known whether it was hit meanwhile.
+            # An entry that the look left out may have been hit meanwhile.
             self._known = {}
         for entry in look.entries:
             self._known.pop(entry.key, None)  # the newest come last
