@@ -45,6 +45,16 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(escape, text)
 
 
+_SHOWN = 40
+"""Longest text of a file that a message repeats."""
+
+
+def shown(value: object) -> str:
+    """Return a value of a file as a message may repeat it: text quoted and not too long."""
+    is_long = isinstance(value, str) and len(value) > _SHOWN
+    return repr(f"{str(value)[:_SHOWN]}..." if is_long else value)
+
+
 _LONGEST = 100
 """Only this much of a longer word is compared. Units: characters."""
 

@@ -22,9 +22,10 @@ from proxyctl.catalog import (
 from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
 from proxyctl.config.env_references import References
 from proxyctl.config.files import Fence
-from proxyctl.config.mistakes import Mistakes, Refusal, described, key_text, shown
+from proxyctl.config.mistakes import Mistakes, Refusal, described, key_text
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
 from proxyctl.state.row import Secret, Where
+from proxyctl.text import shown
 
 Keys = tuple[str | int, ...]
 """The path to a value in a section."""

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proxyctl.config.files import ANYWHERE, Fence, UnreadableError, read_bytes
-from proxyctl.config.mistakes import named
 from proxyctl.state.row import REFERENCES, Secret
 
 MAX_SECRET = 1024 * 1024
@@ -45,7 +44,7 @@ class References:
         """
         ((kind, argument),) = reference.items()
         if kind == "env" and argument not in os.environ:
-            message = f"the environment variable {named(argument)} is not set"
+            message = f"the environment variable {argument} is not set"
             raise UnreadableError(message, "set it where proxyctl runs")
         if kind == "env":
             text = os.environ[argument]
@@ -56,7 +55,7 @@ class References:
         if is_secret and not text:
             what = {"env": "the environment variable", "file": "the file"}.get(kind, "hex")
             raise UnreadableError(
-                f"{what} {named(argument)} is empty", "set it, or write '' for an empty value"
+                f"{what} {argument} is empty", "set it, or write '' for an empty value"
             )
         return text if kind == "hex" else Secret(text)
 
@@ -65,7 +64,7 @@ class References:
             path = self.fence.path(name, self.folder)
             content = read_bytes(path, limit=MAX_SECRET, fence=self.fence)
         except UnreadableError as error:
-            raise UnreadableError(f"{named(name)}: {error.message}", error.fix) from None
+            raise UnreadableError(f"{name}: {error.message}", error.fix) from None
         if content.endswith(b"\n"):
             content = content[: -2 if content.endswith(b"\r\n") else -1]
         return content.decode("utf-8", "surrogateescape")

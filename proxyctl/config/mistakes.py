@@ -7,16 +7,12 @@ from dataclasses import replace
 
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.state.row import Where
-from proxyctl.text import Nearest, nearest
+from proxyctl.text import Nearest, nearest, shown
 
 _RENDERED = "the line number counts in the text that the template renders to"
 
 _NEAR = 0.65
 """Names of variables share a prefix, and that alone makes them no suggestion."""
-
-_SHOWN = 40
-"""Longest text of a file that a message repeats."""
-
 
 _TWINS = {"schemaname": "database", "database": "schemaname"}
 """What a column of the MySQL side is called on the PostgreSQL side, and the other way round."""
@@ -70,12 +66,6 @@ class Mistakes:
             return _asked(twin)
         return _asked(self._nearest.of(word, *known))
 
-    def add_all(self, mistakes: Iterable[Mistake]) -> None:
-        """Note mistakes that were found elsewhere. Changes: self."""
-        for mistake in mistakes:
-            where = Where(mistake.path, mistake.line, mistake.column)
-            self.add(where, mistake.key, mistake.message, mistake.fix)
-
     def mark_rendered(self, path: str) -> None:
         """Note that places in this file are places in rendered text. Changes: self."""
         self._rendered.add(path)
@@ -114,17 +104,6 @@ def key_text(keys: Sequence[str | int]) -> str:
     return text
 
 
-def shown(text: str) -> str:
-    """Return a text of a file as a message may repeat it: quoted and not too long."""
-    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
-
-
-def named(name: str) -> str:
-    """Return the name of a file or of a variable as it is; quoted where it is odd or long."""
-    is_plain = name.isprintable() and name == name.strip() != "" and len(name) <= 4 * _SHOWN
-    return name if is_plain else shown(name)
-
-
 def described(value: object, *, is_secret: bool = False) -> str:
     """Return what a value is, in the words of the file: `text '12'`, `a mapping`, `null`.
 
@@ -136,7 +115,7 @@ def described(value: object, *, is_secret: bool = False) -> str:
         case bool():
             return "a boolean" if is_secret else ("true" if value else "false")
         case int():
-            return "an integer" if is_secret else f"the integer {shortened(value)}"
+            return "an integer" if is_secret else f"the integer {value}"
         case float():
             return "a decimal number" if is_secret else f"the decimal number {value}"
         case str():
@@ -145,9 +124,3 @@ def described(value: object, *, is_secret: bool = False) -> str:
             return "a mapping"
         case _:
             return "a list"
-
-
-def shortened(value: int) -> str:
-    """Return an integer as text; only its size when nobody would read it."""
-    bits = value.bit_length()
-    return str(value) if bits <= 128 else f"of {bits} bits"

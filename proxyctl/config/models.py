@@ -32,8 +32,9 @@ from proxyctl.config.columns import (
     list_of,
     row_type,
 )
-from proxyctl.config.mistakes import Refusal, shown
+from proxyctl.config.mistakes import Refusal
 from proxyctl.state.row import Glob, Span, Term
+from proxyctl.text import shown
 
 
 def shape(value: object) -> str:

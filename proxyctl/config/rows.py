@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 from proxyctl.catalog import Kind, Layout
 from proxyctl.config.context import Context, Keys, Lines, Part
 from proxyctl.config.files import UnreadableError, read_text
-from proxyctl.config.mistakes import Mistakes, described, named, shown
+from proxyctl.config.mistakes import Mistakes, described
 from proxyctl.config.validation import check_rows, other_version
 from proxyctl.config.yaml import Document, YamlList
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Where
+from proxyctl.text import shown
 
 MAX_TABLE = 512 * 1024 * 1024
 """Largest CSV or JSONL file. Units: bytes."""
@@ -193,7 +194,7 @@ def _read_file(part: Part, context: Context) -> Lines | None:
         if error.line:
             context.mistakes.add(error.where(path), "", error.message, error.fix)
         else:
-            context.note(part, (kind,), f"{named(name)}: {error.message}", error.fix)
+            context.note(part, (kind,), f"{name}: {error.message}", error.fix)
         return None
     rows: list[dict[str, Any]] = []
     lines: list[int] = []

@@ -26,6 +26,7 @@ from proxyctl.formats.yaml import (
 from proxyctl.state.cells import as_read
 from proxyctl.state.fold import Exported, environment_name, without_secrets
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, listed_rows, row_name
+from proxyctl.text import shown
 
 Check = Callable[[str], Sequence[Mistake]]
 """What is wrong with a file of this text."""
@@ -222,10 +223,11 @@ def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) ->
             asked = (position, cell.__class__, cell)
             if asked not in known:
                 known[asked] = _cell_as_read(layout, layout.columns[position], cell)
-            cells[position], warning = known[asked]
-            if warning and _key(layout, row) in left_out:
-                cells[position] = cell
-            elif warning:
+            read, warning = known[asked]
+            if warning is None:
+                cells[position] = read
+            elif _key(layout, row) not in left_out:
+                cells[position] = read
                 warnings.setdefault(warning, []).append(_key(layout, row))
         found.append(tuple(cells))
     for text, keys in warnings.items():
@@ -235,12 +237,9 @@ def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) ->
 
 def _may_be_read_otherwise(layout: Layout, position: int) -> bool:
     column = layout.columns[position]
-    if not column.is_listed or column.kind is Kind.JSON:
-        return True
     is_number = column.is_numeric and position not in layout.key_index
-    return is_number or (
-        layout.table.role is Role.RULES and column.name in ("digest", "re_modifiers")
-    )
+    is_word = layout.table.role is Role.RULES and column.name in ("digest", "re_modifiers")
+    return is_number or is_word or not column.is_listed or column.kind is Kind.JSON
 
 
 def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, str | None]:
@@ -258,21 +257,11 @@ def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, s
         return cell, None
     if read is None and cell in ("", -1):  # ProxySQL's own ways to say nothing
         return None, None
-    return read, (
-        f"{column.name} {_shown(cell)} is written as {_shown(read)}, which is what ProxySQL makes"
-        " of it"
-    )
+    words = ["null" if one is None else shown(one) for one in (cell, read)]
+    text = f"{column.name} {words[0]} is written as {words[1]}, which is what ProxySQL makes of it"
+    return read, text
 
 
 def _words(value: Value) -> list[str]:
     """Return the words of a list, of which letter case and order do not matter."""
     return sorted(str(value).upper().split(","))
-
-
-_SHOWN_TEXT = 40
-
-
-def _shown(value: Value) -> str:
-    if isinstance(value, str) and len(value) > _SHOWN_TEXT:
-        return repr(value[:_SHOWN_TEXT] + "...")
-    return "null" if value is None else repr(value)

@@ -17,7 +17,6 @@ from proxyctl.config.files import (
     read_bytes,
     without_marks,
 )
-from proxyctl.config.mistakes import named
 from proxyctl.config.validation import check_items
 from proxyctl.errors import ConfigError, InstanceError, Mistake
 from proxyctl.state.row import Where
@@ -119,7 +118,7 @@ def _instance(part: Part, position: int, model: InstanceModel, context: Context)
         if model.tls_ca:
             context.fence.check(model.tls_ca)
     except UnreadableError as error:
-        message = f"{named(model.tls_ca or '')}: {error.message}"
+        message = f"{model.tls_ca}: {error.message}"
         context.note(part, (position, "tls_ca"), message, error.fix)
     return Instance(
         **model.model_dump(exclude={"password", "vars"}),

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, cast
 
 from proxyctl.catalog import MAX_INT, Value
 from proxyctl.config.context import Context, Part
-from proxyctl.config.mistakes import shown
 from proxyctl.config.rows import RowPlace, TableRows, table_rows
 from proxyctl.config.sections.shard_names import Keys, Names, ShardingError, expanded, split
 from proxyctl.config.validation import check_items
 from proxyctl.state.row import DesiredTable, Where
+from proxyctl.text import shown
 
 if TYPE_CHECKING:
     from proxyctl.config.models import ShardingModel
