@@ -92,7 +92,7 @@ def test_all_that_is_proposed_can_stand_together(seen: Project) -> None:
 
 def test_the_rule_ids_are_those_that_the_files_manage(seen: Project) -> None:
     managed = FILES + "manage: {mysql_query_rules: {rule_id: 10-19}}\n"
-    managed = managed.replace("rule_id: 20", "rule_id: 11").replace("rule_id: 30", "rule_id: 12")
+    managed = managed.replace("rule_id: 20", "rule_id: 15").replace("rule_id: 30", "rule_id: 16")
     seen.write(managed)
     applied()
     found = suggest("--format", "json", "--only", "cache", "--only", "reads").json

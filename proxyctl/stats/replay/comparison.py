@@ -7,8 +7,8 @@ taken both ways. Where the text itself does not say what the query was, nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -19,12 +19,12 @@ from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, Rewriting, every_outcome
 from proxyctl.routing.router import router_of
 from proxyctl.routing.sides import Sides
-from proxyctl.routing.special import LAST_INSERT_ID, USE, after_rules, before_rules, is_use
-from proxyctl.state.configuration import Configuration, Held
-from proxyctl.state.row import Key, Row
+from proxyctl.routing.special import LAST_INSERT_ID, USE, before_rules, after_rules, is_use
+from proxyctl.state.configuration import Configuration
+from proxyctl.state.row import Row
 from proxyctl.stats.model import SeenDigest
 
-_RULES, _FAST = "mysql_query_rules", "mysql_query_rules_fast_routing"
+_RULES = "mysql_query_rules"
 _ENGINE = "mysql-query_processor_regex"
 
 MOST_WAYS = 64
@@ -223,29 +223,29 @@ class Comparison:
             digest=_TextDigest(text, int(seen.digest, 16), comment[1] if comment else None),
         )
         notes = tuple(self._notes(text))
-        is_concerned = self._differences.may_concern(request, notes)
+        before, after = self._routers
 
         def both(assumed: Assumptions) -> tuple[Outcome, Outcome]:
-            before = outcome_of(*self._routers[0].evaluate_digest(request, assumed), special)
-            if not is_concerned:
-                return before, before
-            return before, outcome_of(*self._routers[1].evaluate_digest(request, assumed), special)
+            outcome = outcome_of(*before.evaluate_digest(request, assumed), special)
+            if after is before:
+                return outcome, outcome
+            return outcome, outcome_of(*after.evaluate_digest(request, assumed), special)
 
         found = every_outcome(both, limit=MOST_WAYS)
         if found is None:
-            notes = (*notes, TOO_MANY) if is_concerned else notes
-            return Verdict(notes=notes, is_unknown=is_concerned)
+            is_unknown = self._differences.may_concern(seen, notes)
+            return Verdict(notes=(*notes, TOO_MANY) if is_unknown else notes, is_unknown=is_unknown)
         pairs, questions = found
         asked = sorted((rule_id, q.column) for q, ids in questions.items() for rule_id in ids)
         kinds = [kinds_of(before, after) for before, after in pairs]
         certain = frozenset[Kind]() if notes else frozenset.intersection(*kinds)
         possible = frozenset.union(*kinds) - certain
-        is_unknown = bool(notes) and is_concerned
+        is_unknown = bool(notes) and self._differences.may_concern(seen, notes)
         return Verdict(
             certain,
             possible,
-            tuple(dict.fromkeys(before for before, _ in pairs)),
-            tuple(dict.fromkeys(after for _, after in pairs)),
+            tuple(dict.fromkeys(outcome for outcome, _ in pairs)),
+            tuple(dict.fromkeys(outcome for _, outcome in pairs)),
             tuple(dict.fromkeys(asked)) if possible or is_unknown else (),
             notes,
             is_unknown,
@@ -279,11 +279,7 @@ def _options_of(recorded: Mapping[str, str], configuration: Configuration) -> Di
 
 
 class _Differences:
-    """What differs between two sides, to see quickly that a digest has nothing to do with it.
-
-    Rules are sorted by rule_id, so what both sides share comes in the same order. Where no rule
-    that differs may match, nothing can become of a query but what becomes of it now.
-    """
+    """What differs between two sides: a digest whose text is not known may have to do with it."""
 
     def __init__(self, sides: Sides, routers: tuple[Router, Router]) -> None:
         before, after = self._routers = routers
@@ -293,69 +289,51 @@ class _Differences:
             or _options_of({}, sides.before) != _options_of({}, sides.after)
             or (has_fast and before.hides_fast_routing != after.hides_fast_routing)
         )
-        self._fast = frozenset[tuple[str, str]]()
-        if sides.before.tables.get(_FAST) is not sides.after.tables.get(_FAST):
-            keys = before.fast_routing.items() ^ after.fast_routing.items()
-            self._fast = frozenset(key[:2] for key, _ in keys)
-        self._rules = _router_of_differing(sides, before)
-        self._rules_of_cut = _router_of_differing(sides, before, _TEXTS)
-        self._rules_of_unknown = _router_of_differing(sides, before, {**_TEXTS, "digest": None})
+        keys = before.fast_routing.items() ^ after.fast_routing.items()
+        self._fast = frozenset(key[:2] for key, _ in keys)
+        ids = _differing_ids(sides)
+        self._rules = {
+            (rule.username, rule.schemaname, rule.digest)
+            for router in routers
+            for rule in router.rules
+            if rule.rule_id in ids
+        }
 
-    def may_concern(self, request: Request, notes: Sequence[str]) -> bool:
-        """Return whether anything that differs may decide about a digest.
+    def may_concern(self, seen: SeenDigest, notes: Collection[str]) -> bool:
+        """Return whether anything that differs may decide about a digest, whatever its text.
 
-        `notes` say what is not known of its text. A cut text has its digest all the same.
+        `notes` say what is not known of the text. One that was cut has its digest all the same.
         """
-        username = request.username or ""
-        if self._concern_all or self._routers[0].user(username) != self._routers[1].user(username):
-            return True
-        if self._fast and any((u, request.schemaname) in self._fast for u in (username, "")):
-            return True
-        rules = self._rules
-        if notes:
-            rules = self._rules_of_cut if list(notes) == [CUT] else self._rules_of_unknown
-        if rules is None:
-            return False
-        assumptions = Assumptions({})
-        route, _ = rules.evaluate_digest(request, assumptions)
-        return bool(route.matched_rules or assumptions.answers)
+        user, schema, number = seen.username, seen.schemaname, int(seen.digest, 16)
+        return (
+            self._concern_all
+            or self._routers[0].user(user) != self._routers[1].user(user)
+            or not self._fast.isdisjoint({(user, schema), ("", schema)})
+            or any(
+                username in (None, user)
+                and schemaname in (None, schema)
+                and (digest in (None, number) or OTHER_OPTIONS in notes)
+                for username, schemaname, digest in self._rules
+            )
+        )
 
 
-_TEXTS: Mapping[str, Value] = {
-    "match_digest": None,
-    "match_pattern": None,
-    "negate_match_pattern": 0,
-}
-"""Cells of a rule that takes any text."""
+def _differing_ids(sides: Sides) -> set[Value]:
+    """Return the rule_ids of the rules that only one side has so. A comment decides nothing."""
+    held = [side.tables.get(_RULES) for side in (sides.before, sides.after)]
+    if held[0] is held[1]:
+        return set()
+    before, after = (
+        {
+            (row[one.layout.index["rule_id"]], *_without(row, one.layout.index["comment"]))
+            for row in one.rows.values()
+        }
+        if one
+        else set[Row]()
+        for one in held
+    )
+    return {row[0] for row in before ^ after}
 
 
-def _router_of_differing(
-    sides: Sides, like: Router, cells: Mapping[str, Value] | None = None
-) -> Router | None:
-    """Return a router that tries every rule that only one side has, wherever it stands there.
-
-    None if there are none. A comment decides nothing. `cells`: what to put into each rule.
-    """
-    both = [side.tables.get(_RULES) for side in (sides.before, sides.after)]
-    held = [one for one in both if one is not None]
-    if not held or both[0] is both[1]:
-        return None
-    layout = held[0].layout
-    active, comment = layout.index["active"], layout.index["comment"]
-    differing: dict[Row, Row] = {}
-    for one in held:
-        for row in one.rows.values():
-            key = (*row[:comment], *row[comment + 1 :])
-            if row[active] == 1 and differing.pop(key, None) is None:
-                differing[key] = row
-    if not differing:
-        return None
-    alike: dict[str, Value] = {"flagIN": 0, "flagOUT": None, "apply": 0, "attributes": ""}
-    alike |= cells or {}
-    rows: dict[Key, Row] = {}
-    for number, row in enumerate(differing.values(), 1):
-        rule = {**dict(zip(layout.names, row, strict=True)), **alike, "rule_id": number}
-        rows[(number,)] = tuple(rule[name] for name in layout.names)
-    tables = {name: table for name, table in sides.before.tables.items() if name != _FAST}
-    tables[_RULES] = Held(layout, rows)
-    return router_of(replace(sides.before, tables=tables), patterns=like.patterns)
+def _without(row: Row, column: int) -> Row:
+    return row[:column] + row[column + 1 :]
