@@ -115,7 +115,7 @@ def check(
 
     def register(find: Finder) -> Finder:
         if code in _CHECKS or any(name == known.name for known in _CHECKS.values()):
-            raise ValueError(f"{code} {name}: taken")
+            raise ValueError(f"duplicate check {code} {name}")
         _CHECKS[code] = Check(code, name, severity, cleandoc(find.__doc__ or ""), find, tables)
         return find
 

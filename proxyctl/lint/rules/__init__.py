@@ -1,1 +1,1 @@
-"""The checks, one a file: code, severity, documentation with its examples, and the function."""
+"""The checks, one per file: code, severity, documentation with its examples, and the function."""

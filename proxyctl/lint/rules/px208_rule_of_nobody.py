@@ -52,7 +52,7 @@ def _of_nobody(subject: Subject) -> Iterator[Finding]:
             message = f"no active row of {USERS} has the frontend user {quoted(name)}"
             yield Finding(table, key, message, "username", severity=Severity.WARNING)
         elif user.fast_forward:
-            message = f"never used: {quoted(name)} has fast_forward, and meets no rules"
+            message = f"never used: {quoted(name)} has fast_forward, which skips the rules"
             yield Finding(table, key, message, "username")
 
 

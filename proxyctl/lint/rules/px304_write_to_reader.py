@@ -38,6 +38,6 @@ def write_to_reader(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 1, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """
-    fix = "name the reads (match_digest '^SELECT') and let default_hostgroup take the rest"
+    fix = "name the reads (match_digest '^SELECT') and let default_hostgroup take all others"
     for finding, _ in sent_to_readers(subject, Kind.WRITE):
         yield replace(finding, fix=fix)

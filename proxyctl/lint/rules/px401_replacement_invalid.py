@@ -46,7 +46,7 @@ def replacement_invalid(subject: Subject) -> Iterator[Finding]:
         groups = rule.match_pattern.groups
         problem = None if template is None else _problem(template, groups)
         if template is not None and rule.negated:
-            fix = "without negate_match_pattern, name what is to be replaced"
+            fix = "without negate_match_pattern, match the text to replace"
             problem = "a negated rule takes only queries with nothing to replace", fix
         if problem is not None:
             message, fix = problem
