@@ -19,7 +19,7 @@ from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, Rewriting, every_outcome
 from proxyctl.routing.router import router_of
 from proxyctl.routing.sides import Sides
-from proxyctl.routing.special import LAST_INSERT_ID, USE, before_rules, after_rules, is_use
+from proxyctl.routing.special import LAST_INSERT_ID, USE, after_rules, before_rules, is_use
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.row import Row
 from proxyctl.stats.model import SeenDigest
