@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from proxyctl.catalog import MAX_INT, Column, Layout, Value, VariableKind
-from proxyctl.catalog.variables import VARIABLES, is_secret_variable
+from proxyctl.catalog import MAX_INT, Column, Layout, Value
+from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.errors import counted
 from proxyctl.formats.cnf_sections import (
     MIN_INT,
@@ -45,9 +45,8 @@ def write_cnf(
     for name, (layout, rows) in tables.items():
         place = SECTION_OF_TABLE.get(name)
         if rows and (place is None or not layout.version.has(place.since)):
-            writer.notes.append(
-                f"{name}: {counted(len(rows), 'row')}: a .cnf cannot hold this table"
-            )
+            count = counted(len(rows), "row")
+            writer.notes.append(f"{name}: {count}: a .cnf cannot hold this table")
     notes = [f"not in this file: {note}" for note in writer.notes]
     comments = [f"# {printable(line)}".rstrip() for line in (*header, *notes)]
     return "\n".join([*comments, *body]) + "\n", writer.notes
@@ -63,7 +62,7 @@ class _Writer:
             lines = []
             for name, value in variables.items():
                 if name.startswith(prefix) and self._is_carried(name, value):
-                    lines.append(f"    {name[len(prefix) :]}={_variable(name, value)}")
+                    lines.append(f"    {name[len(prefix) :]}={_scalar(value)}")
             if lines:
                 yield from ("", f"{section}=", "{", *lines, "}")
         for name in variables:
@@ -83,36 +82,26 @@ class _Writer:
         self, section: CnfSection, layout: Layout, rows: Sequence[DesiredRow]
     ) -> Iterator[str]:
         """Yield the lines of one table. Changes: self.notes."""
-        whole = self._whole(layout, rows)
-        entries = [entry for row in whole if (entry := self._entry(section, layout, row))]
-        if entries:
-            yield from ("", f"{section.name}=", "(")
-            yield ",\n".join(f"    {{ {entry} }}" for entry in entries)
-            yield ")"
-
-    def _whole(self, layout: Layout, rows: Sequence[DesiredRow]) -> list[Row]:
-        """Return the rows with defaults for KEEP, without those whose secret is not set."""
-        secret = [n for n, column in enumerate(layout.columns) if column.secret]
-        whole: list[Row] = []
-        left_out: list[str] = []
+        secrets = [n for n, column in enumerate(layout.columns) if column.secret]
+        entries, unset = [], []
         for row in rows:
-            if any(row[position] is KEEP for position in secret):
-                left_out.append(_name(layout, row))
-                continue
-            cells = zip(row, layout.defaults, strict=True)
-            whole.append(tuple(default if cell is KEEP else cell for cell, default in cells))
-        if left_out:
-            names = listed_rows(list(dict.fromkeys(left_out)))
-            self.notes.append(
-                f"{names}: no password is set here, and without one anybody could log in"
-            )
-        return whole
+            if any(row[position] is KEEP for position in secrets):
+                unset.append(_name(layout, row))
+            elif entry := self._entry(section, layout, row):
+                entries.append(f"    {{ {entry} }}")
+        if unset:
+            names = listed_rows(list(dict.fromkeys(unset)))
+            text = f"{names}: no password is set here, and without one anybody could log in"
+            self.notes.append(text)
+        if entries:
+            yield from ("", f"{section.name}=", "(", ",\n".join(entries), ")")
 
-    def _entry(self, section: CnfSection, layout: Layout, row: Row) -> str | None:
+    def _entry(self, section: CnfSection, layout: Layout, row: DesiredRow) -> str | None:
         """Return the settings of a row, or None when it cannot be carried."""
         place = _name(layout, row)
         settings: list[str] = []
-        for column, value in zip(layout.columns, row, strict=True):
+        for column, cell in zip(layout.columns, row, strict=True):
+            value = column.default if cell is KEEP else cell
             if column.name in section.unread:
                 if value != section.default_of(column):
                     self.notes.append(f"{place}: {column.name} {value}: a .cnf cannot hold it")
@@ -159,17 +148,6 @@ def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:
     if column.name == "check_type" and value.lower() not in SINGLE_CHECK_TYPES:
         return "ProxySQL would take a combined check for read_only"
     return None
-
-
-def _variable(name: str, value: str) -> str:
-    """Return the value: bare where ProxySQL makes the same text of it again."""
-    known = VARIABLES.get(name)
-    if known is None or known.kind is VariableKind.TEXT:
-        return _scalar(value)
-    if value in ("true", "false"):
-        return value
-    is_number = re.fullmatch(r"-?(?:0|[1-9][0-9]{0,9})", value) is not None and value != "-0"
-    return value if is_number and MIN_INT <= int(value) <= MAX_INT else _scalar(value)
 
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import REFERENCE, Version
 from proxyctl.catalog.charsets import charset_of, default_collation
-from proxyctl.catalog.variable_rules import CHARSET, CHARSET_PAIR, COLLATION, DIFFS_BY_CHECKSUM
+from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.errors import counted
 from proxyctl.formats.cnf_reader import CnfContent, read_cnf
@@ -64,28 +64,22 @@ def import_cnf(text: str, path: str, *, version: Version | None, secrets: str) -
         exported.leave_out(name, ignored_rows(layout, {layout.key_of(row): row for row in rows}))
     leave_out_administrators(exported, found.variables)
     _write_counts_for_checksums(found)
-    variables = _with_charset_pair(found)
-    export_variables(exported, variables.items(), secrets, keeps_defaults=True)
+    _complete_charset_pair(found)
+    export_variables(exported, found.variables.items(), secrets, keeps_defaults=True)
     return Imported(exported, tuple(found.stays))
 
 
-def _with_charset_pair(found: CnfContent) -> dict[str, str]:
-    """Return the variables with the collation of a character set, or the other way round.
+def _complete_charset_pair(found: CnfContent) -> None:
+    """Add the collation of a character set, or the other way round, as ProxySQL does at its start.
 
-    ProxySQL completes the pair when it starts with the file. Changes: found.places.
+    Changes: found.
     """
-    variables = dict(found.variables)
-    charset, collation = (variables.get(name) for name in CHARSET_PAIR)
-    if charset is not None and collation is None:
-        given, derived, text = CHARSET, COLLATION, default_collation(charset)
-    elif collation is not None and charset is None:
-        given, derived, text = COLLATION, CHARSET, charset_of(collation)
-    else:
-        return variables
-    if text is not None:
-        variables[derived] = text
-        found.places["variables", (derived,)] = found.places["variables", (given,)]
-    return variables
+    pairs = ((CHARSET, COLLATION, default_collation), (COLLATION, CHARSET, charset_of))
+    for given, derived, derive in pairs:
+        text = derive(found.variables[given]) if given in found.variables else None
+        if text is not None and derived not in found.variables:
+            found.variables[derived] = text
+            found.places["variables", (derived,)] = found.places["variables", (given,)]
 
 
 def _write_counts_for_checksums(found: CnfContent) -> None:
