@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
@@ -266,12 +266,10 @@ class Allowances:
         return [*given, *(f"--only={name}" for name in self.only or ())]
 
     @classmethod
-    def of_names(cls, names: Iterable[str]) -> Allowances | None:
-        """Return the options that `names` spells out; None if one of them is unknown."""
-        given = list(names)
-        only = [name.removeprefix("--only=") for name in given if name.startswith("--only=")]
-        found = cls(only or None, **{name: option in given for option, name in _FLAGS.items()})
-        return found if sorted(found.names()) == sorted(given) else None
+    def of_names(cls, names: Collection[str]) -> Allowances:
+        """Return the options that `names` spells out; unknown ones allow nothing."""
+        only = [name.removeprefix("--only=") for name in names if name.startswith("--only=")]
+        return cls(only or None, **{name: option in names for option, name in _FLAGS.items()})
 
 
 _FLAGS = {spelled(name): name for name in ("force", "discard_pending", "allow_shard_moves")}

@@ -151,14 +151,8 @@ def test_wrong_password(project: Project, instance: Instance) -> None:
         assert "not-the-pass" not in found.text
 
 
-def test_explain_with_the_user_of_the_query_as_the_admin_account(
-    project: Project, instance: Instance
-) -> None:
-    project.write(FILES)
-    asked = ("explain", "SELECT 1", "--port", str(instance.port), "--user", "app")
-    meant = "the user of the query is --username"
-    said(proxyctl(*asked), 1, "app@127.0.0.1", "access denied", meant)
-    assert meant not in proxyctl(*asked, "--username", "app").err
+def test_explain_with_the_user_of_the_query_as_the_admin_account(offline: Project) -> None:
+    offline.write(FILES)
     said(proxyctl("explain", "SELECT 1", "--user", "app"), 64, "reads the files", "--username")
 
 

@@ -59,26 +59,25 @@ def apply(
         saved, place, allowances = _saved(Path(plan_file), place, allowances, fleet)
     options = replace(allowances.options(), saves=not how.no_save, lints=True)
     targets = place.targets(fleet)
-    if saved is not None:
-        saved.check_address(targets[0].login.address)
-    is_text = format == "text"
+    is_all, is_text = fleet.all_instances, format == "text"
     # One instance is planned under its lock alone, where nobody has to see that plan before.
-    is_approved = not fleet.all_instances and (how.auto_approve or saved is not None)
+    is_approved = not is_all and (how.auto_approve or saved is not None)
     approved = None
-    if not is_approved:
-        approved = as_applied(planned_fleet(targets, options, fleet))
-        tell = write if is_text else write_to_stderr
-        approve(approved, tell, rollout if fleet.all_instances else None, asks=not how.auto_approve)
     request = ApplyRequest(
         options,
-        saved.matches if saved is not None else lambda _plan: True,
-        of_saved=saved is not None,
         lock_timeout_s=how.lock_timeout,
         before=show if is_text and is_approved else lambda _plan: None,
         progress=say,
         sources=(*([plan_file] if plan_file else []), *place.files.paths()),
         peer_timeout_s=how.peer_timeout,
     )
+    if saved is not None:
+        saved.check_address(targets[0].login.address)
+        request = replace(request, is_approved=saved.matches, of_saved=True)
+    elif not is_approved:
+        approved = as_applied(planned_fleet(targets, options, fleet))
+        tell = write if is_text else write_to_stderr
+        approve(approved, tell, rollout if is_all else None, asks=not how.auto_approve)
     rollout_request = RolloutRequest(
         request,
         rollout.max_unavailable,
@@ -88,7 +87,7 @@ def apply(
         say=say,
     )
     done = roll_out(targets, approved, rollout_request)
-    if fleet.all_instances:
+    if is_all:
         _report_all(done, is_text=is_text)
     else:
         _report_one(done, approved, is_text=is_text)
@@ -107,11 +106,12 @@ def _saved(
     if fleet.is_meant():
         raise UsageError("a saved plan belongs to one instance: leave out --all")
     saved = SavedPlan.read(path)
-    if allowances.names():
+    if given := allowances.names():
+        again = shlex.join([*saved.options, *given])
         raise UsageError(
-            "leave out " + ", ".join(allowances.names()),
+            "leave out " + ", ".join(given),
             fix="a saved plan keeps the options that it was made with; make another: proxyctl plan"
-            f" {shlex.join([*saved.options, *allowances.names()])} --out {path}",
+            f" {again} --out {path}",
         )
     missing = sorted(set(saved.variables) - place.files.variables().keys())
     if missing:
@@ -119,14 +119,8 @@ def _saved(
             f"the plan was made with --var {', '.join(missing)}",
             fix="give the same --var again: a saved plan holds no values of variables",
         )
-    own = Allowances.of_names(saved.options)
-    if own is None:
-        raise ProxyctlError(
-            "the saved plan is damaged: it names an option that plan does not have",
-            fix="make one with: proxyctl plan --out FILE",
-        )
     files = replace(place.files, file=place.files.file or list(saved.paths))
-    return saved, replace(place, files=files), own
+    return saved, replace(place, files=files), Allowances.of_names(saved.options)
 
 
 def show(found: Plan) -> None:

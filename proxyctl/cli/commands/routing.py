@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -25,7 +26,7 @@ from proxyctl.cli.options import (
     value,
 )
 from proxyctl.cli.output import columns, progress, say, style, write, write_file
-from proxyctl.errors import ExitCode, InstanceError, ProxyctlError, UsageError, os_reason
+from proxyctl.errors import ExitCode, ProxyctlError, UsageError, os_reason
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
@@ -127,19 +128,13 @@ def _explainer(
     from proxyctl.routing.explain import TABLES, Explainer
     from proxyctl.routing.sides import pgsql_as_mysql, pgsql_names
 
-    names_admin = "user" in place.connection.typed
-    if names_admin and not place.asks_instance(layer):
+    if "user" in place.connection.typed and not place.asks_instance(layer):
         raise UsageError(
             "--user is the admin account of an instance, and explain reads the files",
             fix="name the user of the query with --username",
         )
     tables = pgsql_names(TABLES) if is_pgsql else TABLES
-    try:
-        found, name = place.subject(version=version, tables=tables, layer=layer)
-    except InstanceError as error:
-        if names_admin and session.username is None:
-            error.then.append("--user is the admin account; the user of the query is --username")
-        raise
+    found, name = place.subject(version=version, tables=tables, layer=layer)
     asked = pgsql_as_mysql(found) if is_pgsql else found
     if not name:
         if session.username is not None:
@@ -155,10 +150,8 @@ def _warn_of_unknown_user(name: str, files: Configuration) -> None:
     from proxyctl.config.mistakes import did_you_mean
 
     held = files.tables.get("mysql_users")
-    if held is None:
-        return
-    known = {str(row[held.layout.index["username"]]) for row in held.rows.values()}
-    if name not in known:
+    known = {str(row[held.layout.index["username"]]) for row in held.rows.values()} if held else ()
+    if held is not None and name not in known:
         near = did_you_mean(name, known)
         say(f"warning: no user {name!r} in the files{f': {near}' if near else ''}")
 
@@ -185,20 +178,12 @@ def _requests(query: str | None, session: SessionOptions, queries: str | None) -
             yield from read_requests(file, queries)
 
 
-def _write_lines(explainer: Explainer, requests: Iterable[Request]) -> None:
+def _write_lines(explainer: Explainer, requests: Iterator[Request]) -> None:
     """Write the batch form, many lines per write."""
     from proxyctl.render.explain import batch_line
 
-    waiting: list[str] = []
-    try:
-        for request in requests:
-            waiting.append(batch_line(explainer.answer(request)))
-            if len(waiting) >= _LINES_AT_ONCE:
-                write("\n".join(waiting) + "\n")
-                waiting.clear()
-    finally:
-        if waiting:
-            write("\n".join(waiting) + "\n")
+    while some := list(islice(requests, _LINES_AT_ONCE)):
+        write("".join(f"{batch_line(explainer.answer(one))}\n" for one in some))
 
 
 def run_tests(
