@@ -269,18 +269,14 @@ def printed_instances(
     name = f"--instances-from {words[0]}"
     try:
         done = subprocess.run(  # noqa: S603  # the command that the user wrote
-            words,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            timeout=timeout_s,
-            check=False,
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=timeout_s, check=True
         )
     except OSError as error:
         raise ProxyctlError(f"{name}: {os_reason(error)}") from error
     except subprocess.TimeoutExpired as error:
         raise ProxyctlError(f"{name}: the command did not finish within {timeout_s:g} s") from error
-    if done.returncode:
-        raise ProxyctlError(f"{name}: the command exited with {done.returncode}")
+    except subprocess.CalledProcessError as error:
+        raise ProxyctlError(f"{name}: the command exited with {error.returncode}") from error
     found = instances_in(done.stdout.decode("utf-8", "replace"), f"<{words[0]}>", fence)
     if not found:
         raise UsageError(f"{name}: the command printed no instance")

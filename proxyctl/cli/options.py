@@ -110,8 +110,7 @@ _every = functools.partial(typer.Option, rich_help_panel="Every command")
 DebugOption = Annotated[
     bool,
     _every(
-        "--debug",
-        help="Log decisions and statements to stderr, without secrets, for a bug report.",
+        "--debug", help="Log decisions and statements to stderr, without secrets, for a bug report."
     ),
 ]
 NoColorOption = Annotated[
@@ -307,23 +306,18 @@ class FleetOptions(FromCommandLine):
         10, "NUMBER", "With --all: work on this many instances at the same time.", min=1, max=1000
     )
 
-    def is_meant(self, rollout: RolloutOptions | None = None) -> bool:
-        """Return whether the command takes all instances.
-
-        Raises: UsageError for options, also of `rollout`, that need --all.
-        """
-        typed = self.typed | (rollout.typed if rollout is not None else frozenset())
-        if typed and not self.all_instances:
-            option = spelled(min(typed))
+    def is_meant(self) -> bool:
+        """Return whether the command takes all instances. Raises: UsageError."""
+        if self.typed and not self.all_instances:
+            option = spelled(min(self.typed))
             raise UsageError(f"{option} needs --all", fix=f"add --all, or leave out {option}")
         return self.all_instances
 
 
 @dataclass(frozen=True)
-class RolloutOptions(FromCommandLine):
+class RolloutOptions(FleetOptions):
     """How an apply with --all proceeds from instance to instance."""
 
-    PANEL: ClassVar = "Many instances"
     strategy: Literal["rolling", "canary"] = value(
         "rolling",
         "rolling|canary",
@@ -336,8 +330,9 @@ class RolloutOptions(FromCommandLine):
         "--skip-unreachable", "With --all: skip instances that cannot be reached or read."
     )
 
-    def check(self, fleet: FleetOptions) -> None:
-        """Refuse options that would have no effect. Raises: UsageError."""
-        is_canary = fleet.is_meant(self) and self.strategy == "canary"
+    def is_meant(self) -> bool:
+        """Return whether the apply is a rollout. Raises: UsageError."""
+        is_canary = super().is_meant() and self.strategy == "canary"
         if is_canary and "max_unavailable" in self.typed:
             raise UsageError("--max-unavailable goes with --strategy rolling")
+        return self.all_instances

@@ -14,13 +14,7 @@ from proxyctl.sandbox.replies import AdminError, Cell, Result, not_modelled, ref
 from proxyctl.sandbox.statements import transaction_refusal, without_surrogates
 
 _READING_PRAGMAS = frozenset(
-    {
-        "database_list",
-        "index_info",
-        "index_list",
-        "integrity_check",
-        "table_info",
-    }
+    {"database_list", "index_info", "index_list", "integrity_check", "table_info"}
 )
 
 _NO_TABLE = re.compile(r"no such table: (?:\w+\.)?(\w+)")

@@ -18,15 +18,7 @@ from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.layers import Layers
 from proxyctl.sandbox.replies import Cell
 from proxyctl.sandbox.runtime import Row, Server, server_key
-from proxyctl.sandbox.sample_shop import (
-    FRONTENDS,
-    NODES,
-    PERIOD_S,
-    PORT,
-    TRAFFIC,
-    Node,
-    Traffic,
-)
+from proxyctl.sandbox.sample_shop import FRONTENDS, NODES, PERIOD_S, PORT, TRAFFIC, Node, Traffic
 from proxyctl.sandbox.tables import STATISTICS
 
 DIGESTS = "stats_mysql_query_digest"

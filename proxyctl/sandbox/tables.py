@@ -93,7 +93,7 @@ _LOGS = {
         "system_memory": (
             "timestamp INT, allocated INT, resident INT, active INT, mapped INT, metadata INT,"
             " retained INT"
-        ),
+        )
     },
 }
 """What ProxySQL writes down as time goes by, by schema. The sandbox never does."""

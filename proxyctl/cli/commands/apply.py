@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 def apply(
     place: Place,
     allowances: Allowances,
-    fleet: FleetOptions,
-    rollout: RolloutOptions,
+    fleet: RolloutOptions,
     how: ApplyOptions,
     plan_file: str | None = typer.Argument(
         None, metavar="PLANFILE", help="A plan saved with plan --out."
@@ -53,7 +52,6 @@ def apply(
     from proxyctl.fleet.members import as_applied
     from proxyctl.fleet.rollout import RolloutRequest, roll_out
 
-    rollout.check(fleet)
     saved = None
     if plan_file:
         saved, place, allowances = _saved(Path(plan_file), place, allowances, fleet)
@@ -77,13 +75,13 @@ def apply(
     elif not is_approved:
         approved = as_applied(planned_fleet(targets, options, fleet))
         tell = write if is_text else write_to_stderr
-        approve(approved, tell, rollout if is_all else None, asks=not how.auto_approve)
+        approve(approved, tell, fleet if is_all else None, asks=not how.auto_approve)
     rollout_request = RolloutRequest(
         request,
-        rollout.max_unavailable,
-        has_canary=rollout.strategy == "canary",
+        fleet.max_unavailable,
+        has_canary=fleet.strategy == "canary",
         workers=fleet.parallel,
-        skips=rollout.skip_unreachable,
+        skips=fleet.skip_unreachable,
         say=say,
     )
     done = roll_out(targets, approved, rollout_request)

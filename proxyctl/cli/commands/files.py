@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -73,9 +72,7 @@ def emit(exported: Exported, text: str, secrets: Secrets, out: str | None) -> No
 
 
 def validate(
-    files: FileOptions,
-    proxysql_version: VersionOption = None,
-    format: FormatOption = "text",
+    files: FileOptions, proxysql_version: VersionOption = None, format: FormatOption = "text"
 ) -> int:
     """Check the files without a server. Lists every mistake with its place."""
     from proxyctl.config.project import load_project
@@ -152,49 +149,7 @@ def export(
     return ExitCode.DONE
 
 
-@dataclass(frozen=True)
-class BackendOptions:
-    """An account on the MySQL servers behind ProxySQL."""
-
-    PANEL: ClassVar = "Servers behind ProxySQL"
-    backend_user: str | None = value(
-        None, "NAME", "Log in to the servers as this account.", envvar="PROXYCTL_BACKEND_USER"
-    )
-    backend_password_file: str | None = value(
-        None,
-        "PATH",
-        "File with the password of --backend-user. Default:"
-        " PROXYCTL_BACKEND_PASSWORD, or a prompt on a terminal.",
-        envvar="PROXYCTL_BACKEND_PASSWORD_FILE",
-    )
-
-    def account(self) -> Account | None:
-        """Return the account that the options name; None without --backend-user.
-
-        Raises: UsageError for a password without a name, or an empty name; ProxyctlError for a file
-        that cannot be read.
-        """
-        from proxyctl.instance.backend import Account
-
-        if self.backend_user is None:
-            if self.backend_password_file is not None:
-                raise UsageError("--backend-password-file goes with --backend-user")
-            return None
-        if not self.backend_user:
-            raise UsageError("--backend-user: the name is empty")
-        return Account(self.backend_user, self._password(self.backend_user))
-
-    def _password(self, user: str) -> str:
-        if self.backend_password_file is not None:
-            return password_from(self.backend_password_file, "--backend-password-file")
-        found = os.environ.get("PROXYCTL_BACKEND_PASSWORD")
-        if found is None and can_ask():
-            return ask_password(f"{user} on the servers")
-        return found or ""
-
-
 def import_(
-    backends: BackendOptions,
     cnf: str | None = typer.Argument(None, metavar="FILE.cnf", help="A proxysql.cnf file."),
     users_from: str | None = value(
         None,
@@ -203,6 +158,19 @@ def import_(
     ),
     default_hostgroup: int = value(
         0, "N", "With --users-from: the default_hostgroup of the imported users.", min=0
+    ),
+    backend_user: str | None = value(
+        None,
+        "NAME",
+        "With --users-from: log in to the server as this account.",
+        envvar="PROXYCTL_BACKEND_USER",
+    ),
+    backend_password_file: str | None = value(
+        None,
+        "PATH",
+        "File with the password of --backend-user. Default:"
+        " PROXYCTL_BACKEND_PASSWORD, or a prompt on a terminal.",
+        envvar="PROXYCTL_BACKEND_PASSWORD_FILE",
     ),
     secrets: SecretsOption = "hash",
     proxysql_version: VersionOption = None,
@@ -229,7 +197,8 @@ def import_(
         imported = _imported(cnf, version, secrets)
         exported = imported.exported
     else:
-        exported = _users(str(users_from), backends.account(), version, default_hostgroup)
+        account = _account(backend_user, backend_password_file)
+        exported = _users(str(users_from), account, version, default_hostgroup)
         exported.is_for_version = version is not None
     text = exported_text(
         exported, "yaml", secrets, check=lambda text: mistakes_in(text, exported.version)
@@ -252,17 +221,31 @@ def _imported(cnf: str, version: Version | None, secrets: Secrets) -> Imported:
     return import_cnf(text, cnf, version=version, secrets=secrets)
 
 
+def _account(user: str | None, password_file: str | None) -> Account:
+    """Return the account on the server. Raises: UsageError, ProxyctlError."""
+    from proxyctl.instance.backend import Account
+
+    if user is None:
+        raise UsageError("--users-from needs --backend-user: an account that reads mysql.user")
+    if not user:
+        raise UsageError("--backend-user: the name is empty")
+    if password_file is not None:
+        return Account(user, password_from(password_file, "--backend-password-file"))
+    found = os.environ.get("PROXYCTL_BACKEND_PASSWORD")
+    if found is None and can_ask():
+        found = ask_password(f"{user} on the servers")
+    return Account(user, found or "")
+
+
 def _users(
-    server: str, account: Account | None, version: Version | None, default_hostgroup: int
+    server: str, account: Account, version: Version | None, default_hostgroup: int
 ) -> Exported:
-    """Return the users of a server. Raises: UsageError, InstanceError."""
+    """Return the users of a server. Raises: InstanceError."""
     from proxyctl.catalog import REFERENCE
     from proxyctl.formats.imported import leave_out_administrators
     from proxyctl.instance.backend_accounts import exported_users
     from proxyctl.nodes.discover import members_in
 
-    if account is None:
-        raise UsageError("--users-from needs --backend-user: an account that reads mysql.user")
     node = next(iter(members_in(server)), (server, 3306))
     exported = exported_users(
         node, account, version=version or REFERENCE, default_hostgroup=default_hostgroup

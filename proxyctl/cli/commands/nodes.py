@@ -11,14 +11,7 @@ import typer
 
 from proxyctl.cli.completion import node_names
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import (
-    OR_STDOUT,
-    FormatOption,
-    LockTimeoutOption,
-    flag,
-    out_option,
-    value,
-)
+from proxyctl.cli.options import OR_STDOUT, FormatOption, LockTimeoutOption, flag, out_option, value
 from proxyctl.cli.output import check_new, columns, is_terminal, say, style, write, write_file
 from proxyctl.errors import ExitCode, counted
 

@@ -46,9 +46,7 @@ class SessionOptions:
     PANEL: ClassVar = "Session"
     username: str | None = value(None, "NAME", "The user who sends the query.")
     schemaname: str | None = value(
-        None,
-        "NAME",
-        "The session's schema. Default: that of the user, or mysql-default_schema.",
+        None, "NAME", "The session's schema. Default: that of the user, or mysql-default_schema."
     )
     client_addr: str | None = value(None, "ADDRESS", "The client's address.")
     proxy_addr: str | None = value(None, "ADDRESS", "The address the client connected to.")
@@ -255,9 +253,7 @@ def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest,
 def replay(
     place: Place,
     digests: str | None = value(
-        None,
-        "FILE",
-        "Read digests from a file of digest snapshot instead of from the instance.",
+        None, "FILE", "Read digests from a file of digest snapshot instead of from the instance."
     ),
     limit: int = value(20, "N", "List at most N of each kind.", min=0),
     detailed_exitcode: bool = flag(

@@ -31,8 +31,7 @@ def sandbox(
     ),
     disk: str | None = value(None, "FILE", "Keep the DISK layer in this file."),
     sample: bool = flag(
-        "--sample",
-        "Start with a made-up shop: servers, users, rules and running statistics.",
+        "--sample", "Start with a made-up shop: servers, users, rules and running statistics."
     ),
 ) -> int:
     """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""

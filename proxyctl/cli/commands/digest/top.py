@@ -45,9 +45,7 @@ class FilterOptions:
     client_address: list[str] | None = value(None, "ADDRESS", "Only this client; repeatable.")
     digest: list[str] | None = value(None, "0x...", "Only this digest; repeatable.")
     text: list[str] | None = value(
-        None,
-        "TEXT",
-        "Only digests whose text contains this; % matches anything; repeatable.",
+        None, "TEXT", "Only digests whose text contains this; % matches anything; repeatable."
     )
     seen_since: str | None = value(
         None,
@@ -181,12 +179,7 @@ def _seen_since(text: str | None) -> SeenSince | None:
 
 
 def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
-    from proxyctl.render.digest_top import (
-        TOP,
-        digest_top_csv,
-        digest_top_markdown,
-        digest_top_text,
-    )
+    from proxyctl.render.digest_top import TOP, digest_top_csv, digest_top_markdown, digest_top_text
 
     match format:
         case "text":
