@@ -11,9 +11,6 @@ from proxyctl.plan.steps import with_images
 from proxyctl.render.apply import apply_text
 from proxyctl.render.drift import drift_text
 from proxyctl.render.plan import MOST_ADDED, plan_text
-from proxyctl.render.rows import (
-    subject,
-)
 from proxyctl.render.style import Style
 from tests.support.build import desired, diff, module_plan, rows
 
@@ -41,44 +38,6 @@ def test_without_colour_it_reads_the_same():
     for code in ("0", "1", "2", "31", "32", "33"):
         coloured = coloured.replace(f"\x1b[{code}m", "")
     assert coloured == plan_text(plan)
-
-
-NAMES = {10: "writer", 30: "reader"}
-USERS = "mysql_users"
-
-
-def added(table, where=None, **values):
-    wanted = desired(table, values)
-    if where:
-        wanted.where.update(dict.fromkeys(wanted.rows, where))
-    (change,) = module_plan(diff(wanted, {})).changes
-    return change
-
-
-@pytest.mark.parametrize(
-    ("table", "values", "text"),
-    [
-        ("mysql_servers", {"hostgroup_id": 10, "hostname": "db1"}, "server 10 (writer) db1:3306"),
-        ("mysql_servers", {"hostgroup_id": 7, "hostname": "db1"}, "server 7 db1:3306"),
-        (USERS, {"username": "app", "password": "x"}, "user app"),
-        (USERS, {"username": "app", "password": "x", "backend": 0}, "user app (frontend)"),
-        (RULES, {"rule_id": 5}, "rule 5"),
-        (
-            "mysql_query_rules_fast_routing",
-            {"username": "", "schemaname": "s", "flagIN": 3, "destination_hostgroup": 1},
-            "route ''@s flagIN 3",
-        ),
-        (
-            "mysql_replication_hostgroups",
-            {"writer_hostgroup": 10, "reader_hostgroup": 30},
-            "replication hostgroups 10 (writer)",
-        ),
-        ("proxysql_servers", {"hostname": "px2", "port": 6032}, "proxysql server px2:6032"),
-        ("scheduler", {"id": 1, "interval_ms": 1000, "filename": "/x"}, "scheduler 1"),
-    ],
-)
-def test_the_subject_is_what_people_call_the_row(table, values, text):
-    assert subject(added(table, **values), NAMES) == text
 
 
 PATTERN = "^SELECT .* FROM orders JOIN customers USING \\(customer_id\\) WHERE region"
