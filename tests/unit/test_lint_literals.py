@@ -1,4 +1,4 @@
-"""The plain texts in a pattern, and what lint claims of every text that it matches."""
+"""The plain texts in a pattern, and what lint (PX1xx) claims of every text that it matches."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxyctl.lint.check import all_checks
 from proxyctl.lint.patterns import literals_of, why_never
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
+from proxyctl.state.row import Secret
+from tests.unit.linted import digest, findings, subject
 
 OPTIONS = [
     DigestOptions(),
@@ -116,3 +119,30 @@ def test_a_pattern_that_matches_a_digest_text_is_not_reported(pattern, query, op
     kind = why_never(literals_of(pattern, is_caseless=True), options)
     # `= 42` is said to be in vain although `= 42x` is a name that begins like this.
     assert kind is None or re.search(r"\d", pattern)
+
+
+def test_a_number_may_begin_a_name():
+    """`42col` is a name, and stays in the digest text."""
+    assert Digester().digest(b"SELECT c FROM t WHERE id = 42col").text.endswith(b"= 42col")
+
+
+def test_the_fix_for_a_pasted_digest_matches_it():
+    text = "SELECT COUNT(*) FROM orders WHERE id = ? AND a IN (?,?)"
+    [found] = all_checks()["PX103"].find(subject(digest(f"^{text}$")))
+    assert found.fix.startswith(r"write '^SELECT COUNT\(\*\) FROM orders WHERE id = \?")
+    escaped = found.fix.removeprefix("write '").removesuffix("'")
+    [rule] = subject(digest(escaped)).rules
+    assert rule.match_digest.matches(Digester().digest(text.encode()).text)
+
+
+def test_a_secret_is_not_shown():
+    rules = [
+        digest(Secret("(pw")),
+        digest(Secret("pw = ?$"), re_modifiers=Secret("pw")),
+        digest(Secret("pw = 42 ")),
+        {"client_addr": Secret("p%w"), "digest": Secret("pw")},
+    ]
+    codes_ = ("PX101", "PX103", "PX104", "PX121", "PX122", "PX123")
+    messages = [message for code in codes_ for _, message in findings(code, *rules)]
+    assert len(messages) == 6
+    assert not [message for message in messages if "pw" in message or "p%w" in message]

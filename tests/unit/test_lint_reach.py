@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.lint.check import Severity, all_checks
 from proxyctl.routing.probes import PROBES
-from tests.unit.linted import digest, findings, in_file, pattern, said_of, subject
+from tests.unit.linted import digest, in_file, pattern, said_of
 
 READS = digest("^SELECT", destination_hostgroup=2)
 LOCKS = digest("^SELECT .*FOR UPDATE")
@@ -171,42 +170,6 @@ KEYS = {
 def test_what_is_found(code, case):
     rules, given, keys = KEYS[code][case]
     assert said_of(code, *rules, **given) == keys
-
-
-def test_the_message_names_the_rule_that_is_in_the_way():
-    ends = "flagIN 5 is set only by rule 1, which ends the rules with apply: 1"
-    apply = digest("x", flagOUT=5)
-    assert findings("PX202", LOCKS_ON, READS) == [
-        (1, "destination_hostgroup 1 never counts: rule 2 matches all its queries too and sets 2")
-    ]
-    assert findings("PX204", AT_5) == [(1, "never reached: no rule sets flagIN 5")]
-    assert findings("PX204", AT_5, TO_5) == [
-        (1, "never reached: flagIN 5 is set behind it, by rule 2")
-    ]
-    for iterations in (0, 3):
-        found = findings("PX204", apply, AT_5, query_processor_iterations=iterations)
-        assert found == [(2, f"never reached: {ends}")]
-    assert findings("PX204", apply, fast_routing=[FAST_5]) == [
-        (("", "s", 5), f"never used: {ends}")
-    ]
-
-
-def test_rules_behind_one_rule_are_one_finding():
-    again = {**READS, "comment": "again"}
-    [found] = all_checks()["PX201"].find(subject(ALL, READS, LOCKS))
-    assert found.text == (
-        "never reached: rule 1 matches all its queries first, and has apply (also rule 3)"
-    )
-    [found] = all_checks()["PX201"].find(subject(READS, again, again))
-    assert (found.text, found.severity) == ("the same as rule 1 (also rule 3)", Severity.WARNING)
-    [found] = all_checks()["PX201"].find(subject(READS, {**READS, "destination_hostgroup": 3}))
-    assert found.severity is None
-
-
-def test_the_effect_of_a_misread_digest_is_reported_at_the_digest():
-    rules = [{"digest": "nonsense", "apply": 1, "destination_hostgroup": 1}, READS]
-    assert said_of("PX123", *rules) == [1]
-    assert said_of("PX201", *rules) == []
 
 
 def test_twins_go_where_they_would_go_by_themselves(tmp_path, monkeypatch):
