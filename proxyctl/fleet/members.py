@@ -23,14 +23,14 @@ def units(fleet: Fleet) -> list[list[Planned]]:
 
     Shape: each unit begins with the member to change first. Units in sync are left out.
     """
-    found = []
+    ordered = []
     for positions in _group_by_cluster([member.plan.members for member in fleet.planned]):
         members = [fleet.planned[position] for position in positions]
         if all(member.is_in_sync for member in members):
             continue
         first = _first_of(members)
-        found.append([first, *(member for member in members if member is not first)])
-    return found
+        ordered.append([first, *(member for member in members if member is not first)])
+    return ordered
 
 
 def clusters(fleet: Fleet) -> list[list[Planned]]:

@@ -128,7 +128,8 @@ def diff_table(
     """
     if desired is not None and desired.references:
         rows = {
-            layer: hide_references(layout, held, desired.references) for layer, held in rows.items()
+            layer: hide_references(layout, layer_rows, desired.references)
+            for layer, layer_rows in rows.items()
         }
     if layout.table.role is Role.SERVERS:
         diff = _diff_servers(layout, desired, rows, surroundings)
@@ -225,10 +226,10 @@ def _diff_servers(
     def count(rows_of_layer: Rows) -> int:
         return len(rows_of_layer) if place is None else len(set(map(place, rows_of_layer)))
 
-    def stored(held: Rows, layer: Layer) -> list[Difference]:
+    def stored(layer_rows: Rows, layer: Layer) -> list[Difference]:
         if desired is not None and surroundings.is_cluster_member and families:
-            return _by_family(desired, held, desired.rows, surroundings).differences
-        return _file_differences(layout, desired, held, layer)
+            return _by_family(desired, layer_rows, desired.rows, surroundings).differences
+        return _file_differences(layout, desired, layer_rows, layer)
 
     in_memory = stored(memory, Layer.MEMORY)
     target = staged(layout, memory, memory, in_memory) if in_memory else memory
@@ -270,17 +271,19 @@ def _diff_servers(
         unowned=_unowned(desired, memory),
         as_placed=tuple(
             layer
-            for layer, held in ((Layer.MEMORY, memory), (Layer.DISK, disk))
-            if desired is not None and changes[layer] and _is_as_placed(desired, held, surroundings)
+            for layer, layer_rows in ((Layer.MEMORY, memory), (Layer.DISK, disk))
+            if desired is not None
+            and changes[layer]
+            and _is_as_placed(desired, layer_rows, surroundings)
         ),
     )
 
 
-def _is_as_placed(desired: DesiredTable, held: Rows, surroundings: Surroundings) -> bool:
+def _is_as_placed(desired: DesiredTable, layer_rows: Rows, surroundings: Surroundings) -> bool:
     """Return whether the rows differ only by the hostgroups of nodes of families."""
     return (
         bool(surroundings.families)
-        and not _by_family(desired, held, desired.rows, surroundings).differences
+        and not _by_family(desired, layer_rows, desired.rows, surroundings).differences
     )
 
 
@@ -332,17 +335,17 @@ def _memory_differences(
     """Return the differences of a layer from MEMORY; the layer's row is `current`."""
     if layer == memory:
         return []
-    found = list(differences(layout, layer, memory.items()))
+    differing = list(differences(layout, layer, memory.items()))
     if layout.table.prefix is not None:
         # This ProxySQL does not know a variable that only DISK has: LOAD removed it from MEMORY,
         # and no SAVE removes it from DISK.
         return [
             difference
-            for difference in found
+            for difference in differing
             if difference.key[0] not in NOT_PUBLISHED and is_settable(layout, difference)
         ]
-    found.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
-    return found
+    differing.extend(Difference(key, row, None) for key, row in layer.items() if key not in memory)
+    return differing
 
 
 def is_settable(layout: Layout, difference: Difference) -> bool:

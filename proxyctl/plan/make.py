@@ -325,10 +325,10 @@ def _shard_moves(
 ) -> list[ShardMove]:
     """Return the tables and schemas that change shard, if any change concerns sharding."""
     changes = {
-        name: found
+        name: differences
         for module in modules
         for name in SIDE_TABLES
-        if (found := module.at_runtime(name))
+        if (differences := module.at_runtime(name))
     }
     leaving = (
         (current.look.layouts[name], change.current)

@@ -169,8 +169,8 @@ def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[
     if changes and (reason := beyond_catalogue(version)):
         yield f"ProxySQL {reason}: columns and variables that proxyctl does not know are left alone"
     for change in changes if version.has(FAST_ROUTING_BEHIND_LAST_RULE) else ():
-        held = change.shown.current
-        if change.action == DELETE and held is not None and COMMENT in held:
+        row = change.shown.current
+        if change.action == DELETE and row is not None and COMMENT in row:
             yield f"{change.table}: rule {change.key[0]} kept fast routing alive; {_NOT_NEEDED}"
 
 

@@ -111,8 +111,8 @@ def desired_of(
     Raises: RefusedError if a table has other columns in the instance.
     """
     header = snapshot.header
-    for name, held in snapshot.tables.items():
-        if name not in layouts or layouts[name].names != held.columns:
+    for name, held_table in snapshot.tables.items():
+        if name not in layouts or layouts[name].names != held_table.columns:
             raise RefusedError(
                 f"{snapshot.name} holds {name} with columns that this instance does not have",
                 fix="apply the files of that time",

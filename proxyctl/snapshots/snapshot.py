@@ -278,7 +278,7 @@ def _table_scope(table: str, document: Mapping[str, Any]) -> TableScope:
     rows = document["rows"]
     if rows is None:
         return TableScope(None, ignored)
-    terms = {name: [_read_term(term) for term in found] for name, found in rows["terms"].items()}
+    terms = {name: [_read_term(term) for term in values] for name, values in rows["terms"].items()}
     return TableScope(Scope.of(TABLES[table].key, terms, _text(rows["text"])), ignored)
 
 
@@ -299,12 +299,12 @@ def _tables(lines: Iterable[dict[str, Any]]) -> dict[str, HeldTable]:
     for line in lines:
         name, layer = _text(line["table"]), Layer(line["layer"])
         names = columns.setdefault(name, _texts(line["columns"]))
-        held = layers.setdefault(name, {})
+        by_layer = layers.setdefault(name, {})
         if "same_as" in line:
-            held[layer] = held[Layer(line["same_as"])]
+            by_layer[layer] = by_layer[Layer(line["same_as"])]
         else:
-            held[layer] = [_row(row, len(names)) for row in line["rows"]]
-    whole = (name for name, held in layers.items() if held.keys() == set(Layer))
+            by_layer[layer] = [_row(row, len(names)) for row in line["rows"]]
+    whole = (name for name, by_layer in layers.items() if by_layer.keys() == set(Layer))
     return {name: HeldTable(columns[name], layers[name]) for name in whole}
 
 

@@ -125,8 +125,8 @@ def _servers(
         for name in look.facts.family_tables
         if name in current.tables
     }
-    found = families_in(look.layouts, rows, rds_discovery=look.facts.rds_discovery)
-    families = families_of(look.layouts[table], found)
+    all_families = families_in(look.layouts, rows, rds_discovery=look.facts.rds_discovery)
+    families = families_of(look.layouts[table], all_families)
     return Servers(look.layouts[table], now, now, tuple(families))
 
 

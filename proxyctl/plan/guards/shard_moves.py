@@ -104,10 +104,10 @@ def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> 
 def warnings(moves: Sequence[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[str]:
     """Yield the warnings about moves that do not stop an apply."""
     is_shown = allowed or desired.guards.action(CODE) is GuardAction.WARN
-    for is_new, then in ((False, "move the data first"), (True, "move any existing data first")):
+    for is_new, advice in ((False, "move the data first"), (True, "move any existing data first")):
         shown = (one for one in moves if (one.how == JOINS) is is_new and (is_new or is_shown))
         for text in move_texts(shown, desired.hostgroup_names):
-            yield f"{text}; {then}"
+            yield f"{text}; {advice}"
 
 
 MOST_TEXTS = 12
@@ -121,12 +121,12 @@ def move_texts(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator
         by_pair = groups.setdefault((move.sharding, move.kind), {})
         by_pair.setdefault((move.current, move.desired, move.how), []).append(move.name)
     for (sharding, kind), pairs in groups.items():
-        for number, ((current, desired, how), found) in enumerate(pairs.items()):
+        for number, ((current, desired, how), names_moved) in enumerate(pairs.items()):
             if number == MOST_TEXTS:
                 count = sum(len(n) for n in [*pairs.values()][number:])
                 yield f"sharding {sharding}: {count} more {kind}s change shard"
                 break
-            listed = _listed(list(dict.fromkeys(found)), kind)
+            listed = _listed(list(dict.fromkeys(names_moved)), kind)
             yield f"sharding {sharding}: {listed} {_predicate(how, current, desired, names)}"
 
 
@@ -291,8 +291,8 @@ class _MoveFinder:
         """
         before, after = self._servers
         with_data = {backend.node for backend in before.of_family(current)}
-        asked = {backend.node for backend in after.of(desired)}
-        return bool(with_data and asked and not asked <= with_data)
+        needed = {backend.node for backend in after.of(desired)}
+        return bool(with_data and needed and not needed <= with_data)
 
     @cache  # noqa: B019 - a finder lives as long as its plan is made
     def _takes_foreign_servers(self, hostgroup: int) -> bool:
@@ -303,8 +303,8 @@ class _MoveFinder:
         """
         before, after = self._servers
         with_data = {backend.node for backend in before.of_family(hostgroup)}
-        new = {backend.node for backend in after.of(hostgroup)} - with_data
-        return bool(new & before.nodes() and before.of(hostgroup))
+        arriving = {backend.node for backend in after.of(hostgroup)} - with_data
+        return bool(arriving & before.nodes() and before.of(hostgroup))
 
 
 def _writes(shard: _Shard, username: str) -> Iterator[tuple[Session, str]]:
