@@ -91,7 +91,9 @@ class Place:
 
     def has_files(self) -> bool:
         """Return whether -f names files, or the default file exists or may exist."""
-        return bool(self.files.file) or os.path.lexists(self.files.paths()[0])
+        from proxyctl.config.files import is_there
+
+        return bool(self.files.file) or is_there(self.files.paths()[0])
 
     def hostgroup_names(self) -> Mapping[int, str]:
         """Return the names that the files give to hostgroups; none without files."""

@@ -185,9 +185,20 @@ def read_source(
     return render(source, path=path, variables=variables, fence=fence, mistakes=mistakes)
 
 
+def is_there(path: str) -> bool:
+    """Return whether a file exists, also as a dangling link or in an unreadable folder."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
+
+
 def near_file(path: str, otherwise: str = _CHECK_PATH) -> str | None:
     """Return `did you mean 'proxyctl.yaml'?` for a file that is not there; None if it is there."""
-    if os.path.lexists(path):
+    if is_there(path):
         return None
     names: list[str] = []
     with suppress(OSError):

@@ -51,7 +51,7 @@ def test_saved_digests_are_replayed_without_the_statistics(
     fill(sandbox_instance, [])
     assert "has seen no digests" in replay().out
     again = replay("--format", "json", "--digests", "digests.jsonl")
-    assert again.json == first.json
+    assert {**again.json, "taken_at": 0} == {**first.json, "taken_at": 0}
 
 
 def test_a_plan_appends_the_replay(seen: Project) -> None:
