@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from proxyctl.catalog.releases import NEWEST_KNOWN, OLDEST, REFERENCE, Version, parse_version
 
@@ -212,7 +212,7 @@ class Layout:
         """
         return self.columns[self.index[name]]
 
-    def key_of(self, row: tuple[Value, ...]) -> tuple[Value, ...]:
+    def key_of(self, row: tuple[Any, ...]) -> tuple[Value, ...]:
         """Return the primary key of a row."""
         return tuple([row[position] for position in self.key_index])
 

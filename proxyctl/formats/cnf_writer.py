@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from proxyctl.catalog import MAX_INT, Column, Layout, Value
 from proxyctl.catalog.variables import is_secret_variable
@@ -22,7 +21,7 @@ from proxyctl.formats.cnf_sections import (
     VARIABLE_SECTIONS,
     CnfSection,
 )
-from proxyctl.state.row import KEEP, DesiredRow, Row, listed_rows, row_name
+from proxyctl.state.row import KEEP, DesiredRow, listed_rows, row_name
 from proxyctl.text import CONTROL, printable
 
 
@@ -86,7 +85,7 @@ class _Writer:
         entries, unset = [], []
         for row in rows:
             if any(row[position] is KEEP for position in secrets):
-                unset.append(_name(layout, row))
+                unset.append(row_name(layout.name, layout.key_of(row)))
             elif entry := self._entry(section, layout, row):
                 entries.append(f"    {{ {entry} }}")
         if unset:
@@ -98,7 +97,7 @@ class _Writer:
 
     def _entry(self, section: CnfSection, layout: Layout, row: DesiredRow) -> str | None:
         """Return the settings of a row, or None when it cannot be carried."""
-        place = _name(layout, row)
+        place = row_name(layout.name, layout.key_of(row))
         settings: list[str] = []
         for column, cell in zip(layout.columns, row, strict=True):
             value = column.default if cell is KEEP else cell
@@ -121,10 +120,6 @@ class _Writer:
             if value is not None and (is_needed or value != section.default_of(column)):
                 settings.append(f"{column.name}={_scalar(value)}")
         return " ; ".join(settings)
-
-
-def _name(layout: Layout, row: DesiredRow) -> str:
-    return row_name(layout.name, layout.key_of(cast("Row", row)))
 
 
 def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:

@@ -8,7 +8,6 @@ is a warning.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
 
 from proxyctl.catalog import Column, Kind, Layout, Role, Value
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
@@ -19,7 +18,6 @@ from proxyctl.formats.yaml import (
     VariableField,
     manage_section,
     owned_words,
-    places_in,
     row_lines,
     write_document,
 )
@@ -108,26 +106,27 @@ def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_al
         layout, rows = tables[name]
         by_reason: dict[str, list[DesiredRow]] = {}
         for row in rows:
-            if reason := reasons.get(_key(layout, row)):
+            if reason := reasons.get(layout.key_of(row)):
                 by_reason.setdefault(reason, []).append(row)
         for reason, alike in by_reason.items():
             remarks.setdefault(name, []).extend([f"left out: {reason}", *row_lines(layout, alike)])
             text = f"left out (see the comment in the file): {reason}"
             if not exported.places and name in sections:
                 text += "; a plan of this file deletes it"
-            _warn(exported, name, [_key(layout, row) for row in alike], text)
+            _warn(exported, name, [layout.key_of(row) for row in alike], text)
     for name, reason in exported.refused.items():
         place = exported.places.get(("variables", (name,)))
         start = f"{place}: {name}" if place else name
         exported.warnings.append(f"{start}: left out (see the comment in the file): {reason}")
-    return write_document(
+    text, _ = write_document(
         sections,
         dict(sorted(_variables(exported).items())),
         version=exported.version if exported.is_for_version else None,
-        header=list(header),
+        header=header,
         remarks=remarks,
         keeps_fast_routing_alive=keeps_alive,
     )
+    return text
 
 
 def _variables(exported: Exported) -> dict[str, VariableField]:
@@ -149,15 +148,10 @@ def _written(exported: Exported, tables: Tables) -> dict[str, tuple[Layout, list
     found: dict[str, tuple[Layout, list[DesiredRow]]] = {}
     for name, (layout, rows) in tables.items():
         left_out = exported.left_out.get(name)
-        kept = [row for row in rows if _key(layout, row) not in left_out] if left_out else rows
+        kept = [row for row in rows if layout.key_of(row) not in left_out] if left_out else rows
         if kept or not rows:
             found[name] = (layout, kept)
     return found
-
-
-def _key(layout: Layout, row: DesiredRow) -> Key:
-    """Return the key of a row; the files always say it."""
-    return layout.key_of(cast("tuple[Value, ...]", row))
 
 
 def _warn(exported: Exported, table: str, keys: Sequence[Key], text: str) -> None:
@@ -184,15 +178,14 @@ def _leave_out_refused(exported: Exported, tables: Tables, check: Check) -> None
     """
     small = {name: found for name, found in tables.items() if len(found[1]) <= _MOST_CHECKED}
     sections = _written(exported, small)
-    text = write_document(sections, exported.variables)
-    places = places_in(text)
+    text, places = write_document(sections, exported.variables)
     for mistake in check(text):
         section, item = places.get(mistake.line, ("", 0))
         if isinstance(item, str):
             exported.refused.setdefault(item, _reason(mistake))
         elif section:
             layout, rows = sections[section]
-            exported.leave_out(section, {_key(layout, rows[item]): _reason(mistake)})
+            exported.leave_out(section, {layout.key_of(rows[item]): _reason(mistake)})
         else:
             exported.warnings.append(f"the file will be refused: {_reason(mistake)}")
 
@@ -226,9 +219,9 @@ def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) ->
             read, warning = known[asked]
             if warning is None:
                 cells[position] = read
-            elif _key(layout, row) not in left_out:
+            elif layout.key_of(row) not in left_out:
                 cells[position] = read
-                warnings.setdefault(warning, []).append(_key(layout, row))
+                warnings.setdefault(warning, []).append(layout.key_of(row))
         found.append(tuple(cells))
     for text, keys in warnings.items():
         _warn(exported, layout.name, keys, text)

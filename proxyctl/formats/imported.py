@@ -111,5 +111,5 @@ def leave_out_administrators(exported: Exported, variables: Mapping[str, str]) -
     reason = (
         "an administrator has this name too, and ProxySQL keeps only one of them: rename the user"
     )
-    keys = map(layout.key_of, exported.tables["mysql_users"])  # type: ignore[arg-type]  # no KEEP
+    keys = map(layout.key_of, exported.tables["mysql_users"])
     exported.leave_out("mysql_users", {key: reason for key in keys if str(key[0]) in logins})

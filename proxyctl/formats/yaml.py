@@ -50,15 +50,16 @@ def write_document(
     header: Sequence[str] = (),
     remarks: Mapping[str, Sequence[str]] | None = None,
     keeps_fast_routing_alive: bool = True,
-) -> str:
-    """Return a whole file.
+) -> tuple[str, dict[int, tuple[str, int | str]]]:
+    """Return a whole file, and what stands in its lines.
 
     Shape: `tables` by catalogue name, in the order to write; a table without rows is written as an
     empty list, since an absent section would be unmanaged. `version`: the ProxySQL it is for.
-    `header` and `remarks` (by section, also one that is not written) are lines of comment without
-    the `#`.
+    `header` and `remarks` (by table, also one that is not written) are lines of comment without
+    the `#`. The second value has, by line, the section and the number of the row in it, or the
+    name of the variable. Units: lines count from 1, rows from 0.
     """
-    remarks = remarks or {}
+    places: dict[int, tuple[str, int | str]] = {}
     lines = [_comment(line) for line in header]
     lines += ["version: 1"]
     if version is not None:
@@ -67,38 +68,24 @@ def write_document(
         lines += ["", "# ProxySQL skips its fast routing: the last active rule has apply 1."]
         lines += ["keep_fast_routing_alive: false"]
     if variables:
-        lines += ["", *map(_comment, remarks.get("variables", ()))]
-        lines += _variable_lines(variables)
-    for name, (layout, rows) in tables.items():
-        lines += ["", *map(_comment, remarks.get(name, ()))]
-        if rows:
-            lines.append(f"{name}:")
-            lines += row_lines(layout, rows)
+        # A key with comments only would be null.
+        is_empty = all(isinstance(value, Commented) for value in variables.values())
+        lines += ["", "# variables:" if is_empty else "variables:"]
+    for name, value in variables.items():
+        if isinstance(value, Commented):
+            why = f"   # {value.why}" if value.why else ""
+            lines.append("  " + _comment(f"{name}: {_variable(name, value.value)}{why}"))
         else:
-            lines.append(f"{name}: []")
-    for name in remarks:
-        if name not in tables and name != "variables":
-            lines += ["", *map(_comment, remarks[name])]
-    return "\n".join(lines) + "\n"
-
-
-def places_in(text: str) -> dict[int, tuple[str, int | str]]:
-    """Return what stands in each line of a document that `write_document` has made.
-
-    Shape: by line, the section and the number of the row in it, or the name of the variable. Units:
-    lines count from 1, rows from 0.
-    """
-    places: dict[int, tuple[str, int | str]] = {}
-    section, count = "", 0
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.startswith("  - "):
-            places[number] = (section, count)
-            count += 1
-        elif line.startswith("  ") and section == "variables":
-            places[number] = (section, line[2:].partition(":")[0])
-        elif not line.startswith(("#", " ")):
-            section, count = line.partition(":")[0], 0
-    return places
+            lines.append(f"  {name}: {_variable(name, value)}")
+            places[len(lines)] = ("variables", name)
+    for name in dict.fromkeys((*tables, *(remarks or {}))):
+        lines += ["", *map(_comment, (remarks or {}).get(name, ()))]
+        if name in tables:
+            layout, rows = tables[name]
+            lines.append(f"{name}:" if rows else f"{name}: []")
+            places |= {len(lines) + n + 1: (name, n) for n in range(len(rows))}
+            lines += row_lines(layout, rows)
+    return "\n".join(lines) + "\n", places
 
 
 def _comment(line: str) -> str:
@@ -219,18 +206,6 @@ _WRITERS: dict[Kind, Callable[[Field], str]] = {Kind.BOOL: _boolean, Kind.JSON: 
 
 
 # Variables --------------------------------------------------------------------------------------
-
-
-def _variable_lines(variables: Mapping[str, VariableField]) -> Iterator[str]:
-    # A key with comments only would be null.
-    is_empty = all(isinstance(value, Commented) for value in variables.values())
-    yield "# variables:" if is_empty else "variables:"
-    for name, value in variables.items():
-        if isinstance(value, Commented):
-            why = f"   # {value.why}" if value.why else ""
-            yield "  " + _comment(f"{name}: {_variable(name, value.value)}{why}")
-        else:
-            yield f"  {name}: {_variable(name, value)}"
 
 
 def _variable(name: str, value: str | EnvRef) -> str:

@@ -10,7 +10,7 @@ from proxyctl.catalog import REFERENCE, TABLES, Column, Deviations, Version, lay
 from proxyctl.config.project import mistakes_in
 from proxyctl.errors import Mistake
 from proxyctl.formats.exported import exported_text
-from proxyctl.formats.yaml import places_in
+from proxyctl.formats.yaml import Commented, write_document
 from proxyctl.state.fold import Exported, from_runtime, with_secrets
 from proxyctl.state.passwords import native_hash
 from proxyctl.state.row import KEEP
@@ -131,15 +131,19 @@ def test_a_large_table_is_left_to_validate():
     assert USERS not in checked[0]
 
 
-def test_the_lines_of_a_document_are_found_again():
-    text = (
-        "# x:\nversion: 1\n\nvariables:\n  # mysql-a: 1\n  mysql-b: 2\n\n"
-        "mysql_users:\n  - {username: a}\n  - {username: 'mysql_servers:'}\n\n"
-        "# left out\n#   - {id: 1}\nscheduler:\n  - {id: 2}\n"
-    )
-    found = places_in(text)
-    assert found[6] == ("variables", "mysql-b")
-    assert [found[n] for n in (9, 10, 15)] == [(USERS, 0), (USERS, 1), ("scheduler", 0)]
+def test_the_places_of_a_document_are_lines_of_it():
+    users = [row(USERS, username=name) for name in ("a", "mysql_servers:")]
+    tables = {USERS: (layout(USERS), users), RULES: (layout(RULES), [row(RULES, rule_id=2)])}
+    variables = {"mysql-threads": Commented("1"), "mysql-have_ssl": "true"}
+    text, places = write_document(tables, variables, remarks={RULES: ["left out", "  - {id: 1}"]})
+    found = {text.split("\n")[line - 1]: place for line, place in places.items()}
+    assert [*found.values()] == [
+        ("variables", "mysql-have_ssl"),
+        (USERS, 0),
+        (USERS, 1),
+        (RULES, 0),
+    ]
+    assert all(str(item) in line or "  - {" in line for line, (_, item) in found.items())
 
 
 def test_a_script_without_secrets_sets_none() -> None:
