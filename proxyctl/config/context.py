@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,7 +149,7 @@ class Part:
 class Lines(Part):
     """The rows of a table section in a file of their own. Shape: `lines` has one a row."""
 
-    lines: Sequence[int]
+    lines: list[int]
 
     def where(self, *keys: str | int, of_key: bool = False) -> Where:  # noqa: ARG002
         """Return the line of a row."""

@@ -62,10 +62,7 @@ if TYPE_CHECKING:
     Hostgroup = int
     ResolvedText = str
 else:
-    Hostgroup = Annotated[
-        Annotated[Number, Tag("integer")] | Annotated[HostgroupName, Tag("text")],
-        Discriminator(shape),
-    ]
+    Hostgroup = Number | HostgroupName
     ResolvedText = Text
 
 Names = Annotated[
@@ -76,12 +73,7 @@ Names = Annotated[
 ]
 """Names to shard: a brace pattern, a list of them, or a mapping of them to hostgroups."""
 
-KeySpec = Annotated[
-    Annotated[int, Tag("integer")]
-    | Annotated[str, Tag("text")]
-    | Annotated[list[int | str], Tag("list")],
-    Discriminator(shape),
-]
+KeySpec = int | str | list[int | str]
 """Values of a key: one or a list. For `manage` also ranges "10-5999" and patterns "app_*"."""
 
 _RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")

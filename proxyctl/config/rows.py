@@ -196,23 +196,15 @@ def _read_file(part: Part, context: Context) -> Lines | None:
         else:
             context.note(part, (kind,), f"{name}: {error.message}", error.fix)
         return None
-    rows: list[dict[str, Any]] = []
-    lines: list[int] = []
-    read = _csv_rows if kind == "csv" else _json_rows
-    if not read(_File(path, text, context.layouts[part.name], context), rows, lines):
-        return None
-    return Lines(Document(path, None), part.name, rows, lines)
+    found = Lines(Document(path, None), part.name, [], [])
+    read = _read_csv if kind == "csv" else _read_json
+    return found if read(text, found, context) else None
 
 
-class _File(NamedTuple):
-    path: str
-    text: str
-    layout: Layout
-    context: Context
-
-    def add(self, line: int, label: str, message: str, fix: str | None = None) -> None:
-        """Note a mistake in a line. Changes: self.context.mistakes."""
-        self.context.mistakes.add(Where(self.path, line, 1), label, message, fix)
+def _note(
+    found: Lines, context: Context, line: int, label: str, message: str, fix: str | None = None
+) -> None:
+    context.mistakes.add(Where(found.path, line, 1), label, message, fix)
 
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})\Z")
@@ -232,77 +224,71 @@ _MEANINGS: dict[Kind, Callable[[str], object]] = {Kind.INT: _number, Kind.BOOL: 
 """What the fields of a column mean; text is itself."""
 
 
-def _csv_rows(file: _File, rows: list[dict[str, Any]], lines: list[int]) -> bool:
+def _read_csv(text: str, found: Lines, context: Context) -> bool:
     """Add the rows of a CSV text; False after a mistake that spoils all of them.
 
-    Changes: rows, lines, the mistakes.
+    Changes: found, context.mistakes.
     """
-    reader = csv.reader(io.StringIO(file.text, newline=""), strict=True)
+    layout = context.layouts[found.name]
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
-        if not _header_fits(header, file):
+        if not _header_fits(header, found, context):
             return False
-        columns = [(name, _MEANINGS.get(file.layout.column(name).kind, str)) for name in header]
+        columns = [(name, _MEANINGS.get(layout.column(name).kind, str)) for name in header]
         for fields in reader:
             if len(fields) == len(header):
-                rows.append(
+                found.value.append(
                     {
-                        name: None if text == NULL else meaning(text)
-                        for (name, meaning), text in zip(columns, fields, strict=True)
-                        if text
+                        name: None if field == NULL else meaning(field)
+                        for (name, meaning), field in zip(columns, fields, strict=True)
+                        if field
                     }
                 )
-                lines.append(reader.line_num)
+                found.lines.append(reader.line_num)
             elif fields:  # a blank line is no row
-                text = f"{len(fields)} fields, but the header has {len(header)}"
-                file.add(reader.line_num, "", text)
+                message = f"{len(fields)} fields, but the header has {len(header)}"
+                _note(found, context, reader.line_num, "", message)
     except csv.Error as error:
-        file.add(reader.line_num, "", f"not CSV: {error}")
+        _note(found, context, reader.line_num, "", f"not CSV: {error}")
         return False
     return True
 
 
-def _header_fits(header: list[str], file: _File) -> bool:
-    """Return whether the first line names columns of the table. Changes: the mistakes."""
-    mistakes, index = file.context.mistakes, file.layout.index
-    count = len(mistakes)
-    if not any(header):
-        file.add(1, "", "no header: expected the names of the columns in the first line")
-        return False
-    if len(header) == 1 and re.search(r"[;\t]", header[0]):
-        message = f"one column only: {shown(header[0])}"
-        file.add(1, "", message, "put commas between the fields")
-        return False
+def _header_fits(header: list[str], found: Lines, context: Context) -> bool:
+    """Return whether the first line names columns of the table. Changes: context.mistakes."""
+    layout = context.layouts[found.name]
+    count = len(context.mistakes)
     for position, name in enumerate(header):
-        if name not in index:
-            explained = other_version(file.layout.table, name, file.context)
+        if name not in layout.index:
+            explained = other_version(layout.table, name, context)
             message = explained or f"no such column: {shown(name)}"
-            file.add(1, "", message, mistakes.did_you_mean(name, index))
+            _note(found, context, 1, "", message, context.mistakes.did_you_mean(name, layout.index))
         elif name in header[:position]:
-            file.add(1, name, "duplicate column in the header")
-    for column in file.layout.columns:
+            _note(found, context, 1, name, "duplicate column in the header")
+    for column in layout.columns:
         if column.is_required and column.name not in header:
-            file.add(1, column.name, f"the header lacks the column {column.name}")
-    return len(mistakes) == count
+            _note(found, context, 1, column.name, f"the header lacks the column {column.name}")
+    return len(context.mistakes) == count
 
 
-def _json_rows(file: _File, rows: list[dict[str, Any]], lines: list[int]) -> bool:
-    """Add the objects of a JSONL text, one a line. Changes: rows, lines, the mistakes."""
+def _read_json(text: str, found: Lines, context: Context) -> bool:
+    """Add the objects of a JSONL text, one a line. Changes: found, context.mistakes."""
     from proxyctl.config.columns import json_value
 
-    for number, line in enumerate(file.text.split("\n"), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
             row = json_value(line, _object)
         except ValueError as error:
-            file.add(number, "", f"not JSON: {error}")
+            _note(found, context, number, "", f"not JSON: {error}")
             continue
         if isinstance(row, dict):
-            rows.append(row)
-            lines.append(number)
+            found.value.append(row)
+            found.lines.append(number)
         else:
-            file.add(number, "", f"expected an object, got {described(row)}")
+            _note(found, context, number, "", f"expected an object, got {described(row)}")
     return True
 
 
