@@ -61,8 +61,6 @@ def check_tables(
             _check_families(table, context.mistakes)
         if name in USER_TABLES:
             _check_users(table, context.mistakes)
-    if "admin_variables" in variables:
-        _check_logins(variables["admin_variables"], context.mistakes)
 
 
 # Fields ------------------------------------------------------------------------------------------
@@ -208,24 +206,6 @@ def _check_users(table: DesiredTable, mistakes: Mistakes) -> None:
             where, label = field_place(table, key, "frontend")
             message = "ProxySQL drops a user with frontend 0 and backend 0"
             mistakes.add(where, label, message, "write active: 0 to switch a user off")
-
-
-def _check_logins(variables: DesiredTable, mistakes: Mistakes) -> None:
-    """Note a login in both lists: it becomes a stats user, who can change nothing.
-
-    Changes: mistakes.
-    """
-    lists: list[set[str]] = []
-    for variable in ("admin-admin_credentials", "admin-stats_credentials"):
-        row = variables.rows.get((variable,))
-        logins = str(row[1]).split(";") if row else []
-        lists.append({login.partition(":")[0] for login in logins} - {""})
-    for name in sorted(lists[0] & lists[1]):
-        where = variables.where[("admin-stats_credentials",)]
-        message = f"{name!r} is in admin-admin_credentials too; ProxySQL makes it a stats user"
-        mistakes.add(
-            where, "variables.admin-stats_credentials", message, "take the name out of one"
-        )
 
 
 def _check_families(table: DesiredTable, mistakes: Mistakes) -> None:

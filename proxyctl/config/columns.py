@@ -117,11 +117,7 @@ def json_value(text: str, members: Callable[[list[tuple[str, Any]]], Any] = dict
     """
     try:
         value: object = json.loads(
-            text,
-            object_pairs_hook=members,
-            parse_constant=_no_number,
-            parse_float=_finite,
-            parse_int=_whole,
+            text, object_pairs_hook=members, parse_constant=_no_number, parse_float=_finite
         )
         if "\\u" in text or not text.isascii():
             json.dumps(value, ensure_ascii=False).encode()
@@ -134,18 +130,8 @@ def json_value(text: str, members: Callable[[list[tuple[str, Any]]], Any] = dict
     return value
 
 
-_MOST_DIGITS = 4000
-"""Python refuses a few more."""
-
-
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
-
-
-def _whole(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
-        raise ValueError("a number with too many digits")
-    return int(digits)
 
 
 def _finite(digits: str) -> float:

@@ -102,6 +102,13 @@ class Project:
         return found
 
 
+_NOTHING = (
+    "the files have no section of a table and no variable, so nothing is managed;"
+    " `proxyctl export -o FILE` writes what an instance holds, `proxyctl import` converts a"
+    " proxysql.cnf, `proxyctl init DIR` writes examples"
+)
+
+
 def compile_project(sections: Sections, context: Context) -> Project:
     """Return what the sections say, in the layouts of the context's version.
 
@@ -117,6 +124,8 @@ def compile_project(sections: Sections, context: Context) -> Project:
     keeps_alive: bool = _single(sections, "keep_fast_routing_alive", True, context)
     tables, reserved = _tables(sections, attributes, context)
     keep_alive(tables, context, is_wanted=keeps_alive)
+    if not tables:
+        context.warnings.append(_NOTHING)
     desired = Desired(
         tables=tables,
         version=context.version,

@@ -20,7 +20,6 @@ from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import Mistake
-from proxyctl.state.row import Desired, listed_rows
 
 if TYPE_CHECKING:
     from proxyctl.lint.run import Ignore
@@ -40,7 +39,6 @@ class ParsedFiles:
         self._fence = Fence.around(sources)
         self._mistakes = Mistakes()
         documents = read_documents(sources, self._mistakes)
-        self._paths = [one.path for one in documents]
         self._sections = split(documents, self._mistakes)
         self._projects: dict[tuple[Version, bool, bool, Deviations], Project] = {}
         self._guard = threading.Lock()
@@ -153,19 +151,8 @@ class ParsedFiles:
                     )
                 project = compile_project(self._sections, context)
                 context.mistakes.raise_if_any()
-                if not project.desired.tables:
-                    project = replace(project, desired=self._managing_nothing(project.desired))
                 self._projects[asked] = project
             return self._projects[asked]
-
-    def _managing_nothing(self, desired: Desired) -> Desired:
-        """Return what files without a table ask for, with a warning: few mean such files."""
-        warning = (
-            f"{listed_rows(self._paths)}: no section of a table and no variable, so nothing is"
-            " managed; `proxyctl export -o FILE` writes what an instance holds, `proxyctl import`"
-            " converts a proxysql.cnf, `proxyctl init DIR` writes examples"
-        )
-        return replace(desired, warnings=(*desired.warnings, warning))
 
 
 _READING = threading.Lock()

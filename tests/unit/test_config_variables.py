@@ -123,9 +123,3 @@ def test_a_newer_proxysql_may_know_more_collations(tmp_path):
     rows = project.desired.tables["mysql_variables"].rows
     assert [row[1] for row in rows.values()] == ["utf8mb4", "utf8mb4_new_ci"]
     assert "may be newer" in project.desired.warnings[0]
-
-
-def test_a_login_is_an_administrator_or_reads_statistics(tmp_path):
-    text = 'variables: {admin-admin_credentials: "a:x;s:x", admin-stats_credentials: "s:x"}'
-    (found,) = mistakes(tmp_path, text)
-    assert "'s' is in admin-admin_credentials too" in found
