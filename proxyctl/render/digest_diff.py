@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from operator import itemgetter
 
 from proxyctl.render.digest_top import group_texts
@@ -31,7 +31,7 @@ from proxyctl.stats.model import DigestTable, Group, Load
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
-_INDENT = 11
+_INDENT = 4
 _LEAST_A_SECOND = 0.1
 _RULE = (
     f"slower, faster: at least {LEAST_CALLS} queries on both sides, and averages {LEAST_CHANGE:.0%}"
@@ -86,14 +86,41 @@ def _totals(diff: Diff) -> Iterator[Total]:
     busy = [side.busy(side.total) for side in sides]
     times = [f"{time_text(time)}/s" for time in busy]
     yield "query time", times[0], times[1], change_text(*busy)
-    averages = [_average(side.total) or "-" for side in sides]
+    averages = [_average(side.total) for side in sides]
     has_both = one.total.count_star and other.total.count_star
     change = change_text(one.total.average, other.total.average) if has_both else ""
     yield "average", averages[0], averages[1], change
 
 
 def _average(load: Load) -> str:
-    return time_text(load.average) if load.count_star else ""
+    return time_text(load.average) if load.count_star else "-"
+
+
+def _columns(before: Side, after: Side) -> list[Column[Entry]]:
+    """Return the figures of an entry, those of each side side by side."""
+
+    def rate(side: Side, load: Load) -> str:
+        return rate_text(side.rate(load)) if load.count_star else "-"
+
+    def busy(side: Side, load: Load) -> str:
+        return f"{time_text(side.busy(load))}/s" if load.count_star else "-"
+
+    return [
+        Column("", lambda one: _WORDS[one.verdict], is_number=False),
+        Column("time", lambda one: busy(before, one.before)),
+        Column("after", lambda one: busy(after, one.after)),
+        Column("queries", lambda one: rate(before, one.before)),
+        Column("after", lambda one: rate(after, one.after)),
+        Column("avg", lambda one: _average(one.before)),
+        Column("after", lambda one: _average(one.after)),
+        Column("change", _average_change),
+    ]
+
+
+def _average_change(entry: Entry) -> str:
+    """Return how much slower or faster a digest became; '' where that cannot be told."""
+    is_known = entry.after.count_star and entry.verdict is not Verdict.FEW_CALLS
+    return change_text(entry.before.average, entry.after.average) if is_known else ""
 
 
 def _hostgroups(calls: Mapping[int, int], names: Mapping[int, str]) -> str:
@@ -135,59 +162,28 @@ def digest_diff_text(
     if not diff.count:
         return "\n".join([*lines, "No digest has any queries."]) + "\n"
     lines += [style("bold", _counts(diff)), *(style("dim", text) for text in _RULE), ""]
-    for entry in diff.entries:
-        lines += _entry_lines(diff, entry, style, width, has_whole_texts=has_whole_texts)
+    head, *figures = aligned(_columns(diff.before, diff.after), diff.entries)
+    lines.append(style("dim", head))
+    for entry, line in zip(diff.entries, figures, strict=True):
+        lines.append(style(_COLOURS[entry.verdict], line))
+        group = dict(zip(diff.by, entry.key, strict=True))
+        what = [*group_texts(group, diff.hostgroup_names)]
+        if Group.HOSTGROUP not in group:
+            what.append(_moves(entry, diff.hostgroup_names))
+        lines.append(" " * _INDENT + "  ".join(what))
+        if entry.text:
+            limit = None if has_whole_texts else width - _INDENT
+            lines.append(" " * _INDENT + shown(entry.text, limit=limit))
     left = diff.count - len(diff.entries)
     lines.append(f"Listed by {order}." + (f" {left:,} more (--limit lists more)." if left else ""))
     return "\n".join(lines) + "\n"
 
 
-def _entry_lines(
-    diff: Diff, entry: Entry, style: Style, width: int, *, has_whole_texts: bool
-) -> Iterator[str]:
-    word = style(_COLOURS[entry.verdict], f"{_WORDS[entry.verdict]:<{_INDENT}}")
-    moved = style("change", "  moved") if entry.is_moved else ""
-    group = dict(zip(diff.by, entry.key, strict=True))
-    yield f"{word}{'  '.join(group_texts(group, diff.hostgroup_names))}{moved}"
-    pad = " " * _INDENT
-    yield from (pad + line for line in _packed(_figures(diff, entry), width - _INDENT))
-    if entry.text:
-        limit = width - _INDENT
-        yield pad + (printable(entry.text) if has_whole_texts else shown(entry.text, limit=limit))
-
-
-def _packed(parts: Iterable[str], width: int) -> Iterator[str]:
-    """Yield parts side by side, in as many lines as they need."""
-    line = ""
-    for part in parts:
-        longer = f"{line}   {part}" if line else part
-        if line and len(longer) > width:
-            yield line
-            longer = part
-        line = longer
-    yield line
-
-
-def _figures(diff: Diff, entry: Entry) -> Sequence[str]:
-    """Return the numbers of an entry, each as `before -> after`; of one side where it has one."""
-    before, after, names = entry.before, entry.after, diff.hostgroup_names
-    rate, busy, average = _side_figures(diff.before, before)
-    rate_after, busy_after, average_after = _side_figures(diff.after, after)
-    one = _hostgroups(entry.hostgroups_before, names)
-    other = _hostgroups(entry.hostgroups_after, names)
-    where = f"hostgroup {f'{one} -> {other}' if entry.is_moved else other or one}"
-    if not after.count_star:
-        return f"was {busy}", rate, f"avg {average}", where
-    if not before.count_star:
-        return f"time {busy_after}", rate_after, f"avg {average_after}", where
-    averages = f"avg {average} -> {average_after}"
-    if entry.verdict is not Verdict.FEW_CALLS and before.average:
-        averages += f" ({change_text(before.average, after.average)})"
-    return f"time {busy} -> {busy_after}", f"{rate} -> {rate_after}", averages, where
-
-
-def _side_figures(side: Side, load: Load) -> tuple[str, str, str]:
-    return rate_text(side.rate(load)), f"{time_text(side.busy(load))}/s", _average(load)
+def _moves(entry: Entry, names: Mapping[int, str]) -> str:
+    """Return where queries went, before and after where that differs."""
+    before = _hostgroups(entry.hostgroups_before, names)
+    after = _hostgroups(entry.hostgroups_after, names)
+    return f"hostgroup {f'{before} -> {after}' if entry.is_moved else after or before}"
 
 
 # -- JSON.

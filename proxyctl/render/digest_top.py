@@ -25,11 +25,9 @@ from proxyctl.render.table import Column, aligned, csv_text, inline, markdown_ta
 from proxyctl.stats.model import CACHE, Group, Load
 from proxyctl.stats.top import Top, TopRow
 from proxyctl.stats.units import number_text, share_text, time_text
-from proxyctl.text import printable
 
 _INDENT = 4
 _LONGEST_IN_TICKET = 300
-LEGEND = "? stands for a literal. ProxySQL keeps sums, minimum and maximum: no percentiles."
 EMPTY = "No digests: ProxySQL has counted no queries since it started or was reset."
 NOTHING_LEFT = "No digest passes the filters."
 
@@ -71,13 +69,15 @@ def digest_top_text(
     lines += ["", style("dim", head)]
     for row, line in zip(top.rows, figures, strict=True):
         lines += _beside(line, "  ".join(group_texts(row.group, top.hostgroup_names)), width)
-        longest = None if has_whole_texts else width - _INDENT
-        lines += [" " * _INDENT + text for text in _texts(row, longest)]
+        if row.digest_text is not None:
+            limit = None if has_whole_texts else width - _INDENT
+            lines.append(" " * _INDENT + shown(row.digest_text, limit=limit))
+        if row.is_cut:
+            lines.append(" " * _INDENT + "(cut by mysql-query_digests_max_digest_length)")
         if rule := _rule_text(row, top.hostgroup_names):
             lines += wrapped(rule, width, first=" " * _INDENT, then=" " * (_INDENT + 3))
     if top.groups > len(top.rows):
         lines.append(f"... and {top.groups - len(top.rows):,} more (--limit lists more)")
-    lines += ["", *(style("dim", line) for line in wrapped(LEGEND, width))]
     return "\n".join(lines) + "\n"
 
 
@@ -115,14 +115,6 @@ def _beside(figures: str, aside: str, width: int) -> list[str]:
     if len(figures) + 2 + len(aside) <= width:
         return [f"{figures}  {aside}".rstrip()]
     return [figures, " " * _INDENT + aside]
-
-
-def _texts(row: TopRow, longest: int | None) -> Iterator[str]:
-    if row.digest_text is not None:
-        text = row.digest_text
-        yield printable(text) if longest is None else shown(text, limit=longest)
-        if row.is_cut:
-            yield "(cut by mysql-query_digests_max_digest_length)"
 
 
 # -- Markdown, CSV and JSON.

@@ -48,7 +48,8 @@ ENOUGH, ENOUGH_FOR_THE_PAGE = 60, 600
 _NUMBER = re.compile(
     r"[+-]?\b\d[\d,.]*(?: ?(?:%|µs|ms|s|min|h|d)\b| ?%)?(?:/(?:s|min|h))?(?<![,.])", re.ASCII
 )
-_VERDICT = re.compile(r"^(same|slower|faster|too few)\b", re.MULTILINE)
+_VERDICT = re.compile(r"^(new|vanished|same|slower|faster|too few)\b.*", re.MULTILINE)
+"""The figures of a digest: which of them there are depends on how it went."""
 
 
 def skeleton(text: str) -> list[str]:
@@ -57,8 +58,6 @@ def skeleton(text: str) -> list[str]:
     text = re.sub(r"ProxySQL [23]\.\S+", "<ProxySQL>", text)
     text = re.sub(r"(, )?\d+ (new|vanished|same|slower|faster|too few)\b", "<verdicts>", text)
     text = re.sub(r"(<verdicts>)+", "<verdicts>", text)
-    # A hostgroup stands on the line before where there is room.
-    text = re.sub(r"\s+(hostgroup \d+(?: \(\w+\))?)$", r" \1", text, flags=re.MULTILINE)
     text = _VERDICT.sub("<verdict>", text)
     return sorted(re.sub(r"\s+", " ", _NUMBER.sub("#", line)) for line in text.splitlines())
 
