@@ -61,12 +61,12 @@ PANELS = {
         "rules": Command("routing.rules", "rules --instance px1"),
     },
     "Statistics": {
-        "digest top": Command("digest.top.top", "digest top --limit 5"),
-        "digest snapshot": Command("digest.snapshots.snapshot", "digest snapshot -o monday.gz"),
-        "digest diff": Command("digest.snapshots.diff", "digest diff monday.gz tuesday.gz"),
-        "digest report": Command("digest.report.report", "digest report -o report.html"),
-        "digest suggest": Command("digest.suggest.suggest", "digest suggest -f shop"),
-        "digest reset": Command("digest.snapshots.reset", "digest reset --auto-approve"),
+        "digest top": Command("digest.top", "digest top --limit 5"),
+        "digest snapshot": Command("digest_snapshots.snapshot", "digest snapshot -o monday.gz"),
+        "digest diff": Command("digest_snapshots.diff", "digest diff monday.gz tuesday.gz"),
+        "digest report": Command("digest_snapshots.report", "digest report -o report.html"),
+        "digest suggest": Command("digest.suggest", "digest suggest -f shop"),
+        "digest reset": Command("digest_snapshots.reset", "digest reset --auto-approve"),
         "top": Command("top.top", "top --interval 5"),
     },
     "Operations": {

@@ -163,29 +163,16 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False) -> None:
     """Write a file. A private `mode` holds before the first byte, also for an existing file.
 
-    Raises: ProxyctlError when it cannot be written; RefusedError when `is_new` and it exists.
+    `is_new`: an existing file is left as it is. Raises: ProxyctlError when it cannot be written.
     """
-    data = text.encode("utf-8", "surrogateescape")
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if is_new else os.O_TRUNC)
     try:
-        handle = os.open(
-            path, os.O_WRONLY | os.O_CREAT | (os.O_EXCL if is_new else os.O_TRUNC), mode
-        )
-        with os.fdopen(handle, "wb") as file:
-            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            if is_file and not mode & 0o077:
+        with os.fdopen(os.open(path, flags, mode), "wb") as file:
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and not mode & 0o077:
                 os.fchmod(file.fileno(), mode)
-            file.write(data)
-    except FileExistsError:
-        raise file_exists(path) from None
+            file.write(text.encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
-
-
-def file_exists(path: Path) -> RefusedError:
-    """Return the refusal to overwrite a file."""
-    return RefusedError(
-        f"{path}: already exists", fix="choose another file with -o, or remove this one"
-    )
 
 
 def check_writable(path: Path) -> None:
@@ -203,7 +190,8 @@ def check_new(path: Path) -> None:
     """
     check_writable(path)
     if path.exists():
-        raise file_exists(path)
+        fix = "choose another file with -o, or remove this one"
+        raise RefusedError(f"{path}: already exists", fix=fix)
 
 
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:

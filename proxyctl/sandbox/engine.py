@@ -16,10 +16,10 @@ from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.sandbox import statements, tables
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.layers import Layers
-from proxyctl.sandbox.logins import Logins, Proof, Role, Session
+from proxyctl.sandbox.logins import Logins, Proof, Role, Session, denied
 from proxyctl.sandbox.replies import OK, Result, refusal
 from proxyctl.sandbox.runtime import as_tuples, starting_values
-from proxyctl.sandbox.statements import Command, normalised, single
+from proxyctl.sandbox.statements import normalised, single
 from proxyctl.sandbox.statistics import Statistics
 
 _ATTACHED = ("stats", "monitor", "stats_history")
@@ -40,8 +40,6 @@ class Engine:
         self._database = layers.database
         self._are_variables_shown = True
         self._logins = Logins()
-        self._logins.load_credentials(layers.running)
-        self._load_proxy_users()
 
     def disk_image(self) -> bytes:
         """Return all that DISK holds, for a restart without a file."""
@@ -60,16 +58,15 @@ class Engine:
         Raises: AdminError as ProxySQL words it.
         """
         with self.lock:
+            users = self.layers.rows["mysql_users"]
+            if any(row["username"] == user and row["frontend"] == 1 for row in users):
+                raise denied(user, host, proof)  # also where an administrator has the same name
             return self._logins.log_in(user, host, proof, self.layers.running, is_remote=is_remote)
 
     def variable(self, name: str) -> str:
         """Return what a variable is at RUNTIME; empty when this version lacks it."""
         with self.lock:
             return self.layers.running.get(name, "")
-
-    def _load_proxy_users(self) -> None:
-        users = self.layers.rows["mysql_users"]
-        self._logins.load_users(str(user["username"]) for user in users if user["frontend"] == 1)
 
     # --- statements -----------------------------------------------------------------------------
 
@@ -85,10 +82,9 @@ class Engine:
                 return statements.answer_reader(text, session, self.layers.running)
             command = statements.load_or_save(text, self.layers.modules)
             if command is not None:
-                return self._move(command)
-            unmodelled = statements.unmodelled(text)
-            if unmodelled is not None:
-                raise unmodelled
+                self._are_variables_shown = False
+                return self.layers.run(command)
+            statements.refuse_unmodelled(text)
             self._refresh(statement, text)
             if not text.upper().startswith("SELECT"):
                 # It may write variables.
@@ -98,16 +94,6 @@ class Engine:
                 or statements.answer(text, session, self._database, self.layers.running)
                 or self._run(statement)
             )
-
-    def _move(self, command: Command) -> Result:
-        result = self.layers.run(command)
-        self._are_variables_shown = False
-        if command.target == "runtime":
-            if command.module == "ADMIN VARIABLES":
-                self._logins.load_credentials(self.layers.running)
-            elif command.module == "MYSQL USERS":
-                self._load_proxy_users()
-        return result
 
     def _own_command(self, upper: str) -> Result | None:
         if upper in ("PROXYSQL READONLY", "PROXYSQL READWRITE"):

@@ -1,9 +1,9 @@
-"""Who may log in: the administrators, the users of the proxy, and the account of the monitor."""
+"""Who may log in: the administrators, the readers of statistics, and the monitor's account."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -60,14 +60,13 @@ def _sha1(raw: bytes) -> bytes:
 
 
 class Logins:
-    """The administrators and the users of the proxy, in one map as in ProxySQL."""
+    """The administrators and the readers of statistics, in one map as in ProxySQL."""
 
     def __init__(self) -> None:
         self._credentials: dict[str, tuple[str, Role]] = {}
         self._loaded = dict.fromkeys(Role, "")
-        self._proxy_users: set[str] = set()
 
-    def load_credentials(self, running: Mapping[str, str]) -> None:
+    def _load(self, running: Mapping[str, str]) -> None:
         """Take over the two credential lists: a list that did not change is left alone."""
         for role in Role:
             text = running.get(f"admin-{role}_credentials", "")
@@ -79,10 +78,6 @@ class Logins:
             for name, password in _parsed(text).items():
                 self._credentials[name] = (password, role)
 
-    def load_users(self, frontends: Iterable[str]) -> None:
-        """Take over the users at RUNTIME: their names are no administrators any more."""
-        self._proxy_users = set(frontends)
-
     def log_in(
         self, user: str, host: str, proof: Proof, running: Mapping[str, str], *, is_remote: bool
     ) -> Session:
@@ -90,20 +85,26 @@ class Logins:
 
         Raises: AdminError as ProxySQL words it.
         """
-        found = None if user in self._proxy_users else self._credentials.get(user)
+        self._load(running)
+        found = self._credentials.get(user)
         is_monitor = found is None and user == running.get("mysql-monitor_username")
-        if is_monitor and user not in self._proxy_users:
+        if is_monitor:
             found = (running.get("mysql-monitor_password", ""), Role.STATS)
         if found is None or not proof.shows(found[0]):
-            used = "YES" if proof.is_given else "NO"
-            raise AdminError(
-                f"ProxySQL Error: Access denied for user '{user}'@'{host}' (using password: {used})"
-            )
+            raise denied(user, host, proof)
         if (is_remote or host not in _LOCAL_HOSTS) and (user in _LOCAL_ONLY or is_monitor):
             raise AdminError(
                 f"User '{user}' can only connect locally", code=_TOO_FAR, sqlstate="42000"
             )
         return Session(user, found[1], host)
+
+
+def denied(user: str, host: str, proof: Proof) -> AdminError:
+    """Return the error for a client that may not come in."""
+    used = "YES" if proof.is_given else "NO"
+    return AdminError(
+        f"ProxySQL Error: Access denied for user '{user}'@'{host}' (using password: {used})"
+    )
 
 
 def _parsed(credentials: str) -> dict[str, str]:

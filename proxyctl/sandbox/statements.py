@@ -160,12 +160,11 @@ def load_or_save(text: str, modules: Collection[str]) -> Command | None:
     return Command(module, *layers) if layers and module in modules else None
 
 
-def unmodelled(text: str) -> AdminError | None:
-    """Return the error for a command that ProxySQL has and the sandbox does not."""
+def refuse_unmodelled(text: str) -> None:
+    """Refuse a command that ProxySQL has and the sandbox does not. Raises: AdminError."""
     upper = text.upper()
     if _UNMODELLED.fullmatch(upper):
-        return not_modelled(" ".join(upper.split()[:4]))
-    return None
+        raise not_modelled(" ".join(upper.split()[:4]))
 
 
 # --- SHOW, SET and questions --------------------------------------------------------------------

@@ -16,7 +16,6 @@ from proxyctl.state.row import Layer, Secret
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.config.sections.instances import Instance
-    from proxyctl.lint.check import Check
     from proxyctl.lint.run import Ignore, Report
     from proxyctl.lint.subject import Subject
 
@@ -51,11 +50,15 @@ def lint(
     format: Annotated[LintFormat, choice(LintFormat)] = "text",
 ) -> int:
     """Find rules that never match or misroute queries, and other mistakes. Exit 1 for an error."""
-    from proxyctl.lint.check import UNUSED_IGNORE
+    from proxyctl.config.mistakes import did_you_mean
+    from proxyctl.lint.check import UNUSED_IGNORE, UnknownCode, chosen
     from proxyctl.lint.run import lint as run
     from proxyctl.render.lint import CHECKS, check_text, checks_text
 
-    checks = _chosen([explain] if explain is not None else select or (), ignore or ())
+    try:
+        checks = chosen([explain] if explain is not None else select or (), ignore or ())
+    except UnknownCode as unknown:
+        raise UsageError(str(unknown), fix=unknown.fix(did_you_mean)) from unknown
     if explain is not None:
         write("\n".join(map(check_text, checks)))
         return ExitCode.DONE
@@ -80,17 +83,6 @@ def lint(
     write(_output(report, format, "" if name else place.files.paths()[0]))
     fails = bool(report.findings) if strict else report.has_errors
     return ExitCode.ERROR if fails else ExitCode.DONE
-
-
-def _chosen(select: Sequence[str], ignore: Sequence[str]) -> Sequence[Check]:
-    """Return the chosen checks. Raises: UsageError for an unknown code."""
-    from proxyctl.config.mistakes import did_you_mean
-    from proxyctl.lint.check import UnknownCode, chosen
-
-    try:
-        return chosen(select, ignore)
-    except UnknownCode as unknown:
-        raise UsageError(str(unknown), fix=unknown.fix(did_you_mean)) from unknown
 
 
 def _subject(

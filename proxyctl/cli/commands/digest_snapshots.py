@@ -1,26 +1,37 @@
-"""The commands digest snapshot, diff and reset: statistics saved to files and compared."""
+"""The commands digest snapshot, diff, reset and report: statistics saved, compared and drawn."""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proxyctl.catalog.releases import PURGES_DIGESTS
-from proxyctl.cli.commands.digest.top import (
+from proxyctl.cli.commands.digest import (
     MOST_LISTED,
     FullTextOption,
     GroupOption,
     columns_of,
     duration_us,
 )
+from proxyctl.cli.commands.init import templates_folder
 from proxyctl.cli.connect import Place
 from proxyctl.cli.options import AutoApproveOption, FormatOption, out_option, value
-from proxyctl.cli.output import check_new, columns, confirm, progress, say, style, write
+from proxyctl.cli.output import (
+    check_new,
+    check_writable,
+    columns,
+    confirm,
+    progress,
+    say,
+    style,
+    write,
+    write_file,
+)
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -32,6 +43,7 @@ from proxyctl.errors import (
     os_reason,
 )
 from proxyctl.stats.diff import DiffSort
+from proxyctl.stats.model import NOT_COUNTING, is_counting
 from proxyctl.stats.units import size_text, time_text
 
 if TYPE_CHECKING:
@@ -50,7 +62,6 @@ SnapshotOption = Annotated[
 
 def snapshot(place: Place, out: SnapshotOption = None) -> int:
     """Write the digests that the instance has seen into a file, to compare with later."""
-    from proxyctl.stats.model import NOT_COUNTING, is_counting
     from proxyctl.stats.read import streamed_digests
 
     with place.connect() as client:
@@ -217,3 +228,48 @@ def _clear(client: AdminClient, age_s: int, path: Path) -> str:
             then=[*error.then, f"the statistics may have been cleared; {path} holds them"],
         ) from error
     return f"{counted(removed, 'entry')} cleared"
+
+
+# digest report -----------------------------------------------------------------------------------
+
+
+def report(
+    place: Place,
+    out: Annotated[str, out_option(help="The page, such as report.html.")],
+    snapshots: list[str] | None = typer.Argument(
+        None,
+        metavar="SNAPSHOT",
+        help="Files that `digest snapshot` wrote. With several, the report shows what was"
+        " counted between them.",
+        show_default=False,
+    ),
+    limit: int = value(250, "N", "List the N digests with the most time.", min=1, max=500),
+) -> int:
+    """Write a page with charts and a table of the digests; the browser needs no network."""
+    from proxyctl.render.report import report_html
+    from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.read import read_digests
+    from proxyctl.stats.report import make_report
+
+    path = Path(out)
+    _check_target(path, snapshots or [])
+    if snapshots:
+        tables = [read_digest_file(Path(name)) for name in snapshots]
+    else:
+        with place.connect() as client:
+            tables = [read_digests(client)]
+    made = make_report(tables, limit=limit, snapshots=len(snapshots or []))
+    for note in made.notes:
+        say(f"note: {note}")
+    write_file(
+        path, report_html(made, place.hostgroup_names(), templates_folder() / "report"), mode=0o600
+    )
+    say(f"{counted(made.count, 'digest')} reported in {path} ({size_text(path.stat().st_size)})")
+    return ExitCode.DONE
+
+
+def _check_target(path: Path, snapshots: Sequence[str]) -> None:
+    """Refuse a path that cannot be written, or that is one of the snapshots."""
+    check_writable(path)
+    if path.exists() and any(Path(name).exists() and path.samefile(name) for name in snapshots):
+        raise ProxyctlError(f"{path}: cannot be written: the report reads this snapshot")

@@ -1,23 +1,26 @@
-"""The command digest top: the digests that cost most; and what the other ones share with it."""
+"""The commands digest top and digest suggest: the digests that cost most, and what would help."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import flag, no_such, value
+from proxyctl.cli.options import FormatOption, flag, no_such, value
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group
+from proxyctl.stats.suggest.context import Kind
 from proxyctl.stats.top import RULE_GROUPS, SeenSince, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
+    from proxyctl.stats.suggest.files import Subject
     from proxyctl.stats.top import Top
 
 MOST_LISTED = 1_000_000
@@ -194,3 +197,60 @@ def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
             from proxyctl.render.prometheus import digest_top_prometheus
 
             return digest_top_prometheus(top)
+
+
+# digest suggest ----------------------------------------------------------------------------------
+
+
+def suggest(
+    place: Place,
+    digests: str | None = value(
+        None,
+        "FILE",
+        "Read digests from a snapshot file; the rules come from the"
+        " files, or from the instance that the command line names.",
+    ),
+    only: list[Kind] | None = value(
+        None, "KIND", "reads, cache or slow; repeatable. Default: all."
+    ),
+    limit: int = value(5, "N", "List at most N of each kind.", min=1, max=MOST_LISTED),
+    format: FormatOption = "text",
+) -> int:
+    """Suggest improvements from the digests that the instance has seen."""
+    from proxyctl.render.digest_suggest import suggest_json, suggest_text
+    from proxyctl.stats.suggest.run import suggest as suggestions
+
+    subject = _suggest_subject(place, digests)
+    found = suggestions(
+        subject.table,
+        subject.configuration,
+        only=only or (),
+        limit=limit,
+        may_use=subject.may_use,
+    )
+    if format == "json":
+        write(suggest_json(found))
+    else:
+        write(suggest_text(found, style(), width=columns()))
+    return ExitCode.DONE
+
+
+def _suggest_subject(place: Place, digests: str | None) -> Subject:
+    """Return digests and rules. One statement at most reads the digest table."""
+    from proxyctl.config.project import ParsedFiles
+    from proxyctl.stats.digest_file import read_digest_file
+    from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
+
+    table = read_digest_file(Path(digests), "--digests") if digests is not None else None
+    if table is not None and not place.asks_instance():
+        if not place.has_files():
+            raise UsageError(
+                "digest suggest needs rules", fix="name files with -f, or an instance with --host"
+            )
+        return subject_of_files(table, ParsedFiles(place.files.sources()))
+    if not place.has_files():
+        with place.connect() as client:
+            return subject_of_instance(client, table)
+    target = place.target()
+    with target.connect() as client:
+        return subject_of_instance(client, table, target.files)

@@ -1,1 +1,0 @@
-"""The commands around stats_mysql_query_digest."""
