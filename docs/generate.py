@@ -139,9 +139,10 @@ def _words(schema: dict[str, Any], definitions: dict[str, Any]) -> str:
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
         return notes.TYPES.get(name, "a mapping")
-    options = schema.get("anyOf") or schema.get("oneOf")
+    options = schema.get("anyOf") or schema.get("oneOf") or []
+    options = [option for option in options if option != {"type": "null"}]
     if options:
-        words = [_words(option, definitions) for option in options if option != {"type": "null"}]
+        words = [_words(option, definitions) for option in options]
         if words == ["integer", "text"] and "minLength" in options[-1]:
             return "hostgroup"
         return " or ".join(dict.fromkeys(words))

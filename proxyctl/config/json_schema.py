@@ -58,22 +58,8 @@ def _whole_layout(table: Table) -> Layout:
 def _hoisted(adapter: TypeAdapter[Any], definitions: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a type. Changes: definitions, with those that the schema refers to."""
     schema = adapter.json_schema(mode="validation")
-    definitions.update(_without_titles(schema.pop("$defs", {})))
-    return _without_titles(schema)
-
-
-def _without_titles(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema without pydantic's titles, which repeat the names."""
-    result: dict[str, Any] = {}
-    for key, value in schema.items():
-        if key == "title" and isinstance(value, str):
-            continue
-        if isinstance(value, dict):
-            value = _without_titles(value)
-        elif isinstance(value, list):
-            value = [_without_titles(v) if isinstance(v, dict) else v for v in value]
-        result[key] = value
-    return result
+    definitions.update(schema.pop("$defs", {}))
+    return schema
 
 
 def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:

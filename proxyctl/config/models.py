@@ -37,21 +37,10 @@ from proxyctl.state.row import Glob, Span, Term
 from proxyctl.text import shown
 
 
-def shape(value: object) -> str:
+def _shape(value: object) -> str:
     """Return what a value looks like in YAML; unions are told apart by it."""
-    match value:
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case str():
-            return "text"
-        case dict():
-            return "mapping"
-        case list():
-            return "list"
-        case _:
-            return "other"
+    shapes = {str: "text", dict: "mapping", list: "list"}
+    return next((name for kind, name in shapes.items() if isinstance(value, kind)), "other")
 
 
 Number = Annotated[int, Field(ge=0, le=MAX_INT)]
@@ -69,7 +58,7 @@ Names = Annotated[
     Annotated[Name, Tag("text")]
     | Annotated[list[Name], Tag("list")]
     | Annotated[dict[str, Hostgroup], Tag("mapping")],
-    Discriminator(shape),
+    Discriminator(_shape),
 ]
 """Names to shard: a brace pattern, a list of them, or a mapping of them to hostgroups."""
 
