@@ -19,8 +19,8 @@ from proxyctl.stats.units import time_text
 _COLOURS = 6
 """So many hostgroups have one of their own."""
 _BARS = 7
-_LEVELS, _TICKS = 5, 9
-"""At most so many lines and moments are labelled."""
+_LEVELS, _TICKS = 5, 6
+"""At most so many lines, and so many parts of the time, are labelled."""
 WIDTH, HEIGHT = 1000, 200
 """Of the area of a chart over time, in units of the drawing."""
 
@@ -91,11 +91,12 @@ def load_over_time(report: Report, names: Mapping[int, str]) -> OverTime | None:
     shown = slice(11, 19) if end - start < 600 else slice(11, 16)
     if end - start >= 86_400:
         shown = slice(5, 16)
+    ticks = [start + (end - start) * n // _TICKS for n in range(_TICKS + 1)]
     return OverTime(
         legend,
         blocks,
         [(y(step * n), _number(step * n)) for n in range(round(top / step) + 1)],
-        [(x(tick), moment(tick)[shown]) for tick in _ticks(start, end)],
+        [(x(tick), moment(tick)[shown]) for tick in ticks],
     )
 
 
@@ -155,14 +156,3 @@ def _scale(most: float) -> tuple[float, float]:
 
 def _number(value: float) -> str:
     return f"{value:,.3g}" if value < 1000 else f"{value:,.0f}"
-
-
-_STEPS = (1, 2, 5, 10, 15, 30, *(60 * n for n in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720)))
-
-
-def _ticks(start: int, end: int) -> range:
-    """Return round moments; fewer than `_TICKS` of them, but for the longest times."""
-    day = 86400
-    days = day * (1 + (end - start) // (day * _TICKS))
-    step = next((step for step in _STEPS if (end - start) / step < _TICKS), days)
-    return range(-(-start // step) * step, end + 1, step)

@@ -212,9 +212,9 @@ ENTRY: Shape[Entry] = Shape(
 )
 FIGURES: Shape[Load] = Shape(
     "figures of a side",
-    "count_star sum_time average max_time sum_rows_sent sum_rows_affected calls_per_second"
-    " time_per_second hostgroups",
+    "count_star sum_time average max_time sum_rows_sent sum_rows_affected hostgroups",
     average=lambda one: round(one.average, 3),
+    hostgroups=lambda _: ABSENT,
 )
 
 
@@ -224,23 +224,13 @@ def _counts_of(diff: Diff) -> dict[str, int]:
 
 
 def _side(side: Side) -> dict[str, object]:
-    figures = _figures_of(side.total, side, ABSENT)
-    return {**SIDE.encode(side.table, seconds=side.seconds), **figures}
-
-
-def _figures_of(load: Load, side: Side, hostgroups: object) -> dict[str, object]:
-    return FIGURES.encode(
-        load,
-        calls_per_second=round(side.rate(load), 6),
-        time_per_second=round(side.busy(load), 3),
-        hostgroups=hostgroups,
-    )
+    return {**SIDE.encode(side.table, seconds=side.seconds), **FIGURES.encode(side.total)}
 
 
 def _entry(diff: Diff, entry: Entry) -> dict[str, object]:
     columns: dict[str, object] = dict(zip(diff.by, entry.key, strict=True))
     if Group.DIGEST in diff.by:
         columns["digest_text"] = entry.text
-    before = _figures_of(entry.before, diff.before, entry.hostgroups_before)
-    after = _figures_of(entry.after, diff.after, entry.hostgroups_after)
+    before = FIGURES.encode(entry.before, hostgroups=entry.hostgroups_before)
+    after = FIGURES.encode(entry.after, hostgroups=entry.hostgroups_after)
     return ENTRY.encode(entry, **columns, before=before, after=after)

@@ -19,7 +19,6 @@ from proxyctl.instance.read import read_configuration
 from proxyctl.routing.router import ROUTING_TABLES
 from proxyctl.routing.sides import Sides
 from proxyctl.state.row import Layer
-from proxyctl.state.sql import literal
 from proxyctl.stats.model import (
     NOT_COUNTING,
     TRACKS_CLIENTS,
@@ -59,20 +58,16 @@ class SeenSince:
 class TopOptions:
     """What to list.
 
-    Shape: an empty filter takes everything. `hostgroups` to `texts` and `seen_since` choose rows of
-    the table before they are put together, `min_count` and `min_avg_us` what came of that. One of
-    the values of a filter has to fit; a text is looked for without regard to upper and lower case,
-    with `%` for any run of characters.
+    Shape: `columns`, `texts` and `seen_since` choose rows of the table before they are put
+    together, `min_count` and `min_avg_us` what came of that. One of the values of a column has to
+    fit, if there are any; a text is looked for without regard to upper and lower case, with `%` for
+    any run of characters.
     """
 
     sort: Sort = Sort.TIME
     groups: tuple[Group, ...] = (Group.DIGEST,)
     limit: int = 20
-    hostgroups: tuple[int, ...] = ()
-    schemanames: tuple[str, ...] = ()
-    usernames: tuple[str, ...] = ()
-    client_addresses: tuple[str, ...] = ()
-    digests: tuple[str, ...] = ()
+    columns: Mapping[Group, Sequence[str | int]] = field(default_factory=dict)
     texts: tuple[str, ...] = ()
     seen_since: SeenSince | None = None
     min_count: int = 0
@@ -161,8 +156,8 @@ class Top:
         if not is_counting(self.variables):
             earlier = "; what is listed is from before it was switched off"
             found.append(NOT_COUNTING + (earlier if self.total.entries else ""))
-        asks_client = Group.CLIENT_ADDRESS in self.options.groups or self.options.client_addresses
-        if asks_client and not tracks_clients(self.variables):
+        asked = (*self.options.groups, *self.options.columns)
+        if Group.CLIENT_ADDRESS in asked and not tracks_clients(self.variables):
             found.append(f"{TRACKS_CLIENTS} is false: clients are not told apart")
         return found
 
@@ -262,7 +257,12 @@ def top_statement(options: TopOptions) -> str:
     groups the filters left, last_seen the time; its hostgroup, min_time and max_time are rows,
     queries and time of the whole table.
     """
-    names = ", ".join(options.groups)
+    order = f"sort_key DESC, sum_time DESC, {', '.join(options.groups)}"
+    columns = [group if group in options.groups else "NULL" for group in Group]
+    # Texts are long: they are fetched for what is listed, by the number of one of its rows.
+    text = "NULL"
+    if Group.DIGEST in options.groups:
+        text = f"(SELECT digest_text FROM {DIGESTS} AS one WHERE one.rowid = a_row)"
     # Without a filter the groups are the whole table: it need not be gone through once more.
     whole = "grouped"
     if options.is_filtered:
@@ -273,11 +273,9 @@ def top_statement(options: TopOptions) -> str:
     return (
         f"WITH grouped AS ({_grouped(options)}),"
         f" top AS (SELECT *, {_SORT_KEYS[options.sort]} AS sort_key FROM grouped"
-        f" ORDER BY sort_key DESC, sum_time DESC, {names} LIMIT {options.limit})"
-        f" SELECT * FROM (SELECT {_GROUP} AS kind, sort_key, {_group_columns(options.groups)},"
-        f" {', '.join(f'top.{name}' for name in _SUMS)} FROM {_with_text(options.groups)}"
-        f" ORDER BY sort_key DESC, top.sum_time DESC,"
-        f" {', '.join(f'top.{group}' for group in options.groups)})"
+        f" ORDER BY {order} LIMIT {options.limit})"
+        f" SELECT * FROM (SELECT {_GROUP} AS kind, sort_key, {', '.join(columns)}, {text},"
+        f" {', '.join(_SUMS)} FROM top ORDER BY {order})"
         f" UNION ALL SELECT {_TOTAL}, NULL, NULL, whole.entries, NULL, NULL, NULL, NULL,"
         " selected.entries, selected.count_star, selected.groups, strftime('%s','now'),"
         " selected.sum_time, whole.count_star, whole.sum_time, NULL, NULL"
@@ -315,33 +313,16 @@ def _grouped(options: TopOptions) -> str:
     )
 
 
-def _with_text(groups: Sequence[Group]) -> str:
-    """Return what the list is read from.
-
-    Texts are long: they are fetched for what is listed, by the number of one of its rows.
-    """
-    if Group.DIGEST not in groups:
-        return "top"
-    return f"top JOIN {DIGESTS} AS text ON text.rowid = top.a_row"
-
-
-def _group_columns(groups: Sequence[Group]) -> str:
-    columns = [f"top.{group}" if group in groups else "NULL" for group in Group]
-    return ", ".join([*columns, "text.digest_text" if Group.DIGEST in groups else "NULL"])
-
-
 def _filters(options: TopOptions) -> Iterator[str]:
     """Yield the conditions on rows of the table."""
-    if options.hostgroups:
-        yield f"hostgroup IN ({','.join(map(literal, options.hostgroups))})"
-    for column, values in (
-        ("schemaname", options.schemanames),
-        ("username", options.usernames),
-        ("client_address", options.client_addresses),
-        ("digest", [text for digest in options.digests for text in spellings(digest)]),
-    ):
-        if values:
-            yield f"{column} IN ({','.join(map(hidden_literal, values))})"
+    for column, values in options.columns.items():
+        if column is Group.HOSTGROUP:
+            texts = [str(int(value)) for value in values]
+        elif column is Group.DIGEST:
+            texts = [hidden_literal(text) for one in values for text in spellings(str(one))]
+        else:
+            texts = [hidden_literal(str(value)) for value in values]
+        yield f"{column} IN ({','.join(texts)})"
     if options.texts:
         likes = (
             f"digest_text LIKE {hidden_literal(like_pattern(text))} ESCAPE '|'"

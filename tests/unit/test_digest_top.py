@@ -91,11 +91,13 @@ def test_every_option_makes_a_statement_that_sqlite_takes() -> None:
         options = TopOptions(
             sort=sort,
             groups=tuple(Group),
-            hostgroups=(-1, 2),
-            schemanames=("a", "b"),
-            usernames=("a'",),
-            client_addresses=("",),
-            digests=("0x1",),
+            columns={
+                Group.HOSTGROUP: (-1, 2),
+                Group.SCHEMANAME: ("a", "b"),
+                Group.USERNAME: ("a'",),
+                Group.CLIENT_ADDRESS: ("",),
+                Group.DIGEST: ("0x1",),
+            },
             texts=("a", "b"),
             seen_since=SeenSince(5, is_ago=True),
             min_count=1,

@@ -114,15 +114,18 @@ def _rule_groups(group: list[str] | None) -> tuple[Group, ...]:
 
 
 def _options(filters: FilterOptions, sort: Sort, group: list[str] | None, limit: int) -> TopOptions:
+    columns: dict[Group, Sequence[str | int] | None] = {
+        Group.HOSTGROUP: filters.hostgroup,
+        Group.SCHEMANAME: filters.schemaname,
+        Group.USERNAME: filters.username,
+        Group.CLIENT_ADDRESS: filters.client_address,
+        Group.DIGEST: [_digest(one) for one in filters.digest or ()],
+    }
     return TopOptions(
         sort=sort,
         groups=columns_of(group),
         limit=limit,
-        hostgroups=tuple(filters.hostgroup or ()),
-        schemanames=tuple(filters.schemaname or ()),
-        usernames=tuple(filters.username or ()),
-        client_addresses=tuple(filters.client_address or ()),
-        digests=tuple(map(_digest, filters.digest or ())),
+        columns={group: values for group, values in columns.items() if values},
         texts=tuple(filters.text or ()),
         seen_since=_seen_since(filters.seen_since),
         min_count=filters.min_count,
