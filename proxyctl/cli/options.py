@@ -69,14 +69,20 @@ def no_such(option: str, word: str, what: str, known: Iterable[str], *, fix: str
     )
 
 
-def chosen_version(text: str) -> Version:
-    """Return the version that --proxysql-version names. Raises: UsageError."""
-    try:
-        return known_version(text)
-    except ValueError as error:
-        raise UsageError(f"--proxysql-version: {error}") from error
+def parsed(option: str, parse: Callable[[str], object]) -> Callable[[str], object]:
+    """Return a parser of the values of an option. A ValueError of `parse` is a UsageError then."""
+
+    def parser(text: str) -> object:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise UsageError(f"{option}: {error}") from error
+
+    return parser
 
 
+VERSION = parsed("--proxysql-version", known_version)
+"""The parser of this option."""
 FormatOption = Annotated[Literal["text", "json"], choice(Literal["text", "json"])]
 LayerName = Literal["runtime", "memory", "disk"]
 LayerOption = Annotated[
@@ -93,7 +99,7 @@ VersionOption = Annotated[
     typer.Option(
         "--proxysql-version",
         metavar="X.Y.Z",
-        parser=chosen_version,
+        parser=VERSION,
         help="The ProxySQL that the files are for"
         " (default: their `proxysql_version`, or else 3.0.3).",
     ),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import typer
 
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import FormatOption, flag, no_such, value
+from proxyctl.cli.options import FormatOption, flag, no_such, parsed, value
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group
@@ -37,6 +39,29 @@ GroupOption = Annotated[
 TopFormat = Literal["text", "json", "csv", "markdown", "prometheus"]
 
 
+def _digest(text: str) -> str:
+    """Return a digest in ProxySQL's spelling. Raises: ValueError."""
+    found = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
+    if found is None:
+        raise ValueError(f"{text} is not a digest such as 0x3EF2C4DB4D1A4E21")
+    return f"0x{int(found[1], 16):016X}"
+
+
+def _seen_since(text: str) -> SeenSince:
+    """Return the time that --seen-since names. Raises: ValueError."""
+    with suppress(ValueError):
+        return SeenSince(microseconds_of(text) // 1_000_000, is_ago=True)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(
+            f"{text} is neither a time such as 30min, 2h or 7d nor a date such as 2026-01-31T12:00"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return SeenSince(int(moment.timestamp()), is_ago=False)
+
+
 @dataclass(frozen=True)
 class FilterOptions:
     """Which rows of the statistics count."""
@@ -46,18 +71,24 @@ class FilterOptions:
     schemaname: list[str] | None = value(None, "NAME", "Only this schema; repeatable.")
     username: list[str] | None = value(None, "NAME", "Only this user; repeatable.")
     client_address: list[str] | None = value(None, "ADDRESS", "Only this client; repeatable.")
-    digest: list[str] | None = value(None, "0x...", "Only this digest; repeatable.")
+    digest: list[str] | None = value(
+        None, "0x...", "Only this digest; repeatable.", parser=parsed("--digest", _digest)
+    )
     text: list[str] | None = value(
         None, "TEXT", "Only digests whose text contains this; % matches anything; repeatable."
     )
-    seen_since: str | None = value(
+    seen_since: SeenSince | None = value(
         None,
         "WHEN",
         "Only digests seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
+        parser=parsed("--seen-since", _seen_since),
     )
     min_count: int = value(0, "N", "Only digests with at least N queries.", min=0)
-    min_avg: str | None = value(
-        None, "TIME", "Only digests with at least this average time, such as 10ms."
+    min_avg: int | None = value(
+        None,
+        "TIME",
+        "Only digests with at least this average time, such as 10ms.",
+        parser=parsed("--min-avg", microseconds_of),
     )
 
 
@@ -119,7 +150,7 @@ def _options(filters: FilterOptions, sort: Sort, group: list[str] | None, limit:
         Group.SCHEMANAME: filters.schemaname,
         Group.USERNAME: filters.username,
         Group.CLIENT_ADDRESS: filters.client_address,
-        Group.DIGEST: [_digest(one) for one in filters.digest or ()],
+        Group.DIGEST: filters.digest,
     }
     return TopOptions(
         sort=sort,
@@ -127,9 +158,9 @@ def _options(filters: FilterOptions, sort: Sort, group: list[str] | None, limit:
         limit=limit,
         columns={group: values for group, values in columns.items() if values},
         texts=tuple(filters.text or ()),
-        seen_since=_seen_since(filters.seen_since),
+        seen_since=filters.seen_since,
         min_count=filters.min_count,
-        min_avg_us=duration_us("--min-avg", filters.min_avg),
+        min_avg_us=filters.min_avg or 0,
     )
 
 
@@ -144,44 +175,6 @@ def columns_of(given: list[str] | None) -> tuple[Group, ...]:
             fix = f"columns: {', '.join(Group)}"
             raise no_such("--group", name, "column", Group, fix=fix) from None
     return tuple(dict.fromkeys(found))
-
-
-def duration_us(option: str, text: str | None) -> int:
-    """Return the microseconds of a duration such as `7d`, 0 for None. Raises: UsageError."""
-    if text is None:
-        return 0
-    try:
-        return microseconds_of(text)
-    except ValueError as error:
-        raise UsageError(f"{option}: {error}") from None
-
-
-def _digest(text: str) -> str:
-    """Return a digest in ProxySQL's spelling. Raises: UsageError."""
-    found = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
-    if found is None:
-        raise UsageError(f"--digest {text}: not a digest such as 0x3EF2C4DB4D1A4E21")
-    return f"0x{int(found[1], 16):016X}"
-
-
-def _seen_since(text: str | None) -> SeenSince | None:
-    """Return the time that --seen-since names. Raises: UsageError."""
-    if text is None:
-        return None
-    try:
-        return SeenSince(microseconds_of(text) // 1_000_000, is_ago=True)
-    except ValueError:
-        pass
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(
-            f"--seen-since {text}: neither a time such as 30min, 2h or 7d nor a date"
-            " such as 2026-01-31T12:00"
-        ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return SeenSince(int(moment.timestamp()), is_ago=False)
 
 
 def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:

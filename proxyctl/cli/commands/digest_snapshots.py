@@ -16,11 +16,10 @@ from proxyctl.cli.commands.digest import (
     FullTextOption,
     GroupOption,
     columns_of,
-    duration_us,
 )
 from proxyctl.cli.commands.init import templates_folder
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import AutoApproveOption, FormatOption, out_option, value
+from proxyctl.cli.options import AutoApproveOption, FormatOption, out_option, parsed, value
 from proxyctl.cli.output import (
     check_new,
     check_writable,
@@ -44,7 +43,7 @@ from proxyctl.errors import (
 )
 from proxyctl.stats.diff import DiffSort
 from proxyctl.stats.model import NOT_COUNTING, is_counting
-from proxyctl.stats.units import size_text, time_text
+from proxyctl.stats.units import microseconds_of, size_text, time_text
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
@@ -159,18 +158,19 @@ def diff(
 def reset(
     place: Place,
     out: SnapshotOption = None,
-    older_than: str | None = value(
+    older_than: int | None = value(
         None,
         "TIME",
         "Clear only the entries not seen for this long, such as 7d."
         " Needs ProxySQL 3.0.10 or newer.",
+        parser=parsed("--older-than", microseconds_of),
     ),
     auto_approve: AutoApproveOption = False,
 ) -> int:
     """Save the digest statistics to a file, then clear them for everybody."""
     from proxyctl.stats.read import read_digest_memory, streamed_digests
 
-    age_s = duration_us("--older-than", older_than) // 1_000_000
+    age_s = (older_than or 0) // 1_000_000
     if older_than is not None and not age_s:
         fix = "without --older-than all entries are cleared"
         raise UsageError("--older-than: at least 1s", fix=fix)
@@ -184,8 +184,9 @@ def reset(
         path = _snapshot_path(out, client.name)
         memory = size_text(read_digest_memory(client))
         what = f"stats_mysql_query_digest, {memory} of digests,"
-        if age_s:
-            what = f"what was not seen for {older_than} in stats_mysql_query_digest ({memory}),"
+        if older_than:
+            since = time_text(older_than)
+            what = f"what was not seen for {since} in stats_mysql_query_digest ({memory}),"
         say(
             f"{client.address}: this clears {what} for everybody: monitoring sees their counters"
             f" start at 0. This cannot be undone. All counters so far are saved to {path} first."

@@ -11,7 +11,8 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxyctl.cli.options import chosen_version, flag, value
+from proxyctl.catalog import Version
+from proxyctl.cli.options import VERSION, flag, value
 from proxyctl.cli.output import say, style, write, write_file
 from proxyctl.errors import ExitCode, InternalError, UsageError
 
@@ -24,10 +25,11 @@ _SECRETS = {"APP_PASSWORD": "a-demo-password", "MONITOR_PASSWORD": "another-one"
 def sandbox(
     host: str = value("127.0.0.1", "HOST", "Address to listen on."),
     port: int = value(6032, "PORT", "Port; 0 takes a free one.", min=0, max=65535),
-    proxysql_version: str = value(
+    proxysql_version: Version = value(
         "2.7.1",
         "X.Y.Z",
         "The ProxySQL version to simulate. The documentation shows what 2.7.1 answers.",
+        parser=VERSION,
     ),
     disk: str | None = value(None, "FILE", "Keep the DISK layer in this file."),
     sample: bool = flag(
@@ -37,14 +39,13 @@ def sandbox(
     """Serve an embedded ProxySQL admin interface (users admin/admin, radmin/radmin)."""
     from proxyctl.sandbox import Sandbox
 
-    chosen_version(proxysql_version)
     if sample and disk is not None:
         raise UsageError(
             "--sample and --disk cannot be used together",
             fix="leave one of them out: the sample would be written into the file",
         )
     gc.enable()  # it lives long, unlike other commands
-    served = Sandbox(proxysql_version, path=None if disk is None else Path(disk))
+    served = Sandbox(str(proxysql_version), path=None if disk is None else Path(disk))
     about = []
     if sample:
         served.fill_with_sample()
