@@ -20,7 +20,7 @@ from proxyctl.catalog import (
     parse_version,
 )
 from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
-from proxyctl.config.env_references import References
+from proxyctl.config.env_references import resolve
 from proxyctl.config.files import Fence
 from proxyctl.config.mistakes import Mistakes, Refusal, described, key_text
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
@@ -72,9 +72,8 @@ class Context:
         self, reference: Mapping[str, str], path: str, *, is_secret: bool = False
     ) -> str | Secret:
         """Return the text that a reference in the file `path` stands for. Raises: Refusal."""
-        references = References(os.path.dirname(path), self.fence)
         try:
-            return references.resolve(reference, is_secret=is_secret)
+            return resolve(reference, os.path.dirname(path), self.fence, is_secret=is_secret)
         except Refusal:
             if is_secret and not self.needs_secrets:
                 return UNKNOWN_SECRET

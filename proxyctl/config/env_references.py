@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from proxyctl.config.files import ANYWHERE, Fence, UnreadableError, read_bytes
 from proxyctl.state.row import REFERENCES, Secret
@@ -28,50 +27,36 @@ def is_reference(value: object) -> bool:
 REFERENCE_FIX = "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
 
 
-@dataclass(frozen=True)
-class References:
-    """Resolves references that stand in one file. `folder`: where its relative paths start."""
+def resolve(
+    reference: Mapping[str, str], folder: str, fence: Fence = ANYWHERE, *, is_secret: bool = False
+) -> str:
+    """Return the text that a reference stands for; bytes that are not UTF-8 as surrogates.
 
-    folder: str
-    fence: Fence = ANYWHERE
-
-    def resolve(self, reference: Mapping[str, str], *, is_secret: bool = False) -> str:
-        """Return the text that a reference stands for; bytes that are not UTF-8 as surrogates.
-
-        A secret must not be empty: a variable that a pipeline forgot to fill would let anybody in.
-
-        Raises: UnreadableError.
-        """
-        ((kind, argument),) = reference.items()
-        if kind == "env" and argument not in os.environ:
-            message = f"the environment variable {argument} is not set"
-            raise UnreadableError(message, "set it where proxyctl runs")
-        if kind == "env":
-            text = os.environ[argument]
-        elif kind == "file":
-            text = self._file(argument)
-        else:
-            text = _bytes(argument)
-        if is_secret and not text:
-            what = {"env": "the environment variable", "file": "the file"}.get(kind, "hex")
-            raise UnreadableError(
-                f"{what} {argument} is empty", "set it, or write '' for an empty value"
-            )
-        return text if kind == "hex" else Secret(text)
-
-    def _file(self, name: str) -> str:
+    `folder`: where relative paths start. A secret must not be empty: a variable that a pipeline
+    forgot to fill would let anybody in. Raises: UnreadableError.
+    """
+    ((kind, argument),) = reference.items()
+    named = {"env": "the environment variable", "file": "the file"}.get(kind, "hex")
+    if kind == "hex":
         try:
-            path = self.fence.path(name, self.folder)
-            content = read_bytes(path, limit=MAX_SECRET, fence=self.fence)
+            content = bytes.fromhex(argument)
+        except ValueError:
+            raise UnreadableError("hex takes an even number of hexadecimal digits") from None
+    elif kind == "file":
+        try:
+            path = fence.path(argument, folder)
+            content = read_bytes(path, limit=MAX_SECRET, fence=fence)
         except UnreadableError as error:
-            raise UnreadableError(f"{name}: {error.message}", error.fix) from None
+            raise UnreadableError(f"{argument}: {error.message}", error.fix) from None
         if content.endswith(b"\n"):
-            content = content[: -2 if content.endswith(b"\r\n") else -1]
-        return content.decode("utf-8", "surrogateescape")
-
-
-def _bytes(digits: str) -> str:
-    try:
-        return bytes.fromhex(digits).decode("utf-8", "surrogateescape")
-    except ValueError:
-        raise UnreadableError("hex takes an even number of hexadecimal digits") from None
+            content = content[:-1].removesuffix(b"\r")
+    elif argument in os.environ:
+        content = os.fsencode(os.environ[argument])
+    else:
+        message = f"the environment variable {argument} is not set"
+        raise UnreadableError(message, "set it where proxyctl runs")
+    if is_secret and not content:
+        fix = "set it, or write '' for an empty value"
+        raise UnreadableError(f"{named} {argument} is empty", fix)
+    text = content.decode("utf-8", "surrogateescape")
+    return text if kind == "hex" else Secret(text)

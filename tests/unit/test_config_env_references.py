@@ -1,6 +1,6 @@
 import pytest
 
-from proxyctl.config.env_references import References
+from proxyctl.config.env_references import resolve
 from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 from tests.unit.config_files import load, mistakes, row, write
@@ -21,7 +21,7 @@ def test_what_a_reference_stands_for(tmp_path, monkeypatch, reference, text):
     (tmp_path / "one").write_bytes(b"from a file\n")
     (tmp_path / "two").write_bytes(b"two lines\n\r\n")
     (tmp_path / "bytes").write_bytes(b"\xff\x00")
-    assert References(str(tmp_path)).resolve(reference) == text
+    assert resolve(reference, str(tmp_path)) == text
 
 
 def test_any_text_may_be_a_reference(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.config.context import Context, Part
-from proxyctl.config.env_references import References
+from proxyctl.config.env_references import resolve
 from proxyctl.config.files import (
     ANYWHERE,
     Fence,
@@ -45,7 +45,7 @@ class Instance:
     vars: Mapping[str, Any] = field(default_factory=dict)
     where: Where = field(default=Where("", 0, 0))
     _secret: str | Mapping[str, Any] | None = field(default=None, repr=False)
-    _references: References = field(default=References(""), repr=False)
+    _fence: Fence = field(default=ANYWHERE, repr=False)
 
     def password(self) -> str | None:
         """Return the password; None when the files have none.
@@ -55,7 +55,8 @@ class Instance:
         if self._secret is None or isinstance(self._secret, str):
             return self._secret
         try:
-            return self._references.resolve(self._secret, is_secret=True)
+            folder = os.path.dirname(self.where.path)
+            return resolve(self._secret, folder, self._fence, is_secret=True)
         except UnreadableError as error:
             path, line, column, _ = self.where
             key = f"instances.{self.name}.password"
@@ -67,7 +68,7 @@ class Instance:
 
         Raises: InstanceError when it cannot be read, or lies outside of where files may lead.
         """
-        return certificates(self.tls_ca or "", "tls_ca", self._references.fence)
+        return certificates(self.tls_ca or "", "tls_ca", self._fence)
 
 
 def certificates(path: str, option: str, fence: Fence = ANYWHERE) -> str:
@@ -125,5 +126,5 @@ def _instance(part: Part, position: int, model: InstanceModel, context: Context)
         vars=without_marks(model.vars),
         where=part.where(position),
         _secret=model.password,
-        _references=References(os.path.dirname(part.path), context.fence),
+        _fence=context.fence,
     )
