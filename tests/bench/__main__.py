@@ -128,11 +128,8 @@ class Bench:
         return statements
 
     def _empty(self) -> None:
-        for table in TABLES_USED:
-            self.server.instance.execute(f"DELETE FROM {table}")
-        for module in ("QUERY RULES", "USERS"):
-            self.server.instance.execute(f"LOAD MYSQL {module} TO RUNTIME")
-            self.server.instance.execute(f"SAVE MYSQL {module} TO DISK")
+        self.server.instance.execute(*(f"DELETE FROM {table}" for table in TABLES_USED))
+        self.server.instance.load("MYSQL QUERY RULES", "MYSQL USERS", saves=True)
 
 
 def _file_lines(files: Path, folder: Path) -> list[Line]:

@@ -47,14 +47,12 @@ def test_an_example_can_be_applied(
 
 def check_routing(instance: Instance, tests: Sequence[RoutingTest]) -> None:
     """Each routing test goes where the file says: without servers, ProxySQL names the hostgroup."""
-    for sql in (
+    instance.execute(
         "SET mysql-connect_timeout_server_max=10",
         "SET mysql-poll_timeout=10",
-        "LOAD MYSQL VARIABLES TO RUNTIME",
         "DELETE FROM mysql_servers",
-        "LOAD MYSQL SERVERS TO RUNTIME",
-    ):
-        instance.execute(sql)
+    )
+    instance.load("MYSQL VARIABLES", "MYSQL SERVERS")
     [(interface,)] = instance.query("SELECT @@mysql-interfaces")
     port = int(str(interface).rpartition(":")[2])
     # LAST_INSERT_ID() of a new session is answered by ProxySQL itself.

@@ -111,8 +111,7 @@ def test_a_status_that_was_loaded_and_saved_stays_and_is_named(
 ) -> None:
     instance.run(f"UPDATE mysql_servers SET status='{status}' WHERE hostname='db3'")
     assert f"left alone   {NODE} {status} in MEMORY, set by an operator\n" in plan().out
-    instance.run("LOAD MYSQL SERVERS TO RUNTIME")
-    instance.run("SAVE MYSQL SERVERS TO DISK")
+    instance.load("MYSQL SERVERS", saves=True)
     found = plan()
     assert found.code == 0, found.text
     assert f"left alone   {NODE} {told}, set by an operator\n" in found.out

@@ -26,16 +26,10 @@ BY_HAND = (
 MODULES = ("MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES", "MYSQL VARIABLES", "SCHEDULER")
 
 
-def by_hand(instance: Instance, *steps: str, fill: tuple[str, ...] = BY_HAND) -> None:
+def by_hand(instance: Instance, *more: str) -> None:
     """Set an instance up as an administrator would: MEMORY, then LOAD and SAVE."""
-    for statement in fill:
-        instance.execute(statement)
-    for module in MODULES:
-        for step in steps:
-            instance.execute(step.format(module))
-
-
-LOAD, SAVE = "LOAD {} TO RUNTIME", "SAVE {} TO DISK"
+    instance.execute(*BY_HAND, *more)
+    instance.load(*MODULES, saves=True)
 
 
 def test_start_from_nothing(project: Project, instance: Instance) -> None:
@@ -62,7 +56,7 @@ def test_start_from_nothing(project: Project, instance: Instance) -> None:
 
 @pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
 def test_take_over_a_running_proxysql(project: Project, instance: Instance, layer: str) -> None:
-    by_hand(instance, LOAD, SAVE)
+    by_hand(instance)
     before = dump(instance)
     exported = proxyctl("export", "--layer", layer)
     assert (exported.code, exported.err) == (0, "")
@@ -77,12 +71,11 @@ def test_take_over_a_running_proxysql(project: Project, instance: Instance, laye
 def test_export_leaves_a_second_password_alone(
     project: Project, instance: Instance, secrets: str
 ) -> None:
-    by_hand(instance, LOAD, SAVE)
+    by_hand(instance)
     instance.execute(
         """UPDATE mysql_users SET attributes='{"additional_password":"736573616d65"}'"""
     )
-    instance.execute("LOAD MYSQL USERS TO RUNTIME")
-    instance.execute("SAVE MYSQL USERS TO DISK")
+    instance.load("MYSQL USERS", saves=True)
     exported = proxyctl("export", "--secrets", secrets)
     assert "736573616d65" not in exported.text
     project.write(exported.out)
@@ -98,7 +91,7 @@ def test_export_leaves_a_second_password_alone(
 @pytest.mark.parametrize("layer", ["runtime", "memory", "disk"])
 def test_export_of_a_dead_fast_routing(project: Project, instance: Instance, layer: str) -> None:
     rules = "INSERT INTO mysql_query_rules (rule_id, active, apply) VALUES (3, 1, 1)"
-    by_hand(instance, LOAD, SAVE, fill=(*BY_HAND, rules))
+    by_hand(instance, rules)
     found = proxyctl("export", "--layer", layer, "-o", "proxyctl.yaml")
     assert "mysql_query_rules_fast_routing: ProxySQL skips this table" in found.err
     assert plan().code == 0

@@ -391,8 +391,7 @@ def test_a_reference_is_not_shown_where_only_some_layers_differ(
     for column, table in (("arg1", "scheduler"), ("init_connect", "mysql_hostgroup_attributes")):
         instance.execute(f"UPDATE {table} SET {column}='{new}'")
     if layer == "runtime":
-        for module in ("MYSQL VARIABLES", "SCHEDULER", "MYSQL SERVERS"):
-            instance.execute(f"LOAD {module} TO RUNTIME")
+        instance.load("MYSQL VARIABLES", "SCHEDULER", "MYSQL SERVERS")
     told = [plan("--format", f).text for f in ("text", "json", "markdown", "sql")]
     told += [proxyctl("drift", "--format", f).text for f in ("text", "json", "prometheus")]
     told.append(applied("--debug").text)

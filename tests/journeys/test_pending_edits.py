@@ -51,11 +51,8 @@ EDITS = {
 @pytest.fixture
 def in_sync(project: Project, instance: Instance) -> Project:
     """All layers hold what the files say, and rows that are somebody else's."""
-    for sql in THEIRS:
-        instance.run(sql)
-    for module in MODULES:
-        instance.run(f"LOAD {module} TO RUNTIME")
-        instance.run(f"SAVE {module} TO DISK")
+    instance.execute(*THEIRS)
+    instance.load(*MODULES, saves=True)
     project.write(FILES + SCOPE)
     applied()
     return project

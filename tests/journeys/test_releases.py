@@ -225,8 +225,7 @@ def test_files_that_do_not_name_such_a_column_leave_it_alone(
         "INSERT INTO mysql_servers (hostgroup_id, hostname, max_connections, zone, burst)"
         " VALUES (10, 'db1', 7, 'eu-1', 50000)"
     )
-    instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
-    instance.execute("SAVE MYSQL SERVERS TO DISK")
+    instance.load("MYSQL SERVERS", saves=True)
     project.write(FILES)
     assert "zone" not in plan().out
     applied()
@@ -270,9 +269,7 @@ def test_an_export_holds_them_and_plans_to_nothing(project: Project, instance: I
     instance.execute(
         "UPDATE global_variables SET variable_value='x' WHERE variable_name='mysql-time_travel'"
     )
-    for module in ("MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL VARIABLES"):
-        instance.execute(f"LOAD {module} TO RUNTIME")
-        instance.execute(f"SAVE {module} TO DISK")
+    instance.load("MYSQL SERVERS", "MYSQL QUERY RULES", "MYSQL VARIABLES", saves=True)
     exported = proxyctl("export")
     assert exported.code == 0
     assert "burst: 9, zone: eu-2" in exported.out

@@ -73,8 +73,7 @@ def test_bytes_that_are_not_utf8(project: Project, instance: Instance) -> None:
             b"INSERT INTO mysql_servers (hostgroup_id, hostname, comment)"
             b" VALUES (7, 'db7', 'caf\xe9')"
         )
-    instance.execute("LOAD MYSQL SERVERS TO RUNTIME")
-    instance.execute("SAVE MYSQL SERVERS TO DISK")
+    instance.load("MYSQL SERVERS", saves=True)
     before = dump(instance)
     assert "\udce9" in repr(before[("RUNTIME", "mysql_servers")]).encode().decode("unicode_escape")
     project.write("version: 1\nmysql_servers: [{hostgroup_id: 1, hostname: db1}]\n")
@@ -159,16 +158,12 @@ def test_only_what_the_apply_owned_goes_back(project: Project, instance: Instanc
     applied()
     project.write(OURS.replace("^SELECT", "^INSERT").replace("max_connections: 1", ""))
     applied()
-    for sql in (
+    instance.execute(
         "INSERT INTO mysql_query_rules (rule_id, active, match_digest) VALUES (7, 1, 'theirs')",
         "INSERT INTO mysql_query_rules_fast_routing VALUES ('app', 'tenant', 0, 3, '')",
         "UPDATE mysql_servers SET weight=9",
-        "LOAD MYSQL SERVERS TO RUNTIME",
-        "SAVE MYSQL SERVERS TO DISK",
-        "LOAD MYSQL QUERY RULES TO RUNTIME",
-        "SAVE MYSQL QUERY RULES TO DISK",
-    ):
-        instance.execute(sql)
+    )
+    instance.load("MYSQL SERVERS", "MYSQL QUERY RULES", saves=True)
     found = rolled_back()
     assert "mysql_query_rules: 1 row outside rule_id 100-199" in found.out
     rules = "SELECT rule_id, match_digest FROM {}mysql_query_rules ORDER BY rule_id"
@@ -224,7 +219,7 @@ def test_a_part_of_it(project: Project, instance: Instance) -> None:
 def test_a_part_of_which_nothing_goes_back(project: Project, instance: Instance) -> None:
     project.write("version: 1\nscheduler: []\n")
     instance.execute("INSERT INTO scheduler (id, interval_ms, filename) VALUES (1, 1000, '/a')")
-    instance.execute("LOAD SCHEDULER TO RUNTIME")
+    instance.load("SCHEDULER")
     applied("--force", "--discard-pending")
     before = dump(instance)
     for name in ("MYSQL SERVERS", "mysql_users"):

@@ -44,15 +44,13 @@ def test_a_snapshot_by_hand_holds_everything(project: Project, instance: Instanc
     assert path.parent == project.snapshots()[0].parent
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert dump(instance) == before, "taking one changes nothing"
-    for sql in (
+    instance.execute(
         "DELETE FROM mysql_query_rules",
         "UPDATE mysql_servers SET weight=3",
         "INSERT INTO mysql_query_rules_fast_routing VALUES ('app', 'tenant', 0, 3, '')",
-        "LOAD MYSQL SERVERS TO RUNTIME",
-        "LOAD MYSQL QUERY RULES TO RUNTIME",
-        "SAVE MYSQL QUERY RULES TO DISK",
-    ):
-        instance.execute(sql)
+    )
+    instance.load("MYSQL SERVERS")
+    instance.load("MYSQL QUERY RULES", saves=True)
     assert proxyctl("rollback", "--auto-approve", "--force").code == 0
     assert dump(instance) == before
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.catalog import ADMIN_MODULES
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.parameters import some
 from tests.support.servers import Instance
@@ -58,17 +57,9 @@ PLAIN = (
 
 def run(instance: Instance, *statements: str) -> None:
     """Let all three layers hold what the statements write."""
-    for statement in statements:
-        instance.execute(statement)
-    for name in (
-        "MYSQL SERVERS",
-        "MYSQL USERS",
-        "MYSQL QUERY RULES",
-        "MYSQL FIREWALL",
-        "SCHEDULER",
-    ):
-        instance.execute(ADMIN_MODULES[name].load)
-        instance.execute(ADMIN_MODULES[name].save)
+    instance.execute(*statements)
+    modules = ("MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES", "MYSQL FIREWALL", "SCHEDULER")
+    instance.load(*modules, saves=True)
 
 
 def taken_over(layer: str) -> tuple[Outcome, Outcome]:
@@ -228,8 +219,7 @@ def test_a_count_that_its_checksum_keeps_from_runtime(project: Project, instance
         "UPDATE global_variables SET variable_value='false'"
         " WHERE variable_name='admin-checksum_mysql_users'"
     )
-    instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
-    instance.execute("SAVE ADMIN VARIABLES TO DISK")
+    instance.load("ADMIN VARIABLES", saves=True)
     for layer in LAYERS:
         exported, planned = taken_over(layer)
         assert "admin-checksum_mysql_users: left out" in exported.err
@@ -284,8 +274,6 @@ def test_json_that_proxysql_ignores_is_no_difference(project: Project, instance:
     run(
         instance,
         f"INSERT INTO {table} (hostgroup_id, hostgroup_settings) VALUES (1, '{settings}')",
-        "LOAD MYSQL SERVERS TO RUNTIME",
-        "SAVE MYSQL SERVERS TO DISK",
     )
     exported, planned = taken_over("runtime")
     text = (project.folder / "proxyctl.yaml").read_text()

@@ -26,11 +26,8 @@ SET_UP = (
 @pytest.fixture
 def proxysql(fresh_proxysql: ProxySQL, offline: Project) -> ProxySQL:
     """A ProxySQL that counts every query, and answers it by a rule before it needs a server."""
-    for statement in SET_UP:
-        fresh_proxysql.instance.execute(statement)
-    for module in ("MYSQL USERS", "MYSQL QUERY RULES"):
-        fresh_proxysql.instance.execute(f"LOAD {module} TO RUNTIME")
-        fresh_proxysql.instance.execute(f"SAVE {module} TO DISK")
+    fresh_proxysql.instance.execute(*SET_UP)
+    fresh_proxysql.instance.load("MYSQL USERS", "MYSQL QUERY RULES", saves=True)
     offline.connect(fresh_proxysql.instance)
     return fresh_proxysql
 

@@ -50,25 +50,23 @@ def proxysql(tmp_path: Path, mariadb: MariaDB) -> Iterator[ProxySQL]:
             "server_version": "10.11.6-MariaDB",
         }.items():
             run(f"SET mysql-{name}='{value}'")
-        for statement in (
+        run(
             f"INSERT INTO mysql_servers (hostgroup_id,hostname,port)"
             f" VALUES (10,'127.0.0.1',{mariadb.port})",
             f"INSERT INTO mysql_users (username,password,default_hostgroup)"
             f" VALUES ('{USER}','{PASSWORD}',10)",
             "INSERT INTO mysql_query_rules (rule_id,active,match_digest,destination_hostgroup,"
             "apply) VALUES (5,1,'^SELECT',10,1)",
-        ):
-            run(statement)
-        for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES"):
-            run(f"LOAD {module} TO RUNTIME")
-            run(f"SAVE {module} TO DISK")
+        )
+        modules = ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES")
+        server.instance.load(*modules, saves=True)
         yield server
 
 
 def load(instance: Instance, *statements: str, module: str = "MYSQL SERVERS") -> None:
     """Change, load and save."""
-    for statement in (*statements, f"LOAD {module} TO RUNTIME", f"SAVE {module} TO DISK"):
-        instance.execute(statement)
+    instance.execute(*statements)
+    instance.load(module, saves=True)
 
 
 def query(server: ProxySQL, sql: str, account: str = USER) -> tuple[tuple[object, ...], ...]:

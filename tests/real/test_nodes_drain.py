@@ -60,12 +60,8 @@ def test_a_node_is_drained_and_comes_back(placed: ProxySQL, is_writer: bool) -> 
 @pytest.mark.parametrize("also_reader", [0, 1])
 def test_it_is_the_same_wherever_the_writer_reads(placed: ProxySQL, also_reader: int) -> None:
     instance = placed.instance
-    for sql in (
-        f"UPDATE mysql_galera_hostgroups SET writer_is_also_reader={also_reader}",
-        "LOAD MYSQL SERVERS TO RUNTIME",
-        "SAVE MYSQL SERVERS TO DISK",
-    ):
-        instance.query(sql)
+    instance.execute(f"UPDATE mysql_galera_hostgroups SET writer_is_also_reader={also_reader}")
+    instance.load("MYSQL SERVERS", saves=True)
     before: list[object] = []
     while before[-3:] != [placement(instance)] * 3:
         before.append(placement(instance))

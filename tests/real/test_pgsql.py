@@ -305,12 +305,8 @@ def test_a_failover_is_no_difference_and_an_apply_keeps_it(
     assert plan().code == 0, exported.text
     assert f"port: {pair.standby.port}" in exported.out
     # The monitor looks away, so that nothing mends what a LOAD does.
-    for sql in (
-        "SET pgsql-monitor_read_only_interval=60000",
-        "LOAD PGSQL VARIABLES TO RUNTIME",
-        "SAVE PGSQL VARIABLES TO DISK",
-    ):
-        family.instance.execute(sql)
+    family.instance.execute("SET pgsql-monitor_read_only_interval=60000")
+    family.instance.load("PGSQL VARIABLES", saves=True)
     offline.write(heavier)
     applied()
     assert writers(family) == [pair.primary.port]

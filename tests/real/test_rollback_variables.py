@@ -47,9 +47,7 @@ def test_all_at_once(fresh_proxysql: ProxySQL, offline: Project) -> None:
                 f"UPDATE global_variables SET variable_value='{new}' WHERE variable_name='{name}'"
             )
     prefixes = {str(name).partition("-")[0].upper() for name, _ in before["RUNTIME"]}
-    for step in ("LOAD {} VARIABLES TO RUNTIME", "SAVE {} VARIABLES TO DISK"):
-        for prefix in sorted(prefixes):
-            instance.execute(step.format(prefix))
+    instance.load(*(f"{prefix} VARIABLES" for prefix in sorted(prefixes)), saves=True)
     assert changed > 150
     found = proxyctl("rollback", "--auto-approve")
     assert found.code == 0, found.text

@@ -92,8 +92,7 @@ def monitored_proxysql(folder: Path, check_ms: int = CHECK_MS) -> Iterator[Proxy
             server.instance.execute(
                 f"UPDATE global_variables SET variable_value='{value}' WHERE variable_name='{name}'"
             )
-        server.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
-        server.instance.execute("SAVE MYSQL VARIABLES TO DISK")
+        server.instance.load("MYSQL VARIABLES", saves=True)
         yield server
 
 

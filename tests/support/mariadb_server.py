@@ -125,7 +125,7 @@ def sysbench_rig(folder: Path) -> Iterator[tuple[ProxySQL, MariaDB]]:
         MariaDB(folder) as mariadb,
         ProxySQL(needed_binary(), folder / "proxysql", monitor=True) as server,
     ):
-        for statement in (
+        server.instance.execute(
             "INSERT INTO mysql_servers (hostgroup_id, hostname, port, status) VALUES"
             f" (10, '127.0.0.1', {mariadb.port}, 'ONLINE'),"
             f" (20, '127.0.0.1', {mariadb.port}, 'ONLINE'),"
@@ -137,10 +137,9 @@ def sysbench_rig(folder: Path) -> Iterator[tuple[ProxySQL, MariaDB]]:
             f"SET mysql-monitor_username='{USER}'",
             f"SET mysql-monitor_password='{PASSWORD}'",
             "SET mysql-monitor_ping_interval=1000",
-        ):
-            server.instance.execute(statement)
-        for module in ("MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES"):
-            server.instance.execute(f"LOAD {module} TO RUNTIME")
-            server.instance.execute(f"SAVE {module} TO DISK")
+        )
+        server.instance.load(
+            "MYSQL VARIABLES", "MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES", saves=True
+        )
         sysbench(server.traffic_port, "prepare")
         yield server, mariadb

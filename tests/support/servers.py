@@ -113,9 +113,16 @@ class Instance:
         """Return the rows of one statement."""
         return list(self.run(sql).rows)
 
-    def execute(self, sql: str) -> int:
-        """Run one statement and return the number of rows it affected."""
-        return self.run(sql).affected
+    def execute(self, *statements: str) -> int:
+        """Run statements and return the number of rows that the last one affected."""
+        return [self.run(sql).affected for sql in statements][-1]
+
+    def load(self, *modules: str, saves: bool = False) -> None:
+        """Load admin modules to RUNTIME and, where asked, save them to DISK."""
+        for module in modules:
+            self.run(f"LOAD {module} TO RUNTIME")
+            if saves:
+                self.run(f"SAVE {module} TO DISK")
 
     def close(self) -> None:
         """Close the handle's own connection; the next statement opens another one."""

@@ -97,11 +97,8 @@ def test_a_server_of_postgresql_that_an_operator_took_out_is_named(
     text = "version: 1\npgsql_servers: [{hostgroup_id: 7, hostname: pg1"
     project.write(text + "}]\n")
     applied()
-    for sql in (
-        "UPDATE pgsql_servers SET status='OFFLINE_SOFT'",
-        "LOAD PGSQL SERVERS TO RUNTIME",
-    ):
-        server.instance.execute(sql)
+    server.instance.execute("UPDATE pgsql_servers SET status='OFFLINE_SOFT'")
+    server.instance.load("PGSQL SERVERS")
     words = (
         "pgsql pg1:5432 in hostgroup 7 OFFLINE_SOFT at RUNTIME and in MEMORY, set by an operator"
     )

@@ -40,12 +40,9 @@ def join(one: ProxySQL, listed: Sequence[ProxySQL]) -> None:
     run(f"SET admin-cluster_username='{ACCOUNT}'")
     run(f"SET admin-cluster_password='{ACCOUNT}'")
     run(f"SET admin-cluster_check_interval_ms={POLL_MS}")
-    run("LOAD ADMIN VARIABLES TO RUNTIME")
-    run("SAVE ADMIN VARIABLES TO DISK")
     for peer in listed:
         run(f"INSERT INTO proxysql_servers (hostname, port) VALUES ('127.0.0.1', {peer.port})")
-    run("LOAD PROXYSQL SERVERS TO RUNTIME")
-    run("SAVE PROXYSQL SERVERS TO DISK")
+    one.instance.load("ADMIN VARIABLES", "PROXYSQL SERVERS", saves=True)
 
 
 def agree(one: ProxySQL, listed: Sequence[ProxySQL]) -> bool:
