@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from proxyctl.catalog import REFERENCE, Version, parse_version
 from proxyctl.doctor.examine import examine
 from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Rule, Server, Use
@@ -23,6 +21,7 @@ from proxyctl.render.doctor import doctor_text
 from proxyctl.render.style import Style
 from proxyctl.state.families import Family
 from tests.docs.pages import ROOT
+from tests.golden.conftest import Recorded
 
 GOLDEN = Path(__file__).with_name("doctor.txt")
 NOW = 1_800_000_000
@@ -243,11 +242,9 @@ def text_of(one: Examination) -> str:
     return doctor_text(ExaminedFleet([one], ()), is_all=False)
 
 
-def test_what_the_doctor_says(pytestconfig: pytest.Config) -> None:
+def test_what_the_doctor_says(recorded: Recorded) -> None:
     said = "\n".join(f"# {name}\n{text_of(examine(facts))}" for name, facts in CASES.items())
-    if pytestconfig.getoption("--update-golden"):
-        GOLDEN.write_text(said, encoding="utf-8")
-    assert said == GOLDEN.read_text(encoding="utf-8")
+    recorded(GOLDEN, said)
 
 
 def test_ignored_findings_are_counted() -> None:

@@ -17,6 +17,7 @@ from proxyctl.lint.run import lint
 from proxyctl.lint.subject import Subject
 from proxyctl.render.lint import lint_text
 from proxyctl.render.style import Style
+from tests.golden.conftest import Recorded
 
 PAGES = sorted((Path(__file__).parent / "lint").glob("*.md"))
 _FIRST = re.compile(r"```yaml\n(.*?)```\n", re.DOTALL)
@@ -29,7 +30,7 @@ _CASE = re.compile(
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_page(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Recorded
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("APP", "sesame")
@@ -42,10 +43,8 @@ def test_page(
         return f"{case['head']}{said(case['codes'].split(', '))}```\n"
 
     written, count = _CASE.subn(with_findings, text)
-    if pytestconfig.getoption("--update-golden"):
-        page.write_text(written, encoding="utf-8")
     assert count == text.count("\n## ")
-    assert written == page.read_text(encoding="utf-8")
+    recorded(page, written)
 
 
 def said(codes: list[str]) -> str:

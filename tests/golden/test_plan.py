@@ -15,8 +15,10 @@ from pathlib import Path
 import pytest
 
 from proxyctl.sandbox import Sandbox
+from tests.golden.conftest import Recorded
 from tests.support.cli import SECRETS, Project, proxyctl
 from tests.support.monitor import place
+from tests.support.servers import Instance
 
 CASES = sorted(path for path in (Path(__file__).parent / "plan").iterdir() if path.is_dir())
 _FORMATS = {"plan.txt": "text", "plan.json": "json", "plan.md": "markdown", "plan.sql": "sql"}
@@ -71,19 +73,11 @@ def words(folder: Path, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda path: path.name)
-def test_plan(
-    folder: Path,
-    sandbox: Sandbox,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    pytestconfig: pytest.Config,
-) -> None:
+def test_plan(folder: Path, sandbox: Sandbox, offline: Project, recorded: Recorded) -> None:
     unknown = {path.name for path in folder.iterdir()} - INPUTS - COMMANDS.keys()
     assert not unknown, unknown
-    project = Project(tmp_path, monkeypatch)
-    monkeypatch.setenv("PROXYCTL_PORT", str(sandbox.port))
-    monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
-    project.write((folder / "proxyctl.yaml").read_text(errors="surrogateescape"))
+    offline.connect(Instance(sandbox.host, sandbox.port))
+    offline.write((folder / "proxyctl.yaml").read_text(errors="surrogateescape"))
     prepare(sandbox, (folder / "current.sql").read_text(errors="surrogateescape"))
     options = words(folder, "options")
     before = _layers(sandbox)
@@ -94,10 +88,7 @@ def test_plan(
         shown = filtered(found.text)
         if name in ("plan.txt", "drift.txt"):
             shown = f"exit code {found.code}\n{shown}"
-        path = folder / name
-        if pytestconfig.getoption("--update-golden"):
-            path.write_text(shown, encoding="utf-8", errors="surrogateescape")
-        assert shown == path.read_text(encoding="utf-8", errors="surrogateescape"), name
+        recorded(folder / name, shown)
         assert not any(secret in shown for secret in SECRETS.values())
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", found.text)
     assert _layers(sandbox) == before

@@ -1,0 +1,88 @@
+"""What is said of files, and made of them: one folder a case, found by listing `config` and so on.
+
+A case may have `options` for its command. `pytest --update-golden` writes what is expected again:
+then read the difference. Clear text of a password holds `hunter2`, and is not shown.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from proxyctl.catalog import parse_version
+from proxyctl.config.project import Sources, load_project
+from proxyctl.errors import ConfigError
+from tests.golden.conftest import Recorded
+from tests.golden.test_plan import words
+from tests.support.cli import SECRETS, Project, proxyctl
+
+
+def cases(name: str) -> pytest.MarkDecorator:
+    folders = sorted(path for path in (Path(__file__).parent / name).iterdir() if path.is_dir())
+    assert folders
+    return pytest.mark.parametrize("folder", folders, ids=lambda path: path.name)
+
+
+@cases("config")
+def test_every_mistake_is_reported_at_its_place(
+    folder: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`version.txt` names the ProxySQL where the files do not."""
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("PROXYCTL_TEST_NOT_SET", raising=False)
+    version = "".join(words(folder, "version.txt"))
+    try:
+        project = load_project(Sources((".",)), version=parse_version(version) if version else None)
+    except ConfigError as error:
+        said = error.lines()
+    else:
+        said = ["no mistakes", *project.desired.warnings]
+    recorded(folder / "expected.txt", "".join(f"{line}\n" for line in said))
+
+
+@cases("render")
+def test_render(folder: Path, offline: Project, recorded: Recorded) -> None:
+    shutil.copy(folder / "proxyctl.yaml", offline.folder)
+    options = words(folder, "options")
+    for form in ("yaml", "sql", "cnf"):
+        found = proxyctl("render", "--format", form, *options)
+        assert found.code == 0, found.text
+        shown = found.err + found.out
+        recorded(folder / f"rendered.{form}", shown)
+        assert not any(secret in shown for secret in ("hunter2", *SECRETS.values()))
+        if form == "yaml":
+            offline.write(found.out, "again.yaml")
+            again = proxyctl("render", "-f", "again.yaml", *options)
+            assert without_comments(again.out) == without_comments(found.out)
+
+
+def without_comments(text: str) -> list[str]:
+    """Return the lines that say something: secrets of variables are comments."""
+    return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+
+
+@cases("import")
+def test_import(folder: Path, offline: Project, recorded: Recorded) -> None:
+    """What `import` writes of a proxysql.cnf, and what it says of the rest."""
+    shutil.copy(folder / "proxysql.cnf", offline.folder)
+    options = words(folder, "options")
+    found = proxyctl("import", "proxysql.cnf", "-o", "proxyctl.yaml", *options)
+    written = offline.folder / "proxyctl.yaml"
+    got = {"said.txt": f"exit code {found.code}\n{found.text}"}
+    if written.exists():
+        got["proxyctl.yaml"] = written.read_text()
+    for name, text in got.items():
+        recorded(folder / name, text)
+        assert "hunter2" not in text
+    assert (folder / "proxyctl.yaml").exists() is (found.code == 0)
+    if found.code != 0:
+        return
+    assert proxyctl("validate").code == 0
+    for secrets in ("omit", "clear"):
+        again = proxyctl("import", "proxysql.cnf", "-o", secrets, "--secrets", secrets, *options)
+        assert (again.code, "hunter2" in again.text) == (0, False), again.text
+        shutil.move(offline.folder / secrets, written)
+        accepted = proxyctl("validate")
+        assert accepted.code == 0, accepted.text
