@@ -8,7 +8,6 @@ refuses are not looked for: `validate` refuses them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 
 from proxyctl.catalog import (
     REFERENCE,
@@ -33,6 +32,7 @@ from proxyctl.formats.cnf_sections import (
     CnfSection,
 )
 from proxyctl.formats.libconfig import Place, Setting, Type, parse
+from proxyctl.state.fold import Exported
 from proxyctl.state.row import Key, Row
 from proxyctl.text import Nearest
 
@@ -40,39 +40,20 @@ _NEAR = 0.85
 """How near a known word has to be to be worth a suggestion."""
 
 
-@dataclass
-class CnfContent:
-    """What a file holds.
+def read_cnf(text: str, path: str, *, version: Version | None = None) -> tuple[Exported, list[str]]:
+    """Return what ProxySQL makes of the file, and the keys that every start reads from it.
 
-    Shape: `tables` by catalogue name, only those with a row. `places`: file and line of a row by
-    its table and key, of a variable by "variables" and its name. `stays`: keys
-    that every start reads from the .cnf. `version`: that of the ProxySQL it is for, where one is
-    named.
-    """
-
-    tables: dict[str, tuple[Layout, list[Row]]] = field(default_factory=dict)
-    variables: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    places: dict[tuple[str, Key], str] = field(default_factory=dict)
-    stays: list[str] = field(default_factory=list)
-    version: Version | None = None
-
-
-def read_cnf(text: str, path: str, *, version: Version | None = None) -> CnfContent:
-    """Return what ProxySQL makes of the file. Bytes that are not UTF-8 come as surrogate escapes.
-
-    Passwords stand in the result as they stand in the file, and in no note and no error. `version`
-    is that of the ProxySQL that reads the file; by default the one that wrote it, if the file says
-    so.
+    Bytes that are not UTF-8 come as surrogate escapes. Passwords stand in the tables and variables
+    as they stand in the file, and in no warning and no error. `version` is that of the ProxySQL
+    that reads the file; by default the one that wrote it, if the file says so.
     Raises: ConfigError for a file with which ProxySQL does not start.
     """
     root = parse(text, path)
     named = version or _writer(root)
-    reader = _Reader(named or REFERENCE)
-    reader.found.version = named
+    reader = _Reader(Exported(named or REFERENCE, is_for_version=named is not None))
     for name, setting in (root.members or {}).items():
         reader.read(name, setting)
-    return reader.found
+    return reader.found, reader.stays
 
 
 def _writer(root: Setting) -> Version | None:
@@ -90,14 +71,15 @@ def _line(place: Place) -> str:
 
 
 class _Reader:
-    def __init__(self, version: Version) -> None:
-        self.found = CnfContent()
-        self._version = version
-        self._binds_values = version.has(CNF_BINDS_VALUES)
+    def __init__(self, found: Exported) -> None:
+        self.found = found
+        self.stays: list[str] = []
+        self._version = found.version
+        self._binds_values = found.version.has(CNF_BINDS_VALUES)
         self._nearest = Nearest(_NEAR)
 
     def _note(self, place: Place, name: str, text: str) -> None:
-        self.found.notes.append(f"{_line(place)}: {name}: {text}")
+        self.found.warnings.append(f"{_line(place)}: {name}: {text}")
 
     def _like(self, word: str, known: Collection[str]) -> str:
         """Return `; did you mean threads?` or nothing."""
@@ -112,7 +94,7 @@ class _Reader:
         table = TABLES.get(section.table if section else name)
         is_read = section is not None or name in VARIABLE_SECTIONS
         if name in STARTUP_KEYS:
-            self.found.stays.append(name)
+            self.stays.append(name)
         elif is_read and table is not None and not table.exists_in(self._version):
             fix = f"`--proxysql-version {table.since}` or a newer one imports it"
             text = f"ProxySQL {self._version} has no such section; {fix}"
@@ -213,7 +195,8 @@ class _Reader:
             rows[key] = row
             self.found.places[layout.name, key] = _line(entry.place)
         if rows:
-            self.found.tables[layout.name] = (layout, list(rows.values()))
+            self.found.layouts[layout.name] = layout
+            self.found.tables[layout.name] = list(rows.values())
 
     def _lost_column(self, section: CnfSection, cells: Mapping[str, Value]) -> str | None:
         """Return the column that loses the row: ProxySQL pastes texts between quotes."""

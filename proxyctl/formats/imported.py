@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
-from proxyctl.catalog import REFERENCE, Version
+from proxyctl.catalog import Version
 from proxyctl.catalog.charsets import charset_of, default_collation
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.errors import counted
-from proxyctl.formats.cnf_reader import CnfContent, read_cnf
+from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.state.fold import Exported, environment_name, export_variables, with_secrets
+from proxyctl.state.row import Row
 from proxyctl.state.runtime import ignored_rows
 
 
@@ -51,49 +53,45 @@ def import_cnf(text: str, path: str, *, version: Version | None, secrets: str) -
     `version`: by default the one that the file names. `secrets`: how passwords are written: `hash`,
     `omit` or `clear`. Raises: ConfigError for a file with which ProxySQL does not start.
     """
-    found = read_cnf(text, path, version=version)
-    exported = Exported(
-        found.version or REFERENCE,
-        warnings=found.notes,
-        places=found.places,
-        is_for_version=found.version is not None,
-    )
-    for name, (layout, rows) in found.tables.items():
-        exported.layouts[name] = layout
+    exported, stays = read_cnf(text, path, version=version)
+    for name, layout in exported.layouts.items():
+        rows = exported.tables[name]
         exported.tables[name] = with_secrets(exported, layout, rows, secrets)
-        exported.leave_out(name, ignored_rows(layout, {layout.key_of(row): row for row in rows}))
-    leave_out_administrators(exported, found.variables)
-    _write_counts_for_checksums(found)
-    _complete_charset_pair(found)
-    export_variables(exported, found.variables.items(), secrets, keeps_defaults=True)
-    return Imported(exported, tuple(found.stays))
+        known = {layout.key_of(row): cast(Row, row) for row in rows}
+        exported.leave_out(name, ignored_rows(layout, known))
+    leave_out_administrators(exported, exported.variables)
+    _write_counts_for_checksums(exported)
+    _complete_charset_pair(exported)
+    variables, exported.variables = exported.variables, {}
+    export_variables(exported, variables.items(), secrets, keeps_defaults=True)
+    return Imported(exported, tuple(stays))
 
 
-def _complete_charset_pair(found: CnfContent) -> None:
+def _complete_charset_pair(exported: Exported) -> None:
     """Add the collation of a character set, or the other way round, as ProxySQL does at its start.
 
-    Changes: found.
+    Changes: exported.
     """
     pairs = ((CHARSET, COLLATION, default_collation), (COLLATION, CHARSET, charset_of))
     for given, derived, derive in pairs:
-        text = derive(found.variables[given]) if given in found.variables else None
-        if text is not None and derived not in found.variables:
-            found.variables[derived] = text
-            found.places["variables", (derived,)] = found.places["variables", (given,)]
+        text = derive(exported.variables[given]) if given in exported.variables else None
+        if text is not None and derived not in exported.variables:
+            exported.variables[derived] = text
+            exported.places["variables", (derived,)] = exported.places["variables", (given,)]
 
 
-def _write_counts_for_checksums(found: CnfContent) -> None:
+def _write_counts_for_checksums(exported: Exported) -> None:
     """Put the count that ProxySQL then takes for 0 in the place of a checksum that is off.
 
-    Changes: found.
+    Changes: exported.
     """
     for name, count in DIFFS_BY_CHECKSUM.items():
-        if found.variables.get(name) == "false":
-            del found.variables[name]
-            found.variables[count] = "0"
-            place = found.places["variables", (count,)] = found.places["variables", (name,)]
+        if exported.variables.get(name) == "false":
+            del exported.variables[name]
+            exported.variables[count] = "0"
+            place = exported.places["variables", (count,)] = exported.places["variables", (name,)]
             text = f"when it is false, ProxySQL uses 0 for {count}; 0 is written instead"
-            found.notes.append(f"{place}: {name}: {text}")
+            exported.warnings.append(f"{place}: {name}: {text}")
 
 
 def leave_out_administrators(exported: Exported, variables: Mapping[str, str]) -> None:

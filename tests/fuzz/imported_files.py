@@ -21,9 +21,9 @@ from tests.support.cli import proxyctl
 @contextmanager
 def _read(_folder: Path) -> Iterator[Run]:
     def run(data: bytes) -> None:
-        found = read_cnf(data.decode("utf-8", "surrogateescape"), "a.cnf")
-        for name, (layout, rows) in found.tables.items():
-            assert all(len(row) == len(layout.columns) for row in rows), name
+        found, _ = read_cnf(data.decode("utf-8", "surrogateescape"), "a.cnf")
+        for name, layout in found.layouts.items():
+            assert all(len(row) == len(layout.columns) for row in found.tables[name]), name
 
     yield run
 

@@ -160,13 +160,13 @@ def test_a_written_cnf_starts_a_proxysql_with_these_rows(tmp_path: Path) -> None
     tables, variables = awkward_tables(), VARIABLES_OF_CNF
     text, notes = write_cnf(tables, variables)
     assert notes == []
-    back = read_cnf(text, "p.cnf")
-    assert (back.variables, back.notes) == (variables, [])
+    back, _ = read_cnf(text, "p.cnf")
+    assert (back.variables, back.warnings) == (variables, [])
     with started(tmp_path, text) as instance:
         for name, (of, rows) in tables.items():
             assert rows_in(instance, of) == rows, name
             assert rows_in(instance, of, f"disk.{name}") == rows, name
-            assert back.tables[name][1] == rows, name
+            assert back.tables[name] == rows, name
         found = variables_in(instance)
     plain = {name: value for name, value in variables.items() if "@" not in value}
     assert {name: found[name] for name in plain} == plain
@@ -187,7 +187,7 @@ def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(tmp_path
     said = proxyctl("import", str(path), *options, "-o", str(written))
     assert said.code == 0, said.err
     desired = load_project(Sources((str(written),))).desired.tables
-    places = read_cnf(path.read_text(encoding="utf-8"), str(path), version=version).places
+    places = read_cnf(path.read_text(encoding="utf-8"), str(path), version=version)[0].places
     for name, rows in tables.items():
         of = layout(name)
         running = {of.key_of(one): one for one in rows}

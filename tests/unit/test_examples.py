@@ -39,13 +39,13 @@ def test_sysbench_over_any_number_of_shards(shards: int) -> None:
 
 def test_the_take_over_is_what_import_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     folder = ROOT / "examples" / "take-over"
-    imported = read_cnf((folder / "proxysql.cnf").read_text(), "proxysql.cnf")
-    users = imported.tables["mysql_users"]
-    password = users[1][0][users[0].index["password"]]
+    imported, _ = read_cnf((folder / "proxysql.cnf").read_text(), "proxysql.cnf")
+    users = imported.layouts["mysql_users"]
+    password = imported.tables["mysql_users"][0][users.index["password"]]
     monkeypatch.setenv("APP_PASSWORD", str(password))
     monkeypatch.setenv("MONITOR_PASSWORD", imported.variables["mysql-monitor_password"])
     desired = loaded(folder).desired
-    for name, (layout, rows) in imported.tables.items():
+    for name, layout in imported.layouts.items():
         found = [
             tuple(
                 column.default if value is KEEP else value
@@ -53,8 +53,8 @@ def test_the_take_over_is_what_import_gives(monkeypatch: pytest.MonkeyPatch) -> 
             )
             for row in desired.tables[name].rows.values()
         ]
-        assert found == rows
+        assert found == imported.tables[name]
     for variable, text in desired.tables["mysql_variables"].rows.values():
         assert imported.variables[str(variable)] == text
     table = (folder / "README.md").read_text()
-    assert len(imported.notes) == table.count("\n| ") - 2
+    assert len(imported.warnings) == table.count("\n| ") - 2

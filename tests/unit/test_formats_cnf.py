@@ -5,16 +5,17 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from proxyctl.formats.cnf_reader import CnfContent, read_cnf
+from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.formats.cnf_writer import write_cnf
+from proxyctl.state.fold import Exported
 from proxyctl.state.row import Row
 from tests.support.build import layout, row
 
 RULES = "mysql_query_rules"
 
 
-def read(text: str) -> CnfContent:
-    return read_cnf(text, "p.cnf")
+def read(text: str) -> Exported:
+    return read_cnf(text, "p.cnf")[0]
 
 
 # Texts that a .cnf carries: no quote of the kind that loses the row. Ends of pieces matter, so
@@ -60,8 +61,8 @@ def test_rows_come_back(some: list[Row], accounts: list[tuple[str, str]]) -> Non
     )
     assert notes == []
     back = read(text)
-    assert back.tables[RULES][1] == some
-    assert back.tables.get("mysql_users", (None, []))[1] == users
+    assert back.tables[RULES] == some
+    assert back.tables.get("mysql_users", []) == users
 
 
 def test_what_an_instance_may_hold_and_a_cnf_cannot() -> None:
