@@ -218,18 +218,14 @@ class _Parser:
         self._depth += 1
         self._advance()
         members = self.members() if kind is Type.GROUP else None
-        items = [] if kind is Type.GROUP else self._items(end)
+        items: list[Setting] = []
+        while members is None and self.kind != end:
+            items.append(self._value())
+            if self.kind != ",":
+                break
+            # Between and behind the values there may be more commas than one.
+            while self.kind == ",":
+                self._advance()
         self.take(end)
         self._depth -= 1
         return Setting(kind, place, members=members, items=tuple(items))
-
-    def _items(self, end: str) -> list[Setting]:
-        """Return the values; between and behind them there may be more commas than one."""
-        found: list[Setting] = []
-        while self.kind != end:
-            found.append(self._value())
-            if self.kind != ",":
-                break
-            while self.kind == ",":
-                self._advance()
-        return found

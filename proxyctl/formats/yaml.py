@@ -96,18 +96,14 @@ def _comment(line: str) -> str:
 # Rows -------------------------------------------------------------------------------------------
 
 
-class _Always:
-    """The default of a column that is always written: equal to nothing."""
-
-
 def _left_out(layout: Layout, column: Column) -> object:
-    """Return the value at which the column is left out.
+    """Return the value at which the column is left out: KEEP always is.
 
     An absent password would be unmanaged, and a row without its hostgroup is hard to read.
     """
     is_hostgroup_key = column.hostgroup and column.name in layout.table.key
     if column.is_required or is_hostgroup_key or column.secret:
-        return _Always
+        return KEEP
     return column.file_default
 
 
