@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from docs import markdown, notes
 from docs.commands_page import commands
 from docs.json_page import UnexplainedError, json_page
@@ -34,7 +36,7 @@ from proxyctl.catalog.variables import (
 )
 from proxyctl.config.columns import expected
 from proxyctl.config.context import SPECIAL
-from proxyctl.config.models import section_adapter
+from proxyctl.config.models import section_type
 from proxyctl.lint.check import all_checks
 
 FOLDER = Path(__file__).parent / "reference"
@@ -96,7 +98,7 @@ def _special(name: str, layouts: dict[str, Layout]) -> Iterator[str]:
     """Yield the tables of keys that are no columns, from the schema of the section's model."""
     if name in ("variables", "manage", "version", "proxysql_version", "keep_fast_routing_alive"):
         return
-    schema = section_adapter(name, layouts).json_schema()
+    schema = TypeAdapter(section_type(name, layouts)).json_schema()
     definitions: dict[str, Any] = schema.pop("$defs", {})
     for title, found in {"": _item(schema, definitions), **definitions}.items():
         label = notes.MODELS.get(title, None) if title else ""

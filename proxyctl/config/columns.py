@@ -14,14 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, NoReturn, NotRequired, Required, cast
 
-from pydantic import (
-    AfterValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationInfo,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationInfo, WithJsonSchema
 from typing_extensions import TypedDict
 
 from proxyctl.catalog import MAX_INT, Column, Kind, Layout

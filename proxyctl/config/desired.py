@@ -182,8 +182,7 @@ def _guards(sections: Sections, context: Context) -> GuardLimits:
     if guards is None:
         return GuardLimits()
     limit = guards.max_deletes
-    words = {name: word for name, word in guards if name != "max_deletes"}
-    words["max_deletes"] = limit.action
+    words = {**dict(guards), "max_deletes": limit.action}
     actions = {name: GuardAction(word) for name, word in words.items()}
     return GuardLimits(limit.percent, limit.above_rows, limit.rows, actions)
 

@@ -16,7 +16,7 @@ from proxyctl.catalog.variable_rules import bounds, runtime_text
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES
 from proxyctl.config.columns import Text, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
-from proxyctl.config.models import section_adapter
+from proxyctl.config.models import section_type
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -35,7 +35,7 @@ def json_schema() -> dict[str, Any]:
         if name == "variables":
             section = _variables(definitions)
         else:
-            section = _hoisted(section_adapter(name, layouts), definitions)
+            section = _hoisted(TypeAdapter(section_type(name, layouts)), definitions)
         properties[name] = {"description": description, **section}
     for name in TABLE_SECTIONS:
         properties[name] = _table(layouts[name], definitions)

@@ -17,10 +17,8 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
-    TypeAdapter,
     ValidationInfo,
 )
-from typing_extensions import is_typeddict
 
 from proxyctl.catalog import MAX_INT, TABLES, Column, Layout
 from proxyctl.config.columns import (
@@ -191,7 +189,7 @@ _MODELS: dict[str, Any] = {
     "routing_tests": list[RoutingTestModel],
     "guards": Guards,
     "lint": Lint,
-    "keep_fast_routing_alive": bool,
+    "keep_fast_routing_alive": Annotated[bool, Field(strict=True)],
 }
 
 
@@ -280,12 +278,3 @@ def _manage_type() -> Any:  # noqa: ANN401 - a type form
             ignored[name] = NotRequired[list_of(cast(Any, Literal)[*others])]
     ignore = row_type("manage_ignore", (), more=ignored)
     return row_type("manage", (), more={**scopes, "ignore": NotRequired[ignore]})
-
-
-def section_adapter(name: str, layouts: dict[str, Layout]) -> TypeAdapter[Any]:
-    """Return what validates a special section."""
-    kind = section_type(name, layouts)
-    # A model and a TypedDict bring their own configuration, and refuse a second one.
-    if is_typeddict(kind) or kind in (Guards, Lint):
-        return TypeAdapter(kind)
-    return TypeAdapter(kind, config=ConfigDict(strict=True))

@@ -121,8 +121,10 @@ class _Section:
     """A section, the type that it has to be, and the words for what is wrong with it."""
 
     def __init__(self, part: Part, context: Context) -> None:
+        from pydantic import TypeAdapter
+
         from proxyctl.config.columns import rows_adapter, rows_type
-        from proxyctl.config.models import section_adapter, section_type
+        from proxyctl.config.models import section_type
 
         self._part = part
         self._context = context
@@ -134,7 +136,7 @@ class _Section:
             self._kind, self._adapter = rows_type(layouts[0]), rows_adapter(layouts[0])
         else:
             self._kind = section_type(part.name, context.layouts)
-            self._adapter = section_adapter(part.name, context.layouts)
+            self._adapter = TypeAdapter(self._kind)
 
     def validate(self, value: object) -> Any:  # noqa: ANN401 - what the model makes of it
         """Return what a value means. Raises: ValidationError."""

@@ -8,12 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from proxyctl.catalog import (
-    VARIABLE_TABLES,
-    Variable,
-    VariableKind,
-    layout_of,
-)
+from proxyctl.catalog import VARIABLE_TABLES, Variable, VariableKind, layout_of
 from proxyctl.catalog.charsets import charset_of, default_collation, fits
 from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
 from proxyctl.catalog.variable_rules import (
@@ -64,18 +59,15 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
     for table in VARIABLE_TABLES:
         names = [name for name in values if name.startswith(str(table.prefix))]
         if names:
-            first = places[names[0]]
+            first, owned = places[names[0]], {(name,) for name in names}
             tables[table.name] = DesiredTable(
                 layout_of(table, context.version),
                 {(name,): (name, values[name]) for name in names},
                 {(name,): places[name] for name in names},
                 {"variable_name": first, "variable_value": first},
-                scope=Scope(frozenset((name,) for name in names).__contains__, _OWNED),
+                scope=Scope(owned.__contains__, "the variables that the files name"),
             )
     return tables
-
-
-_OWNED = "the variables that the files name"
 
 
 def _check_charset(values: dict[str, str], places: dict[str, Where], context: Context) -> None:
