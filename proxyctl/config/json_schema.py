@@ -11,14 +11,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from proxyctl.catalog import TABLES, Column, Layout, Table, Variable, VariableKind, parse_version
+from proxyctl.catalog import TABLES, Column, Layout, Variable, VariableKind, parse_version
 from proxyctl.catalog.variable_rules import bounds, runtime_text
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES
 from proxyctl.config.columns import Text, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.models import section_type
-
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_text() -> str:
@@ -28,7 +26,11 @@ def schema_text() -> str:
 
 def json_schema() -> dict[str, Any]:
     """Return the schema of one file. Shape: what pydantic makes, with all `$defs` at the top."""
-    layouts = {name: _whole_layout(table) for name, table in TABLES.items()}
+    layouts: dict[str, Layout] = {}
+    for name, table in TABLES.items():
+        # The columns of all versions, each in its newest form.
+        columns = {column.name: column for column in table.columns}
+        layouts[name] = Layout(table, tuple(columns.values()))
     definitions: dict[str, Any] = {}
     properties: dict[str, Any] = {}
     for name, description in SPECIAL.items():
@@ -40,7 +42,7 @@ def json_schema() -> dict[str, Any]:
     for name in TABLE_SECTIONS:
         properties[name] = _table(layouts[name], definitions)
     return {
-        "$schema": DIALECT,
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "proxyctl",
         "description": "The configuration of a ProxySQL, as proxyctl reads it.",
         "type": "object",
@@ -48,11 +50,6 @@ def json_schema() -> dict[str, Any]:
         "properties": properties,
         "$defs": dict(sorted(definitions.items())),
     }
-
-
-def _whole_layout(table: Table) -> Layout:
-    """Return the table with the columns of all versions, each in its newest form."""
-    return Layout(table, tuple({column.name: column for column in table.columns}.values()))
 
 
 def _hoisted(adapter: TypeAdapter[Any], definitions: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
 
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.state.row import Where
@@ -48,13 +47,11 @@ class Mistakes:
         made._found, made._rendered = dict(self._found), set(self._rendered)
         return made
 
-    def add(self, where: Where, key: str, message: str, fix: str | None = None) -> Mistake:
-        """Note one mistake at a place, and return it. Changes: self."""
-        found = Mistake(where.path, where.line, where.column, key, message, fix)
+    def add(self, where: Where, key: str, message: str, fix: str | None = None) -> None:
+        """Note one mistake at a place. Changes: self."""
         if where.path in self._rendered and where.line:
-            found = replace(found, fix=f"{fix}; {_RENDERED}" if fix else _RENDERED)
-        self._found[found] = None
-        return found
+            fix = f"{fix}; {_RENDERED}" if fix else _RENDERED
+        self._found[Mistake(where.path, where.line, where.column, key, message, fix)] = None
 
     def did_you_mean(self, word: str, *known: Collection[str]) -> str | None:
         """Return `did you mean "weight"?`, or None when no known word is near.

@@ -62,8 +62,7 @@ class _Writer:
         modules = [
             module
             for module in ADMIN_MODULES.values()
-            if any(table.name in self.tables for table in module.tables)
-            or any(self._variables_of(table) for table in module.tables)
+            if any(one.name in self.tables or self._variables_of(one) for one in module.tables)
         ]
         for module in modules:
             for table in module.tables:
