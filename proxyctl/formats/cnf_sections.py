@@ -121,21 +121,18 @@ _SECTIONS = (
 
 _OF_PGSQL = ("mysql_servers", "mysql_replication_hostgroups", "mysql_users", "mysql_query_rules")
 
-
-_ALL = (
-    *_SECTIONS,
+SECTIONS: dict[str, CnfSection] = {
+    **{section.name: section for section in _SECTIONS},
     # Of 3.0; ProxySQL reads each as its twin of the MySQL side.
-    *(
-        replace(section, name=section.name.replace("mysql_", "pgsql_"))
+    **{
+        (name := section.name.replace("mysql_", "pgsql_")): replace(section, name=name)
         for section in _SECTIONS
         if section.name in _OF_PGSQL
-    ),
-)
-
-SECTIONS: dict[str, CnfSection] = {section.name: section for section in _ALL}
+    },
+}
 """By the section's name, in the order in which we write them."""
 
-SECTION_OF_TABLE: dict[str, CnfSection] = {section.table: section for section in _ALL}
+SECTION_OF_TABLE = {section.table: section for section in SECTIONS.values()}
 
 VARIABLE_SECTIONS = {
     "admin_variables": "admin-",
