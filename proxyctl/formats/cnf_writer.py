@@ -124,17 +124,15 @@ class _Writer:
 
 def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:
     """Return why ProxySQL would not read this value as it is, or None."""
-    if column.is_numeric and isinstance(value, str):
-        return "text in a column of numbers is ignored"
     if value is None:
         return None
-    if isinstance(value, float):
-        return "a decimal number is ignored"
     if isinstance(value, int):
         is_rule = section.name == "mysql_query_rules" and column.name != "rule_id"
         if is_rule and value < 0:
             return "a negative number is ignored"
         return None if MIN_INT <= value <= MAX_INT else "a number beyond 32 bits is ignored"
+    if column.is_numeric or isinstance(value, float):
+        return "only an integer is read here" if column.is_numeric else "only text is read here"
     quote = section.quote_of(column.name)
     if quote is not None and quote in value:
         return f"a {'double' if quote == chr(34) else 'single'} quote would lose the row"
