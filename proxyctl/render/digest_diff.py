@@ -18,27 +18,13 @@ from proxyctl.render.style import (
     wrapped,
 )
 from proxyctl.render.table import Column, aligned
-from proxyctl.stats.diff import (
-    LEAST_CALLS,
-    LEAST_CHANGE,
-    LEAST_EXPECTED,
-    Diff,
-    Entry,
-    Side,
-    Verdict,
-)
+from proxyctl.stats.diff import Diff, Entry, Side, Verdict
 from proxyctl.stats.model import DigestTable, Group, Load
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
 _INDENT = 4
 _LEAST_A_SECOND = 0.1
-_RULE = (
-    f"slower, faster: at least {LEAST_CALLS} queries on both sides, and averages {LEAST_CHANGE:.0%}"
-    " apart,",
-    f"even without the slowest query; new, vanished: at least {LEAST_EXPECTED} queries expected",
-    "at the rate of the other side; too few: not enough queries to tell",
-)
 _WORDS = {verdict: verdict.replace("few_calls", "too few") for verdict in Verdict}
 _COLOURS = {
     Verdict.SLOWER: "delete",
@@ -161,7 +147,7 @@ def digest_diff_text(
         lines.append("")
     if not diff.count:
         return "\n".join([*lines, "No digest has any queries."]) + "\n"
-    lines += [style("bold", _counts(diff)), *(style("dim", text) for text in _RULE), ""]
+    lines += [style("bold", _counts(diff)), ""]
     head, *figures = aligned(_columns(diff.before, diff.after), diff.entries)
     lines.append(style("dim", head))
     for entry, line in zip(diff.entries, figures, strict=True):

@@ -28,8 +28,6 @@ _UNKNOWN = {
         "Whether a reader lags behind: a session that reads its own write may not find it there.",
     ),
     Kind.CACHE: (
-        "Whether procedures, triggers or events write to the tables: writes are counted by the"
-        " names in digest texts.",
         "Whether the application tolerates answers as old as cache_ttl, even after its own session"
         " changed the rows.",
         "How many answers the cache keeps: one for each query text, user and schema. The estimate"
@@ -40,8 +38,6 @@ _UNKNOWN = {
     Kind.SLOW: (
         "Why it is slow: ask EXPLAIN on the server. Time spent waiting for locks counts as query"
         " time, too.",
-        "Whether all its queries are slow or only a few: ProxySQL keeps an average and a maximum,"
-        " no percentiles.",
     ),
 }
 """What digests do not tell."""

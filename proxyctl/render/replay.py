@@ -177,20 +177,13 @@ def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
 
 OUTCOME: Shape[Outcome] = Shape(
     "outcome of a digest",
-    "hostgroup by rule_id cache_ttl rewritten OK_msg error_msg answered_by_proxysql special"
-    " settings",
+    "hostgroup by rule_id cache_ttl rewritten answer settings",
     by=lambda one: SOURCES[one.source],
     rewritten=lambda one: bool(one.rewriting),
-    OK_msg=lambda one: _message(one, "OK_msg"),
-    error_msg=lambda one: _message(one, "error_msg"),
-    answered_by_proxysql=lambda one: one.answer is not None,
-    special=lambda one: _message(one, ""),
+    answer=lambda one: ANSWER.maybe(one.answer),
     settings=lambda one: dict(one.settings),
 )
-
-
-def _message(outcome: Outcome, column: str) -> str | None:
-    return outcome.answer[1] if outcome.answer and outcome.answer[0] == column else None
+ANSWER: Shape[tuple[str, str]] = Shape.of_tuples("answer", "column text")
 
 
 REPLAY: Shape[Replay] = Shape("replay", f"{INSTANCE} taken_at shard_moves")

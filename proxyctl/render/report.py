@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 
 from proxyctl.errors import counted
@@ -66,43 +67,28 @@ def _listed(report: Report) -> str:
     )
 
 
-Ranked = tuple[int, ReportDigest]
-"""A digest and its place by total time, from 1."""
-
-
-def _columns(report: Report, names: Mapping[int, str]) -> tuple[Column[Ranked], ...]:
+def _columns(report: Report, names: Mapping[int, str]) -> tuple[Column[ReportDigest], ...]:
     """Return the columns of the table; the page is sorted by their values."""
 
-    def hostgroups(one: Ranked) -> str:
-        return _names([seen_hostgroup(int(part.name), names) for part in one[1].hostgroups])
+    def hostgroups(one: ReportDigest) -> str:
+        return _names([seen_hostgroup(int(part.name), names) for part in one.hostgroups])
 
-    def time(one: Ranked) -> int:
-        return one[1].load.sum_time
+    def rows(one: ReportDigest) -> float:
+        return one.load.rows / one.load.count_star
 
-    def calls(one: Ranked) -> int:
-        return one[1].load.count_star
-
-    def average(one: Ranked) -> float:
-        return one[1].load.average
-
-    def most(one: Ranked) -> int:
-        return one[1].load.max_time
-
-    def rows(one: Ranked) -> float:
-        return one[1].load.rows / calls(one)
-
-    total = report.total.sum_time
+    time, total = attrgetter("load.sum_time"), report.total.sum_time
+    average, most = attrgetter("load.average"), attrgetter("load.max_time")
     return (
-        Column("#", lambda one: str(one[0]), lambda one: one[0]),
+        Column("#", lambda one: str(one.place), attrgetter("place")),
         Column("Share", lambda one: percent(time(one), total), time),
         Column("Total time", lambda one: time_text(time(one)), time),
-        Column("Queries", lambda one: f"{calls(one):,}", calls),
+        Column("Queries", lambda one: f"{one.load.count_star:,}", attrgetter("load.count_star")),
         Column("Average", lambda one: time_text(average(one)), average),
         Column("Maximum", lambda one: time_text(most(one)), most),
         Column("Rows a query", lambda one: f"{rows(one):,.1f}", rows),
         Column("Hostgroups", hostgroups, is_number=False),
-        Column("Schema", lambda one: _names([p.name for p in one[1].schemas]), is_number=False),
-        Column("User", lambda one: _names([p.name for p in one[1].users]), is_number=False),
+        Column("Schema", lambda one: _names([p.name for p in one.schemas]), is_number=False),
+        Column("User", lambda one: _names([p.name for p in one.users]), is_number=False),
     )
 
 

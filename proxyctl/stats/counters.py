@@ -7,11 +7,11 @@ clears the hits of rules at every LOAD.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from proxyctl.stats.model import DigestTable, Group, Load
+from proxyctl.stats.model import SWITCH, DigestTable, Group, Load, is_counting
 
 JITTER_S = 1
 """By so much first_seen and the start may differ between two looks: ProxySQL makes its times out of
@@ -161,3 +161,22 @@ def tally(
         if first_seen is None or row.first_seen < first_seen:
             first_seen = row.first_seen
     return Tally(table, tuple(by), groups, first_seen)
+
+
+def doubts(tables: Sequence[DigestTable]) -> Iterator[str]:
+    """Yield why tables are harder to compare than they look."""
+    addresses = sorted({table.address for table in tables})
+    if len(addresses) > 1:
+        yield (
+            f"the snapshots come from several addresses, {', '.join(addresses)}: if these are"
+            " different instances, the difference means nothing"
+        )
+    versions = sorted({table.version for table in tables})
+    if len(versions) > 1:
+        yield f"ProxySQL was {' and '.join(versions)}: the same query may have another digest"
+    known = [table.variables for table in tables if table.variables]
+    changed = {n for one in known for n in one if one[n] != known[0].get(n, one[n])} - {SWITCH}
+    if changed:
+        yield f"{', '.join(sorted(changed))} changed: the same query may count as another"
+    if not all(is_counting(table.variables) for table in tables):
+        yield f"{SWITCH} is false or was so: queries that ran meanwhile are not counted"

@@ -19,8 +19,8 @@ from heapq import nlargest
 from itertools import chain
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import Bundle, Key, Tally
-from proxyctl.stats.model import SWITCH, DigestTable, Group, Load, is_counting
+from proxyctl.stats.counters import Bundle, Key, Tally, doubts
+from proxyctl.stats.model import DigestTable, Group, Load
 
 LEAST_CALLS = 30
 """So many calls on either side, or nothing is said about the average."""
@@ -238,29 +238,10 @@ def _by_hostgroup(side: Bundle) -> dict[int, int]:
 
 
 def _notes(before: Tally, after: Tally, *, is_cleared: bool) -> Iterator[str]:
-    one, other = before.table, after.table
-    if one.address != other.address:
-        yield (
-            f"the snapshots come from two instances, {one.address} and {other.address}:"
-            " comparing their counters means nothing"
-        )
+    yield from doubts([before.table, after.table])
     if is_cleared:
         yield (
             "the counters were cleared in between (by a restart of ProxySQL, a read of the _reset"
             " table, TRUNCATE or SAVE MYSQL DIGEST TO DISK): the counts between BEFORE and then are"
             " lost"
-        )
-    if one.version != other.version:
-        yield (
-            f"ProxySQL was {one.version} and is {other.version}: the same query may have"
-            " another digest"
-        )
-    names = one.variables.keys() & other.variables.keys() - {SWITCH}
-    if changed := [name for name in sorted(names) if one.variables[name] != other.variables[name]]:
-        yield f"{', '.join(changed)} changed in between: the same query may count as another"
-    off = [n for n, side in (("BEFORE", one), ("AFTER", other)) if not is_counting(side.variables)]
-    if off:
-        yield (
-            f"{SWITCH} is false at {' and '.join(off)}: queries that ran meanwhile are not"
-            " counted, and may seem to have vanished"
         )

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import pairwise
 from typing import NamedTuple
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import Bundle, Key, Tally, tally
-from proxyctl.stats.model import NOT_COUNTING, DigestTable, Group, Load, is_counting
+from proxyctl.stats.counters import Bundle, Key, Tally, doubts, tally
+from proxyctl.stats.model import DigestTable, Group, Load
 
 
 class Part(NamedTuple):
@@ -24,9 +24,11 @@ class Part(NamedTuple):
 class ReportDigest(NamedTuple):
     """One digest, over all hostgroups, schemas, users and clients.
 
-    Shape: `hostgroups`, `schemas` and `users` have the one with most time first.
+    Shape: `place` is that by total time, from 1; `hostgroups`, `schemas` and `users` have the one
+    with most time first.
     """
 
+    place: int
     digest: str
     text: str
     load: Load
@@ -108,13 +110,13 @@ def make_report(moments: Sequence[DigestTable], *, limit: int = 250, snapshots: 
     return Report(
         table=last.table,
         snapshots=snapshots,
-        notes=[*_notes(ordered)],
+        notes=[*doubts(ordered)],
         start=ordered[0].taken_at if intervals else min(first.began_at, first.table.taken_at),
         total=Bundle(parts=places).total(),
         count=len(loads),
         digests=[
-            ReportDigest(str(key[0]), groups[key].text, loads[key], *_parts(groups[key].parts))
-            for key in listed
+            ReportDigest(n, str(key[0]), groups[key].text, loads[key], *_parts(groups[key].parts))
+            for n, key in enumerate(listed, 1)
         ],
         hostgroups=hostgroups,
         schemas=schemas,
@@ -152,17 +154,3 @@ def _parts(places: Mapping[Key, Load]) -> tuple[list[Part], list[Part], list[Par
         found = *found, parts
     hostgroups, schemas, users = found
     return hostgroups, schemas, users
-
-
-def _notes(moments: Sequence[DigestTable]) -> Iterator[str]:
-    if not is_counting(moments[-1].variables):
-        yield f"{NOT_COUNTING}."
-    addresses = sorted({moment.address for moment in moments})
-    if len(addresses) > 1:
-        yield (
-            f"The snapshots were taken at different addresses, {', '.join(addresses)}: if these are"
-            " different instances, the difference means nothing."
-        )
-    versions = sorted({moment.version for moment in moments})
-    if len(versions) > 1:
-        yield f"The snapshots are of different versions of ProxySQL: {', '.join(versions)}."

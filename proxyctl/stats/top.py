@@ -47,21 +47,13 @@ class Sort(StrEnum):
 
 
 @dataclass(frozen=True)
-class SeenSince:
-    """A moment: so many seconds before the instance's now, or in unix seconds."""
-
-    seconds: int
-    is_ago: bool
-
-
-@dataclass(frozen=True)
 class TopOptions:
     """What to list.
 
-    Shape: `columns`, `texts` and `seen_since` choose rows of the table before they are put
+    Shape: `columns`, `texts` and `seen_s` choose rows of the table before they are put
     together, `min_count` and `min_avg_us` what came of that. One of the values of a column has to
     fit, if there are any; a text is looked for without regard to upper and lower case, with `%` for
-    any run of characters.
+    any run of characters. Units: `seen_s` seconds before the instance's now.
     """
 
     sort: Sort = Sort.TIME
@@ -69,7 +61,7 @@ class TopOptions:
     limit: int = 20
     columns: Mapping[Group, Sequence[str | int]] = field(default_factory=dict)
     texts: tuple[str, ...] = ()
-    seen_since: SeenSince | None = None
+    seen_s: int = 0
     min_count: int = 0
     min_avg_us: int = 0
 
@@ -329,9 +321,8 @@ def _filters(options: TopOptions) -> Iterator[str]:
             for text in options.texts
         )
         yield f"({' OR '.join(likes)})"
-    if since := options.seen_since:
-        before_now = "strftime('%s','now') - " if since.is_ago else ""
-        yield f"last_seen >= {before_now}{since.seconds}"
+    if options.seen_s:
+        yield f"last_seen >= strftime('%s','now') - {options.seen_s}"
 
 
 def _least(options: TopOptions) -> Iterator[str]:

@@ -113,8 +113,8 @@ def test_snapshots_that_hardly_belong_together_are_said(offline: Project) -> Non
         write_digest_file(table, offline.folder / f"{number}.jsonl")
     done = report("0.jsonl", "1.jsonl")
     assert done.code == 0
-    assert "different addresses, a:6032, b:6032" in done.err
-    assert "different versions of ProxySQL: 2.5.5, 2.7.1" in page(offline)
+    assert "several addresses, a:6032, b:6032" in done.err
+    assert "ProxySQL was 2.5.5 and 2.7.1" in page(offline)
 
 
 def test_what_cannot_be_is_refused_and_leaves_no_page(offline: Project) -> None:

@@ -159,9 +159,8 @@ LOWER = {**COUNTS, "mysql-query_digests_lowercase": "true"}
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
-        (COUNTS, SWITCHED, "is false at AFTER: "),
-        (SWITCHED, SWITCHED, "at BEFORE and AFTER: "),
-        (SWITCHED, COUNTS, "is false at BEFORE: "),
+        (COUNTS, SWITCHED, "is false or was so"),
+        (SWITCHED, COUNTS, "is false or was so"),
         ({**LOWER, "mysql-query_digests_lowercase": "false"}, LOWER, "may count as another"),
     ],
 )

@@ -9,7 +9,6 @@ import pytest
 from proxyctl.render.prometheus import Metric, exposition
 from proxyctl.stats.model import Group
 from proxyctl.stats.top import (
-    SeenSince,
     Sort,
     TopOptions,
     hidden_literal,
@@ -99,7 +98,7 @@ def test_every_option_makes_a_statement_that_sqlite_takes() -> None:
                 Group.DIGEST: ("0x1",),
             },
             texts=("a", "b"),
-            seen_since=SeenSince(5, is_ago=True),
+            seen_s=5,
             min_count=1,
             min_avg_us=2,
         )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -18,7 +16,7 @@ from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group
 from proxyctl.stats.suggest.context import Kind
-from proxyctl.stats.top import RULE_GROUPS, SeenSince, Sort, TopOptions
+from proxyctl.stats.top import RULE_GROUPS, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
@@ -47,21 +45,6 @@ def _digest(text: str) -> str:
     return f"0x{int(found[1], 16):016X}"
 
 
-def _seen_since(text: str) -> SeenSince:
-    """Return the time that --seen-since names. Raises: ValueError."""
-    with suppress(ValueError):
-        return SeenSince(microseconds_of(text) // 1_000_000, is_ago=True)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ValueError(
-            f"{text} is neither a time such as 30min, 2h or 7d nor a date such as 2026-01-31T12:00"
-        ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return SeenSince(int(moment.timestamp()), is_ago=False)
-
-
 @dataclass(frozen=True)
 class FilterOptions:
     """Which rows of the statistics count."""
@@ -77,11 +60,11 @@ class FilterOptions:
     text: list[str] | None = value(
         None, "TEXT", "Only digests whose text contains this; % matches anything; repeatable."
     )
-    seen_since: SeenSince | None = value(
+    seen_since: int | None = value(
         None,
-        "WHEN",
-        "Only digests seen in the last 30min, 2h, 7d, or since 2026-01-31T12:00 (UTC).",
-        parser=parsed("--seen-since", _seen_since),
+        "TIME",
+        "Only digests seen in the last 30min, 2h or 7d.",
+        parser=parsed("--seen-since", microseconds_of),
     )
     min_count: int = value(0, "N", "Only digests with at least N queries.", min=0)
     min_avg: int | None = value(
@@ -158,7 +141,7 @@ def _options(filters: FilterOptions, sort: Sort, group: list[str] | None, limit:
         limit=limit,
         columns={group: values for group, values in columns.items() if values},
         texts=tuple(filters.text or ()),
-        seen_since=filters.seen_since,
+        seen_s=(filters.seen_since or 0) // 1_000_000,
         min_count=filters.min_count,
         min_avg_us=filters.min_avg or 0,
     )

@@ -24,7 +24,7 @@ CACHE_TTL_MS = 1_000
 
 def find_cacheable(context: Context) -> Iterator[Suggestion]:
     """Yield the queries that are worth caching, each with a rule."""
-    seconds = max(context.tally.table.taken_at - context.tally.began_at, 1)
+    seconds = max(context.table.taken_at - context.tally.began_at, 1)
     writes = _writes(context)
     found: list[tuple[int, Query]] = []
     for query in context.queries:
@@ -82,9 +82,7 @@ def _suggestion(
             "calls": calls,
             "sum_time_us": query.load.sum_time,
             "share": context.share(query.load.sum_time),
-            "calls_per_s": round(calls / seconds, 3),
             "rows_per_call": round(query.rows_per_call, 3),
-            "average_us": round(average),
             "writes_to_its_tables": written,
             "cache_ttl_ms": CACHE_TTL_MS,
             "saved_calls": saved,

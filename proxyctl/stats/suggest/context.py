@@ -6,7 +6,7 @@ A proposed rule has a free rule_id in the right place, and a replay has shown wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from heapq import nlargest
@@ -25,8 +25,6 @@ from proxyctl.stats.suggest.texts import makes_temporary_table, tables_in
 
 T = TypeVar("T")
 Cells = Mapping[str, Value]
-MOST_ROWS = 50_000
-"""Rows of the table that are sent through the rules one by one, those with most time."""
 
 
 class Kind(StrEnum):
@@ -141,33 +139,42 @@ def _queries(seen: Tally) -> list[Query]:
     return found
 
 
-@dataclass
 class Context:
     """The digests, the rules in force, and what has been found so far.
 
     Shape: `followed` are the rows that are sent through the rules one by one: all of them, or those
-    with most time of very many. `limit`: of each kind. `may_use`: which rule_ids the files may use.
+    with most time of very many. `proposed` has the rules that are proposed so far.
     """
 
-    tally: Tally
-    followed: Sequence[SeenDigest]
-    configuration: Configuration
-    limit: int
-    may_use: Callable[[int], bool]
-    notes: list[str] = field(default_factory=list)
-    left_out: dict[Kind, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        table: DigestTable,
+        configuration: Configuration,
+        *,
+        limit: int,
+        most_rows: int,
+        may_use: Callable[[int], bool],
+    ) -> None:
+        self.table = table
+        rows = table.rows
+        if len(rows) <= most_rows:
+            self.followed = list(rows)
+            self.tally = tally(replace(table, rows=self.followed))
+        else:
+            self.tally = tally(table)
+            self.followed = nlargest(most_rows, rows, key=attrgetter("sum_time"))
         self.queries = _queries(self.tally)
         self.total = Load()
         for bundle in self.tally.groups.values():
             self.total += bundle.total()
-        self.proposed = self.configuration
-        """The configuration with the rules that are proposed so far."""
-        self.now = self._compared(self.proposed, self.proposed)
+        self.configuration = self.proposed = configuration
+        self.now = self._compared(configuration, configuration)
+        self.notes: list[str] = []
+        self.left_out: dict[Kind, int] = {}
+        self._limit, self._may_use = limit, may_use
 
     def _compared(self, before: Configuration, after: Configuration) -> Comparison:
-        return Comparison(Sides(before, after), self.tally.table.variables)
+        return Comparison(Sides(before, after), self.table.variables)
 
     @cached_property
     def by_digest(self) -> dict[str, list[SeenDigest]]:
@@ -188,9 +195,9 @@ class Context:
 
     def listed(self, kind: Kind, found: Sequence[T]) -> Sequence[T]:
         """Return the first suggestions of a kind, and count the rest. Changes: self."""
-        if len(found) > self.limit:
-            self.left_out[kind] = len(found) - self.limit
-        return found[: self.limit]
+        if len(found) > self._limit:
+            self.left_out[kind] = len(found) - self._limit
+        return found[: self._limit]
 
     def called(self, hostgroup: object) -> str:
         """Return a hostgroup as `hostgroup 10 (writer)`."""
@@ -248,24 +255,7 @@ class Context:
             # A last rule with apply would end fast routing for everybody.
             wanted.insert(0, range(last + _STEP, last + _MOST))
         free = [
-            next((one for one in some if (one,) not in taken and self.may_use(one)), None)
+            next((one for one in some if (one,) not in taken and self._may_use(one)), None)
             for some in wanted
         ]
         return list(dict.fromkeys(one for one in free if one is not None))
-
-
-def context_of(
-    table: DigestTable,
-    configuration: Configuration,
-    limit: int,
-    may_use: Callable[[int], bool],
-    most_rows: int = MOST_ROWS,
-) -> Context:
-    """Return what suggestions are made from. `most_rows`: so many with most time are followed."""
-    rows = table.rows
-    if len(rows) <= most_rows:
-        followed = list(rows)
-        seen = tally(replace(table, rows=followed))
-    else:
-        seen, followed = tally(table), nlargest(most_rows, rows, key=attrgetter("sum_time"))
-    return Context(seen, followed, configuration, limit, may_use)

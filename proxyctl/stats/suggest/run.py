@@ -12,17 +12,17 @@ from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.suggest.caching import find_cacheable
 from proxyctl.stats.suggest.context import (
-    MOST_ROWS,
     Context,
     Kind,
     Suggestion,
     Suggestions,
-    context_of,
     rules_of,
 )
 from proxyctl.stats.suggest.reads import find_reads
 from proxyctl.stats.suggest.slow import find_slow
 
+MOST_ROWS = 50_000
+"""Rows of the table that are sent through the rules one by one, those with most time."""
 _FINDERS = {Kind.READS: find_reads, Kind.CACHE: find_cacheable, Kind.SLOW: find_slow}
 
 
@@ -41,7 +41,7 @@ def suggest(
     are followed through the rules. `may_use`: which rule_ids the files may use.
     Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it ends.
     """
-    context = context_of(table, configuration, limit, may_use, most_rows)
+    context = Context(table, configuration, limit=limit, most_rows=most_rows, may_use=may_use)
     notes, followed = context.notes, context.followed
     if not is_counting(table.variables):
         notes.append(NOT_COUNTING)
@@ -83,9 +83,7 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
     own = {one.digest for one in found if one.rule}
     if not own:
         return found, ""
-    comparison = Comparison(
-        Sides(context.configuration, context.proposed), context.tally.table.variables
-    )
+    comparison = Comparison(Sides(context.configuration, context.proposed), context.table.variables)
     others, unknown = set(), set()
     for seen in context.followed:
         verdict = comparison.verdict(seen)

@@ -47,7 +47,6 @@ def find_slow(context: Context) -> Iterator[Suggestion]:
                 "share": context.share(load.sum_time),
                 "peers": number,
                 "median_of_peers_us": round(middle),
-                "rows_per_call": round(query.rows_per_call, 3),
                 "time_above_median_us": above_us,
             },
             f"{time_text(load.average)} on average, {load.average / max(middle, 1):,.0f} times the"
