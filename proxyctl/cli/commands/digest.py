@@ -21,7 +21,6 @@ from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
     from proxyctl.stats.suggest.files import Subject
-    from proxyctl.stats.top import Top
 
 MOST_LISTED = 1_000_000
 """The maximum of --limit; a snapshot holds all digests."""
@@ -95,6 +94,8 @@ def top(
     ),
 ) -> int:
     """List the digests that cost most. Sends only SELECTs."""
+    from proxyctl.render.digest_top import TOP, digest_top_csv, digest_top_markdown, digest_top_text
+    from proxyctl.render.prometheus import digest_top_prometheus
     from proxyctl.stats.top import read_top, with_rules
 
     options = _options(filters, sort, group, limit)
@@ -112,7 +113,14 @@ def top(
     if format not in ("text", "markdown"):
         for note in found.notes():
             say(f"note: {note}")
-    write(_output(found, format, has_whole_texts=full_text))
+    writers = {
+        "text": lambda: digest_top_text(found, style(), width=columns(), has_whole_texts=full_text),
+        "json": lambda: TOP.document(found),
+        "csv": lambda: digest_top_csv(found),
+        "markdown": lambda: digest_top_markdown(found),
+        "prometheus": lambda: digest_top_prometheus(found),
+    }
+    write(writers[format]())
     return ExitCode.DONE
 
 
@@ -158,24 +166,6 @@ def columns_of(given: list[str] | None) -> tuple[Group, ...]:
             fix = f"columns: {', '.join(Group)}"
             raise no_such("--group", name, "column", Group, fix=fix) from None
     return tuple(dict.fromkeys(found))
-
-
-def _output(top: Top, format: TopFormat, *, has_whole_texts: bool) -> str:
-    from proxyctl.render.digest_top import TOP, digest_top_csv, digest_top_markdown, digest_top_text
-
-    match format:
-        case "text":
-            return digest_top_text(top, style(), width=columns(), has_whole_texts=has_whole_texts)
-        case "json":
-            return TOP.document(top)
-        case "csv":
-            return digest_top_csv(top)
-        case "markdown":
-            return digest_top_markdown(top)
-        case "prometheus":
-            from proxyctl.render.prometheus import digest_top_prometheus
-
-            return digest_top_prometheus(top)
 
 
 # digest suggest ----------------------------------------------------------------------------------

@@ -136,12 +136,10 @@ def _output(report: Report, format: LintFormat, source: str) -> str:
     from proxyctl.render.lint import LINT, lint_github, lint_text
     from proxyctl.render.sarif import lint_sarif
 
-    match format:
-        case "text":
-            return lint_text(report, style())
-        case "json":
-            return LINT.document(report)
-        case "sarif":
-            return lint_sarif(report, Path.cwd(), source)
-        case "github":
-            return lint_github(report)
+    writers = {
+        "text": lambda: lint_text(report, style()),
+        "json": lambda: LINT.document(report),
+        "sarif": lambda: lint_sarif(report, Path.cwd(), source),
+        "github": lambda: lint_github(report),
+    }
+    return writers[format]()

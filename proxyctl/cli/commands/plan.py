@@ -118,6 +118,8 @@ def drift(
 ) -> int:
     """Report what differs from the files, and in which layer (exit 2)."""
     from proxyctl.plan.make import PlanOptions
+    from proxyctl.render.drift import drifts_json, drifts_text
+    from proxyctl.render.prometheus import drift_prometheus
 
     if quiet and format == "prometheus":
         raise UsageError(
@@ -127,21 +129,14 @@ def drift(
     found = planned_fleet(place.targets(fleet), options, fleet)
     code = found.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
-        write(_drift_output(found, format, is_all=fleet.all_instances))
+        is_all = fleet.all_instances
+        writers = {
+            "text": lambda: drifts_text(found, style(), is_all=is_all),
+            "json": lambda: drifts_json(found, is_all=is_all),
+            "prometheus": lambda: drift_prometheus(found, is_all=is_all),
+        }
+        write(writers[format]())
     return code
-
-
-def _drift_output(found: Fleet, format: DriftFormat, *, is_all: bool) -> str:
-    from proxyctl.render.drift import drifts_json, drifts_text
-    from proxyctl.render.prometheus import drift_prometheus
-
-    match format:
-        case "text":
-            return drifts_text(found, style(), is_all=is_all)
-        case "json":
-            return drifts_json(found, is_all=is_all)
-        case "prometheus":
-            return drift_prometheus(found, is_all=is_all)
 
 
 def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Replay]:
