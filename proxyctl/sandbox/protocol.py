@@ -9,6 +9,7 @@ Source: the protocol's public documentation; ProxySQL 2.7.1, watched on a runnin
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 from contextlib import suppress
 
 from mysql_mimic import packets as library
@@ -116,15 +117,6 @@ class Wire:
                 self._number += 1
         self._connection.sendall(sent)
 
-    def write_result(self, result: Result) -> None:
-        """Send the answer to a statement: OK, or columns and rows."""
-        if not result.columns:
-            self.write(ok(result.affected, result.info))
-            return
-        rows = (b"".join(map(_field, row)) for row in result.rows)
-        columns = map(_column, result.columns)
-        self.write(uint_len(len(result.columns)), *columns, EOF, *rows, EOF)
-
 
 def greeting(version: str, number: int, nonce: bytes) -> bytes:
     """Return the first packet of a connection. `nonce` has 20 bytes, none of them NUL."""
@@ -169,6 +161,18 @@ def ok(affected: int = 0, info: str = "") -> bytes:
 
 EOF: bytes = library.make_eof(_OFFERED, _STATUS)
 """The end of the columns, and that of the rows."""
+
+
+def answer(result: Result) -> Iterator[bytes]:
+    """Yield the answer to a statement: OK, or columns and rows."""
+    if not result.columns:
+        yield ok(result.affected, result.info)
+        return
+    yield uint_len(len(result.columns))
+    yield from map(_column, result.columns)
+    yield EOF
+    yield from (b"".join(map(_field, row)) for row in result.rows)
+    yield EOF
 
 
 def error(found: AdminError) -> bytes:

@@ -9,6 +9,7 @@ import secrets
 import socket
 import string
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
 
 from proxyctl.errors import ProxyctlError, os_reason
@@ -20,12 +21,31 @@ from proxyctl.sandbox.replies import (
     AdminError,
     CutConnectionError,
     Options,
+    Result,
     address_text,
     not_modelled,
     refusal,
 )
 
 _LOGGER = logging.getLogger(__name__)
+
+
+_NONCE_LENGTH = 20
+_ALPHABET = string.ascii_letters + string.digits
+
+_OK = frozenset({Commands.COM_INIT_DB, Commands.COM_PING})
+_NOT_MODELLED = frozenset(
+    {
+        Commands.COM_PROCESS_KILL,
+        Commands.COM_CHANGE_USER,
+        Commands.COM_STMT_PREPARE,
+        Commands.COM_STMT_EXECUTE,
+        Commands.COM_STMT_RESET,
+        Commands.COM_SET_OPTION,
+        Commands.COM_RESET_CONNECTION,
+    }
+)
+"""After any other command ProxySQL ends the connection."""
 
 
 class Server:
@@ -74,13 +94,76 @@ class Server:
     def _serve(self, connection: socket.socket, host: str, number: int) -> None:
         wire = Wire(connection)
         try:
-            Client(wire, self._engine, self._options, host=host, number=number).serve()
+            self._talk(wire, host, number)
         except Exception:
             # However one client leaves, it is no matter of the others.
             _LOGGER.debug("the connection of %s ended", host, exc_info=True)
         finally:
             wire.close()
             del self._clients[threading.current_thread()]
+
+    def _talk(self, wire: Wire, host: str, number: int) -> None:
+        """Serve a client until it leaves. Raises: EOFError where it just goes, and the like."""
+        try:
+            session = self._log_in(wire, host, number)
+        except AdminError as error:
+            wire.write(protocol.error(error))
+            return
+        wire.write(protocol.ok())
+        while packet := wire.read_command():
+            answer: Iterable[bytes]
+            try:
+                answer = self._answer(packet[0], packet[1:], session)
+            except AdminError as error:
+                answer = [protocol.error(error)]
+            wire.write(*answer)
+
+    def _log_in(self, wire: Wire, host: str, number: int) -> Session:
+        """Return the session. Raises: AdminError for a client that may not come in."""
+        nonce = "".join(secrets.choice(_ALPHABET) for _ in range(_NONCE_LENGTH)).encode()
+        wire.write(protocol.greeting(self._engine.variable("mysql-server_version"), number, nonce))
+        login = protocol.parse_login(wire.read())
+        response = login.auth_response
+        if login.client_plugin not in (None, NATIVE):
+            wire.write(protocol.switch(nonce))
+            response = wire.read()
+        proof, is_remote = Proof(nonce, response), self._options.clients_are_remote
+        return self._engine.log_in(login.username, host, proof, is_remote=is_remote)
+
+    def _answer(self, command: int, text: bytes, session: Session) -> Iterable[bytes]:
+        """Return the packets that answer a command.
+
+        Raises: AdminError; CutConnectionError for what ends the connection.
+        """
+        if command == Commands.COM_QUERY:
+            return protocol.answer(self._run(text, session))
+        if command in _OK:
+            return [protocol.ok()]
+        if command == Commands.COM_FIELD_LIST:
+            # With it the mysql client asks for words to complete, and does without.
+            raise AdminError("Command not supported")
+        if command == Commands.COM_STATISTICS:
+            seconds = self._engine.statistics.uptime_s
+            return [f"Uptime: {seconds} Threads: 0  Questions: 0  Slow queries: 0".encode()]
+        if command in _NOT_MODELLED:
+            raise not_modelled(Commands(command).name)
+        raise CutConnectionError
+
+    def _run(self, text: bytes, session: Session) -> Result:
+        if len(text) >= LARGEST_TEXT:
+            raise refusal("refuses statements above 16 MB: ProxySQL's answer is out of step")
+        sql = text.decode("utf-8", "surrogateescape")
+        try:
+            self._options.before_statement(sql)
+            result = self._engine.execute(sql, session)
+            self._options.after_statement(sql)
+        except (AdminError, CutConnectionError):
+            raise
+        except Exception as error:
+            # A bug of ours must not leave the client without an answer.
+            bug = f"failed, which is a bug in proxyctl: {type(error).__name__}: {error}"
+            raise refusal(bug) from error
+        return result
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -96,97 +179,3 @@ def _listen(host: str, port: int) -> socket.socket:
         reason = reason.partition(" (while")[0]  # Python says the address once more
         text = f"cannot listen on {address_text(host, port)}: {reason}"
         raise ProxyctlError(text, fix=fix) from error
-
-
-_NONCE_LENGTH = 20
-_ALPHABET = string.ascii_letters + string.digits
-
-_OK = frozenset({Commands.COM_INIT_DB, Commands.COM_PING})
-_NOT_MODELLED = frozenset(
-    {
-        Commands.COM_PROCESS_KILL,
-        Commands.COM_CHANGE_USER,
-        Commands.COM_STMT_PREPARE,
-        Commands.COM_STMT_EXECUTE,
-        Commands.COM_STMT_RESET,
-        Commands.COM_SET_OPTION,
-        Commands.COM_RESET_CONNECTION,
-    }
-)
-"""After any other command ProxySQL ends the connection."""
-
-
-class Client:
-    """One connection, from the greeting to the last command. `number` tells it from others."""
-
-    def __init__(
-        self, wire: Wire, engine: Engine, options: Options, *, host: str, number: int
-    ) -> None:
-        self._wire = wire
-        self._engine = engine
-        self._options = options
-        self._host = host
-        self._number = number
-
-    def serve(self) -> None:
-        """Serve the client until it leaves. Raises: EOFError where it just goes, and the like."""
-        try:
-            session = self._log_in()
-        except AdminError as error:
-            self._wire.write(protocol.error(error))
-            return
-        self._wire.write(protocol.ok())
-        while packet := self._wire.read_command():
-            if not self._obey(packet[0], packet[1:], session):
-                return
-
-    def _log_in(self) -> Session:
-        """Return the session. Raises: AdminError for a client that may not come in."""
-        nonce = "".join(secrets.choice(_ALPHABET) for _ in range(_NONCE_LENGTH)).encode()
-        version = self._engine.variable("mysql-server_version")
-        self._wire.write(protocol.greeting(version, self._number, nonce))
-        login = protocol.parse_login(self._wire.read())
-        response = login.auth_response
-        if login.client_plugin not in (None, NATIVE):
-            self._wire.write(protocol.switch(nonce))
-            response = self._wire.read()
-        proof, is_remote = Proof(nonce, response), self._options.clients_are_remote
-        return self._engine.log_in(login.username, self._host, proof, is_remote=is_remote)
-
-    def _obey(self, command: int, text: bytes, session: Session) -> bool:
-        """Carry out one command and return whether the connection goes on."""
-        if command == Commands.COM_QUERY:
-            self._query(text, session)
-        elif command in _OK:
-            self._wire.write(protocol.ok())
-        elif command == Commands.COM_FIELD_LIST:
-            # With it the mysql client asks for words to complete, and does without.
-            self._wire.write(protocol.error(AdminError("Command not supported")))
-        elif command == Commands.COM_STATISTICS:
-            seconds = self._engine.statistics.uptime_s
-            uptime = f"Uptime: {seconds} Threads: 0  Questions: 0  Slow queries: 0"
-            self._wire.write(uptime.encode())
-        elif command in _NOT_MODELLED:
-            self._wire.write(protocol.error(not_modelled(Commands(command).name)))
-        else:
-            return False
-        return True
-
-    def _query(self, text: bytes, session: Session) -> None:
-        try:
-            if len(text) >= LARGEST_TEXT:
-                raise refusal("refuses statements above 16 MB: ProxySQL's answer is out of step")
-            sql = text.decode("utf-8", "surrogateescape")
-            self._options.before_statement(sql)
-            result = self._engine.execute(sql, session)
-            self._options.after_statement(sql)
-        except AdminError as error:
-            self._wire.write(protocol.error(error))
-        except CutConnectionError:
-            raise
-        except Exception as error:
-            # A bug of ours must not leave the client without an answer.
-            bug = refusal(f"failed, which is a bug in proxyctl: {type(error).__name__}: {error}")
-            self._wire.write(protocol.error(bug))
-        else:
-            self._wire.write_result(result)
