@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 # ruff: noqa: ANN401 - Typer's types are not public
-def value(default: object, metavar: str, help: str, *names: str, **given: Any) -> Any:
+def value(metavar: str, help: str, *names: str, default: object = None, **given: Any) -> Any:
     """Return an option with a value; `given` as for `typer.Option`."""
     return typer.Option(default, *names, metavar=metavar, help=help, **given)
 
@@ -147,16 +147,15 @@ class FileOptions:
 
     PANEL: ClassVar = "Files"
     file: list[str] | None = value(
-        None,
         "PATH",
         "File or folder (*.yaml, *.yml, *.j2); repeatable. Default: ./proxyctl.yaml.",
         "--file",
         "-f",
         envvar="PROXYCTL_FILE",
     )
-    var: list[str] | None = value(None, "NAME=VALUE", "A variable for templates; repeatable.")
+    var: list[str] | None = value("NAME=VALUE", "A variable for templates; repeatable.")
     var_file: list[str] | None = value(
-        None, "PATH", "YAML or JSON file with variables for templates; repeatable."
+        "PATH", "YAML or JSON file with variables for templates; repeatable."
     )
     restrict_paths: bool = flag(
         "--restrict-paths", "Refuse files outside the folders of -f, also through symbolic links."
@@ -203,38 +202,35 @@ class ConnectionOptions(FromCommandLine):
 
     PANEL: ClassVar = "Connection"
     host: str | None = value(
-        None, "HOST", "Host of the admin interface. Default: 127.0.0.1.", envvar="PROXYCTL_HOST"
+        "HOST", "Host of the admin interface. Default: 127.0.0.1.", envvar="PROXYCTL_HOST"
     )
     port: int | None = value(
-        None,
         "PORT",
         "Port of the admin interface. Default: 6032.",
         envvar="PROXYCTL_PORT",
         min=1,
         max=65535,
     )
-    socket: str | None = value(None, "PATH", "Unix socket of the admin interface.")
+    socket: str | None = value("PATH", "Unix socket of the admin interface.")
     user: str | None = value(
-        None, "NAME", "Admin account. Default: admin.", "--user", "-u", envvar="PROXYCTL_USER"
+        "NAME", "Admin account. Default: admin.", "--user", "-u", envvar="PROXYCTL_USER"
     )
     password_file: str | None = value(
-        None,
         "PATH",
         "File with the password. Default: PROXYCTL_PASSWORD, or a prompt on a terminal.",
         envvar="PROXYCTL_PASSWORD_FILE",
     )
     defaults_file: str | None = value(
-        None, "PATH", "Option file of the mysql client (reads its group `client`)."
+        "PATH", "Option file of the mysql client (reads its group `client`)."
     )
     instance: str | None = value(
-        None,
         "NAME",
         "An instance from the section `instances` of the files.",
         envvar="PROXYCTL_INSTANCE",
         autocompletion=instance_names,
     )
     tls_ca: str | None = value(
-        None, "PATH", "Use TLS and verify the instance's certificate with this CA."
+        "PATH", "Use TLS and verify the instance's certificate with this CA."
     )
     tls_required: bool = flag("--tls-required", "Refuse a connection without TLS.")
 
@@ -288,9 +284,9 @@ class ApplyOptions:
     no_save: bool = flag("--no-save", "Do not write DISK: a restart reverts the change.")
     lock_timeout: LockTimeoutOption = 30.0
     peer_timeout: float = value(
-        30.0,
         "SECONDS",
         "Wait this long for the other members of a ProxySQL Cluster to follow (0 does not wait).",
+        default=30.0,
         min=0,
         max=3600,
     )
@@ -303,13 +299,16 @@ class FleetOptions(FromCommandLine):
     PANEL: ClassVar = "Many instances"
     all_instances: bool = flag("--all", "Every instance in the files.")
     instances_from: str | None = value(
-        None,
         "COMMAND",
         "With --all: use the instances that this command prints as JSON, in the form of"
         " the section `instances`. It must end within 60 seconds.",
     )
     parallel: int = value(
-        10, "NUMBER", "With --all: work on this many instances at the same time.", min=1, max=1000
+        "NUMBER",
+        "With --all: work on this many instances at the same time.",
+        default=10,
+        min=1,
+        max=1000,
     )
 
     def is_meant(self) -> bool:
@@ -325,12 +324,12 @@ class RolloutOptions(FleetOptions):
     """How an apply with --all proceeds from instance to instance."""
 
     strategy: Literal["rolling", "canary"] = value(
-        "rolling",
         "rolling|canary",
         "With --all: one batch after the other, or one instance before all the others.",
+        default="rolling",
     )
     max_unavailable: int = value(
-        1, "NUMBER", "With --strategy rolling: the size of a batch.", min=1
+        "NUMBER", "With --strategy rolling: the size of a batch.", default=1, min=1
     )
     skip_unreachable: bool = flag(
         "--skip-unreachable", "With --all: skip instances that cannot be reached or read."

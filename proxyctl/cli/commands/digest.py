@@ -49,25 +49,23 @@ class FilterOptions:
     """Which rows of the statistics count."""
 
     PANEL: ClassVar = "Filters"
-    hostgroup: list[int] | None = value(None, "N", "Only this hostgroup; repeatable.")
-    schemaname: list[str] | None = value(None, "NAME", "Only this schema; repeatable.")
-    username: list[str] | None = value(None, "NAME", "Only this user; repeatable.")
-    client_address: list[str] | None = value(None, "ADDRESS", "Only this client; repeatable.")
+    hostgroup: list[int] | None = value("N", "Only this hostgroup; repeatable.")
+    schemaname: list[str] | None = value("NAME", "Only this schema; repeatable.")
+    username: list[str] | None = value("NAME", "Only this user; repeatable.")
+    client_address: list[str] | None = value("ADDRESS", "Only this client; repeatable.")
     digest: list[str] | None = value(
-        None, "0x...", "Only this digest; repeatable.", parser=parsed("--digest", _digest)
+        "0x...", "Only this digest; repeatable.", parser=parsed("--digest", _digest)
     )
     text: list[str] | None = value(
-        None, "TEXT", "Only digests whose text contains this; % matches anything; repeatable."
+        "TEXT", "Only digests whose text contains this; % matches anything; repeatable."
     )
     seen_since: int | None = value(
-        None,
         "TIME",
         "Only digests seen in the last 30min, 2h or 7d.",
         parser=parsed("--seen-since", microseconds_of),
     )
-    min_count: int = value(0, "N", "Only digests with at least N queries.", min=0)
+    min_count: int = value("N", "Only digests with at least N queries.", default=0, min=0)
     min_avg: int | None = value(
-        None,
         "TIME",
         "Only digests with at least this average time, such as 10ms.",
         parser=parsed("--min-avg", microseconds_of),
@@ -78,19 +76,19 @@ def top(
     place: Place,
     filters: FilterOptions,
     sort: Sort = value(
-        Sort.TIME,
         "KEY",
         "Sort key: time (the share of the load), avg, max, count,"
         " rows-sent, rows-affected, time-per-row.",
+        default=Sort.TIME,
     ),
     group: GroupOption = None,
-    limit: int = value(20, "N", "List at most N.", min=1, max=MOST_LISTED),
+    limit: int = value("N", "List at most N.", default=20, min=1, max=MOST_LISTED),
     rule: bool = flag(
         "--rule", "Show which rule in force catches each digest. Groups by digest, schema and user."
     ),
     full_text: FullTextOption = False,
     format: TopFormat = value(
-        "text", "FORMAT", "Output format: text, json, csv, markdown, prometheus."
+        "FORMAT", "Output format: text, json, csv, markdown, prometheus.", default="text"
     ),
 ) -> int:
     """List the digests that cost most. Sends only SELECTs."""
@@ -174,15 +172,12 @@ def columns_of(given: list[str] | None) -> tuple[Group, ...]:
 def suggest(
     place: Place,
     digests: str | None = value(
-        None,
         "FILE",
         "Read digests from a snapshot file; the rules come from the"
         " files, or from the instance that the command line names.",
     ),
-    only: list[Kind] | None = value(
-        None, "KIND", "reads, cache or slow; repeatable. Default: all."
-    ),
-    limit: int = value(5, "N", "List at most N of each kind.", min=1, max=MOST_LISTED),
+    only: list[Kind] | None = value("KIND", "reads, cache or slow; repeatable. Default: all."),
+    limit: int = value("N", "List at most N of each kind.", default=5, min=1, max=MOST_LISTED),
     format: FormatOption = "text",
 ) -> int:
     """Suggest improvements from the digests that the instance has seen."""

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.catalog.releases import PURGES_DIGESTS
-from proxyctl.cli.commands.digest import (
-    MOST_LISTED,
-    FullTextOption,
-    GroupOption,
-    columns_of,
-)
+from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption, GroupOption, columns_of
 from proxyctl.cli.commands.init import templates_folder
 from proxyctl.cli.connect import Place
 from proxyctl.cli.options import AutoApproveOption, FormatOption, out_option, parsed, value
@@ -112,15 +107,15 @@ def diff(
     snapshots: list[str] | None = typer.Argument(
         None, metavar="BEFORE AFTER", help="Two snapshots. Default for AFTER: the instance."
     ),
-    before: str | None = value(None, "FILE", "The snapshot BEFORE."),
-    after: str | None = value(None, "FILE", "The snapshot AFTER."),
+    before: str | None = value("FILE", "The snapshot BEFORE."),
+    after: str | None = value("FILE", "The snapshot AFTER."),
     sort: DiffSort = value(
-        DiffSort.CHANGE,
         "KEY",
         "Sort key: change (of the load), time, avg, count.",
+        default=DiffSort.CHANGE,
     ),
     group: GroupOption = None,
-    limit: int = value(20, "N", "List at most N.", min=0, max=MOST_LISTED),
+    limit: int = value("N", "List at most N.", default=20, min=0, max=MOST_LISTED),
     full_text: FullTextOption = False,
     format: FormatOption = "text",
 ) -> int:
@@ -159,7 +154,6 @@ def reset(
     place: Place,
     out: SnapshotOption = None,
     older_than: int | None = value(
-        None,
         "TIME",
         "Clear only the entries not seen for this long, such as 7d."
         " Needs ProxySQL 3.0.10 or newer.",
@@ -244,7 +238,7 @@ def report(
         " counted between them.",
         show_default=False,
     ),
-    limit: int = value(250, "N", "List the N digests with the most time.", min=1, max=500),
+    limit: int = value("N", "List the N digests with the most time.", default=250, min=1, max=500),
 ) -> int:
     """Write a page with charts and a table of the digests; the browser needs no network."""
     from proxyctl.render.report import report_html

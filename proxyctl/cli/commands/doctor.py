@@ -24,7 +24,7 @@ def doctor(
         "Measure the memory of the digests. Queries wait meanwhile: about 1 s for 500,000 digests.",
     ),
     ignore: list[str] | None = value(
-        None, "CODE", "Leave out findings with this code; repeatable.", autocompletion=finding_codes
+        "CODE", "Leave out findings with this code; repeatable.", autocompletion=finding_codes
     ),
     strict: bool = flag("--strict", "Exit 1 for a warning, too."),
     format: FormatOption = "text",

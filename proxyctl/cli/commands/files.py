@@ -152,21 +152,17 @@ def export(
 def import_(
     cnf: str | None = typer.Argument(None, metavar="FILE.cnf", help="A proxysql.cnf file."),
     users_from: str | None = value(
-        None,
-        "HOST[:PORT]",
-        "Import mysql_users from the accounts of this MySQL server, not from a file.",
+        "HOST[:PORT]", "Import mysql_users from the accounts of this MySQL server, not from a file."
     ),
     default_hostgroup: int = value(
-        0, "N", "With --users-from: the default_hostgroup of the imported users.", min=0
+        "N", "With --users-from: the default_hostgroup of the imported users.", default=0, min=0
     ),
     backend_user: str | None = value(
-        None,
         "NAME",
         "With --users-from: log in to the server as this account.",
         envvar="PROXYCTL_BACKEND_USER",
     ),
     backend_password_file: str | None = value(
-        None,
         "PATH",
         "File with the password of --backend-user. Default:"
         " PROXYCTL_BACKEND_PASSWORD, or a prompt on a terminal.",

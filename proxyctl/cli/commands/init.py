@@ -21,9 +21,9 @@ _MARK = "proxyctl.yaml"
 def init(
     folder: str = typer.Argument(..., metavar="DIR", help="The folder to write into."),
     template: str = value(
-        "minimal",
         "NAME",
         "The layout: minimal, read-write-split, pxc or sharded.",
+        default="minimal",
         autocompletion=starters,
     ),
 ) -> int:

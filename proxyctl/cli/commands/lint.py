@@ -26,16 +26,14 @@ LintFormat = Literal["text", "json", "sarif", "github"]
 def lint(
     place: Place,
     select: list[str] | None = value(
-        None,
         "CODE",
         "Run only these checks: a code, its beginning, or a name.",
         autocompletion=check_names,
     ),
     ignore: list[str] | None = value(
-        None, "CODE", "Leave out these checks; same form as --select.", autocompletion=check_names
+        "CODE", "Leave out these checks; same form as --select.", autocompletion=check_names
     ),
     backend_version: list[str] | None = value(
-        None,
         "X.Y.Z",
         "The version of a server behind ProxySQL, to compare with"
         " mysql-server_version; repeatable.",
@@ -43,7 +41,7 @@ def lint(
     strict: bool = flag("--strict", "Exit 1 for any finding, not only for an error."),
     layer: LayerOption = None,
     explain: str | None = value(
-        None, "CODE", "Show what a check finds, and the fix.", autocompletion=check_names
+        "CODE", "Show what a check finds, and the fix.", autocompletion=check_names
     ),
     list_: bool = flag("--list", "List the checks."),
     proxysql_version: VersionOption = None,

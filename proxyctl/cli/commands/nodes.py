@@ -64,7 +64,9 @@ def drain(
     wait: bool = flag(
         "--wait/--no-wait", "Wait until no connection to the node is in use.", default=True
     ),
-    timeout: float = value(300.0, "SECONDS", "Give up after this time, with exit code 4.", min=0),
+    timeout: float = value(
+        "SECONDS", "Give up after this time, with exit code 4.", default=300.0, min=0
+    ),
     force: bool = flag("--force", "Drain even if a hostgroup is left without a usable server."),
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = "text",
@@ -114,7 +116,7 @@ def restore(
 
 def discover(
     place: Place,
-    seed: str = value(..., "HOST[:PORT]", "Any node of the cluster."),
+    seed: str = value("HOST[:PORT]", "Any node of the cluster.", default=...),
     out: Annotated[
         str | None, out_option(help="Write the section to this new file.", fix=OR_STDOUT)
     ] = None,

@@ -44,17 +44,15 @@ class SessionOptions:
     """The session that sends the query."""
 
     PANEL: ClassVar = "Session"
-    username: str | None = value(None, "NAME", "The user who sends the query.")
+    username: str | None = value("NAME", "The user who sends the query.")
     schemaname: str | None = value(
-        None, "NAME", "The session's schema. Default: that of the user, or mysql-default_schema."
+        "NAME", "The session's schema. Default: that of the user, or mysql-default_schema."
     )
-    client_addr: str | None = value(None, "ADDRESS", "The client's address.")
-    proxy_addr: str | None = value(None, "ADDRESS", "The address the client connected to.")
-    proxy_port: int | None = value(
-        None, "PORT", "The port the client connected to.", min=0, max=65535
-    )
+    client_addr: str | None = value("ADDRESS", "The client's address.")
+    proxy_addr: str | None = value("ADDRESS", "The address the client connected to.")
+    proxy_port: int | None = value("PORT", "The port the client connected to.", min=0, max=65535)
     flagIN: int = value(  # noqa: N815 - the column's own name
-        0, "N", "The flagIN that next_query_flagIN of an earlier query left.", min=0
+        "N", "The flagIN that next_query_flagIN of an earlier query left.", default=0, min=0
     )
 
     def given(self) -> list[str]:
@@ -70,7 +68,6 @@ def explain(
         None, metavar="QUERY", help="The query; - reads it from stdin."
     ),
     queries: str | None = value(
-        None,
         "FILE.jsonl",
         'A file of queries, one a line: {"query": ..., "username": ...}; - reads stdin.',
     ),
@@ -186,7 +183,7 @@ def _write_lines(explainer: Explainer, requests: Iterator[Request]) -> None:
 
 def run_tests(
     place: Place,
-    only: str | None = value(None, "TEXT", "Only tests whose name or query contains this.", "-k"),
+    only: str | None = value("TEXT", "Only tests whose name or query contains this.", "-k"),
     coverage: bool = flag("--coverage", "List the rules that no test reaches."),
     junit: Annotated[
         str | None, file_option("--junit", help="Write a JUnit report as well.")
@@ -253,9 +250,9 @@ def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest,
 def replay(
     place: Place,
     digests: str | None = value(
-        None, "FILE", "Read digests from a file of digest snapshot instead of from the instance."
+        "FILE", "Read digests from a file of digest snapshot instead of from the instance."
     ),
-    limit: int = value(20, "N", "List at most N of each kind.", min=0),
+    limit: int = value("N", "List at most N of each kind.", default=20, min=0),
     detailed_exitcode: bool = flag(
         "--detailed-exitcode", "Exit 2 if anything changes or may change."
     ),
@@ -288,7 +285,6 @@ def replay(
 def rules(
     place: Place,
     interval: float | None = value(
-        None,
         "SECONDS",
         "Read twice, this far apart, and show the hits per second in between.",
         min=0.1,

@@ -23,15 +23,15 @@ _SECRETS = {"APP_PASSWORD": "a-demo-password", "MONITOR_PASSWORD": "another-one"
 
 
 def sandbox(
-    host: str = value("127.0.0.1", "HOST", "Address to listen on."),
-    port: int = value(6032, "PORT", "Port; 0 takes a free one.", min=0, max=65535),
+    host: str = value("HOST", "Address to listen on.", default="127.0.0.1"),
+    port: int = value("PORT", "Port; 0 takes a free one.", default=6032, min=0, max=65535),
     proxysql_version: Version = value(
-        "2.7.1",
         "X.Y.Z",
         "The ProxySQL version to simulate. The documentation shows what 2.7.1 answers.",
+        default="2.7.1",
         parser=VERSION,
     ),
-    disk: str | None = value(None, "FILE", "Keep the DISK layer in this file."),
+    disk: str | None = value("FILE", "Keep the DISK layer in this file."),
     sample: bool = flag(
         "--sample", "Start with a made-up shop: servers, users, rules and running statistics."
     ),

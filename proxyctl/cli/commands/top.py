@@ -17,7 +17,7 @@ _INSTEAD = "without a terminal use digest top, digest diff or rules; for scripts
 
 def top(
     place: Place,
-    interval: float = value(2, "SECONDS", "Time between two readings.", min=0.5, max=3600),
+    interval: float = value("SECONDS", "Time between two readings.", default=2, min=0.5, max=3600),
 ) -> int:
     """Watch servers, digests and rules live. Sends only SELECTs."""
     _need_terminal()
