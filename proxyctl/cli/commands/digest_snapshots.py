@@ -61,24 +61,18 @@ def snapshot(place: Place, out: SnapshotOption = None) -> int:
     with place.connect() as client:
         path = _snapshot_path(out, client.name)
         with streamed_digests(client) as found, progress("digests", len(found.rows)) as tell:
-            size = write_digests(found, path, tell)
+            size = _write(found, path, tell)
     if not is_counting(found.variables):
         say(f"note: {NOT_COUNTING}")
     say(f"{counted(len(found.rows), 'entry')} saved to {path} ({size_text(size)})")
     return ExitCode.DONE
 
 
-def write_digests(
-    table: DigestTable,
-    path: Path,
-    tell: Callable[[int], None] = lambda _done: None,
-    *,
-    besides: str = "",
-) -> int:
+def _write(table: DigestTable, path: Path, tell: Callable[[int], None]) -> int:
     """Write digests to a file that only its owner can read, and return its size in bytes.
 
     The file is compressed unless its name ends in .json or .jsonl. Raises: ProxyctlError when it
-    cannot be written; `besides` is added to the message.
+    cannot be written.
     """
     from proxyctl.stats.digest_file import write_digest_file
 
@@ -86,7 +80,7 @@ def write_digests(
     try:
         return write_digest_file(table, path, is_compressed=is_compressed, progress=tell)
     except OSError as error:
-        raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}{besides}") from error
+        raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
 
 
 def _snapshot_path(out: str | None, name: str) -> Path:
@@ -194,7 +188,7 @@ def reset(
             )
         began = time.monotonic()
         with streamed_digests(client) as found:
-            write_digests(found, path, besides="; nothing was cleared")
+            _write(found, path, lambda _done: None)
         cleared = _clear(client, age_s, path)
     say(
         f"{counted(len(found.rows), 'entry')} saved to {path}; {cleared}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,9 +13,6 @@ from proxyctl.cli.connect import Place
 from proxyctl.cli.options import Allowances, ApplyOptions, FormatOption, flag
 from proxyctl.cli.output import say, style, write, write_to_stderr
 from proxyctl.errors import ExitCode
-
-if TYPE_CHECKING:
-    from proxyctl.fleet.outcome import Fleet
 
 
 def rollback(
@@ -37,6 +33,7 @@ def rollback(
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.render.apply import apply_json, apply_text
     from proxyctl.render.history import snapshot_time
+    from proxyctl.render.plan import plans_json, plans_text
     from proxyctl.snapshots import folder
     from proxyctl.snapshots.rollback import check_fit, rollback_plan
     from proxyctl.snapshots.snapshot import ROLLBACK
@@ -53,7 +50,10 @@ def rollback(
             shown, _ = rollback_plan(client, back_to, options)
             fleet = Fleet.of(shown)
             if dry_run:
-                write(_plan_output(fleet, is_text=is_text))
+                if is_text:
+                    write(plans_text(fleet, style(), is_all=False))
+                else:
+                    write(plans_json(fleet, is_all=False))
                 return ExitCode.DONE
             approve(fleet, write if is_text else write_to_stderr, verb="rollback")
         request = ApplyRequest(
@@ -73,12 +73,6 @@ def rollback(
         write(apply_text(found, result, style()) if is_text else apply_json(found, result))
     follows = result is None or not result.not_following
     return ExitCode.DONE if follows else ExitCode.INCOMPLETE
-
-
-def _plan_output(fleet: Fleet, *, is_text: bool) -> str:
-    from proxyctl.render.plan import plans_json, plans_text
-
-    return plans_text(fleet, style(), is_all=False) if is_text else plans_json(fleet, is_all=False)
 
 
 def history(place: Place, format: FormatOption = "text") -> int:

@@ -40,15 +40,12 @@ def top(
 def _need_terminal() -> None:
     """Raise UsageError unless all streams are terminals. The view is drawn on stderr."""
     ends = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
-    for name, stream in ends.items():
-        if not is_terminal(stream):
-            raise UsageError(f"top needs a terminal: {name} is not one", fix=_INSTEAD)
+    reasons = [f"{name} is not one" for name, end in ends.items() if not is_terminal(end)]
     term = os.environ.get("TERM", "")
     if term in ("", "dumb", "unknown"):
-        raise UsageError(
-            f"top needs a terminal that can move the cursor: TERM is {term or 'not set'}",
-            fix=_INSTEAD,
-        )
+        reasons.append(f"TERM is {term or 'not set'}")
+    if reasons:
+        raise UsageError(f"top needs a terminal: {reasons[0]}", fix=_INSTEAD)
 
 
 def _prepare_environment() -> None:
