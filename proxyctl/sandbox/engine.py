@@ -17,7 +17,7 @@ from proxyctl.sandbox import statements, tables
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.layers import Layers
 from proxyctl.sandbox.logins import Logins, Proof, Role, Session, denied
-from proxyctl.sandbox.replies import OK, Result, refusal
+from proxyctl.sandbox.replies import OK, Result, not_modelled, refusal
 from proxyctl.sandbox.runtime import as_tuples, starting_values
 from proxyctl.sandbox.statements import normalised, single
 from proxyctl.sandbox.statistics import Statistics
@@ -78,8 +78,11 @@ class Engine:
         with self.lock:
             statement = single(sql)
             text = normalised(statement)
+            running = self.layers.running
+            if found := statements.greeting(text, session, running):
+                return found
             if session.role is Role.STATS:
-                return statements.answer_reader(text, session, self.layers.running)
+                raise not_modelled("what accounts of admin-stats_credentials may read")
             command = statements.load_or_save(text, self.layers.modules)
             if command is not None:
                 self._are_variables_shown = False
@@ -91,7 +94,7 @@ class Engine:
                 self._are_variables_shown = False
             return (
                 self._own_command(text.upper())
-                or statements.answer(text, session, self._database, self.layers.running)
+                or statements.answer(text, self._database, running)
                 or self._run(statement)
             )
 

@@ -193,16 +193,12 @@ _PROBE = "SELECT $$"
 """With it the mysql client asks whether `$$` may begin a name."""
 
 
-def answer(
-    text: str, session: Session, database: Database, running: Mapping[str, str]
-) -> Result | None:
+def answer(text: str, database: Database, running: Mapping[str, str]) -> Result | None:
     """Return the answer to a question or a SET; None for a text that is SQL.
 
     `text` is normalised, `running` are the global variables at RUNTIME.
     Raises: AdminError for a question that is not modelled, or as SQLite answers the query.
     """
-    if found := _greeting(text, session, running):
-        return found
     if query := _show(text):
         return database.run(query)
     if assignment := _SET.fullmatch(text):
@@ -212,19 +208,8 @@ def answer(
     return None
 
 
-def answer_reader(text: str, session: Session, running: Mapping[str, str]) -> Result:
-    """Return the answer to a client of the stats role: only what every client asks at the start.
-
-    Raises: AdminError for anything else.
-    """
-    found = _greeting(text, session, running)
-    if found is None:
-        raise not_modelled("what accounts of admin-stats_credentials may read")
-    return found
-
-
-def _greeting(text: str, session: Session, running: Mapping[str, str]) -> Result | None:
-    """Return the answer to what clients and drivers send on their own."""
+def greeting(text: str, session: Session, running: Mapping[str, str]) -> Result | None:
+    """Return the answer to what clients and drivers send on their own; None for other texts."""
     if _IGNORED.fullmatch(text):
         return OK
     if text.upper().startswith(_PROBE):

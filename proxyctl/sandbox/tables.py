@@ -133,15 +133,8 @@ def create_all(database: Database, layouts: Mapping[str, Layout]) -> None:
             ("disk", name, layout),
         ):
             database.create(schema, twin, create_table(form, f"{schema}.{twin}"))
-    for name, columns in _OF_MAIN.items():
-        _create(database, "main", name, columns)
-    _create(database, "disk", "global_variables", _VARIABLES)
-    for name, columns in STATISTICS.items():
-        _create(database, "stats", name, columns)
-    for schema, tables in _LOGS.items():
-        for name, columns in tables.items():
-            _create(database, schema, name, columns)
-
-
-def _create(database: Database, schema: str, name: str, columns: str) -> None:
-    database.create(schema, name, f"CREATE TABLE {schema}.{name} ({columns})")
+    disk = {"global_variables": _VARIABLES}
+    others = {"main": _OF_MAIN, "disk": disk, "stats": STATISTICS, **_LOGS}
+    for schema, found in others.items():
+        for name, columns in found.items():
+            database.create(schema, name, f"CREATE TABLE {schema}.{name} ({columns})")
