@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pcre2
@@ -15,9 +15,7 @@ from proxyctl.catalog import Value
 from proxyctl.config.models import ShardingModel
 from proxyctl.config.sections.shard_names import (
     MAX_PATTERN,
-    ShardingError,
     alternatives,
-    expanded,
     fits,
     split,
 )
@@ -88,72 +86,6 @@ def destinations(spec: ShardingModel, engine: Engine) -> Callable[[str], set[obj
     return lambda text: {rule["destination_hostgroup"] for match, rule in rules if match(text)}
 
 
-# Names --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("pattern", "names"),
-    [
-        ("sbtest{1..3}", ["sbtest1", "sbtest2", "sbtest3"]),
-        ("t_{08..11}", ["t_08", "t_09", "t_10", "t_11"]),
-        ("t{8..11}x", ["t8x", "t9x", "t10x", "t11x"]),
-        ("t{2..8..3}", ["t2", "t5", "t8"]),
-        ("{a,b}_log", ["a_log", "b_log"]),
-        ("t{,_old}", ["t", "t_old"]),
-        ("t{1..3, 7}", ["t1", "t2", "t3", "t7"]),
-        ("{a,b}{1..2}", ["a1", "a2", "b1", "b2"]),
-        (["a{1..2}", "b"], ["a1", "a2", "b"]),
-        ("plain", ["plain"]),
-    ],
-)
-def test_names(pattern: str | list[str], names: list[str]) -> None:
-    assert list(expanded(pattern, "tables")[0]) == names
-
-
-@pytest.mark.parametrize(
-    ("pattern", "message"),
-    [
-        ("t{1..}", "neither a range"),
-        ("t{a..f}", "neither a range"),
-        ("t{60..1}", "runs backwards"),
-        ("t{1..9..0}", "neither a range"),
-        ("t{7}", "neither a range"),
-        ("t{}", "neither a range"),
-        ("t{1..2", "is not closed"),
-        ("t}1", "is not closed"),
-        ("t{a,{1..2}}", "is not closed"),
-        ("t{1..1000001}", "more than 1,000,000"),
-        ("t{1..999999999999999999}{1..999999999999999999}", "more than 1,000,000"),
-        (["a{1..600000}", "b{1..600000}"], "more than 1,000,000"),
-        (["a{1..2}", "a2"], "named twice"),
-        ("{a,a}", "named twice"),
-        ("", "empty name"),
-        ([], "no name at all"),
-    ],
-)
-def test_names_that_cannot_be(pattern: str | list[str], message: str) -> None:
-    try:
-        (problem,) = expanded(pattern, "schemas")[1]
-    except ShardingError as error:  # there is no going on
-        problem = error
-    assert message in str(problem)
-    assert problem.keys[0] == "schemas"
-
-
-# Placement ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("names", "placed"),
-    [
-        (["sbtest1", "sbtest2", "v2_t3", "t0010"], [101, 100, 101, 100]),
-        (["a", "b", "c"], [100, 101, 100]),  # without a number: by position
-    ],
-)
-def test_modulo_takes_the_last_number(names: list[str], placed: list[int]) -> None:
-    assert list(assign(names, SHARDS, "modulo").values()) == placed
-
-
 @given(st.integers(1, 200), st.integers(1, 20))
 def test_range_makes_equal_blocks(names: int, hostgroups: int) -> None:
     shards = list(range(hostgroups))
@@ -161,90 +93,6 @@ def test_range_makes_equal_blocks(names: int, hostgroups: int) -> None:
     assert placed == sorted(placed)
     sizes = [placed.count(number) for number in range(hostgroups)]
     assert max(sizes) - min(sizes) <= 1
-
-
-@pytest.mark.parametrize(
-    ("options", "placed"),
-    [
-        ({"tables": {"orders{1..2}": 100, "users": 101}}, [100, 100, 101]),
-        ({"hostgroups": [1, 1, 2], "tables": "t{0..5}"}, [1, 1, 2, 1, 1, 2]),  # twice the share
-    ],
-)
-def test_where_each_table_goes(options: Mapping[str, Any], placed: list[int]) -> None:
-    rules = generate(sbtest(rules="per_table", **options))
-    assert [rule["destination_hostgroup"] for rule in rules] == placed
-
-
-@pytest.mark.parametrize(
-    ("options", "key", "message"),
-    [
-        ({"tables": None}, "tables", "either tables or schemas"),
-        ({"assign": "explicit"}, "assign", "needs a mapping"),
-        ({"tables": {"a": 100}, "assign": "modulo"}, "assign", "remove modulo"),
-        ({"tables": {"a": 7}}, "hostgroups", "which is not listed"),
-        ({"tables": {"a1": 100, "a{1..2}": 100}}, "tables", "named twice"),
-        ({"tables": {}}, "tables", "no name at all"),
-        ({"rule_ids": "1-999"}, "rule_ids", "2 rules from 1000 on do not fit into 1-999"),
-        ({"rule_ids": "1000-1000"}, "rule_ids", "2 rules from 1000 on do not fit into 1000-1000"),
-        ({"rule_ids": "1999-1000"}, "rule_ids", "do not fit into 1999-1000"),
-        ({"tables": ["`orders`"]}, "tables", "is no table name"),
-        ({"tables": ["1e5"]}, "tables", "looks different in digests"),
-        ({"tables": ["it's"]}, "tables", "looks different in digests"),
-        ({"tables": ["é1"]}, "tables", "looks different in digests"),
-    ],
-)
-def test_sections_that_cannot_be(options: Mapping[str, Any], key: str, message: str) -> None:
-    rows, (problem,) = generated(sbtest(**options))
-    assert message in str(problem)
-    assert (rows, problem.keys[0]) == ([], key)
-
-
-# Rules --------------------------------------------------------------------------------------------
-
-
-def test_rules_of_sixty_tables() -> None:
-    assert generate(sbtest(username="app")) == [
-        {
-            "rule_id": 1000,
-            "active": 1,
-            "username": "app",
-            "match_digest": "(^|[^0-9A-Za-z_$])sbtest([135][02468]|[24][02468]?|60?|8)"
-            "($|[^0-9A-Za-z_$])",
-            "destination_hostgroup": 100,
-            "apply": 1,
-            "comment": "sharding sbtest: sbtest2, sbtest4 ... sbtest60 (30 tables)",
-        },
-        {
-            "rule_id": 1001,
-            "active": 1,
-            "username": "app",
-            "match_digest": "(^|[^0-9A-Za-z_$])sbtest([135][13579]?|[24][13579]|[79])"
-            "($|[^0-9A-Za-z_$])",
-            "destination_hostgroup": 101,
-            "apply": 1,
-            "comment": "sharding sbtest: sbtest1, sbtest3 ... sbtest59 (30 tables)",
-        },
-    ]
-
-
-def test_rule_columns_that_the_section_may_set() -> None:
-    spec = sbtest(
-        tables=["a", "b", "c"],
-        schema="shop",
-        match="pattern",
-        comment="moved in May",
-        flagIN=7,
-        rule_ids="2000-2999",
-        first_rule_id=None,
-        assign="range",
-    )
-    first, second = generate(spec)
-    assert first["rule_id"] == 2000
-    assert (first["schemaname"], first["flagIN"]) == ("shop", 7)
-    assert "username" not in first
-    assert "match_digest" not in first
-    assert first["match_pattern"] == "(^|[^0-9A-Za-z_$])[ab]($|[^0-9A-Za-z_$])"
-    assert second["comment"] == "sharding sbtest: c; moved in May"
 
 
 def test_a_rule_per_table_keeps_its_id_when_the_table_moves() -> None:
@@ -353,19 +201,3 @@ def test_long_lists_are_split_over_rules() -> None:
     assert len(parts) > 1
     assert [name for _, group in parts for name in group] == names
     assert all(fits(pattern) for pattern, _ in parts)
-
-
-def test_schemas_become_fast_routing() -> None:
-    given = {"hostgroups": SHARDS, "schemas": "tenant_{0001..5000}", "assign": "range"}
-    rows = generate(scheme(name="tenants", username="app", **given))
-    assert len(rows) == 5000
-    assert rows[0] == {
-        "username": "app",
-        "schemaname": "tenant_0001",
-        "flagIN": 0,
-        "destination_hostgroup": 100,
-        "comment": "sharding tenants",
-    }
-    assert [row["destination_hostgroup"] for row in rows] == [100] * 2500 + [101] * 2500
-    (row,) = generate(scheme(hostgroups=SHARDS, schemas={"a": 100}, comment="by hand"))
-    assert (row["username"], row["comment"]) == ("", "sharding s; by hand")
