@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.routing.probes import PROBES
-from tests.unit.linted import digest, in_file, pattern, said_of
+from tests.unit.linted import digest, findings, in_file, pattern, said_of
 
 READS = digest("^SELECT", destination_hostgroup=2)
 LOCKS = digest("^SELECT .*FOR UPDATE")
@@ -170,6 +170,19 @@ KEYS = {
 def test_what_is_found(code, case):
     rules, given, keys = KEYS[code][case]
     assert said_of(code, *rules, **given) == keys
+
+
+def test_lint_knows_the_version():
+    rows = [{"username": "", "schemaname": "shop", "flagIN": 0, "destination_hostgroup": 2}]
+    last = {"match_digest": "^INSERT", "destination_hostgroup": 1, "apply": 1}
+    subnet = {"client_addr": "10.0.0.0/8", "destination_hostgroup": 1}
+    group = {"match_pattern": "(a|b)+", "destination_hostgroup": 1}
+    for version, is_found in (("2.7.1", True), ("3.0.3", True), ("3.0.12", False)):
+        given = {"version": version}
+        assert said_of("PX210", last, fast_routing=rows, **given) == [1] * is_found
+        (in_vain,) = findings("PX122", subnet, **given)
+        assert in_vain[1].endswith("never matches" if is_found else "as a subnet: not verified")
+        assert said_of("PX106", group, **given) == [1] * is_found
 
 
 def test_twins_go_where_they_would_go_by_themselves(tmp_path, monkeypatch):

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from proxyctl.catalog import REFERENCE
+from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.routing import (
     FastRoutingUse,
     Frontend,
@@ -137,6 +139,24 @@ def test_users_come_from_rows():
     assert found == {"a": Frontend(1, "", True), "b": Frontend(2, "s")}
 
 
+@pytest.mark.parametrize(
+    ("replacement", "old", "new"),
+    [
+        (r"<\1>", b"<a><b>", b"<a><b>"),
+        (r"<\1\2>", b"<a<b", b"<a><b>"),
+        (r"<\q>", b"<<", b"ab"),
+        (r"<\3>", b"<<", b"ab"),
+        (r"$1\\", rb"$1\$1" + b"\\", rb"$1\$1" + b"\\"),
+    ],
+)
+def test_escapes_of_a_replacement_before_and_since_3_0_12(replacement, old, new):
+    rule = {"match_pattern": "(a|b)(x)?", "replace_pattern": replacement, "re_modifiers": "GLOBAL"}
+    for version, expected in ((REFERENCE, old), (NEWEST_KNOWN, new)):
+        variables = RoutingVariables.from_values({}, version)
+        route = router(rule, variables=variables).evaluate(Request(b"ab"))
+        assert (route.rewritten_query or b"ab") == expected, version
+
+
 # Both speeds -------------------------------------------------------------------------------------
 
 
@@ -144,8 +164,9 @@ def test_users_come_from_rows():
 @given(st.integers(0, 2**32))
 def test_evaluate_and_explain_agree(seed):
     random = Random(seed)
-    case = random_case(random, [1, 2], queries=6)
-    of = router_of(case)
+    version = random.choice((REFERENCE, NEWEST_KNOWN))
+    case = random_case(random, [1, 2], queries=6, version=version)
+    of = router_of(case, version)
     for client, query in case.queries:
         request = Request(
             query,
