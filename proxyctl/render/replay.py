@@ -25,13 +25,6 @@ WIDEST_TEXT = 110
 MOST_LINES = 12
 _MOST_OUTCOMES = 3
 TITLE = "Replay of the digests that the instance has seen"
-_KINDS = {
-    Kind.HOSTGROUP: "another hostgroup",
-    Kind.REWRITTEN: "rewritten differently",
-    Kind.CACHED: "cached differently",
-    Kind.BLOCKED: "another answer by a rule",
-    Kind.SETTINGS: "other settings",
-}
 
 
 def replay_text(
@@ -48,7 +41,7 @@ def replay_text(
 def body_lines(report: Replay, style: Style) -> Iterator[str]:
     """Yield what changes, what is undecided, and the verdict."""
     tallies = {"digests": report.total, "stay": report.unchanged, "change": report.changed}
-    tallies |= {f"  {_KINDS[kind]}": report.kinds[kind] for kind in Kind if kind in report.kinds}
+    tallies |= {f"  {kind}": report.kinds[kind] for kind in Kind if kind in report.kinds}
     for label, load in {**tallies, "undecided": report.undecided}.items():
         is_total = load is report.total
         share = time_text(load.sum_time) if is_total else share_text(report.share(load))
