@@ -57,23 +57,6 @@ def test_one_that_hangs_does_not_hold_the_others(offline: Project, ports: list[i
     assert "1 not read: hangs." in found.out
 
 
-def test_each_has_its_own_variables(offline: Project, ports: list[int]) -> None:
-    offline.write(
-        "version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: 'db.{{ region }}'}]\n",
-        "proxyctl.yaml.j2",
-    )
-    instances = "instances:\n" + "".join(
-        f"  - {{name: px{n}, host: 127.0.0.1, port: {port}, password: admin,"
-        f" vars: {{region: {'west' if n == 2 else 'east'}}}}}\n"
-        for n, port in enumerate(ports, 1)
-    )
-    offline.write(instances, "instances.yaml")
-    found = proxyctl("plan", "--all", "-f", ".")
-    assert "px1, px3  2 instances alike" in found.out
-    assert "+ server 10 db.east:3306" in found.out
-    assert "+ server 10 db.west:3306" in found.out
-
-
 def test_it_stops_where_one_fails(offline: Project, ports: list[int]) -> None:
     offline.write(SERVERS + listed(ports))
     hold_lock(Instance("127.0.0.1", ports[1]), host="elsewhere", pid=1, for_s=600)
@@ -130,21 +113,6 @@ def test_members_of_a_cluster_do_not_change_at_the_same_time(
     assert lines.index("px1: SAVE MYSQL SERVERS TO DISK") < lines.index(
         "px2: MYSQL SERVERS: write MEMORY"
     )
-
-
-@pytest.mark.parametrize("command", ["plan", "apply", "drift", "doctor"])
-def test_one_address_under_two_names_is_a_slip(offline: Project, command: str) -> None:
-    """px3 was copied from px2, and its port forgotten: nobody would ever change the real one."""
-    offline.write(SERVERS + listed([6141, 6142, 6142]))
-    found = proxyctl(command, "--all")
-    said(found, 1, "proxyctl.yaml:6:5: instances.px3: the address of px2, at proxyctl.yaml:5:5")
-    assert found.out == ""
-
-
-def test_for_one_of_them_it_may_be(offline: Project) -> None:
-    """A tunnel has one address, and leads to another instance tomorrow."""
-    offline.write(SERVERS + listed([1, 1]))
-    said(proxyctl("plan", "--instance", "px2"), 1, "cannot connect to 127.0.0.1:1")
 
 
 # -- instances that a command prints ---------------------------------------------------------------

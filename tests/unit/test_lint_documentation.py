@@ -67,28 +67,7 @@ def test_an_instance_is_no_file():
     assert list(all_checks()["PX531"].find(Subject(configuration))) == []
 
 
-@pytest.mark.parametrize(
-    ("told", "backends", "message"),
-    [
-        # An instance that was 2.5 once may still run with the default of then.
-        ("8.0.11", [], "8.0.11 is ProxySQL's default"),
-        ("5.5.30", [], "5.5.30 is an older ProxySQL's default"),
-        ("5.5.30", ["5.5.30-log"], None),
-        ("8.0.36", ["8.0.36"], None),
-        ("8.0.36", [], None),
-        ("8.0.30 (ProxySQL)", ["8.0.36-28.1", "8.4.0"], None),
-        (
-            "8.0.36",
-            ["8.4.0", "8.0.30"],
-            "ProxySQL tells clients `8.0.36`, and the lowest backend is 8.0.30",
-        ),
-        ("10.6", ["5.5.5-10.6.12-MariaDB"], "ProxySQL tells clients `10.6`, and a backend is"),
-        ("10.6.12-MariaDB", ["5.5.5-10.6.12-MariaDB-log"], None),
-        ("8.0.36", ["what"], None),
-    ],
-)
-def test_versions_of_backends(told, backends, message):
-    running = Configuration(Version(2, 7, 1), {}, {"mysql-server_version": told})
-    subject = Subject(running, backend_versions=backends)
-    found = [one.message for one in all_checks()["PX541"].find(subject)]
-    assert [one.startswith(message or "") for one in found] == ([] if message is None else [True])
+def test_a_backend_whose_version_cannot_be_read_is_passed_over():
+    running = Configuration(Version(2, 7, 1), {}, {"mysql-server_version": "8.0.36"})
+    found = all_checks()["PX541"].find(Subject(running, backend_versions=["what"]))
+    assert list(found) == []
