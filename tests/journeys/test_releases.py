@@ -12,7 +12,6 @@ from contextlib import contextmanager
 import pytest
 
 from proxyctl.catalog import NO_DEVIATIONS, Column, Deviations
-from proxyctl.config.sections.routing import COMMENT
 from proxyctl.sandbox import Sandbox
 from tests.journeys.layers import everywhere
 from tests.journeys.story import FILES, applied, plan, said
@@ -74,30 +73,6 @@ def test_rows_that_the_monitor_made_are_no_drift_and_no_configuration(offline: P
         assert everywhere(instance, shown) == [("10", "40")]
 
 
-@pytest.mark.parametrize(
-    ("version", "section", "came_with"),
-    [
-        ("2.7.1", "pgsql_servers: []", "table pgsql_servers; it came with 3.0.0"),
-        ("3.0.3", BLUE_GREEN, "table mysql_aws_rds_bgd_hostgroups; it came with 3.0.10"),
-        (
-            "3.0.3",
-            "mysql_aws_aurora_hostgroups: [{writer_hostgroup: 1, reader_hostgroup: 2,"
-            " domain_name: .a, autopurge_missing_checks: 3}]",
-            "column; it came with 3.0.9",
-        ),
-        ("2.7.1", "variables: {mysql-resolution_family: ipv4}", "variable"),
-    ],
-)
-def test_a_plan_names_the_release_that_has_what_the_instance_lacks(
-    offline: Project, version: str, section: str, came_with: str
-) -> None:
-    with serving(offline, version):
-        offline.write("hostgroups: {writer: {id: 10}, reader: {id: 20}}\n" + section)
-        for command in ("plan", "apply"):
-            said(proxyctl(command), 1, f"ProxySQL {version} has no", "it came with", came_with)
-        assert proxyctl("validate", "--proxysql-version", "3.0.12").code == 0
-
-
 def test_a_table_that_the_instance_has_before_its_release_is_managed(offline: Project) -> None:
     early = Deviations(tables=frozenset({"pgsql_servers_ssl_params"}))
     with serving(offline, "3.0.5", early) as instance:
@@ -126,35 +101,6 @@ def test_what_another_build_lacks_is_named_before_an_apply(offline: Project) -> 
         assert plan().code == 0
 
 
-def test_a_blue_green_deployment_may_be_that_of_a_monitored_family(offline: Project) -> None:
-    family = (
-        "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"
-    )
-    offline.write(FILES + family + BLUE_GREEN)
-    assert "PX502" not in proxyctl("lint", "--proxysql-version", "3.0.10").out
-    galera = (
-        "mysql_galera_hostgroups: [{writer_hostgroup: writer, backup_writer_hostgroup: 40,"
-        " reader_hostgroup: reader, offline_hostgroup: 41}]\n"
-    )
-    offline.write(FILES + family + galera)
-    assert "PX502" in proxyctl("lint").out
-
-
-@pytest.mark.parametrize(("version", "is_counted"), [("3.0.9", False), ("3.0.10", True)])
-def test_an_apply_shows_how_many_variables_a_load_counted(
-    offline: Project, version: str, is_counted: bool
-) -> None:
-    with serving(offline, version) as instance:
-        offline.write(TIMEOUT)
-        [(count,)] = instance.query(
-            "SELECT count(*) FROM global_variables WHERE variable_name LIKE 'mysql-%'"
-        )
-        said = applied().err
-        words = f"LOAD MYSQL VARIABLES TO RUNTIME: Records: {count} Updated: {count} Rejected: 0"
-        assert (words in said) == is_counted, said
-        assert plan().code == 0
-
-
 @pytest.mark.parametrize(("version", "is_said"), [("3.0.12", False), ("3.0.14", True)])
 def test_a_plan_for_a_release_that_is_newer_than_what_is_known_says_so(
     offline: Project, version: str, is_said: bool
@@ -166,16 +112,6 @@ def test_a_plan_for_a_release_that_is_newer_than_what_is_known_says_so(
         assert (words in plan().out) == is_said
         applied()
         assert "newer" not in plan().out
-
-
-def test_a_plan_says_why_the_rule_that_kept_fast_routing_alive_goes(offline: Project) -> None:
-    with serving(offline, "3.0.12") as instance:
-        into = "INSERT INTO mysql_query_rules (rule_id, active, comment)"
-        instance.execute(f"{into} VALUES (2, 1, '{COMMENT}')")
-        instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
-        offline.write("mysql_query_rules: []\n")
-        why = "rule 2 kept fast routing alive; ProxySQL 3.0.9 and newer do not need it"
-        assert why in plan().text
 
 
 @pytest.mark.parametrize("version", ["2.4.0", "2.4.8", "2.5.5", "2.7.3", "3.0.0"])
