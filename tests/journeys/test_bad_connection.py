@@ -66,26 +66,6 @@ def test_tables_that_are_not_those_of_proxysql(
             said(found, 1, f"there is no {missing}: the tables are not those of a ProxySQL 2.7.1")
 
 
-WRONG_PLACES = {
-    "a name that is no host's": (
-        ("--host", "no-such-host.invalid"),
-        ("connect to no-such-host.invalid:6032: no host has this name", "DNS"),
-    ),
-    "a text that is no name": (("--host", "x" * 70), ("not a host name",)),
-    "a port that is no number": (("--defaults-file", "my.cnf"), ("port=abc is not a number",)),
-    "no socket": (("--socket", "/nowhere/a.sock"), ("/nowhere/a.sock: no such socket",)),
-}
-
-
-@pytest.mark.parametrize(("options", "parts"), WRONG_PLACES.values(), ids=WRONG_PLACES)
-def test_a_place_that_cannot_be(
-    offline: Project, options: tuple[str, ...], parts: tuple[str, ...]
-) -> None:
-    offline.write(FILES)
-    offline.write("[client]\nport=abc\n", "my.cnf")
-    said(plan(*options), 1, *parts)
-
-
 @pytest.mark.parametrize("code", [errno.EHOSTUNREACH, errno.ENETUNREACH])
 def test_no_network_leads_there(
     offline: Project, code: int, monkeypatch: pytest.MonkeyPatch

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,6 @@ from tests.support.mysql_servers import AnsweringServer, packets, result
 from tests.support.packets import OK
 from tests.support.servers import free_port
 
-NOT_ONE_NODE = ["", " ", ":3306", "n1,n2", "n1:0", "n1:99999", "n1:", "[::1]:abc", "a:b:c"]
-
 FILES = """version: 1
 pxc_clusters:
 - name: main
@@ -25,29 +22,6 @@ pxc_clusters:
   offline_hostgroup: 40
   nodes:
 """
-
-
-def test_a_seed_is_one_node(offline: Project) -> None:
-    """A text without a host would mean this machine; nobody is connected to."""
-    for seed in NOT_ONE_NODE:
-        found = proxyctl("nodes", "discover", "--seed", seed)
-        said(found, 64, "--seed: expected one node, HOST or HOST:PORT")
-    for seed in ("db1", "db1:3307", "127.0.0.1:3307", "::1", "[::1]:3307"):
-        found = proxyctl("nodes", "discover", "--seed", seed, "--host", "127.0.0.1", "--port", "1")
-        said(found, 1, "cannot connect to 127.0.0.1:1")
-
-
-def test_a_file_that_cannot_be_written_is_refused_before_a_node_is_asked(
-    offline: Project, tmp_path: Path
-) -> None:
-    """As of every command that writes a file: nobody is connected to."""
-    command = ("nodes", "discover", "--seed", "db1", "--host", "127.0.0.1", "--port", "1", "-o")
-    said(proxyctl(*command, str(tmp_path / "no" / "x.yaml")), 1, "cannot be written: no such")
-    said(proxyctl(*command, str(tmp_path)), 1, "cannot be written: it is a folder")
-    there = tmp_path / "there.yaml"
-    there.write_text("version: 1\n")
-    said(proxyctl(*command, str(there)), 3, f"{there}: already exists")
-    assert there.read_text() == "version: 1\n"
 
 
 @pytest.mark.parametrize(

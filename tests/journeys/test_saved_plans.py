@@ -40,37 +40,6 @@ def test_a_secret_that_changed_makes_a_plan_stale(
     assert proxyctl("apply", "plan.out").code == 0
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "code", "message"),
-    [
-        ('"plan": {', '"plan": [], "was": {', 1, "damaged"),
-        ('"kind": "proxyctl plan"', '"kind": "else"', 1, "not a saved plan"),
-        ('"format": 1', '"format": 99', 1, "reads format 1"),
-        ('"options": []', '"options": ["--force"]', 0, ""),
-        ("", "\ud800", 1, "not JSON"),
-    ],
-)
-def test_a_damaged_plan_file_is_reported(
-    sandbox_project: Project,
-    sandbox_instance: Instance,
-    old: str,
-    new: str,
-    code: int,
-    message: str,
-) -> None:
-    sandbox_project.write(FILES)
-    plan("--out", "plan.out")
-    path = sandbox_project.folder / "plan.out"
-    text = path.read_text().replace(old, new, 1) if old else "\udcff\udcfe"
-    path.write_text(text, errors="surrogateescape")
-    before = dump(sandbox_instance)
-    found = proxyctl("apply", "plan.out")
-    assert found.code == code, found.text
-    assert message in found.err
-    assert "Traceback" not in found.err
-    assert (dump(sandbox_instance) == before) is (code != 0)
-
-
 def test_an_edited_plan_cannot_bring_in_a_statement(
     sandbox_project: Project, sandbox_instance: Instance
 ) -> None:
@@ -83,13 +52,3 @@ def test_an_edited_plan_cannot_bring_in_a_statement(
     path.write_text(json.dumps(document))
     assert proxyctl("apply", "plan.out").code == 0
     assert plan().code == 0
-
-
-def test_the_text_of_a_plan_file_moves_no_cursor(sandbox_project: Project) -> None:
-    sandbox_project.write(FILES)
-    plan("--out", "plan.out")
-    path = sandbox_project.folder / "plan.out"
-    path.write_text(path.read_text().replace('"text": "', '"text": "\\u001b[2J'))
-    shown = proxyctl("show", "plan.out").out
-    assert "MYSQL SERVERS" in shown
-    assert "\x1b" not in shown

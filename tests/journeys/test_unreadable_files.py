@@ -188,31 +188,6 @@ def test_an_option_file_that_was_named(offline: Project, asked: Asked) -> None:
     assert not statements
 
 
-NAMING = {
-    "--var-file": ("plan",),
-    "--password-file": ("plan",),
-    "--defaults-file": ("plan",),
-    "--tls-ca": ("plan",),
-    "--digests": ("replay",),
-    "--queries": ("explain",),
-    "--backend-password-file": ("import", "--users-from", "127.0.0.1", "--backend-user", "a"),
-}
-"""Options that name a file to read, with a command that has each."""
-
-
-@pytest.mark.parametrize("option", NAMING)
-def test_an_option_that_names_no_file(offline: Project, asked: Asked, option: str) -> None:
-    port, statements = asked
-    offline.write(FILES)
-    offline.monkeypatch.setenv("PROXYCTL_PORT", str(port))
-    (offline.folder / "this-one.txt").touch()
-    otherwise = "make one with" if option == "--digests" else "check the path"
-    for typed, fix in (("this-on.txt", "did you mean 'this-one.txt'?"), ("q", otherwise)):
-        found = run(*NAMING[option], option, typed)
-        said(found, 1, f"{option} {typed}: no such file or directory\n", f"fix: {fix}")
-    assert not statements
-
-
 def test_a_ca_without_a_certificate(offline: Project, asked: Asked) -> None:
     offline.write(FILES)
     found = run("plan", "--port", str(asked[0]), "--tls-ca", "proxyctl.yaml")
