@@ -6,6 +6,7 @@ files; a typed address wins over an instance of the environment.
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -138,17 +138,6 @@ def read_text(path: str, *, limit: int = MAX_FILE, fence: Fence = ANYWHERE) -> s
 # All files ---------------------------------------------------------------------------------------
 
 
-def is_there(path: str) -> bool:
-    """Return whether a file is there, also a dangling link, and where nobody may look."""
-    try:
-        os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except (OSError, ValueError):
-        return True
-    return True
-
-
 def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
     """Return the files that `-f` names, a folder's in order of their names.
 
