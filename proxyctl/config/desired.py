@@ -34,7 +34,6 @@ from proxyctl.state.row import (
     GuardAction,
     GuardLimits,
     Key,
-    Row,
     Rows,
     Where,
 )
@@ -67,7 +66,14 @@ class Project:
         tables: dict[str, Held] = {}
         variables: dict[str, str] = {}
         for name, table in self.desired.tables.items():
-            rows = _with_defaults(table)
+            columns = table.layout.columns
+            rows = {
+                key: tuple(
+                    column.default if cell is KEEP else cell
+                    for column, cell in zip(columns, row, strict=True)
+                )
+                for key, row in table.rows.items()
+            }
             if table.layout.table.prefix is not None:
                 variables |= variables_of(rows.values())
             else:
@@ -198,14 +204,3 @@ def _single(sections: Sections, name: str, default: Any, context: Context) -> An
         found = check(part, context)
         value = default if found is None else found
     return value
-
-
-def _with_defaults(table: DesiredTable) -> dict[Key, Row]:
-    columns = table.layout.columns
-    return {
-        key: tuple(
-            column.default if value is KEEP else value
-            for column, value in zip(columns, row, strict=True)
-        )
-        for key, row in table.rows.items()
-    }

@@ -248,14 +248,11 @@ def without_marks(value: Any) -> Any:  # noqa: ANN401 - any YAML value
     return value
 
 
-_CNF = ("a configuration file of ProxySQL", "proxyctl import {path} -o proxyctl.yaml")
 _NOT_YAML = {
-    ".cnf": _CNF,
-    ".cfg": _CNF,
+    ".cnf": ("a configuration file of ProxySQL", "proxyctl import {path} -o proxyctl.yaml"),
     ".sql": ("SQL statements", "send them to ProxySQL's admin interface, then proxyctl export"),
 }
 """Files that hold a ProxySQL configuration and are given to -f by mistake: kind and fix."""
-
 
 SAVED_PLAN = '{\n  "kind": "proxyctl plan"'
 """How the file of `plan --out` begins."""

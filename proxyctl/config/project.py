@@ -169,10 +169,7 @@ def load_project(
     takes_dead_rules: bool = False,
     needs_secrets: bool = True,
 ) -> Project:
-    """Return what the files say, in the layouts of `version`. As `ParsedFiles.project`.
-
-    Raises: ConfigError with all mistakes.
-    """
+    """Return what the files say, as `ParsedFiles.project`. Raises: ConfigError."""
     return ParsedFiles(sources).project(
         version, takes_dead_rules=takes_dead_rules, needs_secrets=needs_secrets
     )
