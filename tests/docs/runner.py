@@ -119,8 +119,7 @@ def run_page(
     starts_own = NO_SANDBOX in page.read_text(encoding="utf-8")
     with nullcontext(server) if starts_own or server else Sandbox() as instance:
         port = str(instance.port if instance else free_port())
-        names = {re.escape(name): true for name, true in called.items()} | {r"\b6032\b": port}
-        script, commands = _script(found, folder, names)
+        script, commands = _script(found, folder, {**called, "6032": port})
         subprocess.run(
             [_BASH, "-c", script],
             cwd=work,
@@ -138,7 +137,10 @@ def run_page(
 def _free_ports(page: Path) -> dict[str, str]:
     """Return a free port for each one that a page starts a server of its own on."""
     written = set(re.findall(r"\b614\d\b", page.read_text(encoding="utf-8")))
-    return {port: str(free_port()) for port in sorted(written)}
+    free: dict[str, None] = {}
+    while len(free) < len(written):
+        free[str(free_port())] = None
+    return dict(zip(sorted(written), free, strict=True))
 
 
 def _furnish(page: Path, work: Path) -> None:
@@ -154,10 +156,11 @@ def _furnish(page: Path, work: Path) -> None:
 def _script(
     found: list[Block], folder: Path, names: Mapping[str, str]
 ) -> tuple[str, list[tuple[Command, Path]]]:
+    # In one pass: a free port may hold the digits of another port of the page.
+    pattern = re.compile(rf"(?<!\d)(?:{'|'.join(map(re.escape, names))})(?!\d)")
+
     def here(text: str) -> str:
-        for pattern, true in names.items():
-            text = re.sub(pattern, true, text)
-        return text
+        return pattern.sub(lambda match: names[match[0]], text)
 
     parts = [_FIRST]
     commands: list[tuple[Command, Path]] = []
