@@ -205,7 +205,9 @@ def test_reset_of_old_entries_only(offline: Project) -> None:
         command = ("digest", "reset", "--older-than", "1d", "--auto-approve", "-o", "before.jsonl")
         found = proxyctl(*command)
         assert found.code == 0, found.text
-        assert "this clears what was not seen for 1.00 d in stats_mysql_query_digest (" in found.err
+        assert (
+            "this clears the entries not seen for 1.00 d in stats_mysql_query_digest (" in found.err
+        )
         assert "5 entries saved to before.jsonl; 2 entries cleared" in found.err
         assert len(list(read_digest_file(Path("before.jsonl")).rows)) == 5
         assert len(sandbox.query("SELECT 1 FROM stats_mysql_query_digest")) == 3

@@ -1,4 +1,4 @@
-"""The commands apply and unlock, and the approval of what is about to be applied."""
+"""The commands apply and unlock, and the approval of plans."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def apply(
     place: Place,
     allowances: Allowances,
     fleet: RolloutOptions,
-    how: ApplyOptions,
+    apply_options: ApplyOptions,
     plan_file: str | None = typer.Argument(
         None, metavar="PLANFILE", help="A plan saved with plan --out."
     ),
@@ -55,27 +55,29 @@ def apply(
     saved = None
     if plan_file:
         saved, place, allowances = _saved(Path(plan_file), place, allowances, fleet)
-    options = replace(allowances.options(), saves=not how.no_save, lints=True)
+    options = replace(allowances.options(), saves=not apply_options.no_save, lints=True)
     targets = place.targets(fleet)
     is_all, is_text = fleet.all_instances, format == "text"
-    # One instance is planned under its lock alone, where nobody has to see that plan before.
-    is_approved = not is_all and (how.auto_approve or saved is not None)
+    # If nobody must see the plan first, a single instance is planned only once, under its lock.
+    is_approved = not is_all and (apply_options.auto_approve or saved is not None)
     approved = None
     request = ApplyRequest(
         options,
-        lock_timeout_s=how.lock_timeout,
+        lock_timeout_s=apply_options.lock_timeout,
         before=show if is_text and is_approved else lambda _plan: None,
         progress=say,
         sources=(*([plan_file] if plan_file else []), *place.files.paths()),
-        peer_timeout_s=how.peer_timeout,
+        peer_timeout_s=apply_options.peer_timeout,
     )
     if saved is not None:
         saved.check_address(targets[0].login.address)
         request = replace(request, is_approved=saved.matches, of_saved=True)
     elif not is_approved:
         approved = as_applied(planned_fleet(targets, options, fleet))
-        tell = write if is_text else write_to_stderr
-        approve(approved, tell, fleet if is_all else None, asks=not how.auto_approve)
+        write_plans = write if is_text else write_to_stderr
+        approve(
+            approved, write_plans, fleet if is_all else None, asks=not apply_options.auto_approve
+        )
     rollout_request = RolloutRequest(
         request,
         fleet.max_unavailable,
@@ -84,18 +86,18 @@ def apply(
         skips=fleet.skip_unreachable,
         say=say,
     )
-    done = roll_out(targets, approved, rollout_request)
+    rollout = roll_out(targets, approved, rollout_request)
     if is_all:
-        _report_all(done, is_text=is_text)
+        _report_all(rollout, is_text=is_text)
     else:
-        _report_one(done, approved, is_text=is_text)
-    return done.exit_code
+        _report_one(rollout, approved, is_text=is_text)
+    return rollout.exit_code
 
 
 def _saved(
     path: Path, place: Place, allowances: Allowances, fleet: FleetOptions
 ) -> tuple[SavedPlan, Place, Allowances]:
-    """Return a saved plan and the options that it was made with.
+    """Return a saved plan, with the files and options that it was made with.
 
     Raises: UsageError for other options; ProxyctlError for a file that is no saved plan.
     """
@@ -104,10 +106,10 @@ def _saved(
     if fleet.is_meant():
         raise UsageError("a saved plan belongs to one instance: leave out --all")
     saved = SavedPlan.read(path)
-    if given := allowances.names():
-        again = shlex.join([*saved.options, *given])
+    if extra := allowances.names():
+        again = shlex.join([*saved.options, *extra])
         raise UsageError(
-            "leave out " + ", ".join(given),
+            "leave out " + ", ".join(extra),
             fix="a saved plan keeps the options that it was made with; make another: proxyctl plan"
             f" {again} --out {path}",
         )
@@ -121,24 +123,24 @@ def _saved(
     return saved, replace(place, files=files), Allowances.of_names(saved.options)
 
 
-def show(found: Plan) -> None:
+def show(plan: Plan) -> None:
     """Write a plan just before it is applied."""
     from proxyctl.render.plan import plan_text
 
-    write(plan_text(found, style(), is_done=True, with_refusals=False))
+    write(plan_text(plan, style(), is_done=True, with_refusals=False))
 
 
 def approve(
-    found: Fleet,
-    tell: Callable[[str], None],
+    fleet: Fleet,
+    write_plans: Callable[[str], None],
     rollout: RolloutOptions | None = None,
     *,
     asks: bool = True,
     verb: str = "apply",
 ) -> None:
-    """Show the plans and ask once for each distinct one.
+    """Show the plans and ask once for each distinct plan.
 
-    `rollout`: how to change many instances; None for a single one.
+    `rollout`: how to change many instances; None for a single instance.
 
     Raises: RefusedError when a plan is refused or not approved; InstanceError or ProxyctlError when
     an instance has no plan; UsageError.
@@ -148,82 +150,84 @@ def approve(
     from proxyctl.render.plan import plans_text
 
     fix = "--auto-approve applies without asking"
-    tell(plans_text(found, style(), is_all=rollout is not None, with_refusals=False))
+    write_plans(plans_text(fleet, style(), is_all=rollout is not None, with_refusals=False))
     if rollout is None:
-        raise_refusals(found.only_plan())
+        raise_refusals(fleet.only_plan())
         if verb == "apply":
             fix += "; plan --out and apply PLANFILE apply what was reviewed"
     else:
-        _refuse_fleet(found, skips=rollout.skip_unreachable)
-    if found.alike and asks:
-        questions = [f"Apply this to {instance_names(alike)}?" for alike in found.alike]
+        _refuse_fleet(fleet, skips=rollout.skip_unreachable)
+    if fleet.alike and asks:
+        questions = [f"Apply this to {instance_names(group)}?" for group in fleet.alike]
         confirm(verb, *questions, fix=fix, refusal="not applied")
 
 
-def _refuse_fleet(found: Fleet, *, skips: bool) -> None:
+def _refuse_fleet(fleet: Fleet, *, skips: bool) -> None:
     """Refuse to change any instance if one plan is refused or one instance has no plan.
 
-    `skips`: an instance that cannot be read is left out. Raises: RefusedError; InstanceError if
-    every missing plan is of an instance that cannot be read, otherwise ProxyctlError.
+    `skips`: leave out instances that cannot be read. Raises: RefusedError; InstanceError if every
+    instance without a plan could not be read, otherwise ProxyctlError.
     """
     from proxyctl.render.fleet import instance_names
 
     reasons = [
         line
-        for alike in found.alike
-        for refusal in alike[0].plan.refusals
+        for group in fleet.alike
+        for refusal in group[0].plan.refusals
         for line in (
-            f"{instance_names(alike)}: {refusal.message}",
+            f"{instance_names(group)}: {refusal.message}",
             *(f"  {line}" for line in refusal.below()),
         )
     ]
     if reasons:
         raise RefusedError("no instance was changed", reasons=reasons)
-    wrong = [one for one in found.failed if not isinstance(one.error, InstanceError)]
-    if wrong:
+    unplanned = [
+        instance for instance in fleet.failed if not isinstance(instance.error, InstanceError)
+    ]
+    if unplanned:
         raise ProxyctlError(
-            f"no instance was changed: there is no plan for {instance_names(wrong)}"
+            f"no instance was changed: there is no plan for {instance_names(unplanned)}"
         )
-    if found.failed and not skips:
+    if fleet.failed and not skips:
         raise InstanceError(
-            f"no instance was changed: {instance_names(found.failed)} could not be read",
+            f"no instance was changed: {instance_names(fleet.failed)} could not be read",
             fix="--skip-unreachable changes the others and exits with 4",
         )
 
 
-def _report_one(done: Rollout, approved: Fleet | None, *, is_text: bool) -> None:
+def _report_one(rollout: Rollout, approved: Fleet | None, *, is_text: bool) -> None:
     """Write the result of an apply to one instance. Raises: the error that stopped it."""
     from proxyctl.apply.apply import applied
     from proxyctl.fleet.outcome import State
     from proxyctl.render.apply import apply_json, apply_text
 
-    (one,) = done.rolled
-    if one.error is not None:
-        raise one.error
-    if done.was_interrupted and one.state is State.NOT_TOUCHED:
+    (rolled,) = rollout.rolled
+    if rolled.error is not None:
+        raise rolled.error
+    if rollout.was_interrupted and rolled.state is State.NOT_TOUCHED:
         raise KeyboardInterrupt
-    plan = approved.only_plan() if one.plan is None and approved is not None else one.plan
+    plan = approved.only_plan() if rolled.plan is None and approved is not None else rolled.plan
     if plan is None:
         raise InternalError("an apply without a plan")
-    text = apply_text(plan, one.result, style()) if is_text else apply_json(plan, one.result)
-    with applied(one.result):
+    text = apply_text(plan, rolled.result, style()) if is_text else apply_json(plan, rolled.result)
+    with applied(rolled.result):
         write(text)
 
 
-def _report_all(done: Rollout, *, is_text: bool) -> None:
-    """Write the result of each instance; if that fails, the error carries the results."""
+def _report_all(rollout: Rollout, *, is_text: bool) -> None:
+    """Write the result of each instance; if writing fails, the error lists the results."""
     from proxyctl.render.apply import ROLLOUT, rollout_text
 
     try:
         if not is_text:
-            write(ROLLOUT.document(done))
-        elif done.has_work:
-            write(rollout_text(done, style()))
+            write(ROLLOUT.document(rollout))
+        elif rollout.has_work:
+            write(rollout_text(rollout, style()))
     except (Exception, KeyboardInterrupt) as error:
-        if not done.has_changed:
+        if not rollout.has_changed:
             raise
         kind = InterruptedApplyError if isinstance(error, KeyboardInterrupt) else ApplyError
-        layers = rollout_text(done).splitlines()
+        layers = rollout_text(rollout).splitlines()
         raise kind(f"changed, but then: {error_texts(error)[0]}", layers=layers) from error
 
 

@@ -1,4 +1,4 @@
-"""The commands digest top and digest suggest: the digests that cost most, and what would help."""
+"""The commands digest top and digest suggest: the digests that cost most, and suggestions."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ TopFormat = Literal["text", "json", "csv", "markdown", "prometheus"]
 
 def _digest(text: str) -> str:
     """Return a digest in ProxySQL's spelling. Raises: ValueError."""
-    found = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
-    if found is None:
+    match = re.fullmatch(r"(?:0[xX])?([0-9a-fA-F]{1,16})", text)
+    if match is None:
         raise ValueError(f"{text} is not a digest such as 0x3EF2C4DB4D1A4E21")
-    return f"0x{int(found[1], 16):016X}"
+    return f"0x{int(match[1], 16):016X}"
 
 
 @dataclass(frozen=True)
 class FilterOptions:
-    """Which rows of the statistics count."""
+    """Which rows of the statistics to count."""
 
     PANEL: ClassVar = "Filters"
     hostgroup: list[int] | None = value("N", "Only this hostgroup; repeatable.")
@@ -104,26 +104,28 @@ def top(
     if rule:
         options = replace(options, groups=_rule_groups(group))
     with place.connect() as client:
-        found = read_top(client, options)
+        ranking = read_top(client, options)
         if rule:
-            found = with_rules(client, found)
-    found = replace(found, hostgroup_names=place.hostgroup_names())
+            ranking = with_rules(client, ranking)
+    ranking = replace(ranking, hostgroup_names=place.hostgroup_names())
     if format not in ("text", "markdown"):
-        for note in found.notes():
+        for note in ranking.notes():
             say(f"note: {note}")
     writers = {
-        "text": lambda: digest_top_text(found, style(), width=columns(), has_whole_texts=full_text),
-        "json": lambda: TOP.document(found),
-        "csv": lambda: digest_top_csv(found),
-        "markdown": lambda: digest_top_markdown(found),
-        "prometheus": lambda: digest_top_prometheus(found),
+        "text": lambda: digest_top_text(
+            ranking, style(), width=columns(), has_whole_texts=full_text
+        ),
+        "json": lambda: TOP.document(ranking),
+        "csv": lambda: digest_top_csv(ranking),
+        "markdown": lambda: digest_top_markdown(ranking),
+        "prometheus": lambda: digest_top_prometheus(ranking),
     }
     write(writers[format]())
     return ExitCode.DONE
 
 
 def _rule_groups(group: list[str] | None) -> tuple[Group, ...]:
-    """Return the columns of --group with --rule. Raises: UsageError."""
+    """Return the columns of --group, checked for --rule. Raises: UsageError."""
     groups = RULE_GROUPS if group is None else columns_of(group)
     if not set(RULE_GROUPS) <= set(groups):
         raise UsageError(
@@ -153,17 +155,17 @@ def _options(filters: FilterOptions, sort: Sort, group: list[str] | None, limit:
     )
 
 
-def columns_of(given: list[str] | None) -> tuple[Group, ...]:
-    """Return the columns of --group; the digest by default. Raises: UsageError."""
-    names = [name.strip() for one in given or ["digest"] for name in one.split(",")]
-    found: list[Group] = []
+def columns_of(group: list[str] | None) -> tuple[Group, ...]:
+    """Return the columns of --group, by default only `digest`. Raises: UsageError."""
+    names = [name.strip() for part in group or ["digest"] for name in part.split(",")]
+    columns: list[Group] = []
     for name in names:
         try:
-            found.append(SHORT_NAMES.get(name) or Group(name))
+            columns.append(SHORT_NAMES.get(name) or Group(name))
         except ValueError:
             fix = f"columns: {', '.join(Group)}"
             raise no_such("--group", name, "column", Group, fix=fix) from None
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(columns))
 
 
 # digest suggest ----------------------------------------------------------------------------------
@@ -185,7 +187,7 @@ def suggest(
     from proxyctl.stats.suggest.run import suggest as suggestions
 
     subject = _suggest_subject(place, digests)
-    found = suggestions(
+    advice = suggestions(
         subject.table,
         subject.configuration,
         only=only or (),
@@ -193,14 +195,14 @@ def suggest(
         may_use=subject.may_use,
     )
     if format == "json":
-        write(suggest_json(found))
+        write(suggest_json(advice))
     else:
-        write(suggest_text(found, style(), width=columns()))
+        write(suggest_text(advice, style(), width=columns()))
     return ExitCode.DONE
 
 
 def _suggest_subject(place: Place, digests: str | None) -> Subject:
-    """Return digests and rules. One statement at most reads the digest table."""
+    """Return digests and rules. At most one statement reads the digest table."""
     from proxyctl.config.project import ParsedFiles
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance

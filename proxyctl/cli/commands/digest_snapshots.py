@@ -1,4 +1,4 @@
-"""The commands digest snapshot, diff, reset and report: statistics saved, compared and drawn."""
+"""The commands digest snapshot, diff, reset and report: save, compare, clear and draw digests."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ def snapshot(place: Place, out: SnapshotOption = None) -> int:
 
     with place.connect() as client:
         path = _snapshot_path(out, client.name)
-        with streamed_digests(client) as found, progress("digests", len(found.rows)) as tell:
-            size = _write(found, path, tell)
-    if not is_counting(found.variables):
+        with streamed_digests(client) as digests, progress("digests", len(digests.rows)) as advance:
+            size = _write(digests, path, advance)
+    if not is_counting(digests.variables):
         say(f"note: {NOT_COUNTING}")
-    say(f"{counted(len(found.rows), 'entry')} saved to {path} ({size_text(size)})")
+    say(f"{counted(len(digests.rows), 'entry')} saved to {path} ({size_text(size)})")
     return ExitCode.DONE
 
 
-def _write(table: DigestTable, path: Path, tell: Callable[[int], None]) -> int:
-    """Write digests to a file that only its owner can read, and return its size in bytes.
+def _write(table: DigestTable, path: Path, advance: Callable[[int], None]) -> int:
+    """Write digests to a file that only its owner can read; return its size in bytes.
 
     The file is compressed unless its name ends in .json or .jsonl. Raises: ProxyctlError when it
     cannot be written.
@@ -78,13 +78,13 @@ def _write(table: DigestTable, path: Path, tell: Callable[[int], None]) -> int:
 
     is_compressed = path.suffix not in (".json", ".jsonl")
     try:
-        return write_digest_file(table, path, is_compressed=is_compressed, progress=tell)
+        return write_digest_file(table, path, is_compressed=is_compressed, progress=advance)
     except OSError as error:
         raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
 
 
 def _snapshot_path(out: str | None, name: str) -> Path:
-    """Return the path of a new snapshot: that of -o, else one named after the instance and time.
+    """Return the path of a new snapshot: that of -o, or a name made of the instance and the time.
 
     The default is in the working folder, with the time in UTC. Raises: RefusedError when the file
     exists; ProxyctlError when it cannot be written.
@@ -120,27 +120,29 @@ def diff(
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.read import streamed_digests
 
-    given = iter(snapshots or ())
-    before = before or next(given, None)
-    after = after or next(given, None)
+    paths = iter(snapshots or ())
+    before = before or next(paths, None)
+    after = after or next(paths, None)
     if before is None:
         fix = "for example: proxyctl digest diff monday.gz tuesday.gz"
         raise UsageError("BEFORE is missing", fix=fix)
-    if (extra := next(given, None)) is not None:
+    if (extra := next(paths, None)) is not None:
         raise UsageError(f"unexpected argument: {extra}", fix="see proxyctl digest diff --help")
-    by = columns_of(group)
-    first = tally(read_digest_file(Path(before)), by)
+    groups = columns_of(group)
+    first = tally(read_digest_file(Path(before)), groups)
     if after is not None:
-        second = tally(read_digest_file(Path(after)), by, earlier=first)
+        second = tally(read_digest_file(Path(after)), groups, earlier=first)
     else:
         with place.connect() as client, streamed_digests(client) as table:
-            second = tally(table, by, earlier=first)
-    found = compare(first, second, sort=sort, limit=limit)
-    found.hostgroup_names = place.hostgroup_names()
+            second = tally(table, groups, earlier=first)
+    comparison = compare(first, second, sort=sort, limit=limit)
+    comparison.hostgroup_names = place.hostgroup_names()
     if format == "json":
-        write(DIFF.document(found))
+        write(DIFF.document(comparison))
     else:
-        write(digest_diff_text(found, sort, style(), width=columns(), has_whole_texts=full_text))
+        write(
+            digest_diff_text(comparison, sort, style(), width=columns(), has_whole_texts=full_text)
+        )
     return ExitCode.DONE
 
 
@@ -171,12 +173,12 @@ def reset(
             )
         path = _snapshot_path(out, client.name)
         memory = size_text(read_digest_memory(client))
-        what = f"stats_mysql_query_digest, {memory} of digests,"
+        subject = f"stats_mysql_query_digest, {memory} of digests,"
         if older_than:
             since = time_text(older_than)
-            what = f"what was not seen for {since} in stats_mysql_query_digest ({memory}),"
+            subject = f"the entries not seen for {since} in stats_mysql_query_digest ({memory}),"
         say(
-            f"{client.address}: this clears {what} for everybody: monitoring sees their counters"
+            f"{client.address}: this clears {subject} for everybody: monitoring sees their counters"
             f" start at 0. This cannot be undone. All counters so far are saved to {path} first."
         )
         if not auto_approve:
@@ -187,11 +189,11 @@ def reset(
                 refusal="not cleared",
             )
         began = time.monotonic()
-        with streamed_digests(client) as found:
-            _write(found, path, lambda _done: None)
+        with streamed_digests(client) as digests:
+            _write(digests, path, lambda _done: None)
         cleared = _clear(client, age_s, path)
     say(
-        f"{counted(len(found.rows), 'entry')} saved to {path}; {cleared}"
+        f"{counted(len(digests.rows), 'entry')} saved to {path}; {cleared}"
         f" {time_text((time.monotonic() - began) * 1e6)} after the reading began; queries that"
         " ended in between may be missing from both"
     )
@@ -199,9 +201,9 @@ def reset(
 
 
 def _clear(client: AdminClient, age_s: int, path: Path) -> str:
-    """Clear the entries not seen for `age_s`, or all of them; return what was done, as text.
+    """Clear the entries not seen for `age_s`, or all entries; return a text about the result.
 
-    Raises: ApplyError when it is not known whether it was done.
+    Raises: ApplyError when it is unknown whether the entries were cleared.
     """
     from proxyctl.stats.read import clear_digests, purge_digests
 
@@ -247,18 +249,18 @@ def report(
     else:
         with place.connect() as client:
             tables = [read_digests(client)]
-    made = make_report(tables, limit=limit, snapshots=len(snapshots or []))
-    for note in made.notes:
+    page = make_report(tables, limit=limit, snapshots=len(snapshots or []))
+    for note in page.notes:
         say(f"note: {note}")
     write_file(
-        path, report_html(made, place.hostgroup_names(), templates_folder() / "report"), mode=0o600
+        path, report_html(page, place.hostgroup_names(), templates_folder() / "report"), mode=0o600
     )
-    say(f"{counted(made.count, 'digest')} reported in {path} ({size_text(path.stat().st_size)})")
+    say(f"{counted(page.count, 'digest')} reported in {path} ({size_text(path.stat().st_size)})")
     return ExitCode.DONE
 
 
 def _check_target(path: Path, snapshots: Sequence[str]) -> None:
-    """Refuse a path that cannot be written, or that is one of the snapshots."""
+    """Refuse a path that cannot be written or that is one of the snapshots."""
     check_writable(path)
     if path.exists() and any(Path(name).exists() and path.samefile(name) for name in snapshots):
         raise ProxyctlError(f"{path}: cannot be written: the report reads this snapshot")

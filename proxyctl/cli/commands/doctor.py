@@ -1,4 +1,4 @@
-"""The command doctor: what is wrong with a running ProxySQL, and the fix."""
+"""The command doctor: findings about a running ProxySQL, with fixes."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def doctor(
         fix = "the how-to about doctor lists all codes"
         raise no_such("--ignore", code, "finding", CODES, fix=fix)
 
-    def look(client: AdminClient, parsed: ParsedFiles) -> Examination:
+    def examined(client: AdminClient, parsed: ParsedFiles) -> Examination:
         names = parsed.hostgroup_names()
         return examine(
             read_facts(client, asks=not no_ask, memory=memory, hostgroup_names=names), ignored
         )
 
     targets, is_all = place.targets(fleet, files_are_optional=True), fleet.all_instances
-    with progress("examining", len(targets) if is_all else 0) as tell:
-        found = examine_fleet(targets, look, workers=fleet.parallel, done=tell)
+    with progress("examining", len(targets) if is_all else 0) as advance:
+        examinations = examine_fleet(targets, examined, workers=fleet.parallel, done=advance)
     if format == "json":
-        write(doctor_json(found, is_all=is_all))
+        write(doctor_json(examinations, is_all=is_all))
     else:
-        write(doctor_text(found, style(), is_all=is_all))
-    return found.exit_code(strict=strict)
+        write(doctor_text(examinations, style(), is_all=is_all))
+    return examinations.exit_code(strict=strict)

@@ -45,7 +45,7 @@ OutOption = Annotated[str | None, out_option(help="Write to this file.", fix=OR_
 
 
 def check_out(out: str | None, secrets: Secrets) -> None:
-    """Refuse passwords in clear text on a terminal or in a log, and to overwrite a file.
+    """Refuse to write clear-text passwords to stdout, and to overwrite a file.
 
     Raises: UsageError, RefusedError, ProxyctlError.
     """
@@ -59,7 +59,7 @@ def check_out(out: str | None, secrets: Secrets) -> None:
 
 
 def emit(exported: Exported, text: str, secrets: Secrets, out: str | None) -> None:
-    """Write the text to `out`, a new file, or stdout, and the warnings to stderr."""
+    """Write the text to the new file `out` or to stdout, and the warnings to stderr."""
     for warning in exported.warnings:
         say(f"warning: {warning}")
     if out:
@@ -206,7 +206,7 @@ def import_(
 
 
 def _imported(cnf: str, version: Version | None, secrets: Secrets) -> Imported:
-    """Return what a proxysql.cnf becomes. Raises: ProxyctlError where it cannot be read."""
+    """Return the configuration of a proxysql.cnf. Raises: ProxyctlError if it cannot be read."""
     from proxyctl.config.files import MAX_FILE, UnreadableError, near_file, read_bytes
     from proxyctl.formats.imported import import_cnf
 
@@ -218,7 +218,7 @@ def _imported(cnf: str, version: Version | None, secrets: Secrets) -> Imported:
 
 
 def _account(user: str | None, password_file: str | None) -> Account:
-    """Return the account on the server. Raises: UsageError, ProxyctlError."""
+    """Return the account to log in to the MySQL server with. Raises: UsageError, ProxyctlError."""
     from proxyctl.instance.backend import Account
 
     if user is None:
@@ -227,16 +227,16 @@ def _account(user: str | None, password_file: str | None) -> Account:
         raise UsageError("--backend-user: the name is empty")
     if password_file is not None:
         return Account(user, password_from(password_file, "--backend-password-file"))
-    found = os.environ.get("PROXYCTL_BACKEND_PASSWORD")
-    if found is None and can_ask():
-        found = ask_password(f"{user} on the servers")
-    return Account(user, found or "")
+    password = os.environ.get("PROXYCTL_BACKEND_PASSWORD")
+    if password is None and can_ask():
+        password = ask_password(f"{user} on the servers")
+    return Account(user, password or "")
 
 
 def _users(
     server: str, account: Account, version: Version | None, default_hostgroup: int
 ) -> Exported:
-    """Return the users of a server. Raises: InstanceError."""
+    """Return the accounts of a MySQL server as mysql_users. Raises: InstanceError."""
     from proxyctl.catalog import REFERENCE
     from proxyctl.formats.imported import leave_out_administrators
     from proxyctl.instance.backend_accounts import exported_users

@@ -1,4 +1,4 @@
-"""The command init, and the starter layouts that it copies from the folder templates/."""
+"""The command init: it copies a starter layout from the folder templates/."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from proxyctl.cli.output import say
 from proxyctl.errors import ExitCode, ProxyctlError, RefusedError, os_reason
 
 _MARK = "proxyctl.yaml"
-"""The file that marks a starter. Other folders hold templates of commands, such as the report."""
+"""The file that marks a starter. Other folders of templates/ belong to commands, such as report."""
 
 
 def init(
@@ -38,7 +38,7 @@ def init(
 
 
 def templates_folder() -> Path:
-    """Return the folder templates/, of the project or of the installed package."""
+    """Return the folder templates/ of the project or of the installed package."""
     package = Path(__file__).parents[2]
     for folder in (package / "templates", package.parent / "templates"):
         if folder.is_dir():
@@ -58,7 +58,7 @@ _SCHEMA = "proxyctl.schema.json"
 def copy_starter(name: str, target: Path) -> list[Path]:
     """Copy a starter and the JSON Schema into a folder; return the files written.
 
-    Raises: UsageError for an unknown name, RefusedError when a file is there already.
+    Raises: UsageError for an unknown name, RefusedError when a file exists already.
     """
     from proxyctl.config.json_schema import schema_text
 
@@ -67,14 +67,14 @@ def copy_starter(name: str, target: Path) -> list[Path]:
         fix = f"templates: {', '.join(names)}"
         raise no_such("--template", name, "template", names, fix=fix)
     source = templates_folder() / name
-    found = sorted(path for path in source.rglob("*") if path.is_file())
-    files = {target / path.relative_to(source): path.read_bytes() for path in found}
+    paths = sorted(path for path in source.rglob("*") if path.is_file())
+    files = {target / path.relative_to(source): path.read_bytes() for path in paths}
     files[target / _SCHEMA] = schema_text().encode()
-    taken = [path for path in files if path.exists()]
-    if taken:
+    existing = [path for path in files if path.exists()]
+    if existing:
         raise RefusedError(
             "init does not overwrite files",
-            reasons=[f"{path} exists" for path in taken],
+            reasons=[f"{path} exists" for path in existing],
             fix="name another folder, or move these files away",
         )
     for path, content in files.items():
@@ -92,10 +92,11 @@ _CONFIGURATION = (".yaml", ".yml", ".j2")
 
 
 def next_steps(folder: Path, files: Iterable[Path]) -> Iterator[str]:
-    """Yield the commands that come after `copy_starter`, which has written `files`."""
-    mine = [path for path in files if path.suffix in _CONFIGURATION]
-    secrets = {n for path in mine for n in _SECRET.findall(path.read_text(encoding="utf-8"))}
-    option = " -f ." if len(mine) > 1 else ""
+    """Yield the commands to run next, after `copy_starter` wrote `files`."""
+    configuration_files = [path for path in files if path.suffix in _CONFIGURATION]
+    texts = [path.read_text(encoding="utf-8") for path in configuration_files]
+    secrets = {name for text in texts for name in _SECRET.findall(text)}
+    option = " -f ." if len(configuration_files) > 1 else ""
     yield f"cd {shlex.quote(str(folder))}"
     if secrets:
         yield "export " + " ".join(f"{name}='...'" for name in sorted(secrets))

@@ -67,16 +67,16 @@ def lint(
         return ExitCode.DONE
     try:
         subject, ignores, name = _subject(place, layer, proxysql_version, backend_version or ())
-    except ConfigError as wrong:
-        write(_mistakes(wrong, format))
+    except ConfigError as error:
+        write(_mistakes(error, format))
         raise
     if name:
-        # What the files ignore may be about rows that this instance does not have.
-        checks = [one for one in checks if one.code != UNUSED_IGNORE]
+        # The files may ignore findings about rows that this instance does not have.
+        checks = [check for check in checks if check.code != UNUSED_IGNORE]
     try:
         report = run(subject, checks, ignores, name=name)
     except ValueError as error:
-        # Digest variables under which ProxySQL itself ends.
+        # Some values of the digest variables crash ProxySQL itself.
         raise ProxyctlError(str(error)) from error
     write(_output(report, format, "" if name else place.files.paths()[0]))
     fails = bool(report.findings) if strict else report.has_errors
@@ -86,7 +86,7 @@ def lint(
 def _subject(
     place: Place, layer: LayerName | None, version: Version | None, backend_versions: Sequence[str]
 ) -> tuple[Subject, Sequence[Ignore], str]:
-    """Return what to check, what to ignore, and the name of the instance; empty for files."""
+    """Return the rows to check, the findings to ignore, and the instance's name ('' for files)."""
     from proxyctl.catalog.releases import version_numbers
     from proxyctl.config.project import load_project
     from proxyctl.instance.read import read_configuration
@@ -99,7 +99,9 @@ def _subject(
         project = load_project(
             place.files.sources(), version=version, takes_dead_rules=True, needs_secrets=False
         )
-        plain = {one.name: one.where for one in project.instances if _is_plain(one)}
+        plain = {
+            instance.name: instance.where for instance in project.instances if _is_plain(instance)
+        }
         subject = Subject(
             project.configuration, backend_versions=backend_versions, plain_passwords=plain
         )
@@ -112,7 +114,7 @@ def _subject(
 
 
 def _is_plain(instance: Instance) -> bool:
-    """Return whether the file itself holds the password, not a reference to it."""
+    """Return whether the file holds the password itself, not a reference to it."""
     try:
         password = instance.password()
     except ConfigError:
@@ -120,14 +122,14 @@ def _is_plain(instance: Instance) -> bool:
     return bool(password) and not isinstance(password, Secret)
 
 
-def _mistakes(wrong: ConfigError, format: LintFormat) -> str:
-    """Return the mistakes for SARIF and GitHub; the other formats leave them to the error."""
+def _mistakes(error: ConfigError, format: LintFormat) -> str:
+    """Return the mistakes as SARIF or GitHub annotations; in other formats the error lists them."""
     from proxyctl.render.lint import mistakes_github
     from proxyctl.render.sarif import mistakes_sarif
 
     if format == "sarif":
-        return mistakes_sarif(wrong.mistakes, Path.cwd())
-    return mistakes_github(wrong.mistakes) if format == "github" else ""
+        return mistakes_sarif(error.mistakes, Path.cwd())
+    return mistakes_github(error.mistakes) if format == "github" else ""
 
 
 def _output(report: Report, format: LintFormat, source: str) -> str:

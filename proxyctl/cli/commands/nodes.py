@@ -28,7 +28,7 @@ NodeArgument = Annotated[
 
 
 def _instance_of(client: AdminClient) -> Instance:
-    """Return the instance as JSON describes it."""
+    """Return the instance as the JSON output describes it."""
     from proxyctl.render.nodes import Instance
 
     return Instance(client.name, client.address, client.version_text)
@@ -78,16 +78,16 @@ def drain(
 
     is_text = format == "text"
     with place.connect() as client:
-        done = drain_node(client, DrainRequest(node, force, lock_timeout, say))
+        result = drain_node(client, DrainRequest(node, force, lock_timeout, say))
         if is_text:
-            write(style().text(drained_text(done.node, was_before=not done.is_changed)))
+            write(style().text(drained_text(result.node, was_before=not result.is_changed)))
         if wait:
-            wait_until_unused(client, done.node, timeout_s=timeout, progress=say)
+            wait_until_unused(client, result.node, timeout_s=timeout, progress=say)
             if is_text:
-                write(style().text(unused_text(done.node)))
+                write(style().text(unused_text(result.node)))
         if not is_text:
-            instance, was_before = _instance_of(client), not done.is_changed
-            named = NODE.encode(done.node)
+            instance, was_before = _instance_of(client), not result.is_changed
+            named = NODE.encode(result.node)
             write(DRAINED.document(instance, **named, was_before=was_before, unused=wait))
     return ExitCode.DONE
 
@@ -105,12 +105,12 @@ def restore(
 
     with place.connect() as client:
         request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
-        done = restore_node(client, request)
+        result = restore_node(client, request)
         if format == "text":
-            write(style().text(restored_text(done.node, was_drained=done.is_changed)))
+            write(style().text(restored_text(result.node, was_drained=result.is_changed)))
         else:
-            named = NODE.encode(done.node)
-            write(RESTORED.document(_instance_of(client), **named, was_drained=done.is_changed))
+            named = NODE.encode(result.node)
+            write(RESTORED.document(_instance_of(client), **named, was_drained=result.is_changed))
     return ExitCode.DONE
 
 
@@ -144,21 +144,21 @@ def discover(
         cluster, members = read_members(client, first)
         configured = configured_nodes(client, target.files)
         instance = _instance_of(client)
-    found = compared(cluster, members, configured, addresses_of_each)
+    membership = compared(cluster, members, configured, addresses_of_each)
     writes = not configured or out is not None
     section = pxc_section(cluster, members) if writes else None
     is_text = format == "text"
     if is_text and not configured:
-        say(counted(len(found.members), "member"))
+        say(counted(len(membership.members), "member"))
     elif is_text and writes:
-        say(*membership_text(found).rstrip().split("\n"))
+        say(*membership_text(membership).rstrip().split("\n"))
     if section is not None and out is not None:
         write_file(Path(out), section, is_new=True)
     if not is_text:
-        write(MEMBERSHIP.document(found, **vars(instance), section=section))
+        write(MEMBERSHIP.document(membership, **vars(instance), section=section))
     elif section is None:
-        write(style().text(membership_text(found, style())))
+        write(style().text(membership_text(membership, style())))
     elif out is None:
         write(section)
-    differs = configured and not (found.hostgroups and found.agrees)
+    differs = configured and not (membership.hostgroups and membership.agrees)
     return ExitCode.DIFFERENCES if differs else ExitCode.DONE

@@ -67,24 +67,24 @@ def plan(
     targets = place.targets(fleet)
     report = None
     if with_replay:
-        found, report = _replayed(targets[0], options)
+        planned, report = _replayed(targets[0], options)
     else:
-        found = as_applied(planned_fleet(targets, options, fleet))
-    how = style(is_verbose=verbose)
-    write(_plan_output(found, format, report, how, is_all=fleet.all_instances))
+        planned = as_applied(planned_fleet(targets, options, fleet))
+    text_style = style(is_verbose=verbose)
+    write(_plan_output(planned, format, report, text_style, is_all=fleet.all_instances))
     if out:
-        _save(Path(out), found.only_plan(), place, allowances, how)
-    return found.exit_code(differences=detailed_exitcode, refusals=detailed_exitcode)
+        _save(Path(out), planned.only_plan(), place, allowances, text_style)
+    return planned.exit_code(differences=detailed_exitcode, refusals=detailed_exitcode)
 
 
-def _save(out: Path, found: Plan, place: Place, allowances: Allowances, how: Style) -> None:
+def _save(out: Path, plan: Plan, place: Place, allowances: Allowances, style: Style) -> None:
     from proxyctl.plan.saved import save
     from proxyctl.render.plan import PLAN, plan_text
 
     text = save(
-        found,
-        PLAN.encode(found),
-        plan_text(found, replace(how, is_coloured=False, width=None)),
+        plan,
+        PLAN.encode(plan),
+        plan_text(plan, replace(style, is_coloured=False, width=None)),
         paths=place.files.paths(),
         variables=sorted(place.files.variables()),
         options=allowances.names(),
@@ -126,14 +126,14 @@ def drift(
             "--quiet cannot be used with --format prometheus: a missing gauge says nothing"
         )
     options = PlanOptions(only=tuple(only or ()))
-    found = planned_fleet(place.targets(fleet), options, fleet)
-    code = found.exit_code(differences=True)
+    planned = planned_fleet(place.targets(fleet), options, fleet)
+    code = planned.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
         is_all = fleet.all_instances
         writers = {
-            "text": lambda: drifts_text(found, style(), is_all=is_all),
-            "json": lambda: drifts_json(found, is_all=is_all),
-            "prometheus": lambda: drift_prometheus(found, is_all=is_all),
+            "text": lambda: drifts_text(planned, style(), is_all=is_all),
+            "json": lambda: drifts_json(planned, is_all=is_all),
+            "prometheus": lambda: drift_prometheus(planned, is_all=is_all),
         }
         write(writers[format]())
     return code
@@ -149,19 +149,18 @@ def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Replay]:
     with target.connect() as client:
         plan, sides = plan_with_sides(client, target.files, options)
         table = read_digests(client)
-    found = Fleet.of(plan)
-    with progress("replaying digests", len(table.rows)) as tell:
-        return found, replay(table, sides, limit=_LISTED, progress=tell)
+    with progress("replaying digests", len(table.rows)) as advance:
+        return Fleet.of(plan), replay(table, sides, limit=_LISTED, progress=advance)
 
 
 _LISTED = 5
-"""Digests of each kind listed after a plan."""
+"""How many digests of each kind a plan lists."""
 
 
 def _plan_output(
-    fleet: Fleet, format: PlanFormat, report: Replay | None, how: Style, *, is_all: bool
+    fleet: Fleet, format: PlanFormat, report: Replay | None, style: Style, *, is_all: bool
 ) -> str:
-    """Return the plans; that of one instance with what becomes of its digests."""
+    """Return the plans, and for a single instance the report of its replayed digests."""
     from proxyctl.render.comment import LONGEST, plans_markdown, replay_markdown
     from proxyctl.render.plan import PLAN, plans_json, plans_text
     from proxyctl.render.replay import REPLAYED, TITLE, replay_text
@@ -169,11 +168,13 @@ def _plan_output(
 
     match format:
         case "text":
-            below = f"\n{replay_text(report, how, title=TITLE)}" if report else ""
-            return plans_text(fleet, how, is_all=is_all) + below
+            below = f"\n{replay_text(report, style, title=TITLE)}" if report else ""
+            return plans_text(fleet, style, is_all=is_all) + below
         case "json":
             replay = {"replay": REPLAYED.encode(report)} if report else {}
-            return plans_json(fleet, is_all=is_all, instance=lambda one: PLAN.encode(one, **replay))
+            return plans_json(
+                fleet, is_all=is_all, instance=lambda plan: PLAN.encode(plan, **replay)
+            )
         case "markdown":
             below = f"\n{replay_markdown(report)}" if report else ""
             limit = LONGEST - len(below)

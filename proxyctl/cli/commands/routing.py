@@ -55,10 +55,10 @@ class SessionOptions:
         "N", "The flagIN that next_query_flagIN of an earlier query left.", default=0, min=0
     )
 
-    def given(self) -> list[str]:
-        """Return the options that were given."""
-        found = {**vars(self), "flagIN": self.flagIN or None}
-        return [spelled(name) for name, given in found.items() if given is not None]
+    def typed(self) -> list[str]:
+        """Return the options on the command line, as spelled there."""
+        options = {**vars(self), "flagIN": self.flagIN or None}
+        return [spelled(name) for name, value in options.items() if value is not None]
 
 
 def explain(
@@ -69,7 +69,7 @@ def explain(
     ),
     queries: str | None = value(
         "FILE.jsonl",
-        'A file of queries, one a line: {"query": ..., "username": ...}; - reads stdin.',
+        'A file of queries, one per line: {"query": ..., "username": ...}; - reads stdin.',
     ),
     layer: LayerOption = None,
     pgsql: bool = flag("--pgsql", "Ask the pgsql_query_rules; --schemaname is the database."),
@@ -90,10 +90,8 @@ def explain(
         raise UsageError(
             "expected either QUERY or --queries FILE", fix="see proxyctl explain --help"
         )
-    if queries is not None and session.given():
-        raise UsageError(
-            f"{session.given()[0]}: with --queries, each line of the file gives its own"
-        )
+    if queries is not None and (typed := session.typed()):
+        raise UsageError(f"{typed[0]}: with --queries, each line of the file gives its own")
     chosen = format or ("text" if queries is None else "jsonl")
     explainer, source = _explainer(place, session, layer, proxysql_version, is_pgsql=pgsql)
     requests = _requests(query, session, queries)
@@ -101,7 +99,7 @@ def explain(
         case "jsonl":
             _write_lines(explainer, requests)
         case "json":
-            answers = [explainer.answer(one) for one in requests]
+            answers = [explainer.answer(request) for request in requests]
             write(QUERIES.document(answers) if queries is not None else explain_json(answers[0]))
         case "text":
             for number, request in enumerate(requests):
@@ -119,7 +117,7 @@ def _explainer(
     *,
     is_pgsql: bool,
 ) -> tuple[Explainer, str]:
-    """Return what explains queries, and where its rules come from. Warns of an unknown user."""
+    """Return the explainer and the source of its rules. Warns of an unknown user."""
     from proxyctl.routing.explain import TABLES, Explainer
     from proxyctl.routing.sides import pgsql_as_mysql, pgsql_names
 
@@ -129,30 +127,33 @@ def _explainer(
             fix="name the user of the query with --username",
         )
     tables = pgsql_names(TABLES) if is_pgsql else TABLES
-    found, name = place.subject(version=version, tables=tables, layer=layer)
-    asked = pgsql_as_mysql(found) if is_pgsql else found
+    configuration, name = place.subject(version=version, tables=tables, layer=layer)
+    if is_pgsql:
+        configuration = pgsql_as_mysql(configuration)
     if not name:
         if session.username is not None:
-            _warn_of_unknown_user(session.username, asked)
-        return Explainer(asked), ", ".join(map(os.path.normpath, place.files.paths()))
-    asked = replace(asked, hostgroup_names=place.hostgroup_names())
-    explainer = Explainer(asked, is_placed=layer in (None, "runtime"))
+            _warn_of_unknown_user(session.username, configuration)
+        return Explainer(configuration), ", ".join(map(os.path.normpath, place.files.paths()))
+    configuration = replace(configuration, hostgroup_names=place.hostgroup_names())
+    explainer = Explainer(configuration, is_placed=layer in (None, "runtime"))
     return explainer, f"{(layer or 'runtime').upper()} of {name}"
 
 
 def _warn_of_unknown_user(name: str, files: Configuration) -> None:
-    """Say that no such user is in the files, where they manage users."""
+    """Warn if the files manage users but do not have this user."""
     from proxyctl.config.mistakes import did_you_mean
 
-    held = files.tables.get("mysql_users")
-    known = {str(row[held.layout.index["username"]]) for row in held.rows.values()} if held else ()
-    if held is not None and name not in known:
+    users = files.tables.get("mysql_users")
+    known = (
+        {str(row[users.layout.index["username"]]) for row in users.rows.values()} if users else ()
+    )
+    if users is not None and name not in known:
         near = did_you_mean(name, known)
         say(f"warning: no user {name!r} in the files{f': {near}' if near else ''}")
 
 
 def _requests(query: str | None, session: SessionOptions, queries: str | None) -> Iterator[Request]:
-    """Yield the query of the command line, or those of a file. Raises: ConfigError."""
+    """Yield the query of the command line, or the queries of a file. Raises: ConfigError."""
     from proxyctl.config.files import unreadable_file
     from proxyctl.routing import Request
     from proxyctl.routing.explain import read_requests
@@ -174,11 +175,11 @@ def _requests(query: str | None, session: SessionOptions, queries: str | None) -
 
 
 def _write_lines(explainer: Explainer, requests: Iterator[Request]) -> None:
-    """Write the batch form, many lines per write."""
+    """Write one line per query, many lines per write."""
     from proxyctl.render.explain import batch_line
 
-    while some := list(islice(requests, _LINES_AT_ONCE)):
-        write("".join(f"{batch_line(explainer.answer(one))}\n" for one in some))
+    while batch := list(islice(requests, _LINES_AT_ONCE)):
+        write("".join(f"{batch_line(explainer.answer(one))}\n" for one in batch))
 
 
 def run_tests(
@@ -212,27 +213,29 @@ def run_tests(
             "the files have no routing_tests",
             fix="add a section `routing_tests` with a query and where it should go",
         )
-    chosen = [one for one in tests if only is None or only in (one.name or "") or only in one.query]
+    chosen = [
+        test for test in tests if only is None or only in (test.name or "") or only in test.query
+    ]
     if not chosen:
         raise ProxyctlError(
             f"-k {only}: no name or query of a test contains this",
             fix="leave out -k to run every test",
         )
     results = list(run(chosen, explainer))
-    left = unreached(results, explainer) if coverage else None
+    unreached_rules = unreached(results, explainer) if coverage else None
     if format == "json":
-        write(routing_tests_json(results, left))
+        write(routing_tests_json(results, unreached_rules))
     else:
         write(routing_tests_text(results, is_verbose=verbose, style=style()))
-        if left is not None:
-            write("\n" + coverage_text(left, explainer, style()))
+        if unreached_rules is not None:
+            write("\n" + coverage_text(unreached_rules, explainer, style()))
     if junit:
         write_file(Path(junit), junit_xml(results, time.monotonic() - begun))
     return ExitCode.DONE if all(result.passed for result in results) else ExitCode.ERROR
 
 
 def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest, ...], Explainer]:
-    """Return the tests of the files, and the explainer that answers them."""
+    """Return the tests of the files, and the explainer to run them with."""
     from proxyctl.config.project import load_project
     from proxyctl.routing.explain import TABLES, Explainer
 
@@ -242,9 +245,9 @@ def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest,
     )
     if not is_live:
         return project.routing_tests, Explainer(project.configuration)
-    found, _name = place.subject(version=version, tables=TABLES)
-    named = replace(found, hostgroup_names=project.desired.hostgroup_names)
-    return project.routing_tests, Explainer(named, is_placed=True)
+    configuration, _name = place.subject(version=version, tables=TABLES)
+    configuration = replace(configuration, hostgroup_names=project.desired.hostgroup_names)
+    return project.routing_tests, Explainer(configuration, is_placed=True)
 
 
 def replay(
@@ -271,8 +274,8 @@ def replay(
         sides, moves = routing_change_of(client, target.files)
         if table is None:
             table = read_digests(client)
-    with progress("replaying digests", len(table.rows)) as tell:
-        report = replayed(table, sides, limit=limit, progress=tell)
+    with progress("replaying digests", len(table.rows)) as advance:
+        report = replayed(table, sides, limit=limit, progress=advance)
     if format == "json":
         write(replay_json(report, moves))
     else:

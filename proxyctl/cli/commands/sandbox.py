@@ -44,24 +44,24 @@ def sandbox(
             "--sample and --disk cannot be used together",
             fix="leave one of them out: the sample would be written into the file",
         )
-    gc.enable()  # it lives long, unlike other commands
-    served = Sandbox(str(proxysql_version), path=None if disk is None else Path(disk))
-    about = []
+    gc.enable()  # the sandbox runs for long, unlike other commands
+    server = Sandbox(str(proxysql_version), path=None if disk is None else Path(disk))
+    remarks = []
     if sample:
-        served.fill_with_sample()
-        about = [
+        server.fill_with_sample()
+        remarks = [
             "it plays the traffic of a made-up shop; try digest top, rules, digest suggest, top"
         ]
     elif disk is None:
-        about = ["it is empty; --sample fills it with a made-up shop"]
+        remarks = ["it is empty; --sample fills it with a made-up shop"]
     try:
-        served.start(host, port)
-        say(f"ProxySQL {proxysql_version} sandbox on {served.address}; ctrl-c ends it", *about)
+        server.start(host, port)
+        say(f"ProxySQL {proxysql_version} sandbox on {server.address}; ctrl-c ends it", *remarks)
         threading.Event().wait()
     except KeyboardInterrupt:
         say("stopped")
     finally:
-        served.close()
+        server.close()
     return ExitCode.DONE
 
 
@@ -81,7 +81,7 @@ $ proxyctl drift -f config
 # Export the running configuration as files:
 $ proxyctl export
 """
-_OF_STATISTICS = """
+_STATISTICS_TOUR = """
 # On another instance, a made-up shop: which queries take the time, and by which rule?
 $ proxyctl digest top --rule --limit 3
 # Which rules are hit?
@@ -101,17 +101,17 @@ def demo() -> int:
             _show(_TOUR, Path(name), sandbox)
         with Sandbox() as sandbox:
             sandbox.fill_with_sample()
-            _show(_OF_STATISTICS, Path(name), sandbox)
+            _show(_STATISTICS_TOUR, Path(name), sandbox)
     write("Done. Next: docs/tutorial.md, and for statistics docs/how-to/sandbox.md\n")
     return ExitCode.DONE
 
 
 def _show(tour: str, folder: Path, sandbox: Sandbox) -> None:
-    """Show the lines of a tour, and run its commands and statements as a user would.
+    """Print the lines of a tour, and run its commands and statements as a user would.
 
     Raises: InternalError for an unexpected exit code.
     """
-    # The tour is of the sandbox: nobody's own instance or password goes with it.
+    # The tour uses only the sandbox, never the user's own instance or password.
     environment = {n: v for n, v in os.environ.items() if not n.startswith("PROXYCTL_")} | {
         **_SECRETS,
         "PROXYCTL_PORT": str(sandbox.port),
@@ -120,12 +120,12 @@ def _show(tour: str, folder: Path, sandbox: Sandbox) -> None:
         **({"FORCE_COLOR": "1"} if style().is_coloured else {}),
     }
     for line in tour.strip().splitlines():
-        kind, rest = line.split(maxsplit=1)
+        kind, command = line.split(maxsplit=1)
         write(style()("dim" if kind == "#" else "bold", line) + "\n")
         if kind == "admin>":
-            sandbox.run(rest)
+            sandbox.run(command)
         elif kind == "$":
-            _, *arguments = rest.split()
+            _, *arguments = command.split()
             done = subprocess.run(  # noqa: S603  # our own interpreter and our own arguments
                 [sys.executable, "-m", "proxyctl", *arguments],
                 cwd=folder,

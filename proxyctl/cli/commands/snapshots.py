@@ -18,7 +18,7 @@ from proxyctl.errors import ExitCode
 def rollback(
     place: Place,
     allowances: Allowances,
-    how: ApplyOptions,
+    apply_options: ApplyOptions,
     which: str | None = typer.Argument(
         None,
         metavar="SNAPSHOT",
@@ -39,16 +39,16 @@ def rollback(
     from proxyctl.snapshots.snapshot import ROLLBACK
 
     is_text = format == "text"
-    options = replace(allowances.options(), saves=not how.no_save)
+    options = replace(allowances.options(), saves=not apply_options.no_save)
     with place.connect() as client:
-        back_to = folder.read(folder.find(client.address, which))
-        check_fit(client, back_to)
-        where = f"back to {back_to.name}, {snapshot_time(back_to.header)}"
+        snapshot = folder.read(folder.find(client.address, which))
+        check_fit(client, snapshot)
+        where = f"back to {snapshot.name}, {snapshot_time(snapshot.header)}"
         say(*style(sys.stderr).lines(where, then="  "))
-        shown = None
-        if dry_run or not how.auto_approve:
-            shown, _ = rollback_plan(client, back_to, options)
-            fleet = Fleet.of(shown)
+        reviewed = None
+        if dry_run or not apply_options.auto_approve:
+            reviewed, _ = rollback_plan(client, snapshot, options)
+            fleet = Fleet.of(reviewed)
             if dry_run:
                 if is_text:
                     write(plans_text(fleet, style(), is_all=False))
@@ -58,19 +58,19 @@ def rollback(
             approve(fleet, write if is_text else write_to_stderr, verb="rollback")
         request = ApplyRequest(
             options,
-            lambda plan: shown is None or plan.fingerprint == shown.fingerprint,
-            lock_timeout_s=how.lock_timeout,
-            before=show if is_text and how.auto_approve else lambda _plan: None,
+            lambda plan: reviewed is None or plan.fingerprint == reviewed.fingerprint,
+            lock_timeout_s=apply_options.lock_timeout,
+            before=show if is_text and apply_options.auto_approve else lambda _plan: None,
             progress=say,
             purpose=ROLLBACK,
-            sources=(back_to.name,),
-            peer_timeout_s=how.peer_timeout,
+            sources=(snapshot.name,),
+            peer_timeout_s=apply_options.peer_timeout,
         )
-        found, result = apply_planned(
-            client, lambda at, own, staged: rollback_plan(at, back_to, own, staged), request
+        plan, result = apply_planned(
+            client, lambda admin, own, staged: rollback_plan(admin, snapshot, own, staged), request
         )
     with applied(result):
-        write(apply_text(found, result, style()) if is_text else apply_json(found, result))
+        write(apply_text(plan, result, style()) if is_text else apply_json(plan, result))
     follows = result is None or not result.not_following
     return ExitCode.DONE if follows else ExitCode.INCOMPLETE
 

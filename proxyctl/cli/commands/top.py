@@ -1,4 +1,4 @@
-"""The command top: checks before the view opens, and the exit after it."""
+"""The command top: it checks the terminal, runs the live view, and exits as the view ended."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def top(
 
     from proxyctl.cli.top.app import TopApp
 
-    gc.enable()  # it may run for days
+    gc.enable()  # the view may run for days
     _prepare_environment()
     app = TopApp(client, interval, names)
-    # Without the mouse the terminal's own selection works: people copy queries.
+    # With the mouse off, people can select and copy queries in the terminal.
     ended_by = app.run(mouse=False)
     if app.failure is not None:
         raise app.failure
@@ -39,8 +39,8 @@ def top(
 
 def _need_terminal() -> None:
     """Raise UsageError unless all streams are terminals. The view is drawn on stderr."""
-    ends = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
-    reasons = [f"{name} is not one" for name, end in ends.items() if not is_terminal(end)]
+    streams = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
+    reasons = [f"{name} is not one" for name, stream in streams.items() if not is_terminal(stream)]
     term = os.environ.get("TERM", "")
     if term in ("", "dumb", "unknown"):
         reasons.append(f"TERM is {term or 'not set'}")
@@ -49,9 +49,9 @@ def _need_terminal() -> None:
 
 
 def _prepare_environment() -> None:
-    """Set the environment for Textual: colour as for other commands, size from the terminal."""
+    """Let Textual colour as other commands do, and take the size from the terminal."""
     if wants_colour(stream_is_terminal=True):
-        os.environ.pop("NO_COLOR", None)  # Textual takes an empty one as set
+        os.environ.pop("NO_COLOR", None)  # Textual treats an empty value as set
     else:
         os.environ["NO_COLOR"] = "1"
     for name in ("COLUMNS", "LINES"):
@@ -59,7 +59,7 @@ def _prepare_environment() -> None:
 
 
 def _end_as(number: signal.Signals) -> None:
-    """End the process by the signal that ended the view, so that its parent sees the signal."""
+    """End the process by the signal that ended the view, so that the parent process sees it."""
     if number is signal.SIGINT:
         raise KeyboardInterrupt
     signal.signal(number, signal.SIG_DFL)
