@@ -1,1 +1,1 @@
-"""Statistics: digests and the hits of rules, read, compared, listed, replayed."""
+"""Statistics: reads, lists, compares and replays digests, and reads the hits of rules."""

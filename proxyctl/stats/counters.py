@@ -1,8 +1,8 @@
 """Counters at two moments: how much they grew, and whether they were cleared in between.
 
-Counters only grow until ProxySQL clears them. It clears all digests at once: when it restarts, when
-somebody reads the `_reset` table or truncates the table, and at SAVE MYSQL DIGEST TO DISK. It
-clears the hits of rules at every LOAD.
+Counters only grow until ProxySQL clears them. ProxySQL clears all digests at once: when it
+restarts, when somebody reads the `_reset` table or truncates the table, and at SAVE MYSQL DIGEST TO
+DISK. ProxySQL clears the hits of rules at every LOAD.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from typing import NamedTuple
 from proxyctl.stats.model import SWITCH, DigestTable, Group, Load, is_counting
 
 JITTER_S = 1
-"""By so much first_seen and the start may differ between two looks: ProxySQL makes its times out of
-two clocks whenever they are read."""
+"""How much first_seen and the start may differ between two readings: ProxySQL computes its times
+from two clocks at every reading."""
 
 
 class Reading(NamedTuple):
     """Two counters that are cleared together, at one moment.
 
-    Shape: `first` and `second` are such as calls and query time, or entries of a table and their
-    calls. Units: `first_seen`, when counting began, and `started_at`, when ProxySQL
-    was started, in unix seconds of the instance's clock; None where that is not known.
+    Shape: `first` and `second` are, for example, calls and query time, or the entries of a table
+    and their calls. Units: `first_seen`, when counting began, and `started_at`, when ProxySQL
+    started, in unix seconds of the instance's clock; None if unknown.
     """
 
     first: int
@@ -33,20 +33,20 @@ class Reading(NamedTuple):
 
 
 def were_cleared(before: Reading, after: Reading) -> bool:
-    """Return whether counters were cleared between two readings of the same thing."""
+    """Return whether counters were cleared between two readings of them."""
     if after.first < before.first or after.second < before.second:
         return True
     if before.first_seen is None or after.first_seen is None:
         return False
     moved = after.first_seen - before.first_seen
     if before.started_at is not None and after.started_at is not None:
-        # From the start to first_seen it stays as long, also when the clock is set.
+        # The time from the start to first_seen stays the same when somebody sets the clock.
         moved -= after.started_at - before.started_at
     return abs(moved) > 2 * JITTER_S
 
 
 def rate(before: int | None, after: int | None, seconds: float | None) -> float | None:
-    """Return the growth of a counter a second; None if it is unknown or was cleared."""
+    """Return the growth of a counter per second; None if unknown, or if it was cleared."""
     if before is None or after is None or not seconds:
         return None
     if were_cleared(Reading(before), Reading(after)):
@@ -56,25 +56,25 @@ def rate(before: int | None, after: int | None, seconds: float | None) -> float 
 
 # The digest table, at one moment and at a later one ----------------------------------------------
 Key = tuple[str | int, ...]
-"""The values of some columns, in their order."""
+"""The values of some columns, in the order of the columns."""
 
 
 @dataclass(slots=True)
 class Bundle:
-    """Rows that are put together. `text` is that of one of them; `parts` tell them apart again."""
+    """A group of rows: the digest text of one row, and the load by `parts` of the group."""
 
     text: str = ""
     parts: dict[Key, Load] = field(default_factory=dict)
 
     def total(self) -> Load:
         """Return the load of all parts."""
-        found = Load()
+        total = Load()
         for load in self.parts.values():
-            found += load
-        return found
+            total += load
+        return total
 
     def since(self, earlier: Bundle | None) -> Bundle:
-        """Return what came after an earlier reading of the same counters."""
+        """Return the growth since an earlier reading of the same counters."""
         if earlier is None:
             return self
         grown = {
@@ -86,10 +86,10 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Tally:
-    """A digest table whose rows are put together.
+    """A digest table with its rows grouped.
 
-    Shape: `groups` by the values of the columns `by`. `first_seen` is the first time that any
-    digest was seen, in unix seconds; None where there is none.
+    Shape: `groups` by the values of the columns `by`. `first_seen` is the earliest first_seen of
+    any digest, in unix seconds; None without digests.
     """
 
     table: DigestTable
@@ -99,11 +99,11 @@ class Tally:
 
     @property
     def began_at(self) -> int:
-        """When the counters began, in unix seconds; the time of the table where it is empty."""
+        """When the counters began, in unix seconds; for an empty table, when it was read."""
         return self.table.taken_at if self.first_seen is None else self.first_seen
 
     def was_cleared_since(self, earlier: Tally) -> bool:
-        """Return whether somebody cleared the counters after an earlier reading."""
+        """Return whether the counters were cleared after an earlier reading."""
         if not earlier.groups:
             return False
         was_up, is_up = earlier.table.uptime, self.table.uptime
@@ -136,15 +136,15 @@ def tally(
     parts: Sequence[Group] = (Group.HOSTGROUP,),
     earlier: Tally | None = None,
 ) -> Tally:
-    """Put the rows of a table together, in one pass. `parts`: the columns that tell parts apart.
+    """Group the rows of a table in one pass. `parts`: the columns that split a group.
 
-    A text that `earlier`, grouped by the same columns, has too is kept once. Raises: what the rows
-    raise.
+    Texts that `earlier`, grouped by the same columns, also has are kept in memory once. Raises:
+    what reading the rows raises.
     """
     groups: dict[Key, Bundle] = {}
     known_parts: dict[Key, Key] = {}
     first_seen: int | None = None
-    columns, part_columns = [str(one) for one in by], [str(one) for one in parts]
+    columns, part_columns = [str(group) for group in by], [str(group) for group in parts]
     for row in table.rows:
         key = tuple([getattr(row, column) for column in columns])
         group = groups.get(key)
@@ -155,7 +155,7 @@ def tally(
         part = tuple([getattr(row, column) for column in part_columns])
         load = group.parts.get(part)
         if load is None:
-            # There are few of them, in very many rows.
+            # Keep each distinct key once: very many rows share few keys.
             load = group.parts[known_parts.setdefault(part, part)] = Load()
         load.add(row)
         if first_seen is None or row.first_seen < first_seen:
@@ -164,7 +164,7 @@ def tally(
 
 
 def doubts(tables: Sequence[DigestTable]) -> Iterator[str]:
-    """Yield why tables are harder to compare than they look."""
+    """Yield reasons why a comparison of the tables may mislead."""
     addresses = sorted({table.address for table in tables})
     if len(addresses) > 1:
         yield (
@@ -175,7 +175,12 @@ def doubts(tables: Sequence[DigestTable]) -> Iterator[str]:
     if len(versions) > 1:
         yield f"ProxySQL was {' and '.join(versions)}: the same query may have another digest"
     known = [table.variables for table in tables if table.variables]
-    changed = {n for one in known for n in one if one[n] != known[0].get(n, one[n])} - {SWITCH}
+    changed = {
+        name
+        for variables in known
+        for name, value in variables.items()
+        if value != known[0].get(name, value)
+    } - {SWITCH}
     if changed:
         yield f"{', '.join(sorted(changed))} changed: the same query may count as another"
     if not all(is_counting(table.variables) for table in tables):

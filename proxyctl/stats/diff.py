@@ -1,13 +1,13 @@
-"""Two digest tables compared: the load before the first, and the load between both.
+"""Compares two digest tables: the load before the first, and the load between the two.
 
-Counters only grow until somebody clears all of them at once. So the first table is what there was
-before it, and the difference of both is what came after. Where the counters were cleared in
-between, the second table is what came after.
+Counters only grow, until somebody clears all of them at once. So the first table holds the load
+before it, and the difference of the two tables is the load after it. If the counters were cleared
+in between, the second table alone is the load after.
 
-ProxySQL keeps a count, a sum and a maximum of each digest, and no spread: so no test of statistics
-can be made, and one plain rule says whether a difference means something. It asks for enough calls,
-a difference that matters, and one that a single slow call has not made; and of a digest that one
-side lacks, that it was to be expected there.
+ProxySQL keeps a count, a sum and a maximum per digest, and no spread, so a statistical test is not
+possible. One plain rule decides whether a difference is significant: there are enough calls, the
+difference is large, and no single slow call explains it. A digest that only one side has is
+significant if the other side should have shown it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from proxyctl.stats.counters import Bundle, Key, Tally, doubts
 from proxyctl.stats.model import DigestTable, Group, Load
 
 LEAST_CALLS = 30
-"""So many calls on either side, or nothing is said about the average."""
+"""Calls that each side needs before the averages are compared."""
 LEAST_EXPECTED = 10
-"""So many calls had to be expected on a side without any, at the rate of the other side."""
+"""Calls that a side without calls should have had, at the rate of the other side."""
 LEAST_CHANGE = 0.2
-"""The slower average is at least this much above the faster one."""
+"""The slower average is at least this much above the faster average."""
 LEAST_MOVE = 0.1
-"""A hostgroup has this much more or less of the calls."""
+"""The share of the calls that a hostgroup must gain or lose."""
 
 
 class Verdict(StrEnum):
-    """What became of a digest."""
+    """How a digest changed."""
 
     NEW = "new"
     VANISHED = "vanished"
@@ -46,10 +46,10 @@ class Verdict(StrEnum):
 def verdict(
     before: Load, after: Load, *, seconds: tuple[int, int], slowest_after: int | None
 ) -> Verdict:
-    """Return what became of a digest.
+    """Return how a digest changed.
 
-    Units: `seconds` over which either side was counted; `slowest_after` in microseconds, None where
-    the slowest call after is not known.
+    Units: `seconds` that each side was counted for; `slowest_after`, the slowest call after, in
+    microseconds, None if unknown.
     """
     if not before.count_star:
         expected = after.count_star * seconds[0] / seconds[1]
@@ -67,14 +67,14 @@ def verdict(
 
 
 def _is_above(slow: Load, slowest: int | None, fast: Load) -> bool:
-    """Return whether an average is clearly above another, also without its slowest call."""
+    """Return whether the average of `slow` is clearly higher, also without its slowest call."""
     least = fast.average * (1 + LEAST_CHANGE)
     without = slow.average if slowest is None else (slow.sum_time - slowest) / (slow.count_star - 1)
     return slow.average > fast.average and min(slow.average, without) >= least
 
 
 def is_moved(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
-    """Return whether calls by hostgroup are spread in another way."""
+    """Return whether the distribution of calls over hostgroups changed."""
     total, total_after = sum(before.values()), sum(after.values())
     if not total or not total_after:
         return False
@@ -87,7 +87,7 @@ def is_moved(before: Mapping[int, int], after: Mapping[int, int]) -> bool:
 
 
 class DiffSort(StrEnum):
-    """What comes first. All but `change` are of the time after."""
+    """The order of entries. All but `change` compare the load after."""
 
     CHANGE = "change"
     TIME = "time"
@@ -97,7 +97,7 @@ class DiffSort(StrEnum):
 
 @dataclass(frozen=True)
 class Entry:
-    """One digest, or one value of the columns that were asked for, before and after.
+    """A digest, or a value of the requested columns, before and after.
 
     Shape: `hostgroups_before` and `hostgroups_after` are the calls by hostgroup; -1 is the query
     cache.
@@ -115,18 +115,18 @@ class Entry:
 
 @dataclass(frozen=True)
 class Side:
-    """One table, and the load that was counted. Units: `seconds`, over which it was, 1 at least."""
+    """A table and its load. Units: `seconds` that the load was counted for, at least 1."""
 
     table: DigestTable
     seconds: int
     total: Load = field(default_factory=Load)
 
     def rate(self, load: Load) -> float:
-        """Return the calls a second."""
+        """Return the calls per second."""
         return load.count_star / self.seconds
 
     def busy(self, load: Load) -> float:
-        """Return the query time in a second, in microseconds."""
+        """Return the query time per second, in microseconds."""
         return load.sum_time / self.seconds
 
 
@@ -134,9 +134,9 @@ class Side:
 class Diff:
     """The result of a comparison.
 
-    Shape: `entries` are the first in the order that was asked for. `counts` are the entries with
-    any call, by verdict, `moved` those whose hostgroups changed. `hostgroup_names` are those of the
-    files, by number. `notes` say why the tables are harder to compare than they look.
+    Shape: `entries` are the first in the requested order. `counts` are the numbers of entries with
+    calls, by verdict; `moved` counts the entries whose hostgroups changed. `hostgroup_names` are
+    the names from the files, by number. `notes` say why the comparison may mislead.
     """
 
     by: tuple[Group, ...]
@@ -151,17 +151,17 @@ class Diff:
 
     @property
     def count(self) -> int:
-        """How many entries there are, listed or not."""
+        """The number of entries, listed or not."""
         return sum(self.counts.values())
 
 
 def compare(
     before: Tally, after: Tally, *, sort: DiffSort = DiffSort.CHANGE, limit: int = 20
 ) -> Diff:
-    """Compare two tables; keep the first `limit` entries in an order.
+    """Compare two tables and list the first `limit` entries in the order `sort`.
 
-    The other entries are only counted: there may be a million. Raises: UsageError where no time is
-    between them.
+    The other entries are only counted: there may be a million. Raises: UsageError when no time
+    passed between the tables.
     """
     if after.table.taken_at <= before.table.taken_at:
         raise UsageError(
@@ -190,20 +190,25 @@ def compare(
             case DiffSort.COUNT:
                 return entry.after.count_star, time
 
-    # With 0 nothing would be counted.
+    # nlargest of 0 entries would read, and so count, none.
     diff.entries = nlargest(max(limit, 1), _counted(diff, before, after), key=measure)[:limit]
     return diff
 
 
 def _counted(diff: Diff, before: Tally, after: Tally) -> Iterator[Entry]:
-    """Yield the entries with any call. Changes: diff, which counts them."""
-    # Nobody knows when counters were cleared that are still empty.
+    """Yield the entries with calls. Changes: adds them to the counts of `diff`."""
+    # Counters that are still empty do not show when they were cleared.
     is_known = after.groups or not diff.is_cleared
     seconds = diff.before.seconds, diff.after.seconds if is_known else 0
     total, total_after, nothing = diff.before.total, diff.after.total, Bundle()
     for key in chain(before.groups, after.groups.keys() - before.groups.keys()):
-        one, other = before.groups.get(key, nothing), after.groups.get(key, nothing)
-        entry = _entry(key, one, other, seconds, is_cleared=diff.is_cleared)
+        entry = _entry(
+            key,
+            before.groups.get(key, nothing),
+            after.groups.get(key, nothing),
+            seconds,
+            is_cleared=diff.is_cleared,
+        )
         if entry.before.count_star or entry.after.count_star:
             diff.counts[entry.verdict] += 1
             diff.moved += entry.is_moved
@@ -216,19 +221,24 @@ def _entry(
     key: Key, before: Bundle, after: Bundle, seconds: tuple[int, int], *, is_cleared: bool
 ) -> Entry:
     grown = after if is_cleared else after.since(before)
-    one, other = before.total(), grown.total()
-    # The slowest call of the time in between is known where none was as slow before.
+    load_before, load_after = before.total(), grown.total()
+    # The slowest call after is known only if it was slower than all calls before.
     slowest = after.total().max_time
-    is_known = is_cleared or slowest > one.max_time
+    is_known = is_cleared or slowest > load_before.max_time
     calls, calls_after = _by_hostgroup(before), _by_hostgroup(grown)
     return Entry(
         key,
         after.text or before.text,
-        one,
-        other,
+        load_before,
+        load_after,
         calls,
         calls_after,
-        verdict(one, other, seconds=seconds, slowest_after=slowest if is_known else None),
+        verdict(
+            load_before,
+            load_after,
+            seconds=seconds,
+            slowest_after=slowest if is_known else None,
+        ),
         is_moved(calls, calls_after),
     )
 

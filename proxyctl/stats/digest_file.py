@@ -1,14 +1,14 @@
-"""A file with digests of an instance: a line that says what it holds, then a line a digest.
+"""A file of an instance's digests: a header line, then one line per digest.
 
     {"kind":"proxyctl digests","format":1,"name":...,"taken_at":...,"columns":[...],"count":2}
     [10,"shop","app","","0x3EF2C4DB4D1A4E21","SELECT ?",7,...]
     ...
 
-It is JSON lines, so that a million digests are read and written one after the other; plain, or
-compressed with gzip, which its first bytes tell. A digest is a list in the order of `columns`,
-which are those of stats_mysql_query_digest. `count` tells a file that was cut short. Units:
-`taken_at` in unix seconds of the instance's clock, `uptime`, which may be missing, in seconds; the
-columns as in ProxySQL.
+The format is JSON lines, so that a million digests can be read and written one by one. The file is
+plain or compressed with gzip; its first bytes show which. Each digest is a list in the order of
+`columns`, the columns of stats_mysql_query_digest. `count` reveals a file that was cut short.
+Units: `taken_at` in unix seconds of the instance's clock; `uptime`, which may be missing, in
+seconds; the columns as in ProxySQL.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _FIX = "make one with: proxyctl digest snapshot -o FILE"
 _COLUMNS = SeenDigest._fields
 _GZIP = b"\x1f\x8b"
 _LEVEL = 1
-"""The lowest: a third larger than the default, and many times as fast."""
+"""The lowest level: a file a third larger than by default, written many times as fast."""
 _LONGEST_HEADER = 1 << 20
 _LONGEST_LINE = 1 << 24
-"""A text of 1 MB, the most that ProxySQL keeps, may be six times as long in JSON; and a small
-compressed file can hold a line that fills the memory."""
+"""ProxySQL keeps digest texts of up to 1 MB, which can be six times as long in JSON. A limit is
+needed: a small compressed file can hold a line that fills the memory."""
 _BATCH = 1_000
 
 
@@ -52,16 +52,16 @@ def write_digest_file(
     is_compressed: bool = False,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> int:
-    """Write the file whole or not at all; it is for its owner only. Return its size in bytes.
+    """Write the file completely or not at all, readable by its owner only; return its bytes.
 
-    Rows are taken one after the other, and not kept. `progress`: called with the number of rows
-    that are written. Raises: OSError, and what the rows raise.
+    Rows are read one by one and not kept. `progress`: called with the number of rows written.
+    Raises: OSError, and what reading the rows raises.
     """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as raw:
             if is_compressed:
-                # Neither name nor time: the same digests give the same bytes.
+                # No name and no time, so that the same digests give the same bytes.
                 with gzip.GzipFile("", "wb", _LEVEL, raw, mtime=0) as packed:
                     packed.writelines(_chunks(table, progress))
             else:
@@ -100,20 +100,20 @@ def _chunks(table: DigestTable, progress: Callable[[int], None]) -> Iterator[byt
 
 def _line(row: SeenDigest) -> bytes:
     if not row.is_possible:
-        # Nobody could read the file: that is better said now than when it is needed.
+        # read_digest_file would refuse this file, so refuse now and not when the file is needed.
         raise ProxyctlError(f"digest {row.digest} cannot be saved: impossible numbers {row[6:]}")
     try:
         return orjson.dumps(tuple(row), option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
-        # Bytes that are not UTF-8 are surrogate escapes, which JSON holds as \\udcXX.
+        # Bytes that are not UTF-8 are surrogate escapes, which JSON writes as \\udcXX.
         return json.dumps(row, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
 
 
 def read_digest_file(path: Path, option: str = "") -> DigestTable:
-    """Return the digests of a file; its rows are read when they are asked for.
+    """Return the digests of a file; iterating over the rows reads them.
 
-    `option`: the one that names the file. Raises: ProxyctlError when the file is none of these or
-    of another format; its rows raise it where they are damaged or not all there.
+    `option`: the command line option that names the file. Raises: ProxyctlError when the file holds
+    no digests or has another format; the rows raise it when they are damaged or incomplete.
     """
     header = _read_header(path, option)
     return DigestTable(
@@ -129,7 +129,7 @@ def read_digest_file(path: Path, option: str = "") -> DigestTable:
 
 @contextmanager
 def _opened(path: Path, option: str = "") -> Iterator[IO[bytes]]:
-    """Open a plain or a compressed file. Raises: ProxyctlError, also for what goes on inside."""
+    """Open a plain or compressed file. Raises: ProxyctlError, also for errors in the with block."""
     try:
         with path.open("rb") as raw:
             start = raw.read(len(_GZIP))
@@ -158,7 +158,7 @@ _KEYS = {
     "variables": dict,
     "count": int,
 }
-"""What the first line holds; the uptime may be missing."""
+"""The keys of the header line; `uptime` may be missing."""
 
 
 def _read_header(path: Path, option: str) -> dict[str, Any]:
@@ -189,10 +189,10 @@ def _file_rows(path: Path, count: int) -> Iterator[SeenDigest]:
         file.readline()
         number = 1
         for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 2):
-            found = _digest(line)
-            if found is None:
+            digest = _digest(line)
+            if digest is None:
                 raise ProxyctlError(f"{path}:{number}: not a digest", fix=_FIX)
-            yield found
+            yield digest
     if number - 1 != count:
         raise ProxyctlError(
             f"{path}: it should hold {count} digests and has {number - 1} lines", fix=_FIX
@@ -200,22 +200,22 @@ def _file_rows(path: Path, count: int) -> Iterator[SeenDigest]:
 
 
 def _digest(line: bytes) -> SeenDigest | None:
-    """Return the digest of a line; None where it is none."""
+    """Return the digest of a line, or None if the line holds no digest."""
     try:
-        found = SeenDigest._make(_parsed(line))
+        digest = SeenDigest._make(_parsed(line))
     except (ValueError, TypeError, RecursionError):
         return None
-    return found if list(map(type, found)) == _KINDS and found.is_possible else None
+    return digest if list(map(type, digest)) == _TYPES and digest.is_possible else None
 
 
-_KINDS = [get_type_hints(SeenDigest)[name] for name in _COLUMNS]
+_TYPES = [get_type_hints(SeenDigest)[name] for name in _COLUMNS]
 
 
 def _parsed(line: bytes) -> Any:  # noqa: ANN401
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
-        cells = json.loads(line)  # takes surrogate escapes
-        # Other surrogates stand for nothing. Raises UnicodeEncodeError, which is a ValueError.
+        cells = json.loads(line)  # accepts surrogate escapes
+        # Other surrogates are invalid. Raises UnicodeEncodeError, which is a ValueError.
         json.dumps(cells, ensure_ascii=False).encode("utf-8", "surrogateescape")
         return cells

@@ -1,4 +1,4 @@
-"""Rows of stats_mysql_query_digest, and the table at one moment."""
+"""The rows of stats_mysql_query_digest, and the whole table at one moment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple, Self
 
 LARGEST = (1 << 63) - 1
-"""Of a counter: ProxySQL shows them by way of SQLite."""
+"""The largest value of a counter: ProxySQL shows counters through SQLite."""
 _LARGEST_HOSTGROUP = (1 << 31) - 1
 
 CACHE = -1
@@ -58,7 +58,7 @@ class SeenDigest(NamedTuple):
 
     @property
     def key(self) -> tuple[int, str, str, str, str]:
-        """The table's own key."""
+        """The primary key of the table."""
         return self[:5]
 
     @property
@@ -68,7 +68,7 @@ class SeenDigest(NamedTuple):
 
     @property
     def is_possible(self) -> bool:
-        """Whether its numbers are some that ProxySQL can count."""
+        """Whether ProxySQL could have counted the numbers of the row."""
         return (
             0 <= self.min_time <= self.max_time <= LARGEST
             and 0 <= self.first_seen <= self.last_seen <= LARGEST
@@ -82,9 +82,9 @@ class SeenDigest(NamedTuple):
 
 @dataclass(slots=True)
 class Load:
-    """A sum over rows of the table, by their column names. Units: times in microseconds.
+    """The sum of some rows of the table, by column name. Units: times in microseconds.
 
-    `max_time` counts from the start of the counters, also in a sum of what came after a moment.
+    `max_time` covers all time since the counters began, also in the difference of two readings.
     """
 
     entries: int = 0
@@ -115,7 +115,7 @@ class Load:
         return self
 
     def __sub__(self, earlier: Load) -> Load:
-        """Return what came after an earlier reading of the same counters."""
+        """Return the growth since an earlier reading of the same counters."""
         return Load(
             self.entries,
             self.count_star - earlier.count_star,
@@ -127,7 +127,7 @@ class Load:
 
     @property
     def average(self) -> float:
-        """Time of a query in microseconds; 0 where there was none."""
+        """Average time of a query in microseconds; 0 without queries."""
         return self.sum_time / self.count_star if self.count_star else 0.0
 
     @property
@@ -138,9 +138,9 @@ class Load:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of the table, in any order: `count` of them, read whenever they are gone through.
+    """The `count` rows of the table, in any order; each iteration reads them again.
 
-    Those of a stream can be read once only.
+    The rows of a stream can be read only once.
     """
 
     count: int
@@ -155,11 +155,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class DigestTable:
-    """stats_mysql_query_digest at one moment, and where it comes from.
+    """stats_mysql_query_digest at one moment, and the instance that it comes from.
 
-    Shape: `variables` are those of mysql-query_digests, by full name, as they were at RUNTIME.
-    Units: `taken_at` in unix seconds of the instance's clock; `uptime`, which is
-    ProxySQL_Uptime, in seconds, None where it is not known.
+    Shape: `variables` are the mysql-query_digests variables at RUNTIME, by full name.
+    Units: `taken_at` in unix seconds of the instance's clock; `uptime` is ProxySQL_Uptime in
+    seconds, None if unknown.
     """
 
     name: str
@@ -172,7 +172,7 @@ class DigestTable:
 
     @property
     def started_at(self) -> int | None:
-        """When ProxySQL was started, in unix seconds; None where that is not known."""
+        """When ProxySQL started, in unix seconds; None if unknown."""
         return None if self.uptime is None else self.taken_at - self.uptime
 
 
@@ -182,10 +182,10 @@ NOT_COUNTING = f"{SWITCH} is false: ProxySQL counts no digests"
 
 
 def is_counting(variables: Mapping[str, str]) -> bool:
-    """Return whether ProxySQL counts digests, which is its default."""
+    """Return whether ProxySQL counts digests (the default)."""
     return variables.get(SWITCH, "true").lower() in ("true", "1")
 
 
 def tracks_clients(variables: Mapping[str, str]) -> bool:
-    """Return whether ProxySQL counts digests by client, which is not its default."""
+    """Return whether ProxySQL counts digests per client (not the default)."""
     return variables.get(TRACKS_CLIENTS, "false").lower() in ("true", "1")

@@ -1,7 +1,7 @@
-"""Reads statistics: stats_mysql_query_digest, whole and with one statement, and the hits of rules.
+"""Reads statistics: the whole of stats_mysql_query_digest in one statement, and hits of rules.
 
-Every statement that names the digest table makes ProxySQL copy all of it, and it can hold a million
-rows. The table with `_reset` behind its name is never named: to read that one is to clear it.
+Every statement that names the digest table makes ProxySQL copy the whole table, which can have a
+million rows. No statement names the `_reset` table: reading that table clears the statistics.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from proxyctl.stats.rule_hits import Sample
 DIGESTS = "stats_mysql_query_digest"
 
 _GROUP = 1_000
-"""Rows of one JSON text. A digest text has 2 KB by default and 1 MB at most."""
+"""Rows per JSON text. A digest text has up to 2 KB by default, and 1 MB at most."""
 
 
 # The size of the table, without naming it ---------------------------------------------------------
 DIGEST_MEMORY = ("query_digest_memory", "mysql_query_digest_memory")
-"""Its names in stats_memory_metrics: the second one is that of ProxySQL 3.0."""
+"""Its names in stats_memory_metrics; ProxySQL 3.0 uses the second name."""
 
 
 def read_memory_metrics(client: AdminClient) -> dict[str, int]:
@@ -42,7 +42,7 @@ def read_memory_metrics(client: AdminClient) -> dict[str, int]:
 
 
 def named_numbers(client: AdminClient, sql: str) -> dict[str, int]:
-    """Return numbers by name, without those that are NULL. Raises: InstanceError."""
+    """Return numbers by name, without NULL values. Raises: InstanceError."""
     rows = client.query(sql)
     return {str(name): client.number(value) for name, value in rows if value is not None}
 
@@ -53,12 +53,12 @@ def digest_memory(metrics: Mapping[str, int]) -> int:
 
 
 def read_digest_memory(client: AdminClient) -> int:
-    """Return the bytes that digests take; 0 if it is not reported. Raises: InstanceError."""
+    """Return the bytes that digests take; 0 if not reported. Raises: InstanceError."""
     return digest_memory(read_memory_metrics(client))
 
 
 def read_digest_variables(client: AdminClient) -> dict[str, str]:
-    """Return the variables of mysql-query_digests at RUNTIME, by full name."""
+    """Return the mysql-query_digests variables at RUNTIME, by full name."""
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
         f" WHERE variable_name LIKE '{PREFIX.rstrip('_')}%'",
@@ -73,16 +73,16 @@ _DIGEST = re.compile(r"0x *([0-9A-Fa-f]{1,16})\Z")
 def as_usual(text: str) -> str:
     """Return a digest as nearly every version prints it: `0x` and sixteen capital digits.
 
-    2.5.2 to 2.6.4 print small letters and no leading zeros, 2.6.5 and 2.7.0 blanks for the zeros.
-    One digest has to read the same everywhere: rules, files of digests and other instances know it
-    too. Source: stats___mysql_query_digests of each release; 2.5.5 and 2.7.1 run.
+    2.5.2 to 2.6.4 print small letters and no leading zeros; 2.6.5 and 2.7.0 print blanks for the
+    zeros. A digest must have one spelling everywhere, because rules, digest files and other
+    instances refer to it. Source: stats___mysql_query_digests of each release; 2.5.5 and 2.7.1 run.
     """
-    found = _DIGEST.match(text)
-    return f"0x{found[1].upper():0>16}" if found else text
+    match = _DIGEST.match(text)
+    return f"0x{match[1].upper():0>16}" if match else text
 
 
 def spellings(digest: str) -> list[str]:
-    """Return every spelling of a digest that some version prints, the usual one first."""
+    """Return every spelling of a digest that some version prints, the usual spelling first."""
     usual = as_usual(digest)
     if not _DIGEST.match(usual):
         return [digest]
@@ -91,7 +91,7 @@ def spellings(digest: str) -> list[str]:
 
 
 def digest_column(version: Version) -> str:
-    """Return the SQL that gives the column `digest` of a version as usual."""
+    """Return the SQL expression for the column `digest` of a version, in the usual spelling."""
     if version < (2, 5, 2) or version == (2, 6, 6) or version >= (2, 7, 1):
         return "digest"
     return "'0x'||substr('0000000000000000'||upper(trim(substr(digest,3))),-16)"
@@ -99,10 +99,10 @@ def digest_column(version: Version) -> str:
 
 # The table, whole --------------------------------------------------------------------------------
 def read_digests(client: AdminClient) -> DigestTable:
-    """Return all digests that the instance has seen, to be gone through more than once.
+    """Return all digests that the instance has seen, as rows that can be read more than once.
 
-    They are kept as JSON texts, compressed: digest texts are much alike, and a million of them take
-    an eighth then. Raises: InstanceError, also where ProxySQL keeps back rows.
+    The rows are kept as compressed JSON, because digest texts are much alike: a million digests
+    take an eighth of the memory. Raises: InstanceError, also when ProxySQL sends too few rows.
     """
     with _groups(client) as (table, groups):
         kept = [zlib.compress(group, 1) for group in groups]
@@ -114,10 +114,10 @@ def read_digests(client: AdminClient) -> DigestTable:
 
 @contextmanager
 def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
-    """Yield all digests that the instance has seen; the rows come as they are read, once.
+    """Yield all digests that the instance has seen, as a stream of rows that can be read once.
 
-    Some thousand of them are held at a time. A caller that stops before the last row has closed the
-    connection. Raises: InstanceError; its rows too, also where ProxySQL keeps back some.
+    Some thousand rows are held at a time. A caller that stops before the last row closes the
+    connection. Raises: InstanceError; the rows raise it too, also when ProxySQL sends too few.
     """
     with _groups(client) as (table, groups):
         rows = Rows(len(table.rows), lambda: (row for group in groups for row in _rows(group)))
@@ -125,9 +125,9 @@ def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
 
 
 def _started_at(client: AdminClient) -> int | None:
-    """Return when ProxySQL was started, in unix seconds of its clock; None if it is not reported.
+    """Return when ProxySQL started, in unix seconds of its clock; None if not reported.
 
-    The clock is read in the same statement: the digest table, which is read next, takes seconds.
+    The statement also reads the clock: reading the digest table afterwards takes seconds.
     """
     rows = client.query(
         "SELECT Variable_Value, strftime('%s','now') FROM stats_mysql_global"
@@ -140,7 +140,7 @@ def _started_at(client: AdminClient) -> int | None:
 
 @contextmanager
 def _groups(client: AdminClient) -> Iterator[tuple[DigestTable, Iterator[bytes]]]:
-    """Yield the table with the number of its rows, and JSON lists of them."""
+    """Yield the table with the number of its rows, and the rows as JSON lists."""
     variables, started_at = read_digest_variables(client), _started_at(client)
     columns = ",".join(SeenDigest._fields).replace("digest", digest_column(client.version), 1)
     # The count comes first, so that a file can begin with it.
@@ -169,17 +169,17 @@ def _groups(client: AdminClient) -> Iterator[tuple[DigestTable, Iterator[bytes]]
 def _whole(
     client: AdminClient, total: int, records: Iterable[tuple[bytes | None, ...]]
 ) -> Iterator[bytes]:
-    found = 0
+    received = 0
     for count, group in records:
         if group is not None:
-            found += client.number(count)
+            received += client.number(count)
             yield group
-    if found != total:
+    if received != total:
         raise incomplete(client)
 
 
 def incomplete(client: AdminClient) -> InstanceError:
-    """Return the error for an answer that ended early: ProxySQL says OK all the same."""
+    """Return the error for an answer that ended early, which ProxySQL still reports as OK."""
     return InstanceError(
         f"{client.address}: {DIGESTS}: ProxySQL answered with only a part of the rows",
         fix="its memory may be short; try again",
@@ -192,30 +192,30 @@ def _rows(text: bytes) -> Iterator[SeenDigest]:
     try:
         rows: list[list[Any]] = orjson.loads(text)
     except orjson.JSONDecodeError:
-        # Text that is not UTF-8: keep its bytes as surrogate escapes.
+        # Keep bytes that are not UTF-8 as surrogate escapes.
         rows = json.loads(text.decode("utf-8", "surrogateescape"), strict=False)
     for row in rows:
         yield SeenDigest(*row)
 
 
 _CLEAR = Statement.plain(f"TRUNCATE TABLE {DIGESTS}")
-"""A SELECT of the `_reset` table would clear too, and is not taken: it copies everything first, and
-when its answer is lost on the way nobody has the numbers. This one copies nothing."""
+"""A SELECT from the `_reset` table would also clear, but copies all rows first, and loses the
+numbers if its answer is lost. TRUNCATE copies nothing."""
 
 
 def clear_digests(client: AdminClient) -> None:
     """Clear the statistics for everybody.
 
-    ProxySQL's count of changed rows is of no use: it counts texts that many entries share as well.
-    Raises: StatementError; ConnectionLostError when it is not known whether it ran.
+    ProxySQL's count of affected rows is ignored: it also counts texts that entries share.
+    Raises: StatementError; ConnectionLostError when it is unknown whether the statement ran.
     """
     client.execute(_CLEAR)
 
 
 def purge_digests(client: AdminClient, until: int) -> int:
-    """Clear the entries that were last seen at this time or before; return how many there were.
+    """Clear the entries last seen at `until` or before, and return their number.
 
-    Units: `until` unix seconds. Raises: as `clear_digests`. Source: pull request 5943; not run.
+    Units: `until` in unix seconds. Raises: as `clear_digests`. Source: pull request 5943; not run.
     """
     return client.execute(Statement.plain(f"PURGE TABLE {DIGESTS} TO {until}"))
 
@@ -225,7 +225,7 @@ _RULES = "mysql_query_rules"
 
 
 def read_rule_hits(client: AdminClient, earlier: Sample | None = None) -> Sample:
-    """Return the rules in force and their hits, some two seconds behind. Raises: InstanceError.
+    """Return the rules in force and their hits, about two seconds old. Raises: InstanceError.
 
     Rules that were not loaded since an `earlier` sample of this client are not read again.
     """
@@ -240,7 +240,7 @@ def read_rule_hits(client: AdminClient, earlier: Sample | None = None) -> Sample
 
 
 def _rules(client: AdminClient) -> dict[int, dict[str, Value]]:
-    """Return the rules at RUNTIME, in the order in which they are tried."""
+    """Return the rules at RUNTIME, in the order in which ProxySQL tries them."""
     held = read_configuration(client, Layer.RUNTIME, [_RULES]).tables[_RULES]
     rules = [dict(zip(held.layout.names, row, strict=True)) for row in held.rows.values()]
     rules.sort(key=lambda cells: int(str(cells["rule_id"])))
@@ -248,9 +248,9 @@ def _rules(client: AdminClient) -> dict[int, dict[str, Value]]:
 
 
 def _loaded(client: AdminClient) -> tuple[int | None, int | None]:
-    """Return how often rules were loaded and when last.
+    """Return the number of LOADs of the rules, and the time of the last LOAD.
 
-    ProxySQL counts that unless admin-checksum_mysql_query_rules is false; then the version is 0.
+    ProxySQL counts LOADs unless admin-checksum_mysql_query_rules is false; then the version is 0.
     """
     rows = client.query(
         f"SELECT version, epoch FROM runtime_checksums_values WHERE name = '{_RULES}'",

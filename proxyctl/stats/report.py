@@ -1,4 +1,4 @@
-"""What a report on digests shows: totals, shares, load over time, the digests with most time."""
+"""The contents of `digest report`: totals, shares, load over time, the digests with most time."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Part(NamedTuple):
 
 
 class ReportDigest(NamedTuple):
-    """One digest, over all hostgroups, schemas, users and clients.
+    """A digest, added up over all hostgroups, schemas, users and clients.
 
-    Shape: `place` is that by total time, from 1; `hostgroups`, `schemas` and `users` have the one
-    with most time first.
+    Shape: `place` is the rank by total time, from 1; `hostgroups`, `schemas` and `users` are sorted
+    by time, largest first.
     """
 
     place: int
@@ -40,8 +40,8 @@ class ReportDigest(NamedTuple):
 class Interval(NamedTuple):
     """The load between two neighbouring snapshots.
 
-    Shape: `by_hostgroup` has the time of each. Units: `start` and `end` in unix seconds. With
-    `is_cleared` the counters were cleared in between: what was before that is lost.
+    `is_cleared`: the counters were cleared in between, and the counts before that are lost.
+    Shape: `by_hostgroup` is the query time by hostgroup. Units: `start` and `end` in unix seconds.
     """
 
     start: int
@@ -53,11 +53,11 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report shows.
+    """Everything that the page shows.
 
-    Shape: `table` is the last moment of `snapshots`, which are 0 for a live instance. `digests` are
-    those with most time, `count` tells how many there are. `intervals` is empty for a single
-    moment, which counts since the statistics began. Units: `start` in unix seconds.
+    Shape: `table` is the last of the `snapshots`; `snapshots` is 0 for a live instance. `digests`
+    are the digests with most time, out of `count`. `intervals` is empty for a single table, whose
+    counts cover all time since the statistics began. Units: `start` in unix seconds.
     """
 
     table: DigestTable
@@ -74,20 +74,20 @@ class Report:
 
     @property
     def end(self) -> int:
-        """When the last moment was, in unix seconds."""
+        """When the last table was read, in unix seconds."""
         return self.table.taken_at
 
 
 _PLACE = (Group.HOSTGROUP, Group.SCHEMANAME, Group.USERNAME)
-"""What the load is broken down by."""
+"""The columns by which the report splits the load."""
 
 
-def make_report(moments: Sequence[DigestTable], *, limit: int = 250, snapshots: int = 0) -> Report:
-    """Return the report on one moment, or on the time between the first and the last of several.
+def make_report(tables: Sequence[DigestTable], *, limit: int = 250, snapshots: int = 0) -> Report:
+    """Return the report on one table, or on the time between the first and the last of several.
 
-    Raises: UsageError where two moments are of the same second.
+    Raises: UsageError when two tables were read in the same second.
     """
-    ordered = sorted(moments, key=lambda moment: moment.taken_at)
+    ordered = sorted(tables, key=lambda table: table.taken_at)
     if any(earlier.taken_at == later.taken_at for earlier, later in pairwise(ordered)):
         raise UsageError(
             "two snapshots were taken in the same second: no time passed between them",
@@ -96,8 +96,8 @@ def make_report(moments: Sequence[DigestTable], *, limit: int = 250, snapshots: 
     intervals: list[Interval] = []
     first = last = tally(ordered[0], parts=_PLACE)
     groups = {} if ordered[1:] else first.groups
-    for moment in ordered[1:]:
-        earlier, last = last, tally(moment, parts=_PLACE, earlier=last)
+    for table in ordered[1:]:
+        earlier, last = last, tally(table, parts=_PLACE, earlier=last)
         intervals.append(_interval(earlier, last, groups))
     loads = {key: load for key, group in groups.items() if (load := group.total()).count_star}
     places: dict[Key, Load] = defaultdict(Load)
@@ -126,7 +126,7 @@ def make_report(moments: Sequence[DigestTable], *, limit: int = 250, snapshots: 
 
 
 def _interval(earlier: Tally, later: Tally, groups: dict[Key, Bundle]) -> Interval:
-    """Return the load between two moments. Changes: groups, to which the growth is added."""
+    """Return the load between two tables. Changes: adds the growth to `groups`."""
     is_cleared = later.was_cleared_since(earlier)
     whole = Load()
     by_hostgroup: dict[int, int] = defaultdict(int)
@@ -143,14 +143,14 @@ def _interval(earlier: Tally, later: Tally, groups: dict[Key, Bundle]) -> Interv
 
 
 def _parts(places: Mapping[Key, Load]) -> tuple[list[Part], list[Part], list[Part]]:
-    """Return the load by each column of the places, the biggest first."""
-    found: tuple[list[Part], ...] = ()
+    """Return the load by hostgroup, by schema and by user, each sorted by time, largest first."""
+    by_column: tuple[list[Part], ...] = ()
     for column in range(len(_PLACE)):
         sums: dict[str, Load] = defaultdict(Load)
         for place, load in places.items():
             sums[str(place[column])] += load
         parts = [Part(name, load) for name, load in sums.items()]
         parts.sort(key=lambda part: (-part.load.sum_time, -part.load.count_star, part.name))
-        found = *found, parts
-    hostgroups, schemas, users = found
+        by_column = *by_column, parts
+    hostgroups, schemas, users = by_column
     return hostgroups, schemas, users

@@ -1,4 +1,4 @@
-"""Hits of query rules: a sample, and the rates between two samples."""
+"""Hits of query rules: a sample at one moment, and the rates between two samples."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from proxyctl.stats.counters import Reading, were_cleared
 class RuleHits:
     """A rule at RUNTIME and its hits.
 
-    Shape: `cells` are its columns, by name. `per_s` is None without a second sample, and where the
-    rules were loaded in between: every LOAD sets the hits to 0.
+    Shape: `cells` are the columns of the rule, by name. `per_s` is None without a second sample,
+    and when the rules were loaded in between: every LOAD sets the hits to 0.
     """
 
     rule_id: int
@@ -26,11 +26,11 @@ class RuleHits:
 
 @dataclass(frozen=True)
 class Sample:
-    """The rules at RUNTIME at one moment, in the order in which they are tried.
+    """The rules at RUNTIME at one moment, in the order in which ProxySQL tries them.
 
-    `loads` is how often rules were loaded since ProxySQL started, `loaded_at` when that was last;
-    None where the instance does not tell. Units: `taken_at` in seconds of any clock that only goes
-    on, `loaded_at` in unix seconds of the instance.
+    `loads` counts the LOADs of the rules since ProxySQL started, `loaded_at` is the time of the
+    last LOAD; both are None if the instance does not report them. Units: `taken_at` in seconds of a
+    monotonic clock, `loaded_at` in unix seconds of the instance.
     """
 
     taken_at: float
@@ -42,7 +42,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class RuleReport:
-    """Hits of all rules. `interval_s` is the time between two samples, None with one."""
+    """Hits of all rules. `interval_s`: the seconds between two samples, None with one sample."""
 
     name: str
     address: str
@@ -54,7 +54,7 @@ class RuleReport:
 
     @property
     def total(self) -> int:
-        """Hits of all rules. A query can hit several."""
+        """The sum of all hits. A query can hit several rules."""
         return sum(rule.hits for rule in self.rules)
 
     @property
@@ -66,9 +66,9 @@ class RuleReport:
 def rule_report(
     name: str, address: str, version: str, sample: Sample, earlier: Sample | None = None
 ) -> RuleReport:
-    """Return the report of a sample; with rates where there is an earlier one.
+    """Return the report of a sample, with rates if there is an earlier sample.
 
-    Shares are those of all hits; with an earlier sample of the hits in between.
+    Shares are of all hits; with an earlier sample, of the hits since then.
     """
     was_reloaded = earlier is not None and _is_new_set(earlier, sample)
     interval = None if earlier is None else sample.taken_at - earlier.taken_at
@@ -90,7 +90,7 @@ def rule_report(
 
 
 def _is_new_set(earlier: Sample, later: Sample) -> bool:
-    """Return whether rules were loaded in between, or ProxySQL was restarted."""
+    """Return whether rules were loaded, or ProxySQL restarted, between two samples."""
     if earlier.loads != later.loads or earlier.loaded_at != later.loaded_at:
         return True
     return any(

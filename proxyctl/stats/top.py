@@ -1,8 +1,8 @@
-"""The digests that cost most: one statement, sorted and cut off by ProxySQL.
+"""The digests that cost most, read with one statement that ProxySQL sorts and limits.
 
-Every statement that names the table makes ProxySQL copy all of it once, however often it is named
-there. Filters are written in hexadecimal: ProxySQL looks for names of tables in the whole text of a
-statement, and somebody who looks for a text with the name of a `_reset` table would clear it.
+A statement that names the digest table makes ProxySQL copy the whole table once, however often the
+statement names it. Filter values are written in hexadecimal: ProxySQL searches the whole text of a
+statement for table names, so a filter for the name of a `_reset` table would clear that table.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Sort(StrEnum):
-    """What is listed first. Shares of the load have the order of `time`."""
+    """The order of the list. `time` is also the order by share of the load."""
 
     TIME = "time"
     AVG = "avg"
@@ -50,10 +50,10 @@ class Sort(StrEnum):
 class TopOptions:
     """What to list.
 
-    Shape: `columns`, `texts` and `seen_s` choose rows of the table before they are put
-    together, `min_count` and `min_avg_us` what came of that. One of the values of a column has to
-    fit, if there are any; a text is looked for without regard to upper and lower case, with `%` for
-    any run of characters. Units: `seen_s` seconds before the instance's now.
+    Shape: `columns`, `texts` and `seen_s` filter rows of the table before grouping, `min_count` and
+    `min_avg_us` filter the groups. A row passes if it has one of the values of every column in
+    `columns`, and contains one of `texts`: case does not matter, `%` matches any run of characters.
+    Units: `seen_s` in seconds before the instance's current time.
     """
 
     sort: Sort = Sort.TIME
@@ -67,24 +67,24 @@ class TopOptions:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether a filter may leave something out."""
+        """Whether a filter may exclude a digest."""
         return self != TopOptions(sort=self.sort, groups=self.groups, limit=self.limit)
 
 
 RULE_GROUPS = (Group.DIGEST, Group.SCHEMANAME, Group.USERNAME)
-"""What has to be told apart to see which rule catches a query."""
+"""The columns that decide which rule matches a query."""
 
 
 @dataclass(frozen=True)
 class TopRow:
-    """Grouped rows of the table, by the table's own column names.
+    """A group of rows of the table, with the table's column names.
 
-    Shape: `group` has a value for each column that was grouped by, '' and -1 as they stand.
-    `digest_text` is None unless grouped by digest. `entries` is how many rows were put together.
-    `min_time` is the smallest that is not 0. `share` is the part of the whole instance's query
-    time, `cumulative_share` that of this row and those above it. `outcomes` are what the rules in
-    force make of it, if that was asked: several where a digest does not tell, none if unknown.
-    Units: first_seen and last_seen in unix seconds, times in microseconds.
+    Shape: `group` has a value for each grouping column, '' and -1 unchanged. `digest_text` is None
+    unless `digest` is a grouping column. `entries` counts the rows of the group. `min_time` is the
+    smallest time that is not 0. `share` is the part of the instance's whole query time,
+    `cumulative_share` the part of this row and all rows above it. `outcomes` are what the rules in
+    force do with the group: None if not requested, several if the digest does not decide, empty if
+    unknown. Units: first_seen and last_seen in unix seconds, times in microseconds.
     """
 
     group: Mapping[Group, str | int]
@@ -105,28 +105,28 @@ class TopRow:
 
     @property
     def avg_time(self) -> float:
-        """Time of a query in microseconds."""
+        """Average time of a query in microseconds."""
         return self.sum_time / self.count_star if self.count_star else 0.0
 
     @property
     def time_per_row(self) -> float | None:
-        """Time of a row sent or affected in microseconds; None where there were none."""
+        """Time per row sent or affected, in microseconds; None without rows."""
         rows = self.sum_rows_sent + self.sum_rows_affected
         return self.sum_time / rows if rows else None
 
     @property
     def rows_per_query(self) -> float:
-        """Rows of a query."""
+        """Rows sent or affected per query."""
         return (self.sum_rows_sent + self.sum_rows_affected) / max(self.count_star, 1)
 
 
 @dataclass(frozen=True)
 class Top:
-    """The list, and what it is a part of.
+    """The list, and the load of the whole table.
 
-    `total` is the whole table, `selected` what the filters left, in `groups` groups; `rows` are at
-    most `options.limit` of those. `variables` are those of mysql-query_digests in force,
-    `hostgroup_names` those of the files, by number.
+    `total` is the whole table, `selected` the part that passes the filters, in `groups` groups;
+    `rows` are at most `options.limit` of those groups. `variables` are the mysql-query_digests
+    variables in force, `hostgroup_names` the names from the files, by number.
     Units: `taken_at` in unix seconds of the instance's clock.
     """
 
@@ -143,15 +143,15 @@ class Top:
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
 
     def notes(self) -> list[str]:
-        """Return what a reader of the list has to know."""
-        found = []
+        """Return the remarks that belong above the list."""
+        notes = []
         if not is_counting(self.variables):
             earlier = "; what is listed is from before it was switched off"
-            found.append(NOT_COUNTING + (earlier if self.total.entries else ""))
-        asked = (*self.options.groups, *self.options.columns)
-        if Group.CLIENT_ADDRESS in asked and not tracks_clients(self.variables):
-            found.append(f"{TRACKS_CLIENTS} is false: clients are not told apart")
-        return found
+            notes.append(NOT_COUNTING + (earlier if self.total.entries else ""))
+        columns = (*self.options.groups, *self.options.columns)
+        if Group.CLIENT_ADDRESS in columns and not tracks_clients(self.variables):
+            notes.append(f"{TRACKS_CLIENTS} is false: clients are not told apart")
+        return notes
 
 
 # Reading it ----------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ _SORT_KEYS = {
     Sort.COUNT: "count_star",
     Sort.ROWS_SENT: "sum_rows_sent",
     Sort.ROWS_AFFECTED: "sum_rows_affected",
-    # NULL, without a row, comes last.
+    # NULL, for digests without rows, comes last.
     Sort.TIME_PER_ROW: "1.0 * sum_time / nullif(sum_rows_sent + sum_rows_affected, 0)",
 }
 
@@ -186,16 +186,16 @@ Record = dict[str, str | None]
 def read_top(client: AdminClient, options: TopOptions) -> Top:
     """Return the list, without the rules.
 
-    Raises: InstanceError, also where ProxySQL answered with a part only.
+    Raises: InstanceError, also when ProxySQL answered with only a part of the rows.
     """
     variables = read_digest_variables(client)
     rows = client.query(top_statement(options))
-    *found, end = [dict(zip(_COLUMNS, row, strict=True)) for row in rows] or [{"kind": None}]
+    *records, end = [dict(zip(_COLUMNS, row, strict=True)) for row in rows] or [{"kind": None}]
     if end["kind"] != _TOTAL:
         raise incomplete(client)
     total = Load(_int(end, "hostgroup"), _int(end, "min_time"), _int(end, "max_time"))
     longest = client.number(variables.get("mysql-query_digests_max_digest_length"))
-    sums = accumulate(_int(one, "sum_time") for one in found)
+    sums = accumulate(_int(record, "sum_time") for record in records)
     return Top(
         name=client.name,
         address=client.address,
@@ -203,8 +203,8 @@ def read_top(client: AdminClient, options: TopOptions) -> Top:
         taken_at=_int(end, "last_seen"),
         options=options,
         rows=tuple(
-            _row(one, options.groups, longest, total.sum_time, until)
-            for one, until in zip(found, sums, strict=True)
+            _row(record, options.groups, longest, total.sum_time, cumulative)
+            for record, cumulative in zip(records, sums, strict=True)
         ),
         total=total,
         selected=Load(_int(end, "entries"), _int(end, "count_star"), _int(end, "sum_time")),
@@ -214,11 +214,11 @@ def read_top(client: AdminClient, options: TopOptions) -> Top:
 
 
 def with_rules(client: AdminClient, top: Top) -> Top:
-    """Return a list by RULE_GROUPS, each group with what the rules at RUNTIME do with it.
+    """Return a list grouped by RULE_GROUPS, with what the rules at RUNTIME do with each group.
 
     Raises: InstanceError; ProxyctlError for variables under which ProxySQL ends.
     """
-    from proxyctl.stats.replay.comparison import Comparison  # takes its time
+    from proxyctl.stats.replay.comparison import Comparison  # slow to import
 
     now = read_configuration(client, Layer.RUNTIME, ROUTING_TABLES)
     comparison = Comparison(Sides(now, now), top.variables)
@@ -231,7 +231,7 @@ def with_rules(client: AdminClient, top: Top) -> Top:
 
 
 def _seen(row: TopRow) -> SeenDigest:
-    """Return the group as a row of the table; what it does not tell is 0 or ''."""
+    """Return the group as a row of the table; unknown columns are 0 or ''."""
     cells: dict[str, Any] = dict.fromkeys(SeenDigest._fields, 0)
     cells |= {"client_address": "", "digest_text": row.digest_text}
     cells |= {group.value: value for group, value in row.group.items()}
@@ -244,18 +244,18 @@ _COLUMNS = ("kind", "sort_key", *[group.value for group in Group], "digest_text"
 def top_statement(options: TopOptions) -> str:
     """Return the statement.
 
-    Shape of the answer: _COLUMNS. Groups in order, and at the very end one row with sums: ProxySQL
-    answers OK with a part of the rows when a SELECT fails while it runs. Its first_seen is how many
-    groups the filters left, last_seen the time; its hostgroup, min_time and max_time are rows,
-    queries and time of the whole table.
+    Shape of the answer: _COLUMNS. The groups in order, then a last row with sums, which proves that
+    the answer is whole: when a running SELECT fails, ProxySQL answers OK with a part of the rows.
+    In the last row first_seen is the number of groups that pass the filters, last_seen the time;
+    hostgroup, min_time and max_time are the rows, queries and time of the whole table.
     """
     order = f"sort_key DESC, sum_time DESC, {', '.join(options.groups)}"
     columns = [group if group in options.groups else "NULL" for group in Group]
-    # Texts are long: they are fetched for what is listed, by the number of one of its rows.
+    # Texts are long, so only listed groups fetch theirs, by the rowid of a row of the group.
     text = "NULL"
     if Group.DIGEST in options.groups:
         text = f"(SELECT digest_text FROM {DIGESTS} AS one WHERE one.rowid = a_row)"
-    # Without a filter the groups are the whole table: it need not be gone through once more.
+    # Without a filter the groups are the whole table, so the sums need no second pass.
     whole = "grouped"
     if options.is_filtered:
         whole = (
@@ -284,7 +284,7 @@ def _grouped(options: TopOptions) -> str:
     conditions, least = list(_filters(options)), list(_least(options))
     is_row = set(options.groups) == set(Group)
     if is_row:
-        # That is the table's key: each row is a group, and needs no sorting to be found.
+        # These columns are the table's key: each row is a group, so grouping needs no sorting.
         conditions, least = conditions + least, []
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     if is_row:
@@ -311,7 +311,7 @@ def _filters(options: TopOptions) -> Iterator[str]:
         if column is Group.HOSTGROUP:
             texts = [str(int(value)) for value in values]
         elif column is Group.DIGEST:
-            texts = [hidden_literal(text) for one in values for text in spellings(str(one))]
+            texts = [hidden_literal(text) for value in values for text in spellings(str(value))]
         else:
             texts = [hidden_literal(str(value)) for value in values]
         yield f"{column} IN ({','.join(texts)})"
@@ -326,7 +326,7 @@ def _filters(options: TopOptions) -> Iterator[str]:
 
 
 def _least(options: TopOptions) -> Iterator[str]:
-    """Yield the conditions on groups, or on rows where each is a group."""
+    """Yield the conditions on groups, or on rows if each row is a group."""
     is_row = set(options.groups) == set(Group)
     count, time = ("count_star", "sum_time") if is_row else ("sum(count_star)", "sum(sum_time)")
     if options.min_count:
@@ -336,19 +336,21 @@ def _least(options: TopOptions) -> Iterator[str]:
 
 
 def like_pattern(text: str) -> str:
-    """Return the LIKE pattern, escaped by `|`, of a text in which `%` stands for anything.
+    """Return the LIKE pattern, escaped with `|`, for a text in which `%` matches anything.
 
-    An underscore is itself: names of tables are full of them.
+    An underscore matches only itself, because table names are full of underscores.
     """
     return f"%{text.replace('|', '||').replace('_', '|_')}%"
 
 
 def hidden_literal(text: str) -> str:
-    """Return a text literal in which ProxySQL finds no name of a table."""
+    """Return a text literal in which ProxySQL cannot find a table name."""
     return f"CAST(x'{text.encode('utf-8', 'surrogateescape').hex()}' AS TEXT)"
 
 
-def _row(record: Record, groups: Sequence[Group], longest: int, total: int, until: int) -> TopRow:
+def _row(
+    record: Record, groups: Sequence[Group], longest: int, total: int, cumulative: int
+) -> TopRow:
     text = record["digest_text"]
     return TopRow(
         group={
@@ -359,7 +361,7 @@ def _row(record: Record, groups: Sequence[Group], longest: int, total: int, unti
         is_cut=bool(text and longest and len(text.encode("utf-8", "surrogateescape")) >= longest),
         **{name: _int(record, name) for name in _SUMS},  # type: ignore[arg-type]
         share=_int(record, "sum_time") / total if total else 0.0,
-        cumulative_share=until / total if total else 0.0,
+        cumulative_share=cumulative / total if total else 0.0,
     )
 
 

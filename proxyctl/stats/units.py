@@ -1,4 +1,4 @@
-"""Times and numbers as people write and read them."""
+"""Durations, numbers and sizes as text."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _LARGEST_FIRST = ("d", "h", "min", "s", "ms")
 def microseconds_of(text: str) -> int:
     """Return the microseconds of a duration such as `10ms`, `1.5s` or `2h`.
 
-    Raises: ValueError for anything else, also for a number without a unit.
+    Raises: ValueError for any other text, also for a number without a unit.
     """
-    found = _DURATION.fullmatch(text.strip())
-    if found is None or found[2] not in _SIZES_US:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None or match[2] not in _SIZES_US:
         raise ValueError(f"{text!r} is not a time such as 500us, 10ms, 1.5s, 5min, 2h or 7d")
-    return round(float(found[1]) * _SIZES_US[found[2]])
+    return round(float(match[1]) * _SIZES_US[match[2]])
 
 
 def time_text(microseconds: float) -> str:
-    """Return a time with a unit that suits it and three digits: `8.71 ms`."""
+    """Return a time with three digits, in its largest unit: `8.71 ms`."""
     for unit in _LARGEST_FIRST:
         if microseconds >= _SIZES_US[unit]:
             return f"{_three_digits(microseconds / _SIZES_US[unit])} {unit}"
@@ -38,25 +38,25 @@ def time_text(microseconds: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """Return a number of rows or the like: whole from a hundred on, three digits below."""
+    """Return a number: rounded to a whole one from 100 on, with three digits below."""
     return f"{number:,.0f}" if number >= 100 or number == int(number) else _three_digits(number)
 
 
 def rows_text(rows: float) -> str:
-    """Return a number of rows, also one on average: `1 row`, `27.5 rows`."""
+    """Return a number of rows, which may be an average: `1 row`, `27.5 rows`."""
     return f"{number_text(rows)} row{'' if rows == 1 else 's'}"
 
 
 def size_text(size: float) -> str:
     """Return a number of bytes: `340 MB`, in powers of ten."""
-    for unit, one in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= one:
-            return f"{_three_digits(size / one)} {unit}"
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= factor:
+            return f"{_three_digits(size / factor)} {unit}"
     return f"{size:.0f} bytes"
 
 
 def share_text(share: float) -> str:
-    """Return a part of 1 as text: `12.3%`."""
+    """Return a share between 0 and 1 as a percentage: `12.3%`."""
     return f"{share * 100:.1f}%"
 
 
