@@ -1,1 +1,1 @@
-"""What would help, from what was seen: `digest suggest`. Nothing is proposed without a replay."""
+"""`digest suggest`: proposes rules from the digests seen; a replay checks every proposed rule."""

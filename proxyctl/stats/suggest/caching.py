@@ -1,4 +1,4 @@
-"""Small answers that are asked for again and again: what ProxySQL's query cache would save."""
+"""Queries that ProxySQL's query cache could answer: small answers, requested frequently."""
 
 from __future__ import annotations
 
@@ -13,38 +13,40 @@ from proxyctl.stats.suggest.texts import is_cacheable, is_write, tables_in
 from proxyctl.stats.units import number_text, rows_text, time_text
 
 LEAST_RATE = 1.0
-"""Calls a second, since the counters began."""
+"""Calls per second since the counters began."""
 LEAST_CALLS = 1_000
 MOST_ROWS_A_CALL = 100.0
 LEAST_READS_A_WRITE = 10.0
-"""Reads for each write that names one of its tables."""
+"""Reads per write that names one of the query's tables."""
 CACHE_TTL_MS = 1_000
-"""The cache_ttl that is proposed."""
+"""The proposed cache_ttl."""
 
 
 def find_cacheable(context: Context) -> Iterator[Suggestion]:
     """Yield the queries that are worth caching, each with a rule."""
     seconds = max(context.table.taken_at - context.tally.began_at, 1)
     writes = _writes(context)
-    found: list[tuple[int, Query]] = []
+    candidates: list[tuple[int, Query]] = []
     for query in context.queries:
         saved = query.load.count_star - seconds * 1000 // CACHE_TTL_MS
         if saved > 0 and _is_worth_it(context, query, seconds, writes):
-            found.append((saved, query))
-    # Without values in the text there is one answer to keep, and the estimate is a good one.
-    found.sort(key=lambda one: ("?" in one[1].text, -one[0] * one[1].load.average, one[1].digest))
-    for saved, query in context.listed(Kind.CACHE, found):
+            candidates.append((saved, query))
+    # A text without values has a single answer to keep, so its estimate is good and comes first.
+    candidates.sort(
+        key=lambda item: ("?" in item[1].text, -item[0] * item[1].load.average, item[1].digest)
+    )
+    for saved, query in context.listed(Kind.CACHE, candidates):
         yield _suggestion(context, query, seconds, saved, _written(query, writes))
 
 
 def _writes(context: Context) -> Counter[str]:
-    """Return how often statements that write name each table."""
-    found: Counter[str] = Counter()
+    """Return the calls of statements that write, by each table that they name."""
+    writes: Counter[str] = Counter()
     for query in context.queries:
         if is_write(query.text):
             for table in tables_in(query.text):
-                found[table] += query.load.count_star
-    return found
+                writes[table] += query.load.count_star
+    return writes
 
 
 def _is_worth_it(context: Context, query: Query, seconds: int, writes: Mapping[str, int]) -> bool:
@@ -60,7 +62,7 @@ def _is_worth_it(context: Context, query: Query, seconds: int, writes: Mapping[s
         and _written(query, writes) * LEAST_READS_A_WRITE <= calls
         and rows
         and not any(context.is_vague(seen) for seen in rows)
-        and not any(one.cache_ttl for seen in rows for one in context.outcomes(seen))
+        and not any(outcome.cache_ttl for seen in rows for outcome in context.outcomes(seen))
     )
 
 
@@ -97,7 +99,7 @@ def _suggestion(
 
 
 def _rule(context: Context, digest: str) -> Cells | None:
-    """Return a rule that caches, and leaves it to the other rules where a query goes: no apply."""
+    """Return a rule that caches. Without apply, the other rules still choose the hostgroup."""
     cells: Cells = {"digest": digest, "cache_ttl": CACHE_TTL_MS, "comment": "digest suggest: cache"}
 
     def is_right(verdict: Verdict) -> bool:

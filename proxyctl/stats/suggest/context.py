@@ -1,6 +1,6 @@
-"""What all kinds of suggestions share: their result, the digests added up, and placing a rule.
+"""What all kinds of suggestions share: the result, the sums per digest, and placing a rule.
 
-A proposed rule has a free rule_id in the right place, and a replay has shown what it changes.
+A proposed rule has a free rule_id in the right place, and a replay has shown what the rule changes.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ Cells = Mapping[str, Value]
 
 
 class Kind(StrEnum):
-    """What a suggestion is about, in the order in which they are shown."""
+    """The kinds of suggestions, in the order in which they are shown."""
 
     READS = "reads"
     """A read on a writer that a reader could answer."""
     CACHE = "cache"
-    """The same small answer, again and again."""
+    """A small answer that is requested frequently."""
     SLOW = "slow"
-    """An average far above that of the peers."""
+    """An average far above the median of the peers."""
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """One proposal about a digest.
+    """A proposal about a digest.
 
-    Shape: `evidence` are numbers by name, the unit behind the name (`_us`, `_s`, `_ms`); `says` the
-    same as text. `rule` are cells of mysql_query_rules to paste, what is not named has the column's
-    default; None where no rule changes this digest alone, and for slow queries.
+    Shape: `evidence` are numbers by name, with the unit as suffix (`_us`, `_s`, `_ms`); `says` is
+    the evidence as text. `rule` are cells of mysql_query_rules to paste, missing columns have their
+    defaults; None if no rule changes this digest alone, and for slow queries.
     """
 
     kind: Kind
@@ -57,11 +57,11 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Suggestions:
-    """All of one run.
+    """All suggestions of a run.
 
-    Shape: `found` by kind, the biggest first; `left_out` counts those beyond the limit, by kind;
-    `notes` say what could not be looked at, and why; `proof` what was replayed, empty where no rule
-    is proposed. `layout` is that of mysql_query_rules.
+    Shape: `found` is sorted by kind, then largest first; `left_out` counts the suggestions beyond
+    the limit, by kind; `notes` say what was not checked, and why; `proof` says what was replayed,
+    empty without a proposed rule. `layout` is the layout of mysql_query_rules.
     """
 
     table: DigestTable
@@ -79,19 +79,19 @@ class Suggestions:
 RULES, _FAST = "mysql_query_rules", "mysql_query_rules_fast_routing"
 _FIRST, _STEP = 100, 10
 _MOST = 1_000
-"""So far away from a rule a free rule_id is looked for."""
+"""How far from a rule to search for a free rule_id."""
 
 
 def rules_of(configuration: Configuration) -> Held:
-    """Return mysql_query_rules of a configuration, empty where it has none."""
+    """Return mysql_query_rules of a configuration, empty if the table is missing."""
     layout = layout_of(TABLES[RULES], configuration.version)
     return configuration.tables.get(RULES) or Held(layout, {})
 
 
 def rule_row(layout: Layout, cells: Cells) -> Row:
-    """Return a whole row: what is not named has the column's default, and `active` is 1."""
-    given = {"active": 1, **cells}
-    return tuple(given.get(column.name, column.default) for column in layout.columns)
+    """Return a whole row: missing columns have their defaults, and `active` is 1."""
+    cells = {"active": 1, **cells}
+    return tuple(cells.get(column.name, column.default) for column in layout.columns)
 
 
 def with_rules(configuration: Configuration, rules: Iterable[Cells]) -> Configuration:
@@ -102,11 +102,11 @@ def with_rules(configuration: Configuration, rules: Iterable[Cells]) -> Configur
     return replace(configuration, tables={**configuration.tables, RULES: replace(held, rows=rows)})
 
 
-# -- What the kinds work with.
+# -- The digests and the rules.
 
 
 class Query(NamedTuple):
-    """All entries of a digest. Shape: `load` and `calls` by hostgroup are without the cache's."""
+    """All entries of a digest. Shape: `load` and `calls` by hostgroup exclude the query cache."""
 
     digest: str
     text: str
@@ -116,18 +116,18 @@ class Query(NamedTuple):
 
     @property
     def rows_per_call(self) -> float:
-        """The rows that a call returned."""
+        """The average number of rows that a call returned."""
         return self.load.sum_rows_sent / self.load.count_star
 
     @property
     def hostgroup(self) -> int:
-        """Where most calls went."""
-        return max(self.calls, key=lambda one: self.calls[one])
+        """The hostgroup that most calls went to."""
+        return max(self.calls, key=lambda hostgroup: self.calls[hostgroup])
 
 
-def _queries(seen: Tally) -> list[Query]:
-    found = []
-    for (digest,), bundle in seen.groups.items():
+def _queries(by_digest: Tally) -> list[Query]:
+    queries = []
+    for (digest,), bundle in by_digest.groups.items():
         parts = {int(key[0]): load for key, load in bundle.parts.items() if load.count_star}
         is_cached = parts.pop(CACHE, None) is not None
         load = Load()
@@ -135,15 +135,15 @@ def _queries(seen: Tally) -> list[Query]:
             load += part
         if load.count_star:
             calls = {hostgroup: part.count_star for hostgroup, part in parts.items()}
-            found.append(Query(str(digest), bundle.text, load, calls, is_cached))
-    return found
+            queries.append(Query(str(digest), bundle.text, load, calls, is_cached))
+    return queries
 
 
 class Context:
-    """The digests, the rules in force, and what has been found so far.
+    """The digests, the rules in force, and the results so far.
 
-    Shape: `followed` are the rows that are sent through the rules one by one: all of them, or those
-    with most time of very many. `proposed` has the rules that are proposed so far.
+    Shape: `followed` are the rows that are evaluated against the rules: all rows, or of very many
+    only the rows with most time. `proposed` is the configuration with the rules proposed so far.
     """
 
     def __init__(
@@ -178,42 +178,42 @@ class Context:
 
     @cached_property
     def by_digest(self) -> dict[str, list[SeenDigest]]:
-        """The rows that are followed, by digest."""
-        found: dict[str, list[SeenDigest]] = {}
+        """The rows in `followed`, by digest."""
+        by_digest: dict[str, list[SeenDigest]] = {}
         for seen in self.followed:
-            found.setdefault(seen.digest, []).append(seen)
-        return found
+            by_digest.setdefault(seen.digest, []).append(seen)
+        return by_digest
 
     @cached_property
     def _temporary_tables(self) -> frozenset[str]:
-        texts = (one.text for one in self.queries if makes_temporary_table(one.text))
+        texts = (query.text for query in self.queries if makes_temporary_table(query.text))
         return frozenset(table for text in texts for table in tables_in(text))
 
     def asks_temporary_table(self, text: str) -> bool:
-        """Return whether a query names a table that may be one of its connection alone."""
+        """Return whether a query names a table that may be a temporary table of its connection."""
         return not self._temporary_tables.isdisjoint(tables_in(text))
 
-    def listed(self, kind: Kind, found: Sequence[T]) -> Sequence[T]:
-        """Return the first suggestions of a kind, and count the rest. Changes: self."""
-        if len(found) > self._limit:
-            self.left_out[kind] = len(found) - self._limit
-        return found[: self._limit]
+    def listed(self, kind: Kind, candidates: Sequence[T]) -> Sequence[T]:
+        """Return the first candidates of a kind, and count the others. Changes: self."""
+        if len(candidates) > self._limit:
+            self.left_out[kind] = len(candidates) - self._limit
+        return candidates[: self._limit]
 
     def called(self, hostgroup: object) -> str:
-        """Return a hostgroup as `hostgroup 10 (writer)`."""
+        """Return the name of a hostgroup: `hostgroup 10 (writer)`."""
         name = self.configuration.hostgroup_names.get(hostgroup)  # type: ignore[call-overload]
         return f"hostgroup {hostgroup}" + (f" ({name})" if name else "")
 
     def share(self, sum_time: int) -> float:
-        """Return the part of all query time."""
+        """Return the share of all query time, between 0 and 1."""
         return round(sum_time / self.total.sum_time, 6) if self.total.sum_time else 0.0
 
     def is_vague(self, seen: SeenDigest) -> bool:
-        """Return whether the text of a digest does not say what the query was."""
+        """Return whether the text of a digest leaves open what the query was."""
         return bool(self.now.verdict(seen).notes)
 
     def outcomes(self, seen: SeenDigest) -> tuple[Outcome, ...]:
-        """Return what may become of a digest under the rules in force, and those proposed."""
+        """Return the possible outcomes of a digest under the rules in force and proposed."""
         return self.now.verdict(seen).before
 
     def placed_rule(
@@ -221,7 +221,7 @@ class Context:
     ) -> Cells | None:
         """Return the first rule whose replay `is_right` accepts for all rows of a digest.
 
-        `attempts`: cells of a rule without its rule_id. Changes: self, the rule is proposed.
+        `attempts`: the cells of rules without rule_id. Changes: adds the rule to `proposed`.
         """
         rows = self.by_digest[digest]
         for cells in attempts:
@@ -235,9 +235,10 @@ class Context:
         return None
 
     def _places(self, rows: Iterable[SeenDigest]) -> list[int]:
-        """Return the free rule_ids where a rule may stand, the best first.
+        """Return free rule_ids for a new rule, the best first.
 
-        That is right before the rule that decides now, else behind all; else before all.
+        The best place is right before the rule that decides now, or after all rules if no rule
+        decides; then before all rules.
         """
         taken = rules_of(self.proposed).rows
         ids = [int(str(key[0])) for key in taken]
@@ -252,10 +253,10 @@ class Context:
         if deciding:
             wanted.insert(0, range(min(deciding) - 1, max(0, min(deciding) - _MOST), -1))
         elif not any(True for _ in self.proposed.rows(_FAST)):
-            # A last rule with apply would end fast routing for everybody.
+            # A last rule with apply would stop fast routing for everybody.
             wanted.insert(0, range(last + _STEP, last + _MOST))
         free = [
-            next((one for one in some if (one,) not in taken and self._may_use(one)), None)
-            for some in wanted
+            next((n for n in rule_ids if (n,) not in taken and self._may_use(n)), None)
+            for rule_ids in wanted
         ]
-        return list(dict.fromkeys(one for one in free if one is not None))
+        return list(dict.fromkeys(rule_id for rule_id in free if rule_id is not None))

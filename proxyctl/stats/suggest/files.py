@@ -1,4 +1,4 @@
-"""Where `digest suggest` takes digests and rules from: an instance, a snapshot, files."""
+"""The sources of digests and rules for `digest suggest`: an instance, a snapshot, files."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from proxyctl.stats.read import read_digests
 
 @dataclass(frozen=True)
 class Subject:
-    """What suggestions are made from. Shape: `project` is None without files."""
+    """The input of `digest suggest`. Shape: `project` is None without files."""
 
     table: DigestTable
     configuration: Configuration
     project: Project | None = None
 
     def may_use(self, rule_id: int) -> bool:
-        """Return whether the files may have a rule of an id: it is free there, and theirs."""
+        """Return whether the files may define this rule_id: it is free, and they own it."""
         rules = self.project.desired.tables.get("mysql_query_rules") if self.project else None
         if self.project is None or rules is None:
             return True
@@ -45,10 +45,10 @@ def subject_of_files(table: DigestTable, files: ParsedFiles) -> Subject:
 def subject_of_instance(
     client: AdminClient, table: DigestTable | None, files: ParsedFiles | None = None
 ) -> Subject:
-    """Return the rules of an instance with its digests, or with those of a snapshot.
+    """Return the rules of an instance with its digests, or with the digests of a snapshot.
 
-    `files` say what hostgroups are called, and which rule_ids are theirs. Names the instance's
-    digest table once, or not at all. Raises: ConfigError, InstanceError.
+    `files` name the hostgroups and decide which rule_ids may be used. The digest table of the
+    instance is read at most once. Raises: ConfigError, InstanceError.
     """
     project = None
     configuration = read_configuration(client, Layer.RUNTIME, SIDE_TABLES)

@@ -1,4 +1,4 @@
-"""Reads on a writer that a reader could answer: apparently outside of transactions."""
+"""Reads on a writer that a reader could answer, apparently outside of transactions."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from proxyctl.stats.suggest.context import Cells, Context, Kind, Suggestion
 from proxyctl.stats.suggest.texts import begins_transaction, is_plain_read
 
 LEAST_CALLS = 100
-"""So many calls on the writer are worth a rule."""
+"""Calls on the writer that make a rule worthwhile."""
 
 
 def find_readers(configuration: Configuration) -> dict[int, int]:
-    """Return which hostgroup could answer the reads of which writer.
+    """Return the reader hostgroup of each writer hostgroup.
 
-    A hostgroup family tells, or two names that differ in a word such as writer and reader.
+    A hostgroup family names both, or two names differ only in a word such as writer and reader.
     """
-    found: dict[int, int] = {}
+    readers: dict[int, int] = {}
     members: set[Value] = set()
     for family in HostgroupServers(configuration).families:
         members |= family.hostgroups
         if isinstance(family.writer, int) and isinstance(family.reader, int):
-            found[family.writer] = family.reader
+            readers[family.writer] = family.reader
     names = {n: text for n, text in configuration.hostgroup_names.items() if n not in members}
     roles = {role_in_name(text): n for n, text in names.items()}
-    for (role, rest), writer in roles.items():
-        reader = roles.get((NamedRole.READER, rest))
+    for (role, other_words), writer in roles.items():
+        reader = roles.get((NamedRole.READER, other_words))
         if role is NamedRole.WRITER and reader is not None:
-            found[writer] = reader
-    return found
+            readers[writer] = reader
+    return readers
 
 
 def find_reads(context: Context) -> Iterator[Suggestion]:
-    """Yield the reads, each with a rule where one moves it and nothing else."""
+    """Yield the reads, each with a rule if a rule can move that read and nothing else."""
     readers = find_readers(context.configuration)
     if not readers:
         context.notes.append(
@@ -49,68 +49,69 @@ def find_reads(context: Context) -> Iterator[Suggestion]:
     for reader in sorted(set(readers.values())):
         if not _is_served(context.configuration, reader):
             context.notes.append(f"reads: {context.called(reader)} has no server that is up")
-            readers = {writer: one for writer, one in readers.items() if one != reader}
-    found = sorted(
+            readers = {writer: other for writer, other in readers.items() if other != reader}
+    candidates = sorted(
         _candidates(context, readers).items(),
         key=lambda item: (-sum(seen.sum_time for seen in item[1]), item[0]),
     )
-    begun = sum(one.load.count_star for one in context.queries if begins_transaction(one.text))
-    if found and begun:
+    begins = (query for query in context.queries if begins_transaction(query.text))
+    begun = sum(query.load.count_star for query in begins)
+    if candidates and begun:
         context.notes.append(f"reads: {counted(begun, 'transaction')} began; some may hold a read")
-    for (_, writer), rows in context.listed(Kind.READS, found):
+    for (_, writer), rows in context.listed(Kind.READS, candidates):
         yield _suggestion(context, rows, writer, readers[writer])
 
 
 def _is_served(configuration: Configuration, reader: int) -> bool:
-    """Return whether the reader has a server, or the monitor of a family may give it one."""
+    """Return whether the reader has a server, or may get one from the monitor of a family."""
     held = configuration.tables.get("mysql_servers")
     if held is None or not held.is_whole:
         return True
     backends = HostgroupServers(configuration).destination(reader, is_placed=False).backends
-    return any(one.status != "OFFLINE_SOFT" for one in backends)
+    return any(backend.status != "OFFLINE_SOFT" for backend in backends)
 
 
 def _candidates(
     context: Context, readers: dict[int, int]
 ) -> dict[tuple[str, int], list[SeenDigest]]:
     """Return reads that the rules send to a writer, by digest and writer."""
-    often = {
+    frequent = {
         (query.digest, writer)
         for query in context.queries
         for writer, calls in query.calls.items()
         if writer in readers and calls >= LEAST_CALLS
     }
-    loose = _loose_users(context.configuration)
-    found: dict[tuple[str, int], list[SeenDigest]] = {}
+    without_persistence = _users_without_persistence(context.configuration)
+    reads: dict[tuple[str, int], list[SeenDigest]] = {}
     for seen in context.followed:
         key = seen.digest, seen.hostgroup
         if (
-            key in often
-            and seen.username not in loose
+            key in frequent
+            and seen.username not in without_persistence
             and is_plain_read(seen.digest_text)
             and not context.asks_temporary_table(seen.digest_text)
             and not context.is_vague(seen)
-            # Where the rules say another hostgroup it was a transaction, or something like it.
+            # If the rules choose another hostgroup, the query probably ran in a transaction.
             and _hostgroups(context.outcomes(seen)) == {seen.hostgroup}
         ):
-            found.setdefault(key, []).append(seen)
+            reads.setdefault(key, []).append(seen)
     return {
         key: rows
-        for key, rows in found.items()
+        for key, rows in reads.items()
         if sum(seen.count_star for seen in rows) >= LEAST_CALLS
     }
 
 
-def _loose_users(configuration: Configuration) -> frozenset[str]:
-    """Return the users whose transactions rules may tear apart: transaction_persistent 0."""
+def _users_without_persistence(configuration: Configuration) -> frozenset[str]:
+    """Return the users with transaction_persistent 0: rules may split their transactions."""
     held = configuration.tables.get("mysql_users")
     if held is None:
         return frozenset()
-    at = held.layout.index
+    index = held.layout.index
     return frozenset(
-        str(row[at["username"]])
+        str(row[index["username"]])
         for row in held.rows.values()
-        if row[at["transaction_persistent"]] == 0 and row[at["frontend"]] != 0
+        if row[index["transaction_persistent"]] == 0 and row[index["frontend"]] != 0
     )
 
 
@@ -135,13 +136,13 @@ def _suggestion(context: Context, rows: list[SeenDigest], writer: int, reader: i
 
 
 def _rule(context: Context, rows: list[SeenDigest], writer: int, reader: int) -> Cells | None:
-    """Return a rule that moves these reads, and no other query of the digest."""
+    """Return a rule that moves these reads and no other query of the digest."""
 
     def is_right(verdict: Verdict) -> bool:
         if _hostgroups(verdict.before) != {writer}:
             return not verdict.is_changed and not verdict.is_open
-        # Where a rule may answer it by its text, it does so before and after.
-        is_sure = bool(verdict.certain) or any(one.answer for one in verdict.before)
+        # A rule that may answer the query by its text does so before and after.
+        is_sure = bool(verdict.certain) or any(outcome.answer for outcome in verdict.before)
         kinds = verdict.certain | verdict.possible
         return is_sure and kinds == {Change.HOSTGROUP} and _hostgroups(verdict.after) == {reader}
 
@@ -160,5 +161,5 @@ def _rule(context: Context, rows: list[SeenDigest], writer: int, reader: int) ->
 
 
 def _hostgroups(outcomes: Iterable[Outcome]) -> set[int | None]:
-    """Return the hostgroups where a query may go, if no rule answers it."""
-    return {one.hostgroup for one in outcomes if one.answer is None}
+    """Return the hostgroups that a query may go to, without outcomes where a rule answers."""
+    return {outcome.hostgroup for outcome in outcomes if outcome.answer is None}

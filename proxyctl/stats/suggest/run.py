@@ -1,4 +1,4 @@
-"""Makes the suggestions of all kinds, and replays their rules."""
+"""Makes the suggestions of all kinds and replays their rules."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from proxyctl.stats.suggest.reads import find_reads
 from proxyctl.stats.suggest.slow import find_slow
 
 MOST_ROWS = 50_000
-"""Rows of the table that are sent through the rules one by one, those with most time."""
+"""How many rows of the table are evaluated against the rules: the rows with most time."""
 _FINDERS = {Kind.READS: find_reads, Kind.CACHE: find_cacheable, Kind.SLOW: find_slow}
 
 
@@ -37,9 +37,10 @@ def suggest(
 ) -> Suggestions:
     """Return the suggestions.
 
-    `only`: these kinds, all if there are none; `limit`: so many of each kind; `most_rows`: so many
-    are followed through the rules. `may_use`: which rule_ids the files may use.
-    Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it ends.
+    `only`: the kinds to suggest, empty for all; `limit`: the most suggestions of each kind;
+    `most_rows`: the most rows to evaluate against the rules; `may_use`: whether the files may use a
+    rule_id. Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it
+    ends.
     """
     context = Context(table, configuration, limit=limit, most_rows=most_rows, may_use=may_use)
     notes, followed = context.notes, context.followed
@@ -61,7 +62,10 @@ def suggest(
             " rule finds by digest"
         )
     found = [
-        one for kind, find in _FINDERS.items() if not only or kind in only for one in find(context)
+        suggestion
+        for kind, find in _FINDERS.items()
+        if not only or kind in only
+        for suggestion in find(context)
     ]
     found, proof = _proven(context, found)
     return Suggestions(
@@ -76,11 +80,11 @@ def suggest(
 
 
 def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion], str]:
-    """Replay the digests with all rules at once: each may change its own digest and no other.
+    """Replay the digests with all rules at once: a rule may change only its own digest.
 
-    Returns the suggestions, without rules if it is otherwise, and what was replayed.
+    Returns the suggestions, without rules if another digest changes, and what was replayed.
     """
-    own = {one.digest for one in found if one.rule}
+    own = {suggestion.digest for suggestion in found if suggestion.rule}
     if not own:
         return found, ""
     comparison = Comparison(Sides(context.configuration, context.proposed), context.table.variables)
@@ -92,9 +96,9 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
         elif (verdict.is_changed or verdict.is_open) and seen.digest not in own:
             others.add(seen.digest)
     if others:
-        # Something else than a match, such as fast routing that a last rule with apply ends.
+        # The cause is not a match: a last rule with apply stops fast routing, for example.
         context.notes.append(f"no rule is proposed: {counted(len(others), 'digest')} would change")
-        return [replace(one, rule=None) for one in found], ""
+        return [replace(suggestion, rule=None) for suggestion in found], ""
     proof = (
         "The proposed rules were replayed together on"
         f" {counted(len(context.followed), 'entry')}: each changes its own digest and no other."

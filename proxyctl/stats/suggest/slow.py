@@ -12,27 +12,27 @@ from proxyctl.stats.units import time_text
 LEAST_CALLS = 5
 LEAST_AVERAGE_US = 10_000
 LEAST_FACTOR = 10.0
-"""So many times the median of its peers."""
+"""The average is at least this many times the median of the peers."""
 LEAST_PEERS = 5
 
 
 def find_slow(context: Context) -> Iterator[Suggestion]:
-    """Yield the queries that are far slower than their peers, the other digests there."""
+    """Yield the queries that are far slower than the other digests of their hostgroup."""
     peers: dict[int, list[Query]] = defaultdict(list)
     for query in context.queries:
         if query.load.count_star >= LEAST_CALLS:
             peers[query.hostgroup].append(query)
-    found: list[tuple[int, Query, float]] = []
+    candidates: list[tuple[int, Query, float]] = []
     for group in peers.values():
         middle = median(query.load.average for query in group)
-        found += (
+        candidates += (
             (round((query.load.average - middle) * query.load.count_star), query, middle)
             for query in group
             if len(group) > LEAST_PEERS
             and query.load.average >= max(LEAST_AVERAGE_US, LEAST_FACTOR * middle)
         )
-    found.sort(key=lambda one: (-one[0], one[1].digest))
-    for above_us, query, middle in context.listed(Kind.SLOW, found):
+    candidates.sort(key=lambda item: (-item[0], item[1].digest))
+    for above_us, query, middle in context.listed(Kind.SLOW, candidates):
         load, number = query.load, len(peers[query.hostgroup]) - 1
         yield Suggestion(
             Kind.SLOW,

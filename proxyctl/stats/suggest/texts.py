@@ -1,6 +1,6 @@
-"""What a digest text tells of a query: whether it only reads, changes its answer, names a table.
+"""Derives from a digest text whether a query only reads, can be cached, and names which tables.
 
-It errs on the side of leaving a query out: a function that is not known may be a stored one.
+A query in doubt is left out: an unknown function may be a stored function.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NOW CURRENT_TIMESTAMP CURDATE CURRENT_DATE CURTIME CURRENT_TIME LOCALTIME LOCALT
 UNIX_TIMESTAMP UTC_DATE UTC_TIME UTC_TIMESTAMP RAND UUID UUID_SHORT RANDOM_BYTES SYS_GUID USER
 CURRENT_USER SESSION_USER SYSTEM_USER CURRENT_ROLE DATABASE SCHEMA VERSION STATEMENT_DIGEST
 """)
-"""Another answer each time, or for each session; some are written without parentheses."""
+"""Functions whose answer differs by call or session; some need no parentheses."""
 _BARE = re.compile(
     r"\b(CURRENT_(TIMESTAMP|DATE|TIME|USER|ROLE)|LOCALTIME(STAMP)?|UTC_(DATE|TIME|TIMESTAMP))\b",
     re.IGNORECASE,
@@ -43,13 +43,13 @@ TIME_FORMAT TIME_TO_SEC TIMEDIFF TIMESTAMP TIMESTAMPADD TIMESTAMPDIFF TO_BASE64 
 TO_SECONDS TRIM TRUNCATE UCASE UNHEX UPPER VAR_POP VAR_SAMP VARIANCE WEEK WEEKDAY WEEKOFYEAR
 YEAR YEARWEEK
 """)
-"""Functions that give the same answer on each server that has the same rows."""
+"""Functions with the same answer on every server that has the same rows."""
 _WORDS = _words("""
 ALL AND ANY AS BETWEEN BY CASE DISTINCT DIV ELSE EXCEPT EXISTS FROM HAVING IN INDEX INTERSECT
 INTERVAL IS JOIN KEY LIKE LIMIT NOT OFFSET ON OR OVER PARTITION REGEXP RLIKE ROW SELECT SOME
 THEN UNION USING VALUES WHEN WHERE XOR AGAINST BINARY DECIMAL DATETIME DOUBLE FLOAT NUMERIC VARCHAR
 """)
-"""Words that a parenthesis may follow and that call nothing."""
+"""Words that a parenthesis may follow but that call no function."""
 
 _SELECT = re.compile(r"\(*\s*SELECT\b", re.IGNORECASE)
 _LOCKS = "|".join(end.strip(" ;").replace(" ", r"\s+") for end in LOCK_ENDS.values())
@@ -77,17 +77,17 @@ _BEGINS = re.compile(r"\s*(BEGIN|START TRANSACTION|SET\s+(SESSION\s+)?AUTOCOMMIT
 
 
 def is_write(text: str) -> bool:
-    """Return whether a text begins as a statement that changes rows or tables."""
+    """Return whether a text begins like a statement that changes rows or tables."""
     return _WRITE.match(text) is not None
 
 
 def begins_transaction(text: str) -> bool:
-    """Return whether a statement begins a transaction, or switches autocommit."""
+    """Return whether a statement begins a transaction or sets autocommit."""
     return _BEGINS.match(text) is not None
 
 
 def makes_temporary_table(text: str) -> bool:
-    """Return whether a statement makes a table that only its connection sees."""
+    """Return whether a statement creates a temporary table."""
     return _TEMPORARY.match(text) is not None
 
 
@@ -111,14 +111,14 @@ def _called(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def tables_in(text: str) -> tuple[str, ...]:
-    """Return the tables that a text names in the usual places, the first one first.
+    """Return the tables that a text names in the usual places, in order.
 
     Shape: in lower case, without a schema.
     """
-    found: dict[str, None] = {}
+    tables: dict[str, None] = {}
     for place in _TABLES.finditer(text):
         for part in place[1].split(","):
             name = re.match(_NAME, part.strip())
             if name is not None:
-                found[re.split(r"\s*\.\s*", name[0])[-1].strip("`").lower()] = None
-    return tuple(found)
+                tables[re.split(r"\s*\.\s*", name[0])[-1].strip("`").lower()] = None
+    return tuple(tables)
