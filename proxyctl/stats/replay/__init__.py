@@ -1,1 +1,1 @@
-"""The digests that an instance has seen, under the rules of files: `replay`."""
+"""Replays the digests that an instance has seen under the rules of the files."""

@@ -1,7 +1,8 @@
-"""What becomes of a digest under the rules before and after.
+"""Compares what ProxySQL does with a digest under the rules before and after.
 
-Both sides are evaluated on the digest text. A rule that asks for what a digest does not hold is
-taken both ways. Where the text itself does not say what the query was, nothing is said for sure.
+Both sides evaluate the digest text. A rule with a condition that a digest cannot decide is
+evaluated as a match and as no match. If the text leaves open what the query was, no change is
+certain.
 """
 
 from __future__ import annotations
@@ -28,34 +29,34 @@ _RULES = "mysql_query_rules"
 _ENGINE = "mysql-query_processor_regex"
 
 MOST_WAYS = 64
-"""So many combinations of answers are evaluated; beyond them nothing is said."""
+"""The most combinations of assumptions to evaluate; with more of them the verdict is unknown."""
 
 CUT = "cut"
 OTHER_OPTIONS = "made under other mysql-query_digests variables"
 TOO_MANY = "too many rules that cannot be told"
 
 
-# What becomes of a query --------------------------------------------------------------------------
+# The outcome of a query ---------------------------------------------------------------------------
 
 
 class Kind(StrEnum):
-    """In what a query's fate differs."""
+    """The kinds of differences between two outcomes."""
 
     HOSTGROUP = "hostgroup"
     REWRITTEN = "rewritten"
     CACHED = "cached"
     BLOCKED = "blocked"
-    """By an OK_msg or error_msg; or not any more, or with another message."""
+    """A difference in OK_msg or error_msg: added, removed, or another message."""
     SETTINGS = "settings"
-    """Mirroring, timeouts, delays and the like."""
+    """Mirroring, timeouts, delays and similar columns."""
 
 
 class Outcome(NamedTuple):
-    """What becomes of a query. Shape: nothing but `answer` counts where ProxySQL answers itself.
+    """What ProxySQL does with a query. Shape: if it answers itself, only `answer` counts.
 
-    `source` says what chose the hostgroup; `rule_id` is the rule that did, else the last rule that
-    matched, else None. `answer` is (OK_msg or error_msg, the text); where ProxySQL answers whatever
-    the rules say, it is ("", how that is). Units: `cache_ttl` in milliseconds.
+    `source` says what chose the hostgroup; `rule_id` is the rule that chose it, else the last rule
+    that matched, else None. `answer` is (OK_msg or error_msg, the text); if ProxySQL answers
+    regardless of the rules, it is ("", a description). Units: `cache_ttl` in milliseconds.
     """
 
     hostgroup: int | None
@@ -68,8 +69,8 @@ class Outcome(NamedTuple):
 
 
 _ANSWERS = ("OK_msg", "error_msg")
-_APART = frozenset({*_ANSWERS, "cache_ttl", "cache_timeout", "reconnect", "sticky_conn"})
-"""Settings that are compared by themselves, or that ProxySQL does not use."""
+_NOT_IN_SETTINGS = frozenset({*_ANSWERS, "cache_ttl", "cache_timeout", "reconnect", "sticky_conn"})
+"""Columns that have their own comparison, or that ProxySQL does not use."""
 
 
 def _answered(special: Special) -> Outcome:
@@ -77,7 +78,7 @@ def _answered(special: Special) -> Outcome:
 
 
 def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> Outcome:
-    """Return what a route means. `special`: what its digest text is, if it reaches the rules."""
+    """Return the outcome of a route. `special`: the special statement that the text is, if any."""
     rule_id = route.rule_id
     if rule_id is None and route.matched_rules:
         rule_id = route.matched_rules[-1]
@@ -87,22 +88,22 @@ def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> O
             return Outcome(None, route.source, rule_id, answer)
     if special is not None and special.is_answered:
         return _answered(special)
-    cached = route.settings.get("cache_ttl")
-    if special is LAST_INSERT_ID or not isinstance(cached, int) or cached <= 0:
-        cached = None
-    settings = sorted((n, v) for n, v in route.settings.items() if n not in _APART)
+    cache_ttl = route.settings.get("cache_ttl")
+    if special is LAST_INSERT_ID or not isinstance(cache_ttl, int) or cache_ttl <= 0:
+        cache_ttl = None
+    settings = sorted((n, v) for n, v in route.settings.items() if n not in _NOT_IN_SETTINGS)
     return Outcome(
         route.destination_hostgroup,
         route.source,
         rule_id,
-        cache_ttl=cached,
+        cache_ttl=cache_ttl,
         rewriting=rewriting,
         settings=tuple(settings),
     )
 
 
 def kinds_of(before: Outcome, after: Outcome) -> frozenset[Kind]:
-    """Return in what two outcomes differ. Which rule says so is no difference."""
+    """Return how two outcomes differ. Another rule with the same effect is no difference."""
     if before.answer or after.answer:
         return frozenset({Kind.BLOCKED} if before.answer != after.answer else ())
     pairs = (
@@ -121,11 +122,11 @@ def kinds_of(before: Outcome, after: Outcome) -> frozenset[Kind]:
 class Verdict:
     """What the files change for a digest.
 
-    Shape: `certain`: in what it differs whichever way the undecided fall; `possible`: for some of
-    them. `before` and `after` are what may become of it, without repetition; empty where there are
-    too many ways. `undecided` are (rule_id, column) that could not be told; empty where that makes
-    no difference. `notes` say what is not known of the text. `is_unknown`: for their sake nothing
-    is said, although the sides differ.
+    Shape: `certain` are the differences whatever the undecided conditions are; `possible` are the
+    differences for some answers only. `before` and `after` are the distinct possible outcomes;
+    empty if there are too many combinations. `undecided` are the (rule_id, column) of conditions
+    that a digest cannot decide; empty if they make no difference. `notes` say what is unknown about
+    the text. `is_unknown`: the sides differ, but because of the notes the effect is unknown.
     """
 
     certain: frozenset[Kind] = frozenset()
@@ -143,16 +144,16 @@ class Verdict:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing changes for sure, and something may."""
+        """Whether nothing changes for sure but something may."""
         return not self.certain and (self.is_unknown or bool(self.possible))
 
 
 _MOST_KNOWN = 50_000
-"""So many verdicts are remembered, for digests that several schemas or hostgroups have."""
+"""The most verdicts to remember, for digests that several schemas or hostgroups have."""
 
 
 class _TextDigest(NamedTuple):
-    """A digest as rules see it."""
+    """A digest as query rules see it."""
 
     text: bytes
     number: int
@@ -161,10 +162,10 @@ class _TextDigest(NamedTuple):
 
 
 class Comparison:
-    """Two routers, asked about one digest after the other."""
+    """Compares the routes of digests under the rules of two sides."""
 
     def __init__(self, sides: Sides, recorded: Mapping[str, str]) -> None:
-        """Compile both sides. `recorded`: the variables that the digests were made under.
+        """Compile both sides. `recorded`: the digest variables when ProxySQL made the digests.
 
         Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
         """
@@ -180,40 +181,40 @@ class Comparison:
             _options_of({}, side) != self._options for side in (sides.before, sides.after)
         )
         self._verdicts: dict[tuple[str, str, str, str], Verdict] = {}
-        # Schemas that nothing names are all alike.
+        # Schemas that no rule and no fast routing names share their verdicts.
         self._named_schemas = {r.schemaname for side in self._routers for r in side.rules}
         for side in self._routers:
             self._named_schemas.update(key[1] for key, _ in side.fast_routing.items())
 
     @property
     def flag_rules(self) -> list[int]:
-        """The rules that lead a session's next query to another flagIN, which is not followed."""
+        """The rules with next_query_flagIN, which a replay ignores."""
         rules = (rule for side in self._routers for rule in side.rules)
-        return sorted({one.rule_id for one in rules if dict(one.sets).get("next_query_flagIN")})
+        return sorted({rule.rule_id for rule in rules if dict(rule.sets).get("next_query_flagIN")})
 
     @property
     def rewriting_rules(self) -> list[int]:
-        """The rules in force that rewrite: the statistics count a query as what it became."""
-        return [one.rule_id for one in self._routers[0].rules if one.replacement is not None]
+        """The rules in force that rewrite: the statistics count the rewritten query."""
+        return [rule.rule_id for rule in self._routers[0].rules if rule.replacement is not None]
 
     def verdict(self, seen: SeenDigest) -> Verdict:
         """Return what changes for a digest."""
         schemaname = seen.schemaname if seen.schemaname in self._named_schemas else ""
         key = (seen.digest_text, seen.username, schemaname, seen.client_address)
-        found = self._verdicts.get(key)
-        if found is None:
+        verdict = self._verdicts.get(key)
+        if verdict is None:
             if len(self._verdicts) == _MOST_KNOWN:
                 self._verdicts.clear()
-            found = self._verdicts[key] = self._verdict(seen)
-        return found
+            verdict = self._verdicts[key] = self._verdict(seen)
+        return verdict
 
     def _verdict(self, seen: SeenDigest) -> Verdict:
         text = seen.text
         special = USE if is_use(text, text) else None
         special = special or before_rules(text.replace(b"?", b"1")) or after_rules(text, text)
         if special and special.is_answered and special.stage is not Stage.AFTER_MESSAGES:
-            own = _answered(special)
-            return Verdict(before=(own,), after=(own,))
+            outcome = _answered(special)
+            return Verdict(before=(outcome,), after=(outcome,))
         comment = _COMMENT.search(text) if self._options.keep_comment else None
         request = Request(
             None,
@@ -231,11 +232,11 @@ class Comparison:
                 return outcome, outcome
             return outcome, outcome_of(*after.evaluate_digest(request, assumed), special)
 
-        found = every_outcome(both, limit=MOST_WAYS)
-        if found is None:
+        outcomes = every_outcome(both, limit=MOST_WAYS)
+        if outcomes is None:
             is_unknown = self._differences.may_concern(seen, notes)
             return Verdict(notes=(*notes, TOO_MANY) if is_unknown else notes, is_unknown=is_unknown)
-        pairs, questions = found
+        pairs, questions = outcomes
         asked = sorted((rule_id, q.column) for q, ids in questions.items() for rule_id in ids)
         kinds = [kinds_of(before, after) for before, after in pairs]
         certain = frozenset[Kind]() if notes else frozenset.intersection(*kinds)
@@ -252,11 +253,11 @@ class Comparison:
         )
 
     def _notes(self, text: bytes) -> Iterator[str]:
-        """Yield why a text is not what match_digest saw of the query, or may not be."""
+        """Yield reasons why match_digest may have seen another text of the query."""
         is_cut = len(text) >= self._options.max_digest_length
         if is_cut:
             yield CUT
-        # A text that digesting changes was made before the variables were set.
+        # If digesting changes the text, ProxySQL made it under earlier values of the variables.
         is_stable = is_cut or self._digester.digest(text).text.rstrip() == text.rstrip()
         if self._has_other_options or not is_stable:
             yield OTHER_OPTIONS
@@ -266,7 +267,7 @@ _COMMENT = re.compile(rb"/\*(.*?)\*/", re.DOTALL)
 
 
 def _options_of(recorded: Mapping[str, str], configuration: Configuration) -> DigestOptions:
-    """Return the options of digests: those recorded, and for the rest those in force.
+    """Return the digest options: the recorded variables, and the others as in force.
 
     Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
     """
@@ -279,7 +280,7 @@ def _options_of(recorded: Mapping[str, str], configuration: Configuration) -> Di
 
 
 class _Differences:
-    """What differs between two sides: a digest whose text is not known may have to do with it."""
+    """The differences between two sides, to check whether they may concern an unknown text."""
 
     def __init__(self, sides: Sides, routers: tuple[Router, Router]) -> None:
         before, after = self._routers = routers
@@ -300,9 +301,9 @@ class _Differences:
         }
 
     def may_concern(self, seen: SeenDigest, notes: Collection[str]) -> bool:
-        """Return whether anything that differs may decide about a digest, whatever its text.
+        """Return whether a difference may change the route of a digest, whatever its text.
 
-        `notes` say what is not known of the text. One that was cut has its digest all the same.
+        `notes` say what is unknown about the text. A text that was cut still has its digest.
         """
         user, schema, number = seen.username, seen.schemaname, int(seen.digest, 16)
         return (
@@ -319,18 +320,18 @@ class _Differences:
 
 
 def _differing_ids(sides: Sides) -> set[Value]:
-    """Return the rule_ids of the rules that only one side has so. A comment decides nothing."""
-    held = [side.tables.get(_RULES) for side in (sides.before, sides.after)]
-    if held[0] is held[1]:
+    """Return the rule_ids of the rules that differ between the sides, comments aside."""
+    tables = [side.tables.get(_RULES) for side in (sides.before, sides.after)]
+    if tables[0] is tables[1]:
         return set()
     before, after = (
         {
-            (row[one.layout.index["rule_id"]], *_without(row, one.layout.index["comment"]))
-            for row in one.rows.values()
+            (row[held.layout.index["rule_id"]], *_without(row, held.layout.index["comment"]))
+            for row in held.rows.values()
         }
-        if one
+        if held
         else set[Row]()
-        for one in held
+        for held in tables
     )
     return {row[0] for row in before ^ after}
 

@@ -1,4 +1,4 @@
-"""All digests of an instance under the rules before and after, added up, the biggest listed."""
+"""Replays all digests of an instance: adds up the verdicts and lists the biggest changes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from proxyctl.stats.replay.comparison import Comparison, Kind, Verdict
 
 
 class Entry(NamedTuple):
-    """A digest that is listed."""
+    """A digest in the list of changes."""
 
     seen: SeenDigest
     verdict: Verdict
 
 
 class Flow(NamedTuple):
-    """The hostgroups where digests go before and after; None where no user and no rule has one."""
+    """The hostgroups of digests before and after; None if neither a user nor a rule names one."""
 
     current: int | None
     desired: int | None
@@ -29,14 +29,15 @@ class Flow(NamedTuple):
 
 @dataclass
 class Replay:
-    """What a replay found out.
+    """The result of a replay.
 
-    Shape: `entries` are the biggest that change or may. `total` is the sum of `unchanged`,
-    `changed` and `undecided`; `kinds` are in what digests change for sure, and one can have
-    several. `flows` are the digests that change hostgroup for sure, where both are known.
-    `open_rules` tell what could not be told, by (rule_id, column). `texts` count what is not known
-    of texts, by reason. `flag_rules` lead a session's next query to another flagIN: that is not
-    followed, every query begins at 0. `rewriting_rules` make digests of others.
+    Shape: `entries` are the biggest digests that change or may change. `total` is the sum of
+    `unchanged`, `changed` and `undecided`. `kinds` are the digests that change for sure, by kind; a
+    digest can have several kinds. `flows` are the digests that change hostgroup for sure, if both
+    hostgroups are known. `open_rules` are the undecided digests, by (rule_id, column) of the
+    undecided condition. `texts` count digests with an uncertain text, by reason. `flag_rules` set
+    next_query_flagIN, which the replay ignores: every query begins at flagIN 0. `rewriting_rules`
+    rewrite queries, so the statistics hold the digests of the rewritten queries.
     """
 
     name: str
@@ -58,11 +59,11 @@ class Replay:
 
     @property
     def moves(self) -> bool:
-        """Whether anything changes, or may."""
+        """Whether any digest changes or may change."""
         return bool(self.changed.entries or self.undecided.entries)
 
     def share(self, tally: Load | SeenDigest) -> float:
-        """Return the part of the query time; of the queries where no time was measured."""
+        """Return the share of the query time, or of the queries if no time was measured."""
         if self.total.sum_time:
             return tally.sum_time / self.total.sum_time
         return tally.count_star / self.total.count_star if self.total.count_star else 0.0
@@ -78,9 +79,9 @@ def replay(
     limit: int = 20,
     progress: Callable[[int], None] = lambda _done: None,
 ) -> Replay:
-    """Return what becomes of every digest. `limit`: of those listed, the biggest by query time.
+    """Replay every digest. `limit`: the most digests to list, the biggest by query time.
 
-    `progress`: called with the number of digests that are done.
+    `progress`: called with the number of digests done.
     Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
     """
     comparison = Comparison(sides, table.variables)
@@ -104,9 +105,9 @@ def replay(
                 yield entry
         progress(len(table.rows))
 
-    # With 0 nothing would be counted.
+    # nlargest of 0 entries would replay, and so count, none.
     biggest = nlargest(
-        max(limit, 1), judged(), key=lambda one: (one[0].sum_time, one[0].count_star)
+        max(limit, 1), judged(), key=lambda entry: (entry.seen.sum_time, entry.seen.count_star)
     )
     report.entries = biggest[:limit]
     return report
