@@ -1,7 +1,7 @@
-"""The charts of a report on digests: numbers and places, which the page's template draws.
+"""Computes the coordinates and labels of the charts that the report's template draws.
 
-Colours are the classes `c0` to `c6` of the page's style sheet. A hostgroup has the same one in all
-charts; those that are not among the first share the last.
+Colours are the classes `c0` to `c6` of the page's style sheet. A hostgroup has the same colour in
+all charts; hostgroups beyond the first six share the last colour.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from proxyctl.stats.report import Part, Report
 from proxyctl.stats.units import time_text
 
 _COLOURS = 6
-"""So many hostgroups have one of their own."""
+"""The number of hostgroups with a colour of their own."""
 _BARS = 7
 _LEVELS, _TICKS = 5, 6
-"""At most so many lines, and so many parts of the time, are labelled."""
+"""The most labelled levels, and the number of parts that the time axis has."""
 WIDTH, HEIGHT = 1000, 200
-"""Of the area of a chart over time, in units of the drawing."""
+"""The size of a chart over time, in units of the drawing."""
 
 
 class Block(NamedTuple):
@@ -38,10 +38,10 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class OverTime:
-    """The load over time: queries running at once, that is seconds of query time in a second.
+    """The load over time: queries running at once, that is seconds of query time per second.
 
-    Shape: `legend` are pairs of a colour and what it stands for; `levels` and `ticks` are places on
-    the axes with their labels.
+    Shape: `legend` are pairs of a colour and a hostgroup; `levels` and `ticks` are positions on the
+    axes with their labels.
     """
 
     legend: Sequence[tuple[str, str]]
@@ -51,7 +51,7 @@ class OverTime:
 
 
 class Bar(NamedTuple):
-    """A part of the query time. `width` is in hundredths of the biggest."""
+    """A part of the query time. `width` is a percentage of the biggest part."""
 
     name: str
     share: str
@@ -61,12 +61,15 @@ class Bar(NamedTuple):
 
 
 def load_over_time(report: Report, names: Mapping[int, str]) -> OverTime | None:
-    """Return the load by hostgroup, on top of each other; None where there are no intervals."""
+    """Return the stacked load of the hostgroups over time; None without intervals or load."""
     if not report.intervals or not report.total.sum_time:
         return None
     places = {int(part.name): place for place, part in enumerate(report.hostgroups)}
     start, end = report.intervals[0].start, report.intervals[-1].end
-    most = max(one.load.sum_time / 1e6 / (one.end - one.start) for one in report.intervals)
+    most = max(
+        interval.load.sum_time / 1e6 / (interval.end - interval.start)
+        for interval in report.intervals
+    )
     step, top = _scale(most)
 
     def x(seconds: float) -> float:
@@ -76,11 +79,12 @@ def load_over_time(report: Report, names: Mapping[int, str]) -> OverTime | None:
         return round(HEIGHT * (1 - value / top), 1)
 
     blocks = []
-    for one in report.intervals:
-        when = f"{moment(one.start)} to {moment(one.end)}"
-        left, width, level = x(one.start), x(one.end) - x(one.start), 0.0
-        for number, time in sorted(one.by_hostgroup.items(), key=lambda item: places[item[0]]):
-            value = time / 1e6 / (one.end - one.start)
+    for interval in report.intervals:
+        begin, stop = interval.start, interval.end
+        when = f"{moment(begin)} to {moment(stop)}"
+        left, width, level = x(begin), x(stop) - x(begin), 0.0
+        for number, time in sorted(interval.by_hostgroup.items(), key=lambda item: places[item[0]]):
+            value = time / 1e6 / (stop - begin)
             level += value
             title = f"{when}\n{seen_hostgroup(number, names)}: {_number(value)}"
             height = y(level - value) - y(level)
@@ -105,7 +109,7 @@ def _colour(place: int) -> str:
 
 
 def bars(report: Report, names: Mapping[int, str]) -> dict[str, list[Bar]]:
-    """Return the shares of the query time, by title."""
+    """Return the bars for the shares of the query time, by title of the chart."""
     if not report.total.sum_time:
         return {}
     hostgroups = [
@@ -124,7 +128,7 @@ def _plain(parts: Sequence[Part]) -> list[tuple[str, str, Load]]:
 
 
 def _bars(report: Report, parts: Sequence[tuple[str, str, Load]]) -> list[Bar]:
-    """Return a bar for each of the biggest parts, and one for all others."""
+    """Return a bar for each of the biggest parts, and a last bar for all other parts."""
     listed = list(parts)
     if len(parts) > _BARS:
         others = Load()
@@ -145,7 +149,7 @@ def _bars(report: Report, parts: Sequence[tuple[str, str, Load]]) -> list[Bar]:
 
 
 def _scale(most: float) -> tuple[float, float]:
-    """Return the step between levels, which is a round number, and the highest level."""
+    """Return the step between levels (a round number), and the highest level."""
     size = 10.0 ** floor(log10(most or 1.0))
     for step in (size * part for part in (0.2, 0.5, 1, 2)):
         count = -(-most // step) or 1

@@ -1,4 +1,4 @@
-"""A comparison of two snapshots of digests: the totals, then what became of each digest."""
+"""Renders a comparison of two snapshots of digests: the totals, then how each digest changed."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ _COLOURS = {
 }
 
 
-# -- How the numbers read.
+# -- Numbers.
 
 
 def rate_text(rate: float) -> str:
-    """Return queries a second: `12.3/s`; few of them by the hour: `4.00/h`."""
+    """Return queries per second (`12.3/s`), or per hour if they are rare (`4.00/h`)."""
     if 0 < rate < _LEAST_A_SECOND:
         return f"{number_text(rate * 3600)}/h"
     return f"{number_text(rate)}/s"
 
 
 def change_text(before: float, after: float) -> str:
-    """Return how much more or less something became: `-65.7%`; '' where nothing was before."""
+    """Return a relative change: `-65.7%`; '' if `before` is 0."""
     return f"{(after - before) / before:+.1%}" if before else ""
 
 
 Total = tuple[str, str, str, str]
-"""A line of the summary: what it is, before, after, and the change."""
+"""A line of the summary: label, before, after, change."""
 
 _TOTAL_COLUMNS: tuple[Column[Total], ...] = (
     Column("", itemgetter(0), is_number=False),
@@ -63,18 +63,17 @@ _TOTAL_COLUMNS: tuple[Column[Total], ...] = (
 
 
 def _totals(diff: Diff) -> Iterator[Total]:
-    sides = diff.before, diff.after
-    one, other = sides
-    yield "until", moment(one.table.taken_at), moment(other.table.taken_at), ""
-    yield "counted for", time_text(one.seconds * 1e6), time_text(other.seconds * 1e6), ""
+    before, after = sides = diff.before, diff.after
+    yield "until", moment(before.table.taken_at), moment(after.table.taken_at), ""
+    yield "counted for", time_text(before.seconds * 1e6), time_text(after.seconds * 1e6), ""
     rates = [side.rate(side.total) for side in sides]
     yield "queries", rate_text(rates[0]), rate_text(rates[1]), change_text(*rates)
     busy = [side.busy(side.total) for side in sides]
     times = [f"{time_text(time)}/s" for time in busy]
     yield "query time", times[0], times[1], change_text(*busy)
     averages = [_average(side.total) for side in sides]
-    has_both = one.total.count_star and other.total.count_star
-    change = change_text(one.total.average, other.total.average) if has_both else ""
+    has_both = before.total.count_star and after.total.count_star
+    change = change_text(before.total.average, after.total.average) if has_both else ""
     yield "average", averages[0], averages[1], change
 
 
@@ -83,7 +82,7 @@ def _average(load: Load) -> str:
 
 
 def _columns(before: Side, after: Side) -> list[Column[Entry]]:
-    """Return the figures of an entry, those of each side side by side."""
+    """Return the columns of an entry, each number before and after."""
 
     def rate(side: Side, load: Load) -> str:
         return rate_text(side.rate(load)) if load.count_star else "-"
@@ -104,13 +103,13 @@ def _columns(before: Side, after: Side) -> list[Column[Entry]]:
 
 
 def _average_change(entry: Entry) -> str:
-    """Return how much slower or faster a digest became; '' where that cannot be told."""
+    """Return how much slower or faster a digest became; '' if unknown."""
     is_known = entry.after.count_star and entry.verdict is not Verdict.FEW_CALLS
     return change_text(entry.before.average, entry.after.average) if is_known else ""
 
 
 def _hostgroups(calls: Mapping[int, int], names: Mapping[int, str]) -> str:
-    """Return where queries went: `10 (writer) 75.0%, query cache 25.0%`."""
+    """Return the hostgroups that queries went to: `10 (writer) 75.0%, query cache 25.0%`."""
     total = sum(calls.values())
     return ", ".join(
         seen_hostgroup(number, names) + (f" {share_text(count / total)}" if len(calls) > 1 else "")
@@ -119,7 +118,7 @@ def _hostgroups(calls: Mapping[int, int], names: Mapping[int, str]) -> str:
 
 
 def _counts(diff: Diff) -> str:
-    """Return how many of which kind there are, in one line."""
+    """Return the number of digests by verdict, on one line."""
     parts = [f"{count:,} {_WORDS[kind]}" for kind, count in diff.counts.items() if count]
     if diff.moved:
         parts.append(f"{diff.moved:,} moved to other hostgroups")
@@ -137,12 +136,12 @@ def digest_diff_text(
     width: int = WIDTH,
     has_whole_texts: bool = False,
 ) -> str:
-    """Return a comparison, in lines of `width`. `has_whole_texts`: texts are not shortened."""
+    """Render a comparison in lines of `width`. `has_whole_texts`: do not shorten texts."""
     lines = [style("bold", instance_text(diff.after.table)), ""]
     lines += [*aligned(_TOTAL_COLUMNS, _totals(diff)), ""]
     for text in diff.notes:
-        first, *others = wrapped(printable(text), width - 6)
-        lines += [style("refuse", "note: ") + first, *(f"      {line}" for line in others)]
+        first, *continued = wrapped(printable(text), width - 6)
+        lines += [style("refuse", "note: ") + first, *(f"      {line}" for line in continued)]
     if diff.notes:
         lines.append("")
     if not diff.count:
@@ -153,20 +152,21 @@ def digest_diff_text(
     for entry, line in zip(diff.entries, figures, strict=True):
         lines.append(style(_COLOURS[entry.verdict], line))
         group = dict(zip(diff.by, entry.key, strict=True))
-        what = [*group_texts(group, diff.hostgroup_names)]
+        labels = [*group_texts(group, diff.hostgroup_names)]
         if Group.HOSTGROUP not in group:
-            what.append(_moves(entry, diff.hostgroup_names))
-        lines.append(" " * _INDENT + "  ".join(what))
+            labels.append(_moves(entry, diff.hostgroup_names))
+        lines.append(" " * _INDENT + "  ".join(labels))
         if entry.text:
             limit = None if has_whole_texts else width - _INDENT
             lines.append(" " * _INDENT + shown(entry.text, limit=limit))
-    left = diff.count - len(diff.entries)
-    lines.append(f"Listed by {order}." + (f" {left:,} more (--limit lists more)." if left else ""))
+    unlisted = diff.count - len(diff.entries)
+    more = f" {unlisted:,} more (--limit lists more)." if unlisted else ""
+    lines.append(f"Listed by {order}.{more}")
     return "\n".join(lines) + "\n"
 
 
 def _moves(entry: Entry, names: Mapping[int, str]) -> str:
-    """Return where queries went, before and after where that differs."""
+    """Return the hostgroups of a digest; before and after if they differ."""
     before = _hostgroups(entry.hostgroups_before, names)
     after = _hostgroups(entry.hostgroups_after, names)
     return f"hostgroup {f'{before} -> {after}' if entry.is_moved else after or before}"
@@ -178,10 +178,10 @@ def _moves(entry: Entry, names: Mapping[int, str]) -> str:
 DIFF: Shape[Diff] = Shape(
     "digest diff",
     "before after is_cleared notes counts digests",
-    before=lambda one: _side(one.before),
-    after=lambda one: _side(one.after),
-    counts=lambda one: _counts_of(one),
-    digests=lambda one: [_entry(one, entry) for entry in one.entries],
+    before=lambda diff: _side(diff.before),
+    after=lambda diff: _side(diff.after),
+    counts=lambda diff: _counts_by_verdict(diff),
+    digests=lambda diff: [_entry(diff, entry) for entry in diff.entries],
 )
 SIDE: Shape[DigestTable] = Shape(
     "side of a comparison",
@@ -204,7 +204,7 @@ FIGURES: Shape[Load] = Shape(
 )
 
 
-def _counts_of(diff: Diff) -> dict[str, int]:
+def _counts_by_verdict(diff: Diff) -> dict[str, int]:
     counts = {str(verdict): count for verdict, count in diff.counts.items()}
     return {**counts, "moved": diff.moved, "digests": diff.count}
 

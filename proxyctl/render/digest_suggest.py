@@ -1,4 +1,4 @@
-"""Suggestions from digests: the evidence, what a replay shows, and rules to paste."""
+"""Renders suggestions from digests: the evidence, the result of a replay, and rules to paste."""
 
 from __future__ import annotations
 
@@ -40,72 +40,75 @@ _UNKNOWN = {
         " time, too.",
     ),
 }
-"""What digests do not tell."""
+"""What digests do not tell, by kind of suggestion."""
 _LONGEST_TEXT = 300
 
 
 def rules_yaml(layout: Layout, rules: Sequence[Cells]) -> str:
-    """Return rules as a section of our files, one a line: however wide, they are to be pasted."""
+    """Return rules as a section of our files, one line per rule, never wrapped: for pasting."""
     rows = [rule_row(layout, cells) for cells in rules]
     return "\n".join(["mysql_query_rules:", *row_lines(layout, rows)]) + "\n"
 
 
-def suggest_text(found: Suggestions, style: Style = PLAIN, *, width: int = WIDTH) -> str:
-    """Return the suggestions by kind, each with its evidence; and the rules to paste."""
+def suggest_text(result: Suggestions, style: Style = PLAIN, *, width: int = WIDTH) -> str:
+    """Render the suggestions by kind, each with its evidence, and the rules to paste."""
     title = printable(
-        f"{found.table.name}  ProxySQL {found.table.version}:"
-        f" {counted(len(found.found), 'suggestion')} from"
-        f" {counted(len(found.table.rows), 'entry')},"
-        f" {counted(found.total.count_star, 'query')}, {time_text(found.total.sum_time)}"
+        f"{result.table.name}  ProxySQL {result.table.version}:"
+        f" {counted(len(result.found), 'suggestion')} from"
+        f" {counted(len(result.table.rows), 'entry')},"
+        f" {counted(result.total.count_star, 'query')}, {time_text(result.total.sum_time)}"
     )
     lines = [*(style("bold", line) for line in wrapped(title, width)), ""]
     for kind, heading in _HEADINGS.items():
-        lines += _kind_lines(found, kind, heading, style, width)
-    if not found.found:
+        lines += _kind_lines(result, kind, heading, style, width)
+    if not result.found:
         lines += ["Nothing to suggest.", ""]
-    if found.proof:
-        lines += [*wrapped(found.proof, width), ""]
-    for kind in dict.fromkeys(one.kind for one in found.found):
+    if result.proof:
+        lines += [*wrapped(result.proof, width), ""]
+    for kind in dict.fromkeys(suggestion.kind for suggestion in result.found):
         lines.append(style("dim", f"What digests do not tell, for {_HEADINGS[kind]}:"))
         for text in _UNKNOWN[kind]:
             lines += wrapped(text, width, first="  - ", then="    ")
         lines.append("")
-    for note in found.notes:
+    for note in result.notes:
         lines += wrapped(f"note: {printable(note)}", width, then="      ")
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _kind_lines(
-    found: Suggestions, kind: Kind, heading: str, style: Style, width: int
+    result: Suggestions, kind: Kind, heading: str, style: Style, width: int
 ) -> Iterator[str]:
-    some = [one for one in found.found if one.kind is kind]
-    if not some:
+    suggestions = [suggestion for suggestion in result.found if suggestion.kind is kind]
+    if not suggestions:
         return
     yield style("bold", heading.upper())
-    for one in some:
-        text = f"{one.digest}  {shown(one.digest_text, limit=_LONGEST_TEXT)}"
+    for suggestion in suggestions:
+        text = f"{suggestion.digest}  {shown(suggestion.digest_text, limit=_LONGEST_TEXT)}"
         yield from wrapped(text, width, first=f"  {style('change', '*')} ", then="    ")
-        says = one.says
-        if kind is not Kind.SLOW and one.rule is None:
+        says = suggestion.says
+        if kind is not Kind.SLOW and suggestion.rule is None:
             says += " No rule changes only this digest."
         yield from wrapped(printable(says), width, first="    ", then="    ")
         yield ""
-    if kind in found.left_out:
-        yield from (f"  ... {found.left_out[kind]:,} more (--limit lists more)", "")
-    if rules := [one.rule for one in some if one.rule]:
+    if kind in result.left_out:
+        yield from (f"  ... {result.left_out[kind]:,} more (--limit lists more)", "")
+    if rules := [suggestion.rule for suggestion in suggestions if suggestion.rule]:
         yield "  Paste into the files:"
-        yaml = rules_yaml(found.layout, rules)
+        yaml = rules_yaml(result.layout, rules)
         yield from (style("add", f"    {line}") for line in yaml.splitlines())
         yield ""
 
 
-def suggest_json(found: Suggestions) -> str:
-    """Return the suggestions; `rule` by column, `yaml` the same to paste."""
-    made = [
-        SUGGESTION.encode(one, yaml=rules_yaml(found.layout, [one.rule]) if one.rule else None)
-        for one in found.found
+def suggest_json(result: Suggestions) -> str:
+    """Render the suggestions as JSON: `rule` by column, `yaml` the same rule to paste."""
+    suggestions = [
+        SUGGESTION.encode(
+            suggestion,
+            yaml=rules_yaml(result.layout, [suggestion.rule]) if suggestion.rule else None,
+        )
+        for suggestion in result.found
     ]
-    return SUGGESTIONS.document(found, suggestions=made)
+    return SUGGESTIONS.document(result, suggestions=suggestions)
 
 
 SUGGESTIONS: Shape[Suggestions] = Shape(
@@ -120,7 +123,9 @@ SUGGESTIONS: Shape[Suggestions] = Shape(
 SUGGESTION: Shape[Suggestion] = Shape(
     "suggestion",
     "kind digest digest_text evidence says rule yaml",
-    rule=lambda one: (
-        {name: value for name, value in one.rule.items() if value is not None} if one.rule else None
+    rule=lambda suggestion: (
+        {name: value for name, value in suggestion.rule.items() if value is not None}
+        if suggestion.rule
+        else None
     ),
 )

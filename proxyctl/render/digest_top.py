@@ -1,6 +1,6 @@
-"""The digests that cost most: two lines a digest on a terminal, figures above its text.
+"""Renders the digests that cost most: on a terminal two lines per digest, figures and text.
 
-The other formats have a line or an object a digest; CSV and JSON have the same values.
+The other formats have one line or object per digest; CSV and JSON have the same values.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EMPTY = "No digests: ProxySQL has counted no queries since it started or was res
 NOTHING_LEFT = "No digest passes the filters."
 
 Ranked = tuple[int, TopRow]
-"""A row and its place in the list, from 1."""
+"""The place of a row in the list, from 1, and the row."""
 
 _COLUMNS: tuple[Column[Ranked], ...] = (
     Column("#", lambda one: str(one[0])),
@@ -56,7 +56,7 @@ _COLUMNS: tuple[Column[Ranked], ...] = (
 def digest_top_text(
     top: Top, style: Style = PLAIN, *, width: int = WIDTH, has_whole_texts: bool = False
 ) -> str:
-    """Return the whole list, in lines of `width`. `has_whole_texts`: texts are not shortened."""
+    """Render the list in lines of `width`. `has_whole_texts`: do not shorten texts."""
     lines = [style("bold", instance_text(top))]
     lines += [line for note in top.notes() for line in wrapped(f"note: {note}", width)]
     if not top.total.entries:
@@ -68,7 +68,8 @@ def digest_top_text(
     head, *figures = aligned(_COLUMNS, enumerate(top.rows, 1))
     lines += ["", style("dim", head)]
     for row, line in zip(top.rows, figures, strict=True):
-        lines += _beside(line, "  ".join(group_texts(row.group, top.hostgroup_names)), width)
+        label = "  ".join(group_texts(row.group, top.hostgroup_names))
+        lines += _figures_and_label(line, label, width)
         if row.digest_text is not None:
             limit = None if has_whole_texts else width - _INDENT
             lines.append(" " * _INDENT + shown(row.digest_text, limit=limit))
@@ -82,7 +83,7 @@ def digest_top_text(
 
 
 def _summary(top: Top) -> str:
-    """Return how much is listed, and of how much."""
+    """Return the load of the whole table, and of the part that passes the filters."""
     total, selected = top.total, top.selected
     whole = (
         f"{counted(total.entries, 'entry')}, {counted(total.count_star, 'query')},"
@@ -97,40 +98,40 @@ def _summary(top: Top) -> str:
 
 
 def group_texts(group: Mapping[Group, str | int], names: Mapping[int, str]) -> Iterator[str]:
-    """Yield what figures are of: a digest and the cache speak for themselves."""
+    """Yield the values of a group with their column names, except a digest and the cache."""
     for column, value in group.items():
         text = seen_hostgroup(int(value), names) if column is Group.HOSTGROUP else shown(value)
         yield text if column is Group.DIGEST or value == CACHE else f"{column} {text}"
 
 
 def _rule_text(row: TopRow, names: Mapping[int, str]) -> str:
-    """Return what the rules in force do with a group; '' if that was not asked."""
+    """Return what the rules in force do with a group; '' if not requested."""
     if row.outcomes is None:
         return ""
     return f"-> {outcomes_text(row.outcomes, names, 'hostgroup ') or 'undecided'}"
 
 
-def _beside(figures: str, aside: str, width: int) -> list[str]:
-    """Return figures and what they are of: on one line, or below where there is no room."""
-    if len(figures) + 2 + len(aside) <= width:
-        return [f"{figures}  {aside}".rstrip()]
-    return [figures, " " * _INDENT + aside]
+def _figures_and_label(figures: str, label: str, width: int) -> list[str]:
+    """Return figures and their label on one line, or the label below if it does not fit."""
+    if len(figures) + 2 + len(label) <= width:
+        return [f"{figures}  {label}".rstrip()]
+    return [figures, " " * _INDENT + label]
 
 
 # -- Markdown, CSV and JSON.
 
 
 def digest_top_markdown(top: Top) -> str:
-    """Return the list, to be pasted into a ticket."""
+    """Render the list as Markdown, to paste into a ticket."""
     lines = [f"**Digests** of {inline(instance_text(top))}", ""]
     lines += [f"Note: {inline(note)}\n" for note in top.notes()]
     if not top.rows:
         return "\n".join([*lines, NOTHING_LEFT if top.total.entries else EMPTY]) + "\n"
 
-    def of_what(one: Ranked) -> str:
-        return ", ".join(group_texts(one[1].group, top.hostgroup_names))
+    def label(ranked: Ranked) -> str:
+        return ", ".join(group_texts(ranked[1].group, top.hostgroup_names))
 
-    columns = [*_COLUMNS, Column("of", of_what, is_number=False)]
+    columns = [*_COLUMNS, Column("of", label, is_number=False)]
     if Group.DIGEST in top.options.groups:
         columns.append(Column("text", _ticket_text, is_number=False))
     if top.rows[0].outcomes is not None:
@@ -142,8 +143,8 @@ def digest_top_markdown(top: Top) -> str:
     return "\n".join([*lines, f"{inline(_summary(top))}.", "", *table]) + "\n"
 
 
-def _ticket_text(one: Ranked) -> str:
-    return shown(one[1].digest_text or "", limit=_LONGEST_IN_TICKET)
+def _ticket_text(ranked: Ranked) -> str:
+    return shown(ranked[1].digest_text or "", limit=_LONGEST_IN_TICKET)
 
 
 _FIGURES = (
@@ -153,11 +154,11 @@ _FIGURES = (
 
 
 def digest_top_csv(top: Top) -> str:
-    """Return the list as CSV with a line of names."""
+    """Render the list as CSV, with the column names in the first line."""
     names = [*top.options.groups, *_FIGURES.split()]
     if Group.DIGEST in top.options.groups:
         names.append("digest_text")
-    columns: list[Column[dict[str, Any]]] = [Column(one, str, itemgetter(one)) for one in names]
+    columns: list[Column[dict[str, Any]]] = [Column(name, str, itemgetter(name)) for name in names]
     return csv_text(columns, ROW.each(top.rows))
 
 

@@ -1,4 +1,4 @@
-"""A replay: what changes by share of the query time, the biggest digests listed."""
+"""Renders a replay: the shares of the query time that change, and the biggest digests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from proxyctl.text import printable
 
 _Of = TypeVar("_Of")
 WIDEST_TEXT = 110
-"""Characters of a digest text that are shown."""
+"""The most characters of a digest text to show."""
 MOST_LINES = 12
 _MOST_OUTCOMES = 3
 TITLE = "Replay of the digests that the instance has seen"
@@ -30,7 +30,7 @@ TITLE = "Replay of the digests that the instance has seen"
 def replay_text(
     report: Replay, style: Style = PLAIN, *, title: str = "", moves: Sequence[ShardMove] = ()
 ) -> str:
-    """Return a whole replay, under the name of the instance or another title."""
+    """Render a replay under the name of the instance or another title."""
     lines = [style("bold", title or instance_text(report)), ""]
     for text in move_texts(moves, report.hostgroup_names):
         lines.append(style("refuse", f"shard move   {printable(text)}"))
@@ -49,7 +49,8 @@ def body_lines(report: Replay, style: Style) -> Iterator[str]:
     yield ""
     names = report.hostgroup_names
     flows = {
-        f"{_place(a, names)} -> {_place(b, names)}": load for (a, b), load in report.flows.items()
+        f"{_hostgroup_or_nowhere(current, names)} -> {_hostgroup_or_nowhere(desired, names)}": load
+        for (current, desired), load in report.flows.items()
     }
     yield from _load_lines(report, "Queries that go elsewhere, by hostgroups:", flows)
     yield from _entries(report, style)
@@ -63,7 +64,7 @@ def body_lines(report: Replay, style: Style) -> Iterator[str]:
 
 
 def verdict(report: Replay) -> str:
-    """Return the last line."""
+    """Return the last line: whether anything changes."""
     if not report.total.entries:
         return "Replay: the instance has seen no digests."
     changed, undecided = report.changed, report.undecided
@@ -76,12 +77,12 @@ def verdict(report: Replay) -> str:
     )
 
 
-def _place(number: int | None, names: Mapping[int, str]) -> str:
+def _hostgroup_or_nowhere(number: int | None, names: Mapping[int, str]) -> str:
     return "nowhere" if number is None else hostgroup(number, names)
 
 
 def _load_lines(report: Replay, title: str, loads: Mapping[str, Load]) -> Iterator[str]:
-    """Yield the biggest loads, each with what it is of."""
+    """Yield the biggest loads, each with its label."""
     if not loads:
         return
     yield title
@@ -113,29 +114,29 @@ def _entries(report: Replay, style: Style) -> Iterator[str]:
         return
     yield "Digests that change or may change, the biggest first:"
     for seen, verdict in report.entries:
-        who = f"{shown(seen.username)}@{shown(seen.schemaname)}"
-        head = f"  {share_text(report.share(seen)):>6}  {seen.count_star:>10,} x  {who}  "
+        user = f"{shown(seen.username)}@{shown(seen.schemaname)}"
+        head = f"  {share_text(report.share(seen)):>6}  {seen.count_star:>10,} x  {user}  "
         yield style("change", head + _verdict_text(verdict, report.hostgroup_names))
         notes = f"   ({'; '.join(verdict.notes)})" if verdict.notes else ""
         yield f"          {shown(seen.digest_text, limit=WIDEST_TEXT)}{notes}"
-    left = report.changed.entries + report.undecided.entries - len(report.entries)
-    if left:
-        yield f"  ... and {left:,} more (--limit lists more)"
+    unlisted = report.changed.entries + report.undecided.entries - len(report.entries)
+    if unlisted:
+        yield f"  ... and {unlisted:,} more (--limit lists more)"
     yield ""
 
 
 def _verdict_text(verdict: Verdict, names: Mapping[int, str]) -> str:
-    """Return what becomes of a digest before and after."""
+    """Return the outcomes of a digest before and after."""
     if not verdict.before:
         return "undecided"
     before, after = (outcomes_text(side, names) for side in (verdict.before, verdict.after))
     rules = sorted({rule_id for rule_id, _ in verdict.undecided})
-    open_ = f"   (rule {', '.join(map(str, rules))} undecided)" if rules else ""
-    return f"{before} -> {after}{open_}"
+    undecided = f"   (rule {', '.join(map(str, rules))} undecided)" if rules else ""
+    return f"{before} -> {after}{undecided}"
 
 
 def outcomes_text(outcomes: Sequence[Outcome], names: Mapping[int, str], noun: str = "") -> str:
-    """Return the first outcomes, and how many more there are. `noun`: of a hostgroup."""
+    """Return the first outcomes and the number of others. `noun`: precedes a hostgroup."""
     texts = list(dict.fromkeys(_outcome_text(outcome, names, noun) for outcome in outcomes))
     if len(texts) > _MOST_OUTCOMES:
         texts[_MOST_OUTCOMES:] = [counted(len(texts) - _MOST_OUTCOMES, "other")]
@@ -143,7 +144,7 @@ def outcomes_text(outcomes: Sequence[Outcome], names: Mapping[int, str], noun: s
 
 
 def _outcome_text(outcome: Outcome, names: Mapping[int, str], noun: str) -> str:
-    """Return what becomes of a query: `30 (reader) by rule 5010, cached 5000 ms`."""
+    """Return the outcome of a query: `30 (reader) by rule 5010, cached 5000 ms`."""
     if outcome.answer is not None:
         column, text = outcome.answer
         return f"{column} {shown(text, limit=40)} by rule {outcome.rule_id}" if column else text
@@ -163,7 +164,7 @@ def _outcome_text(outcome: Outcome, names: Mapping[int, str], noun: str) -> str:
 
 
 def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
-    """Return a whole replay as JSON."""
+    """Render a replay as JSON."""
     head = REPLAY.encode(report, shard_moves=SHARD_MOVE.each(moves))
     return document({**head, **REPLAYED.encode(report)})
 
@@ -184,23 +185,23 @@ REPLAYED: Shape[Replay] = Shape(
     "result of a replay",
     "total unchanged changed undecided kinds undecided_rules texts next_query_flagIN"
     " replace_pattern flows digests",
-    total=lambda one: _part(one, one.total),
-    unchanged=lambda one: _part(one, one.unchanged),
-    changed=lambda one: _part(one, one.changed),
-    undecided=lambda one: _part(one, one.undecided),
-    kinds=lambda one: {kind: _part(one, load) for kind, load in sorted(one.kinds.items())},
-    undecided_rules=lambda one: [
-        {**UNDECIDED.encode(rule), **_part(one, load)}
-        for rule, load in sorted(one.open_rules.items())
+    total=lambda report: _part(report, report.total),
+    unchanged=lambda report: _part(report, report.unchanged),
+    changed=lambda report: _part(report, report.changed),
+    undecided=lambda report: _part(report, report.undecided),
+    kinds=lambda report: {kind: _part(report, load) for kind, load in sorted(report.kinds.items())},
+    undecided_rules=lambda report: [
+        {**UNDECIDED.encode(rule), **_part(report, load)}
+        for rule, load in sorted(report.open_rules.items())
     ],
-    next_query_flagIN=lambda one: one.flag_rules,
-    replace_pattern=lambda one: one.rewriting_rules,
-    flows=lambda one: [
-        {**FLOW.encode(flow), **_part(one, load)} for flow, load in _by_time(one.flows)
+    next_query_flagIN=lambda report: report.flag_rules,
+    replace_pattern=lambda report: report.rewriting_rules,
+    flows=lambda report: [
+        {**FLOW.encode(flow), **_part(report, load)} for flow, load in _by_time(report.flows)
     ],
-    digests=lambda one: [
-        {**ENTRY.encode(entry, share=_share(one, entry.seen)), **SEEN.encode(entry.seen)}
-        for entry in one.entries
+    digests=lambda report: [
+        {**ENTRY.encode(entry, share=_share(report, entry.seen)), **SEEN.encode(entry.seen)}
+        for entry in report.entries
     ],
 )
 PART: Shape[Load] = Shape(

@@ -1,6 +1,6 @@
-"""A report on digests as one HTML file that asks nothing of the network.
+"""Renders a report on digests as one HTML file that loads nothing from the network.
 
-Every number has its unit, every text of a server is safe.
+Every number has its unit, and every text from a server is escaped.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
 _LONGEST = 2_000
-"""Characters of a query text; ProxySQL keeps 2,048 bytes of it unless told otherwise."""
+"""The most characters of a query text; by default, ProxySQL keeps 2,048 bytes."""
 _NAMES = 2
 
 
@@ -37,18 +37,18 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
 
 def _period(report: Report) -> str:
     table, start, end = report.table, moment(report.start), moment(report.end)
-    what = f"Everything counted from {start} to {end}"
+    counts = f"Everything counted from {start} to {end}"
     if report.intervals:
-        what = f"What was counted between {report.snapshots} snapshots, {start} and {end}"
+        counts = f"What was counted between {report.snapshots} snapshots, {start} and {end}"
     address = f" at {name_text(table.address)}" if table.address != table.name else ""
     length = time_text((report.end - report.start) * 1e6)
-    return f"ProxySQL {name_text(table.version)}{address}. {what}: {length}."
+    return f"ProxySQL {name_text(table.version)}{address}. {counts}: {length}."
 
 
 def _notes(report: Report) -> Iterator[str]:
     if not report.count:
         yield "No queries were counted."
-    if cleared := [moment(one.end) for one in report.intervals if one.is_cleared]:
+    if cleared := [moment(interval.end) for interval in report.intervals if interval.is_cleared]:
         more = f" and {len(cleared) - 5} more" if len(cleared) > 5 else ""
         yield (
             "The statistics were reset, or ProxySQL was restarted, before the snapshot of"
@@ -68,13 +68,13 @@ def _listed(report: Report) -> str:
 
 
 def _columns(report: Report, names: Mapping[int, str]) -> tuple[Column[ReportDigest], ...]:
-    """Return the columns of the table; the page is sorted by their values."""
+    """Return the columns of the table; the page can be sorted by their values."""
 
-    def hostgroups(one: ReportDigest) -> str:
-        return _names([seen_hostgroup(int(part.name), names) for part in one.hostgroups])
+    def hostgroups(digest: ReportDigest) -> str:
+        return _names([seen_hostgroup(int(part.name), names) for part in digest.hostgroups])
 
-    def rows(one: ReportDigest) -> float:
-        return one.load.rows / one.load.count_star
+    def rows(digest: ReportDigest) -> float:
+        return digest.load.rows / digest.load.count_star
 
     time, total = attrgetter("load.sum_time"), report.total.sum_time
     average, most = attrgetter("load.average"), attrgetter("load.max_time")
@@ -98,10 +98,10 @@ def _names(names: Sequence[str]) -> str:
 
 
 def report_html(report: Report, names: Mapping[int, str], templates: Path) -> str:
-    """Return the page, made with the templates of the folder `templates`.
+    """Render the page with the templates of the folder `templates`.
 
-    `names`: those of hostgroups in the files. Only the page's own script and style run: a
-    Content-Security-Policy names them by their hashes, so that nothing in a query or a name can.
+    `names`: the hostgroup names from the files. A Content-Security-Policy allows only the page's
+    own script and style, by hash, so that no script in a query or a name can run.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
@@ -130,7 +130,7 @@ def report_html(report: Report, names: Mapping[int, str], templates: Path) -> st
         over_time=load_over_time(report, names),
         bars=bars(report, names),
         area=(WIDTH, HEIGHT),
-        # No text of a server stands in these two files.
+        # These two files contain no text from a server.
         script=Markup(script),  # noqa: S704
         style=Markup(style),  # noqa: S704
         script_hash=_hash(script),

@@ -1,4 +1,4 @@
-"""Hits of query rules, and how a rule reads on one line."""
+"""Renders the hits of query rules, and a rule on one line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from proxyctl.stats.rule_hits import RuleHits, RuleReport
 from proxyctl.stats.units import number_text, share_text
 
 _WIDEST = 60
-"""Characters of a pattern or the like that are shown."""
+"""The most characters of a pattern or another value to show."""
 _CRITERIA = (
     "flagIN",
     "username",
@@ -39,7 +39,7 @@ _EFFECTS = (
 
 
 def rules_text(report: RuleReport, style: Style = PLAIN, *, width: int = WIDTH) -> str:
-    """Return the report: rules in the order in which they are tried, each on a line of its own."""
+    """Render the report: one line per rule, in the order in which ProxySQL tries the rules."""
     lines = [style("bold", instance_text(report))]
     if not report.rules:
         return "\n".join([*lines, "No query rules at RUNTIME."]) + "\n"
@@ -106,5 +106,5 @@ RULE: Shape[RuleHits] = Shape(
     "rule_id hits share hits_per_s rule",
     share=lambda one: round(one.share, 6),
     hits_per_s=lambda one: None if one.per_s is None else round(one.per_s, 3),
-    rule=lambda one: {name: cell for name, cell in one.cells.items() if cell is not None},
+    rule=lambda hits: {name: cell for name, cell in hits.cells.items() if cell is not None},
 )
