@@ -182,7 +182,10 @@ class Lint(Model):
 
 
 _MODELS: dict[str, Any] = {
-    "version": Literal[1],
+    # In Python, and so to Literal, true and 1.0 equal 1.
+    "version": Annotated[
+        Literal[1], BeforeValidator(lambda value: value if type(value) is int else None)
+    ],
     "proxysql_version": Annotated[str, Field(pattern=r"^[0-9]+\.[0-9]+\.[0-9]+")],
     "instances": list[InstanceModel],
     "sharding": list[ShardingModel],
