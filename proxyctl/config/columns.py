@@ -1,9 +1,9 @@
-"""What a column and a row may hold, and what it means, as strict and closed pydantic types.
+"""The values that a column and a row may hold, as strict and closed pydantic types.
 
-Rows are TypedDicts made from the catalogue, no class a table, for the tables that a file uses:
-building costs time. A value comes out as ProxySQL holds it: references and names of hostgroups
-resolved, flags as 0 and 1, JSON as text. The context of a validation is the run over the files and
-the path of the file.
+Each row type is a TypedDict made from the catalogue, not a class per table. Building one costs
+time, so only the tables that a file uses get one. Validation returns values as ProxySQL holds them:
+references and names of hostgroups resolved, flags as 0 and 1, JSON as text. The context of a
+validation is the run over the files and the path of the file.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from proxyctl.state.cells import MAX_LATENCY_MS
 from proxyctl.state.sql import NUL
 
 _SIGNED = frozenset({"rule_id", "flagIN"})
-"""Numbers that ProxySQL keeps below 0, and works with, where no check forbids it."""
+"""Numbers that ProxySQL keeps and uses below 0, where no check forbids it."""
 
 _LARGEST = {"max_latency_ms": MAX_LATENCY_MS, "port": 65535}
-"""Numbers that ProxySQL holds in fewer bits than its table does: a larger one becomes another."""
+"""Numbers that ProxySQL holds in fewer bits than its table: it changes a larger number."""
 
 STRICT = ConfigDict(strict=True, extra="forbid")
 
@@ -55,7 +55,7 @@ class HexReference(TypedDict):
 
 
 Reference = str | EnvReference | FileReference | HexReference
-"""Text, as such or by a reference that is resolved later."""
+"""Text, or a reference that is resolved later."""
 
 
 def _text(value: Any, info: ValidationInfo, *, is_secret: bool = False) -> str:  # noqa: ANN401
@@ -77,7 +77,7 @@ def _without_nul(text: str) -> str:
 
 
 def hostgroup_number(name: str, info: ValidationInfo) -> int:
-    """Return the number of a hostgroup's name. Raises: Refusal."""
+    """Return the number of the hostgroup with this name. Raises: Refusal."""
     context, _ = cast(Any, info.context)
     number: int = context.hostgroup(name)
     return number
@@ -93,7 +93,7 @@ def _json(value: Any) -> str:  # noqa: ANN401 - anything that JSON has
     if not isinstance(value, str):
         if is_reference(value):
             raise Refusal("JSON is UTF-8 text here, not a reference", "write the JSON itself")
-        # What stands for a refused value has no JSON, and its mistake.
+        # A refused value inside has no JSON, and its mistake is noted already.
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
     try:
         json_value(value or "{}")
@@ -103,10 +103,10 @@ def _json(value: Any) -> str:  # noqa: ANN401 - anything that JSON has
 
 
 def json_value(text: str, members: Callable[[list[tuple[str, Any]]], Any] = dict) -> object:
-    """Return the value of a JSON text; `members` makes an object of names and values.
+    """Return the value of a JSON text; `members` makes an object from names and values.
 
-    Some texts that Python reads end ProxySQL at the LOAD: their numbers or characters are more than
-    its own reader takes. Source: ProxySQL 2.7.1, run. Raises: ValueError that says why.
+    Some texts that Python reads end ProxySQL at the LOAD, because its own reader does not take
+    their numbers or characters. Source: ProxySQL 2.7.1, run. Raises: ValueError that says why.
     """
     try:
         value: object = json.loads(
@@ -137,8 +137,7 @@ def _finite(digits: str) -> float:
 def limits(column: Column) -> tuple[int, int]:
     """Return the smallest and the largest integer that the column may hold.
 
-    Hardly a column without a check of its own has a use for a negative number: most read back as
-    NULL.
+    Few columns without a check have a use for a negative number: most read it back as NULL.
     """
     if column.choices is not None:
         numbers = [choice for choice in column.choices if isinstance(choice, int)]
@@ -152,7 +151,7 @@ def limits(column: Column) -> tuple[int, int]:
 
 
 def expected(column: Column) -> str:
-    """Return what the column takes, in words: `an integer from 0 to 65535`."""
+    """Return the values that the column takes, in words: `an integer from 0 to 65535`."""
     low, high = limits(column) if column.is_numeric else (0, 0)
     match column.kind:
         case Kind.BOOL:
@@ -196,7 +195,7 @@ def _flag(value: int) -> int:
 
 
 def _choice(choices: tuple[int | str, ...]) -> Any:  # noqa: ANN401 - a type form
-    """Return the type of a text with fixed values, in any case, as ProxySQL compares them."""
+    """Return the type of a text with fixed values: like ProxySQL, it ignores letter case."""
     spelled = {str(choice).upper(): str(choice) for choice in choices}
 
     def check(text: str) -> str:
@@ -227,17 +226,17 @@ def row_type(
     columns: Iterable[Column],
     *,
     required: Callable[[Column], bool] = lambda column: column.is_required,
-    more: Mapping[str, Any] | None = None,
+    extra: Mapping[str, Any] | None = None,
 ) -> Any:  # noqa: ANN401 - a type
-    """Return the TypedDict of a row with these columns, and of the fields in `more`."""
-    fields: dict[str, Any] = dict(more or {})
+    """Return the TypedDict of a row with these columns and the extra fields."""
+    fields: dict[str, Any] = dict(extra or {})
     for column in columns:
         qualifier = Required if required(column) else NotRequired
         fields[column.name] = qualifier[field_type(column)]
-    # Called through Any: type checkers only know TypedDicts that stand in the source.
-    made = cast(Any, TypedDict)(name, fields, total=False)
-    made.__pydantic_config__ = STRICT
-    return made
+    # Called through Any: type checkers only know TypedDicts of the source text.
+    row = cast(Any, TypedDict)(name, fields, total=False)
+    row.__pydantic_config__ = STRICT
+    return row
 
 
 def list_of(kind: Any) -> Any:  # noqa: ANN401 - a type form
@@ -253,5 +252,5 @@ def rows_type(layout: Layout) -> Any:  # noqa: ANN401 - a type form
 
 @lru_cache(maxsize=256)
 def rows_adapter(layout: Layout) -> TypeAdapter[Any]:
-    """Return what validates a list of rows of a table."""
+    """Return the validator of a list of rows of a table."""
     return TypeAdapter(rows_type(layout))

@@ -1,4 +1,4 @@
-"""What one run over the files shares, and the sections that it goes over."""
+"""The state of one run over the files, and the sections of the files."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ Keys = tuple[str | int, ...]
 """The path to a value in a section."""
 
 UNKNOWN_SECRET = Secret("unknown:unknown")
-"""Stands for an unavailable secret; it reads as a password and as a list of logins."""
+"""Replaces an unavailable secret; it is a valid password and a valid list of logins."""
 
 
 @dataclass
 class Context:
     """One run over the files.
 
-    Shape: `hostgroups` from name to number, filled by the `hostgroups` section. `names`: by
-    section, where an item first has the name. `layouts` of the tables that the version has, by
-    name. `needs_secrets`, `takes_dead_rules`, `deviations`: see `ParsedFiles.project`; without the
-    first, an unavailable secret is UNKNOWN_SECRET.
+    Shape: `hostgroups` from name to number, filled by the `hostgroups` section. `names`: the first
+    place of a name, by section and name. `layouts` by name, of the tables that the version has.
+    `needs_secrets`, `takes_dead_rules`, `deviations`: see `ParsedFiles.project`. Where
+    `needs_secrets` is False, an unavailable secret is UNKNOWN_SECRET.
     """
 
     version: Version
@@ -63,7 +63,7 @@ class Context:
     ) -> None:
         """Note a mistake at a value of a section, or at its key. Changes: self.mistakes.
 
-        Without a message it is noted elsewhere already.
+        An empty message notes nothing: the mistake is noted elsewhere.
         """
         if message:
             self.mistakes.add(part.where(*keys, of_key=of_key), part.label(keys), message, fix)
@@ -104,7 +104,7 @@ SPECIAL = {
     "lint": "What `proxyctl lint` leaves out.",
     "keep_fast_routing_alive": "Add a rule where fast routing would be skipped.",
 }
-"""The sections that are more than a table, and what they are."""
+"""The sections that are more than a table, and their descriptions."""
 
 TABLE_SECTIONS = tuple(name for name, table in TABLES.items() if table.prefix is None)
 
@@ -115,7 +115,7 @@ _SCALARS = frozenset({"version", "proxysql_version", "keep_fast_routing_alive"})
 
 @dataclass(frozen=True)
 class Part:
-    """A section, as one file has it."""
+    """A section of one file."""
 
     document: Document
     name: str
@@ -131,11 +131,11 @@ class Part:
         return self.document.where((self.name, *keys), of_key=of_key)
 
     def label(self, keys: Keys) -> str:
-        """Return what a message calls a value: `pxc_clusters[0].nodes[1].weight`."""
+        """Return the name of a value in messages: `pxc_clusters[0].nodes[1].weight`."""
         return key_text((self.name, *keys))
 
     def at(self, keys: Keys) -> Any:  # noqa: ANN401 - any YAML value
-        """Return the value under keys; None where there is none."""
+        """Return the value under keys; None if a key is absent."""
         value = self.value
         for key in keys:
             is_list = isinstance(value, list) and isinstance(key, int)
@@ -146,7 +146,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Lines(Part):
-    """The rows of a table section in a file of their own. Shape: `lines` has one a row."""
+    """The rows of a table section in a file of their own. Shape: `lines` has one per row."""
 
     lines: list[int]
 
@@ -155,12 +155,12 @@ class Lines(Part):
         return Where(self.path, self.lines[int(keys[0])], 1)
 
     def label(self, keys: Keys) -> str:
-        """Return the name of a column, and what is below it."""
+        """Return the name of a column, and the keys below it."""
         return key_text(keys[1:])
 
 
 def split(documents: Iterable[Document], mistakes: Mistakes) -> dict[str, list[Part]]:
-    """Return the sections by name, one part a file. Changes: mistakes."""
+    """Return the sections by name, one part per file. Changes: mistakes."""
     parts: dict[str, list[Part]] = {}
     for document in documents:
         root = document.root
@@ -205,28 +205,28 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
 
 
 def named_version(parts: Iterable[Part], mistakes: Mistakes) -> Version | None:
-    """Return the ProxySQL that the files name; None without one. Changes: mistakes.
+    """Return the ProxySQL version that the files name, or None. Changes: mistakes.
 
-    It may be newer than the newest that the catalogue knows.
+    The version may be newer than the catalogue.
     """
-    found: dict[Version, Where] = {}
+    places: dict[Version, Where] = {}
     for part in parts:
         try:
-            found.setdefault(_version(part.value), part.where())
+            places.setdefault(_version(part.value), part.where())
         except ValueError as error:
             mistakes.add(part.where(), part.name, str(error), f"write it like {REFERENCE}")
     first: Version | None = None
-    for version, where in found.items():
+    for version, where in places.items():
         if first is None:
             first = version
             continue
-        message = f"{version} differs from {first} at {found[first]}"
+        message = f"{version} differs from {first} at {places[first]}"
         mistakes.add(where, "proxysql_version", message, "name one version in all files")
     return first
 
 
 def _version(value: object) -> Version:
-    """Return a version that somebody wrote. Raises: ValueError."""
+    """Return the version in a `proxysql_version` section. Raises: ValueError."""
     if not isinstance(value, str):
         raise ValueError(f"expected a version, got {described(value)}")
     try:

@@ -1,4 +1,4 @@
-"""Sections -> `Project`: every section compiled, the tables joined and checked."""
+"""Sections -> `Project`: compiles every section, then joins and checks the tables."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Sections = dict[str, list[Part]]
 
 @dataclass(frozen=True, eq=False)
 class Project:
-    """The files, parsed, validated and compiled. Compared by identity: they are compiled once."""
+    """The files, parsed, validated and compiled. Compared by identity: they compile once."""
 
     desired: Desired
     instances: tuple[Instance, ...] = ()
@@ -59,9 +59,9 @@ class Project:
 
     @property
     def configuration(self) -> Configuration:
-        """What the files ask for as MEMORY would hold it, applied to nothing.
+        """The configuration that MEMORY would hold after an apply to an empty instance.
 
-        What the files leave to the instance has the column's default.
+        A cell that the files leave to the instance has the column's default.
         """
         tables: dict[str, Held] = {}
         variables: dict[str, str] = {}
@@ -92,20 +92,20 @@ class Project:
     def exported(self, secrets: str) -> Exported:
         """Return the desired rows as an export writes them.
 
-        `secrets`: how passwords are written: `hash`, `omit` or `clear`.
+        `secrets`: the form of passwords: `hash`, `omit` or `clear`.
         """
-        found = Exported(self.desired.version)
+        result = Exported(self.desired.version)
         for name, table in self.desired.tables.items():
-            layout = found.layouts[name] = table.layout
+            layout = result.layouts[name] = table.layout
             if layout.table.prefix is not None:
                 variables = table.rows.values()
-                export_variables(found, variables, secrets, keeps_defaults=True, keeps_local=True)
+                export_variables(result, variables, secrets, keeps_defaults=True, keeps_local=True)
                 continue
             rows = sorted_rows(dict(table.rows))
             if secrets != "clear":
-                rows = without_references(found, layout, rows)
-            found.tables[name] = with_secrets(found, layout, rows, secrets)
-        return found
+                rows = without_references(result, layout, rows)
+            result.tables[name] = with_secrets(result, layout, rows, secrets)
+        return result
 
 
 _NOTHING = (
@@ -116,9 +116,9 @@ _NOTHING = (
 
 
 def compile_project(sections: Sections, context: Context) -> Project:
-    """Return what the sections say, in the layouts of the context's version.
+    """Return the project of the sections, in the layouts of the context's version.
 
-    What is wrong with them is noted in the mistakes of the context; nothing is raised.
+    Mistakes are noted in the context; nothing is raised. Changes: context.
     """
     for part in sections.get("version", []):
         check(part, context)
@@ -154,8 +154,8 @@ def _tables(
         if missing := missing_table(TABLES[part.name], context):
             context.mistakes.add(part.where(of_key=True), part.name, missing)
         else:
-            found = compile_part(part, context)
-            rows.setdefault(part.name, []).extend([found] if found else [])
+            compiled = compile_part(part, context)
+            rows.setdefault(part.name, []).extend([compiled] if compiled else [])
     clusters = compile_clusters(sections.get("pxc_clusters", []), context)
     shards = compile_shards(sections.get("sharding", []), context)
     for generated in (*clusters, *shards.rows, attributes):
@@ -176,7 +176,7 @@ def _tables(
 
 
 def _folded_users(table: DesiredTable) -> DesiredTable:
-    """Return the users, two halves that agree as one: so ProxySQL reads them back."""
+    """Return the users, with two equal halves as one row: ProxySQL reads them back so."""
     rows = fold_users(table.layout, cast("Rows", table.rows))
     if len(rows) == len(table.rows):
         return table
@@ -201,6 +201,6 @@ def _single(sections: Sections, name: str, default: Any, context: Context) -> An
         if part is not parts[0]:
             message = f"duplicate section (first defined at {parts[0].where(of_key=True)})"
             context.mistakes.add(part.where(of_key=True), name, message)
-        found = check(part, context)
-        value = default if found is None else found
+        checked = check(part, context)
+        value = default if checked is None else checked
     return value

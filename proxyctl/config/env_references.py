@@ -1,7 +1,7 @@
-"""`{env: NAME}`, `{file: PATH}` and `{hex: DIGITS}`: text that does not stand in the files.
+"""`{env: NAME}`, `{file: PATH}` and `{hex: DIGITS}`: text that the files refer to.
 
-The only module of the package that reads the environment. What it returns may be a secret, so no
-message here repeats a value.
+Only this module of the package reads the environment. The text may be a secret, so no message here
+repeats it.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ REFERENCE_FIX = "write text, {env: NAME}, {file: PATH} or {hex: DIGITS}"
 def resolve(
     reference: Mapping[str, str], folder: str, fence: Fence = ANYWHERE, *, is_secret: bool = False
 ) -> str:
-    """Return the text that a reference stands for; bytes that are not UTF-8 as surrogates.
+    """Return the text of a reference, with surrogates for bytes that are not UTF-8.
 
-    `folder`: where relative paths start. A secret must not be empty: a variable that a pipeline
-    forgot to fill would let anybody in. Raises: UnreadableError.
+    `folder`: where relative paths start. An empty secret is refused: a variable that a pipeline
+    forgot to set would let anybody in. Raises: UnreadableError.
     """
     ((kind, argument),) = reference.items()
     named = {"env": "the environment variable", "file": "the file"}.get(kind, "hex")

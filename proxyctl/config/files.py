@@ -1,4 +1,4 @@
-"""Which files there are, where they may stand, and their text: templates rendered, YAML parsed."""
+"""Finds the files, keeps them inside their folders, renders templates and parses YAML."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ _IN_FOLDER = (".yaml", ".yml", ".j2")
 class Sources:
     """The files to read, and the variables for their templates.
 
-    `variables`: those of `--var`. `instance_vars`: those of an instance. `restrict_paths` keeps
-    `{file:}`, `{csv:}`, `{jsonl:}` and template includes inside the folders of `paths`, also
-    through links.
+    `variables`: from `--var`. `instance_vars`: from an instance. `restrict_paths` keeps `{file:}`,
+    `{csv:}`, `{jsonl:}` and template includes inside the folders of `paths`, also through links.
     """
 
     paths: tuple[str, ...] = ("./proxyctl.yaml",)
@@ -43,9 +42,9 @@ class Sources:
 
 
 class UnreadableError(Refusal):
-    """A file or a reference cannot be read. The message names the reason, not the file.
+    """A file or a reference that cannot be read. The message names the reason, not the file.
 
-    Shape: `line` and `column` count from 1; both are 0 where the whole file is meant.
+    Shape: `line` and `column` count from 1; both are 0 for the file as a whole.
     """
 
     def __init__(
@@ -56,19 +55,19 @@ class UnreadableError(Refusal):
         self.column = column
 
     def where(self, path: str) -> Where:
-        """Return the place in the file that was to be read."""
+        """Return the place of the mistake in the file at `path`."""
         return Where(path, self.line, self.column)
 
 
 @dataclass(frozen=True)
 class Fence:
-    """The folders in which files must be that other files name; None means anywhere."""
+    """The folders that must hold every file that other files name; None allows any folder."""
 
     folders: tuple[Path, ...] | None = None
 
     @classmethod
     def around(cls, sources: Sources, *paths: str) -> Fence:
-        """Return the fence that the command line asks for: around its paths, or around these."""
+        """Return the fence of the command line around `paths`, by default around its own paths."""
         if not sources.restrict_paths:
             return cls()
         return cls(tuple(map(_folder_of, paths or sources.paths)))
@@ -83,7 +82,7 @@ class Fence:
         return path
 
     def check(self, path: str) -> None:
-        """Check where a path leads. Raises: UnreadableError when it lies outside."""
+        """Refuse a path that leads outside. Raises: UnreadableError."""
         # A path with a NUL is refused when it is opened.
         if self.folders is not None and "\0" not in path:
             real = Path(path).resolve()
@@ -92,8 +91,8 @@ class Fence:
 
 
 def _folder_of(path: str) -> Path:
-    found = Path(path).resolve()
-    return found if found.is_dir() else Path(path).parent.resolve()
+    real = Path(path).resolve()
+    return real if real.is_dir() else Path(path).parent.resolve()
 
 
 ANYWHERE = Fence()
@@ -139,15 +138,15 @@ def read_text(path: str, *, limit: int = MAX_FILE, fence: Fence = ANYWHERE) -> s
 
 
 def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
-    """Return the files that `-f` names, a folder's in order of their names.
+    """Return the files that `-f` names, each once; a folder gives its files in order of name.
 
-    Shape: every file once. Changes: mistakes.
+    Changes: mistakes.
     """
-    found: dict[str, str] = {}
+    files_by_path: dict[str, str] = {}
     for given in paths:
         path = os.path.normpath(given)
         if not os.path.isdir(path):
-            found.setdefault(os.path.realpath(path), path)
+            files_by_path.setdefault(os.path.realpath(path), path)
             continue
         try:
             listed = sorted(os.listdir(path))
@@ -156,19 +155,19 @@ def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
             continue
         names = (n for n in listed if n.endswith(_IN_FOLDER) and n[0] != ".")
         files = [os.path.normpath(os.path.join(path, name)) for name in names]
-        # A link that leads nowhere counts: without what it meant, rows would be deleted.
+        # A dangling link counts: without the file that it meant, rows would be deleted.
         files = [file for file in files if not os.path.isdir(file)]
         if not files:
             mistakes.add(file_place(path), "", "no *.yaml, *.yml or *.j2 file in this folder")
         for file in files:
-            found.setdefault(os.path.realpath(file), file)
-    return list(found.values())
+            files_by_path.setdefault(os.path.realpath(file), file)
+    return list(files_by_path.values())
 
 
 def read_source(
     path: str, variables: Mapping[str, Any], fence: Fence, mistakes: Mistakes
 ) -> str | None:
-    """Return the text of a file; of a template, what it renders to. None after a mistake.
+    """Return the text of a file, rendered if it is a template; None after a mistake.
 
     Changes: mistakes.
     """
@@ -197,7 +196,7 @@ def is_there(path: str) -> bool:
 
 
 def near_file(path: str, otherwise: str = _CHECK_PATH) -> str | None:
-    """Return `did you mean 'proxyctl.yaml'?` for a file that is not there; None if it is there."""
+    """Return `did you mean 'proxyctl.yaml'?` for a missing file; None for an existing one."""
     if is_there(path):
         return None
     names: list[str] = []
@@ -209,23 +208,23 @@ def near_file(path: str, otherwise: str = _CHECK_PATH) -> str | None:
 def unreadable_file(
     path: str, reason: str, *, option: str = "", fix: str = _CHECK_PATH
 ) -> ProxyctlError:
-    """Return what is said of a file that an option or an argument names.
+    """Return the error for a file that an option or an argument names.
 
-    `fix`: what to do where no other file has a similar name.
+    `fix`: the fix if no other file has a similar name.
     """
     return ProxyctlError(f"{option} {path}: {reason}".lstrip(), fix=near_file(path, fix))
 
 
 def template_variables(sources: Sources, mistakes: Mistakes) -> dict[str, Any]:
-    """Return what templates see: the var files in order, the instance's, then those of `--var`.
+    """Return the variables of templates: var files in order, then the instance's, then `--var`.
 
     Changes: mistakes.
     """
     variables: dict[str, Any] = {}
-    for given in sources.var_files:
-        path = os.path.normpath(given)
+    for name in sources.var_files:
+        path = os.path.normpath(name)
         try:
-            text = read_text(path, fence=Fence.around(sources, given))
+            text = read_text(path, fence=Fence.around(sources, name))
         except UnreadableError as error:
             where = error.where(path) if error.line else file_place(f"--var-file {path}")
             mistakes.add(where, "", error.message, error.fix or near_file(path))
@@ -252,16 +251,16 @@ _NOT_YAML = {
     ".cnf": ("a configuration file of ProxySQL", "proxyctl import {path} -o proxyctl.yaml"),
     ".sql": ("SQL statements", "send them to ProxySQL's admin interface, then proxyctl export"),
 }
-"""Files that hold a ProxySQL configuration and are given to -f by mistake: kind and fix."""
+"""ProxySQL configurations that -f may name by mistake. Shape: kind and fix, by suffix."""
 
 SAVED_PLAN = '{\n  "kind": "proxyctl plan"'
-"""How the file of `plan --out` begins."""
+"""The beginning of a file of `plan --out`."""
 
 
 def read_documents(sources: Sources, mistakes: Mistakes) -> list[Document]:
     """Return every file, parsed. Changes: mistakes."""
     documents = []
-    # Also without a template: a var file that is not there is a mistake anyway.
+    # A missing var file is a mistake even without a template.
     variables = template_variables(sources, mistakes)
     fence = Fence.around(sources)
     for path in find_files(sources.paths, mistakes):

@@ -1,6 +1,6 @@
-"""What a section that is more than a table may hold, as strict and closed pydantic models.
+"""The special sections, those that are more than a table, as strict and closed pydantic models.
 
-What only several of its values together can tell is checked where the section is compiled.
+The compiler of a section checks rules that concern several of its values together.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from proxyctl.text import shown
 
 
 def _shape(value: object) -> str:
-    """Return what a value looks like in YAML; unions are told apart by it."""
+    """Return the shape of a value in YAML, which selects the member of a union."""
     shapes = {str: "text", dict: "mapping", list: "list"}
     return next((name for kind, name in shapes.items() if isinstance(value, kind)), "other")
 
@@ -45,7 +45,7 @@ Number = Annotated[int, Field(ge=0, le=MAX_INT)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
 if TYPE_CHECKING:
-    # As they come out: with names and references resolved.
+    # The types after validation: names and references are resolved.
     Hostgroup = int
     ResolvedText = str
 else:
@@ -61,7 +61,7 @@ Names = Annotated[
 """Names to shard: a brace pattern, a list of them, or a mapping of them to hostgroups."""
 
 KeySpec = int | str | list[int | str]
-"""Values of a key: one or a list. For `manage` also ranges "10-5999" and patterns "app_*"."""
+"""Values of a key: one, or a list. `manage` also takes ranges "10-5999" and patterns "app_*"."""
 
 _RANGE = re.compile(r"([0-9]{1,10})\s*-\s*([0-9]{1,10})\Z")
 
@@ -105,7 +105,7 @@ class ShardingModel(Model):
 
 
 class Expectation(Model):
-    """What a routing test expects. Only what is named is compared; null means: nothing there."""
+    """The expected route of a query. Absent keys are not compared; null expects no value."""
 
     hostgroup: Hostgroup | None = None
     rule_id: Number | None = None
@@ -119,7 +119,7 @@ class Expectation(Model):
 
 
 class RoutingTestModel(Model):
-    """One query, and where it has to go."""
+    """One query and its expected route."""
 
     name: str | None = None
     query: Name
@@ -136,7 +136,7 @@ GuardWord = Literal["refuse", "warn", "off"]
 
 
 class MaxDeletes(Model):
-    """How many rows of a table may be deleted at once."""
+    """The largest number of rows of a table that one apply may delete."""
 
     percent: Annotated[int, Field(ge=0, le=100)] = 30
     above_rows: Number = 10
@@ -145,7 +145,7 @@ class MaxDeletes(Model):
 
 
 class Guards(Model):
-    """What an apply refuses to do without --force. A field is a guard."""
+    """The guards: what an apply refuses to do without --force. Each field is a guard."""
 
     max_deletes: MaxDeletes = MaxDeletes()
     table_emptied: GuardWord = "refuse"
@@ -159,7 +159,7 @@ class Guards(Model):
 
 
 class IgnoredFindings(Model):
-    """Findings of lint that are meant to be: of one check, in a table or at a row."""
+    """Findings of lint that a user accepts: of one check, everywhere, in a table or at a row."""
 
     code: Name
     table: Name | None = None
@@ -168,7 +168,7 @@ class IgnoredFindings(Model):
 
 
 class Lint(Model):
-    """What `proxyctl lint` leaves out."""
+    """The findings that `proxyctl lint` leaves out."""
 
     ignore: list[
         Annotated[
@@ -199,7 +199,7 @@ _MODELS: dict[str, Any] = {
 def section_type(name: str, layouts: dict[str, Layout]) -> Any:  # noqa: ANN401 - a type form
     """Return the type of a special section.
 
-    Shape: `layouts` by table name; the sections that hold columns follow them.
+    Shape: `layouts` by table name; sections with columns take them from there.
     """
     match name:
         case "hostgroups":
@@ -215,18 +215,18 @@ def section_type(name: str, layouts: dict[str, Layout]) -> Any:  # noqa: ANN401 
 def _hostgroup_type(layouts: dict[str, Layout]) -> Any:  # noqa: ANN401 - a type form
     layout = layouts.get("mysql_hostgroup_attributes")
     columns = [c for c in layout.columns if c.name != "hostgroup_id"] if layout else []
-    return row_type("hostgroup", columns, more={"id": Required[Number]})
+    return row_type("hostgroup", columns, extra={"id": Required[Number]})
 
 
 def _cluster_type(layouts: dict[str, Layout]) -> Any:  # noqa: ANN401 - a type form
     columns = [c for c in layouts["mysql_servers"].columns if c.name != "hostgroup_id"]
     hostgroup = {"hostgroup": NotRequired[Hostgroup]}
-    node = row_type("pxc_node", columns, more=hostgroup)
-    defaults = row_type("pxc_node_defaults", columns, required=lambda _: False, more=hostgroup)
+    node = row_type("pxc_node", columns, extra=hostgroup)
+    defaults = row_type("pxc_node_defaults", columns, required=lambda _: False, extra=hostgroup)
     return row_type(
         "pxc_cluster",
         layouts["mysql_galera_hostgroups"].columns,
-        more={
+        extra={
             "name": Required[Name],
             "nodes": Required[list_of(node)],
             "node_defaults": NotRequired[defaults],
@@ -264,8 +264,8 @@ def _scope_type(column: Column) -> Any:  # noqa: ANN401 - a type form
             raise Refusal("the list is empty, so no row would be managed")
         return value if isinstance(value, list) else [value]
 
-    one = Annotated[int | str, AfterValidator(terms)]
-    return Annotated[list_of(one), BeforeValidator(listed, json_schema_input_type=KeySpec)]
+    item_type = Annotated[int | str, AfterValidator(terms)]
+    return Annotated[list_of(item_type), BeforeValidator(listed, json_schema_input_type=KeySpec)]
 
 
 @lru_cache(maxsize=1)
@@ -276,8 +276,8 @@ def _manage_type() -> Any:  # noqa: ANN401 - a type form
         if table.prefix is None:
             columns = {column.name: column for column in table.columns}
             keys = {key: NotRequired[_scope_type(columns[key])] for key in table.key}
-            scopes[name] = NotRequired[row_type(f"{name}_scope", (), more=keys)]
-            others = sorted(columns.keys() - {*table.key})
-            ignored[name] = NotRequired[list_of(cast(Any, Literal)[*others])]
-    ignore = row_type("manage_ignore", (), more=ignored)
-    return row_type("manage", (), more={**scopes, "ignore": NotRequired[ignore]})
+            scopes[name] = NotRequired[row_type(f"{name}_scope", (), extra=keys)]
+            names = sorted(columns.keys() - {*table.key})
+            ignored[name] = NotRequired[list_of(cast(Any, Literal)[*names])]
+    ignore = row_type("manage_ignore", (), extra=ignored)
+    return row_type("manage", (), extra={**scopes, "ignore": NotRequired[ignore]})

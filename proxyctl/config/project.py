@@ -1,4 +1,4 @@
-"""The way in: files -> `Project`. Everything wrong with the files is raised at once."""
+"""The entry: files -> `Project`. All mistakes in the files are raised at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["Instance", "ParsedFiles", "Project", "Sources", "load_project"]
 class ParsedFiles:
     """The files, read and parsed once; compiled when the version of the instance is known.
 
-    Nothing is raised while they are read: `instances` and `project` raise what concerns them.
+    Reading them raises nothing: `instances` and `project` raise the mistakes that concern them.
     """
 
     def __init__(self, sources: Sources) -> None:
@@ -44,20 +44,20 @@ class ParsedFiles:
         self._guard = threading.Lock()
 
     def with_vars(self, variables: Mapping[str, object]) -> ParsedFiles:
-        """Return the files as rendered with the `vars` of an instance; read once for each."""
+        """Return the files as rendered with the `vars` of an instance; read once for equal vars."""
         with _READING:
             key = _key(variables)
             if key not in self._by_vars:
-                found = ParsedFiles(replace(self._sources, instance_vars=variables))
-                found._by_vars = self._by_vars
-                self._by_vars[key] = found
+                parsed = ParsedFiles(replace(self._sources, instance_vars=variables))
+                parsed._by_vars = self._by_vars
+                self._by_vars[key] = parsed
             return self._by_vars[key]
 
     def readable(self) -> ParsedFiles:
-        """Return the files without what is wrong with reading them."""
-        found = copy(self)
-        found._mistakes = Mistakes()
-        return found
+        """Return the files without the mistakes made in reading them."""
+        parsed = copy(self)
+        parsed._mistakes = Mistakes()
+        return parsed
 
     @property
     def sections(self) -> frozenset[str]:
@@ -65,7 +65,7 @@ class ParsedFiles:
         return frozenset(self._sections)
 
     def instances(self) -> tuple[Instance, ...]:
-        """Return the `instances` of the files. Compiles nothing else.
+        """Return the `instances` of the files, and compile nothing else.
 
         Their `vars` feed the templates, so a template that needs them is ignored here.
 
@@ -78,20 +78,20 @@ class ParsedFiles:
 
     @property
     def is_misread(self) -> bool:
-        """Whether `raise_if_misread` raises."""
+        """Whether a mistake hides a part of the files: `raise_if_misread` raises it."""
         return len(self._mistakes) > 0
 
     def raise_if_misread(self) -> None:
-        """Raise what hides a part of the files: a file that is not there, YAML, a template.
+        """Raise mistakes that hide a part of the files: a missing file, broken YAML or template.
 
-        An instance may be defined in that part, so call this before a connection is opened.
+        That part may define an instance, so call this before a connection is opened.
 
         Raises: ConfigError.
         """
         self._mistakes.copy().raise_if_any()
 
     def ignores(self) -> tuple[Ignore, ...]:
-        """Return what the `lint` section of the files ignores. Compiles nothing else.
+        """Return what the `lint` section of the files ignores, and compile nothing else.
 
         Raises: ConfigError with the mistakes of the section.
         """
@@ -101,9 +101,9 @@ class ParsedFiles:
         return found
 
     def hostgroup_names(self) -> Mapping[int, str]:
-        """Return the names of hostgroups by number, for commands that only show them.
+        """Return the names of hostgroups by number, and compile nothing else.
 
-        Compiles nothing else; a name with a mistake is left out.
+        For commands that only show names: a name with a mistake is left out.
         """
         return compile_hostgroups(self._sections.get("hostgroups", []), Context(REFERENCE))[0]
 
@@ -120,39 +120,39 @@ class ParsedFiles:
         needs_secrets: bool = True,
         deviations: Deviations = NO_DEVIATIONS,
     ) -> Project:
-        """Return what the files say, in the layouts of `version`; compiled once.
+        """Return the project that the files define, in the layouts of `version`; compiled once.
 
-        `version`: by default the one that the files name, at most the newest that is known.
+        `version`: by default the version that the files name, or the newest known if that is older.
         `takes_dead_rules`: accept rules that ProxySQL accepts and that never work: a pattern that
-        does not compile, an unreadable client_addr or digest. `needs_secrets` False: accept secrets
-        that are not available, as in a pull request. `deviations`: what the instance has beyond its
-        version.
+        does not compile, an unreadable client_addr or digest. `needs_secrets`: False accepts
+        secrets that are not available, as in a pull request. `deviations`: what the instance has
+        beyond its version.
 
         Raises: ConfigError with all mistakes.
         """
         named = self.version or REFERENCE
-        used = version or min(named.stable, NEWEST_KNOWN)
-        asked = (used, takes_dead_rules, needs_secrets, deviations)
+        chosen = version or min(named.stable, NEWEST_KNOWN)
+        question = (chosen, takes_dead_rules, needs_secrets, deviations)
         with self._guard:
-            # Instances that are asked at the same time wait for the first one's result.
-            if asked not in self._projects:
+            # Instances that are read at the same time share the result of the first.
+            if question not in self._projects:
                 context = Context(
-                    used,
+                    chosen,
                     self._fence,
                     needs_secrets,
                     self._mistakes.copy(),
                     takes_dead_rules=takes_dead_rules,
                     deviations=deviations,
                 )
-                if version is None and used != named:
+                if version is None and chosen != named:
                     context.warnings.append(
                         f"proxysql_version {beyond_catalogue(named)}: the files are checked as for"
-                        f" {used}"
+                        f" {chosen}"
                     )
                 project = compile_project(self._sections, context)
                 context.mistakes.raise_if_any()
-                self._projects[asked] = project
-            return self._projects[asked]
+                self._projects[question] = project
+            return self._projects[question]
 
 
 _READING = threading.Lock()
@@ -169,7 +169,7 @@ def load_project(
     takes_dead_rules: bool = False,
     needs_secrets: bool = True,
 ) -> Project:
-    """Return what the files say, as `ParsedFiles.project`. Raises: ConfigError."""
+    """Return the project of the files, as `ParsedFiles.project` does. Raises: ConfigError."""
     return ParsedFiles(sources).project(
         version, takes_dead_rules=takes_dead_rules, needs_secrets=needs_secrets
     )
@@ -178,7 +178,7 @@ def load_project(
 def mistakes_in(
     text: str, version: Version, deviations: Deviations = NO_DEVIATIONS
 ) -> list[Mistake]:
-    """Return what is wrong with a file of this text, for a ProxySQL of this version."""
+    """Return the mistakes in the text of a file, for a ProxySQL of this version."""
     context = Context(version, deviations=deviations)
     document = read_yaml(text, "", context.mistakes)
     sections = split([] if document is None else [document], context.mistakes)
@@ -189,12 +189,12 @@ def mistakes_in(
 def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Instance, ...]:
     """Return the instances that a text lists: JSON or YAML, a list or a section `instances`.
 
-    `name`: what to call it in mistakes. `fence`: where files that it names have to lie; None
-    means anywhere. Raises: ConfigError.
+    `name`: what mistakes call the text. `fence`: the folders that its files must lie in; None
+    allows any. Raises: ConfigError.
     """
     context = Context(REFERENCE, fence or ANYWHERE)
-    begin = text.lstrip()[:1]
-    section = {"-": f"instances:\n{text}", "[": f"{{instances: {text}}}"}.get(begin, text)
+    first_character = text.lstrip()[:1]
+    section = {"-": f"instances:\n{text}", "[": f"{{instances: {text}}}"}.get(first_character, text)
     document = read_yaml(section, name, context.mistakes)
     sections = split([] if document is None else [document], context.mistakes)
     for key in sections.keys() - {"instances", "version"}:
@@ -202,6 +202,6 @@ def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Inst
         message = "a command may print `instances` only"
         context.mistakes.add(part.where(of_key=True), part.name, message)
     context.mistakes.raise_if_any()
-    found = compile_instances(sections.get("instances", []), context)
+    instances = compile_instances(sections.get("instances", []), context)
     context.mistakes.raise_if_any()
-    return found
+    return instances

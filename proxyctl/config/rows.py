@@ -1,8 +1,8 @@
 r"""Rows of a table: read, validated, completed with defaults, and joined over all files.
 
 A row comes from a YAML list, a line of a CSV or JSONL file, or an item of a special section. It
-keeps its place, so that a mistake found by any later check still knows the line. A field of CSV
-becomes what YAML would have had: empty is absent, `\N` is NULL.
+keeps its place, so that any later check can report the line. A CSV field becomes the value that
+YAML would have: an empty field is an absent key, `\N` is NULL.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ NULL = r"\N"
 
 
 class RowPlace(NamedTuple):
-    """Where a row stands in the files: an item of a section, or what it stands for.
+    """The place of a row in the files: its item of a section, or the item that generated it.
 
-    A field is looked for under `keys`, then under each of `others`, by its name there (`renamed`).
-    `origin`: the special section that generated the row; empty for one written out as such.
+    Shape: `field` looks under `keys`, then under each of `fallbacks`, for the name that `renamed`
+    gives the column there. `origin`: the special section that generated the row, else empty.
     """
 
     part: Part
     keys: Keys
     origin: str = ""
-    others: tuple[Keys, ...] = ()
+    fallbacks: tuple[Keys, ...] = ()
     renamed: Mapping[str, str] = {}
 
     def where(self) -> Where:
@@ -53,17 +53,17 @@ class RowPlace(NamedTuple):
     def field(self, column: str) -> tuple[Where, str]:
         """Return the place of a field, and its name: `pxc_clusters[0].nodes[1].weight`.
 
-        The place is that of the row, where it does not set the column.
+        A row that does not set the column gives its own place.
         """
         name = self.renamed.get(column, column)
-        found = self.keys
-        for keys in (self.keys, *self.others):
+        holder = self.keys
+        for keys in (self.keys, *self.fallbacks):
             value = self.part.at(keys)
             if isinstance(value, dict) and name in value:
-                found = keys
+                holder = keys
                 break
-        where = self.part.where(*found, name)._replace(origin=self.origin)
-        return where, self.part.label((*found, name))
+        where = self.part.where(*holder, name)._replace(origin=self.origin)
+        return where, self.part.label((*holder, name))
 
 
 class RowPlaces(Mapping[Key, Where]):
@@ -83,7 +83,7 @@ class RowPlaces(Mapping[Key, Where]):
 
 
 def field_place(table: DesiredTable, key: Key, column: str) -> tuple[Where, str]:
-    """Return the place of a field of a row, and its name in a message."""
+    """Return the place of a field of a row, and what messages call it."""
     if isinstance(table.where, RowPlaces):
         return table.where.places[key].field(column)
     return table.where[key], f"{table.layout.name}.{column}"
@@ -96,7 +96,7 @@ def field_place(table: DesiredTable, key: Key, column: str) -> tuple[Where, str]
 class TableRows:
     """Rows of one table from one source, in their order.
 
-    Shape: `places` has one entry a row. `used`: the first place that sets a column.
+    Shape: `places` has one entry per row. `used`: by column, the first place that sets it.
     """
 
     layout: Layout
@@ -111,18 +111,18 @@ class TableRows:
 
 
 def default_row(layout: Layout) -> list[Any]:
-    """Return the values of a row that sets no column; KEEP for those that are then left alone."""
+    """Return a row that sets no column: defaults, and KEEP for columns that are left alone."""
     return [KEEP if column.kept else column.file_default for column in layout.columns]
 
 
 def table_rows(
     layout: Layout, rows: Iterable[Mapping[str, Any]], places: Iterable[RowPlace]
 ) -> TableRows:
-    """Return validated rows in the column order of the layout, with defaults of what they omit."""
+    """Return validated rows in the column order of the layout, with defaults for absent keys."""
     result = TableRows(layout)
-    base, index = default_row(layout), layout.index
+    defaults, index = default_row(layout), layout.index
     for row, place in zip(rows, places, strict=True):
-        values = base.copy()
+        values = defaults.copy()
         for name, value in row.items():
             values[index[name]] = value
         result.rows.append(tuple(values))
@@ -134,22 +134,22 @@ def table_rows(
 
 
 def compile_part(part: Part, context: Context) -> TableRows | None:
-    """Return the rows of a table section; None when nothing of it can be used.
+    """Return the rows of a table section; None when no row can be used.
 
     Changes: context.mistakes.
     """
-    read = part if isinstance(part.value, YamlList) else _read_file(part, context)
-    if read is None:
+    listed = part if isinstance(part.value, YamlList) else _read_file(part, context)
+    if listed is None:
         return None
-    rows = check_rows(read, context)
-    places = (RowPlace(read, (position,)) for position in rows)
+    rows = check_rows(listed, context)
+    places = (RowPlace(listed, (position,)) for position in rows)
     return table_rows(context.layouts[part.name], rows.values(), places)
 
 
 def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> DesiredTable:
     """Return the table that all parts make together. Changes: mistakes.
 
-    One key twice is a mistake; the first row stays.
+    A duplicate key is a mistake; the first row stays.
     """
     rows: dict[Key, DesiredRow] = {}
     places: dict[Key, RowPlace] = {}
@@ -196,15 +196,15 @@ def _read_file(part: Part, context: Context) -> Lines | None:
         else:
             context.note(part, (kind,), f"{name}: {error.message}", error.fix)
         return None
-    found = Lines(Document(path, None), part.name, [], [])
+    rows = Lines(Document(path, None), part.name, [], [])
     read = _read_csv if kind == "csv" else _read_json
-    return found if read(text, found, context) else None
+    return rows if read(text, rows, context) else None
 
 
 def _note(
-    found: Lines, context: Context, line: int, label: str, message: str, fix: str | None = None
+    part: Lines, context: Context, line: int, label: str, message: str, fix: str | None = None
 ) -> None:
-    context.mistakes.add(Where(found.path, line, 1), label, message, fix)
+    context.mistakes.add(Where(part.path, line, 1), label, message, fix)
 
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})\Z")
@@ -220,60 +220,60 @@ def _flag(text: str) -> bool | str:
     return _FLAGS.get(text, text)
 
 
-_MEANINGS: dict[Kind, Callable[[str], object]] = {Kind.INT: _number, Kind.BOOL: _flag}
-"""What the fields of a column mean; text is itself."""
+_PARSERS: dict[Kind, Callable[[str], object]] = {Kind.INT: _number, Kind.BOOL: _flag}
+"""The value of a CSV field, by the kind of its column; other fields are text."""
 
 
-def _read_csv(text: str, found: Lines, context: Context) -> bool:
-    """Add the rows of a CSV text; False after a mistake that spoils all of them.
+def _read_csv(text: str, part: Lines, context: Context) -> bool:
+    """Add the rows of a CSV text. Return False after a mistake that spoils all of them.
 
-    Changes: found, context.mistakes.
+    Changes: part, context.mistakes.
     """
-    layout = context.layouts[found.name]
+    layout = context.layouts[part.name]
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         header = next(reader, [])
-        if not _header_fits(header, found, context):
+        if not _header_fits(header, part, context):
             return False
-        columns = [(name, _MEANINGS.get(layout.column(name).kind, str)) for name in header]
+        columns = [(name, _PARSERS.get(layout.column(name).kind, str)) for name in header]
         for fields in reader:
             if len(fields) == len(header):
-                found.value.append(
+                part.value.append(
                     {
-                        name: None if field == NULL else meaning(field)
-                        for (name, meaning), field in zip(columns, fields, strict=True)
+                        name: None if field == NULL else parse(field)
+                        for (name, parse), field in zip(columns, fields, strict=True)
                         if field
                     }
                 )
-                found.lines.append(reader.line_num)
+                part.lines.append(reader.line_num)
             elif fields:  # a blank line is no row
                 message = f"{len(fields)} fields, but the header has {len(header)}"
-                _note(found, context, reader.line_num, "", message)
+                _note(part, context, reader.line_num, "", message)
     except csv.Error as error:
-        _note(found, context, reader.line_num, "", f"not CSV: {error}")
+        _note(part, context, reader.line_num, "", f"not CSV: {error}")
         return False
     return True
 
 
-def _header_fits(header: list[str], found: Lines, context: Context) -> bool:
+def _header_fits(header: list[str], part: Lines, context: Context) -> bool:
     """Return whether the first line names columns of the table. Changes: context.mistakes."""
-    layout = context.layouts[found.name]
+    layout = context.layouts[part.name]
     count = len(context.mistakes)
     for position, name in enumerate(header):
         if name not in layout.index:
             explained = other_version(layout.table, name, context)
             message = explained or f"no such column: {shown(name)}"
-            _note(found, context, 1, "", message, context.mistakes.did_you_mean(name, layout.index))
+            _note(part, context, 1, "", message, context.mistakes.did_you_mean(name, layout.index))
         elif name in header[:position]:
-            _note(found, context, 1, name, "duplicate column in the header")
+            _note(part, context, 1, name, "duplicate column in the header")
     for column in layout.columns:
         if column.is_required and column.name not in header:
-            _note(found, context, 1, column.name, f"the header lacks the column {column.name}")
+            _note(part, context, 1, column.name, f"the header lacks the column {column.name}")
     return len(context.mistakes) == count
 
 
-def _read_json(text: str, found: Lines, context: Context) -> bool:
-    """Add the objects of a JSONL text, one a line. Changes: found, context.mistakes."""
+def _read_json(text: str, part: Lines, context: Context) -> bool:
+    """Add the objects of a JSONL text, one per line. Changes: part, context.mistakes."""
     from proxyctl.config.columns import json_value
 
     for number, line in enumerate(text.split("\n"), 1):
@@ -282,13 +282,13 @@ def _read_json(text: str, found: Lines, context: Context) -> bool:
         try:
             row = json_value(line, _object)
         except ValueError as error:
-            _note(found, context, number, "", f"not JSON: {error}")
+            _note(part, context, number, "", f"not JSON: {error}")
             continue
         if isinstance(row, dict):
-            found.value.append(row)
-            found.lines.append(number)
+            part.value.append(row)
+            part.lines.append(number)
         else:
-            _note(found, context, number, "", f"expected an object, got {described(row)}")
+            _note(part, context, number, "", f"expected an object, got {described(row)}")
     return True
 
 

@@ -33,7 +33,7 @@ _UNIT = re.compile(r"\d+ ?[A-Za-z]+\Z")
 
 
 def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredTable]:
-    """Return a table for each prefix that the files use, owning just the named variables.
+    """Return a table for each prefix that the files use. It owns the named variables alone.
 
     Changes: context.
     """
@@ -71,10 +71,9 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
 
 
 def _check_charset(values: dict[str, str], places: dict[str, Where], context: Context) -> None:
-    """Note a character set and a collation that do not fit, or one without the other.
+    """Note a character set and a collation that do not fit, or one of them without the other.
 
-    Of the two, ProxySQL takes the collation, and lets it change the character set. Changes:
-    context.
+    ProxySQL obeys the collation, which may change the character set. Changes: context.
     """
     charset, collation = values.get(CHARSET, ""), values.get(COLLATION, "")
     name, owner = CHARSET, charset_of(collation)
@@ -93,7 +92,7 @@ def _check_charset(values: dict[str, str], places: dict[str, Where], context: Co
 
 
 def _known(name: str, where: Where, context: Context) -> Variable | None:
-    """Return the variable; None of one that only a newer catalogue would have.
+    """Return the variable; None if only a newer catalogue would have it.
 
     Raises: Refusal. Changes: context.warnings.
     """
@@ -171,9 +170,9 @@ class _Value:
             elif isinstance(value, str) and value.isdigit():
                 fix = "remove the quotes"
             raise self._unexpected(f"an integer from {low} to {high}", value, fix)
-        found = number_complaint(self._name, value, self._context.version)
-        if found is not None:
-            raise Refusal(found.message, found.fix)
+        problem = number_complaint(self._name, value, self._context.version)
+        if problem is not None:
+            raise Refusal(problem.message, problem.fix)
         return str(value)
 
     def _text(self, value: Any) -> str:  # noqa: ANN401 - text or a reference
@@ -188,15 +187,15 @@ class _Value:
             raise self._unexpected("text", value, fix)
         if "\0" in value:
             raise Refusal(NUL)
-        found = complaint(self._name, value)
-        if found is None:
-            same = canonical(self._name, value)
-            return Secret(same) if isinstance(value, Secret) else same
-        if found.choices and context.version > NEWEST_KNOWN:
+        problem = complaint(self._name, value)
+        if problem is None:
+            spelled = canonical(self._name, value)
+            return Secret(spelled) if isinstance(value, Secret) else spelled
+        if problem.choices and context.version > NEWEST_KNOWN:
             where = self._part.where(self._name, of_key=True)
             newer = "this ProxySQL may be newer than the catalogue"
-            context.warnings.append(f"{where}: {self._name} {found.message}; {newer}")
+            context.warnings.append(f"{where}: {self._name} {problem.message}; {newer}")
             return value
         # The text is not repeated: it may come from an environment variable by mistake.
-        near = context.mistakes.did_you_mean(value, found.choices)
-        raise Refusal(found.message, near or found.fix)
+        near = context.mistakes.did_you_mean(value, problem.choices)
+        raise Refusal(problem.message, near or problem.fix)

@@ -1,9 +1,9 @@
 """YAML text -> Python values that know their places.
 
-A composer over the events of PyYAML: its loaders lose the positions, keep the last of two equal
-keys silently, guess at scalars, and its C composer ends the process on a text that is nested deep
-enough. A plain (unquoted) scalar that YAML 1.1 and YAML 1.2 readers take for different values is
-refused, so that `010`, `on` or `12:30:45` never turns into a number or a boolean that nobody wrote.
+This composer reads the events of PyYAML. Loaders of PyYAML lose positions, silently keep the last
+of two equal keys and guess at scalars; its C composer ends the process on a text that is nested too
+deep. A plain (unquoted) scalar that YAML 1.1 and YAML 1.2 readers take for different values is
+refused: `010`, `on` or `12:30:45` never becomes a number or a boolean that nobody wrote.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from proxyctl.state.row import Where
 
 MAX_DEPTH = 100
 MAX_ALIASED_NODES = 1_000_000
-"""How many nodes all aliases together may stand for: ten nested ones can stand for billions."""
+"""Most nodes that all aliases together may repeat: ten nested aliases can repeat billions."""
 
 _OFF = {"empty_hostgroup": "off", "mode": "OFF", "mysql-default_session_track_gtids": "OFF"}
-"""Keys that take the word, and never a boolean: there it is text to us, as to YAML 1.2."""
+"""Keys that take this word and never a boolean: under them it is text, as in YAML 1.2."""
 
 
 class Mark(NamedTuple):
@@ -46,7 +46,7 @@ _START = Mark()
 
 
 class YamlMap(dict[str, Any]):
-    """A mapping that knows where it begins. Shape: `marks` of each key, and of its value."""
+    """A mapping that knows where it begins. Shape: `marks` has the key's and the value's."""
 
     __slots__ = ("mark", "marks")
     mark: Mark
@@ -54,7 +54,7 @@ class YamlMap(dict[str, Any]):
 
 
 class YamlList(list[Any]):
-    """A list that knows where it begins, and where its items do. Shape: `marks` has one an item."""
+    """A list that knows where it and its items begin. Shape: `marks` has one per item."""
 
     __slots__ = ("mark", "marks")
     mark: Mark
@@ -62,7 +62,7 @@ class YamlList(list[Any]):
 
 
 class Unusable:
-    """Stands for a refused value. Its mistake is noted already: note no second one."""
+    """Replaces a refused value. Its mistake is noted already: note no second one."""
 
     __slots__ = ()
 
@@ -82,7 +82,7 @@ class Document:
     def where(self, keys: Sequence[str | int], *, of_key: bool = False) -> Where:
         """Return the place of the value under `keys`, or of its key.
 
-        The nearest place around it, where a key is not in the file.
+        Where a key is not in the file, return the nearest place around it.
         """
         value: Node = self.root
         mark: Mark = getattr(value, "mark", _START)
@@ -104,7 +104,7 @@ def _place(path: str, mark: Mark) -> Where:
 
 
 def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
-    """Return the document in `text`; None when its syntax is wrong. Changes: mistakes."""
+    """Return the document in `text`; None after a mistake of syntax. Changes: mistakes."""
     try:
         return Document(path, _Composer(text, path, mistakes).document())
     except yaml.MarkedYAMLError as error:
@@ -124,7 +124,7 @@ def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
 
 
 def _syntax_fix(problem: str, text: str, mark: Mark) -> str | None:
-    """Return the fix for the most frequent mistakes."""
+    """Return the fix of a frequent mistake; None for others."""
     if problem == "mapping values are not allowed in this context":
         return "quote text that holds a colon and a blank"
     if problem != "found character that cannot start any token":
@@ -137,15 +137,15 @@ def _syntax_fix(problem: str, text: str, mark: Mark) -> str | None:
 
 
 def _place_of_byte(text: str, path: str, position: int) -> Where:
-    """Return the place of a byte of the text's UTF-8 form, which is what libyaml counts."""
+    """Return the place of a byte of the text: libyaml counts bytes of UTF-8."""
     before = text.encode()[:position].decode(errors="ignore")
     return Where(path, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
 class _Composer:
-    """Builds the values of one text out of PyYAML's parser events.
+    """Builds the values of one text from PyYAML's parser events.
 
-    Events are told apart by the identity of their class, the cheapest test there is.
+    The identity of its class tells the kind of an event: that is the cheapest test.
     """
 
     def __init__(self, text: str, path: str, mistakes: Mistakes) -> None:
@@ -177,13 +177,13 @@ class _Composer:
     def _node(self, event: Any, key: str = "") -> Node:  # noqa: ANN401 - an event of a node
         """Return the value that begins with this event, and remember it if it has an anchor.
 
-        `key`: the one that the value stands under.
+        `key`: the key of the value.
         """
         if event.__class__ is AliasEvent:
             return self._alias(event)
         anchor, before = event.anchor, self._nodes
         if anchor is not None:
-            self._anchors.pop(anchor, None)  # inside of itself an anchor is not known
+            self._anchors.pop(anchor, None)  # a node cannot refer to its own anchor
         value: Node
         if event.__class__ is ScalarEvent:
             value = self._scalar(event, key)
@@ -198,13 +198,13 @@ class _Composer:
 
     def _alias(self, event: Any) -> Node:  # noqa: ANN401 - an AliasEvent
         # The name is not repeated: an unquoted password hash `*94BD...` reads as an alias.
-        found = self._anchors.get(event.anchor)
-        if found is None:
+        anchored = self._anchors.get(event.anchor)
+        if anchored is None:
             self._add(
                 event, "an alias without an anchor", "quote text that begins with an asterisk"
             )
             return UNUSABLE
-        value, nodes = found
+        value, nodes = anchored
         self._nodes += nodes
         self._aliased += nodes
         if self._aliased > MAX_ALIASED_NODES:
@@ -222,7 +222,7 @@ class _Composer:
         text: str = event.value
         if event.tag is not None:
             return self._tagged(event, key)
-        # A quoted text is text. One that was read before has the same value again.
+        # A quoted scalar is text. An equal plain scalar has the same value again.
         if event.style:
             return text
         if text in self._plain:
@@ -289,7 +289,7 @@ class _Composer:
         return result
 
     def _merge(self, into: YamlMap, value: Node, event: Any) -> None:  # noqa: ANN401 - of the value
-        """Add the pairs of `<<:` whose keys the mapping does not have. Earlier mappings win."""
+        """Add pairs of `<<:` whose keys the mapping does not have; the first mapping wins."""
         if value is UNUSABLE:
             return
         for source in value if isinstance(value, YamlList) else [value]:
