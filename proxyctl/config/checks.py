@@ -1,7 +1,7 @@
-"""What ProxySQL would refuse, or take into MEMORY and then drop or half ignore at LOAD, silently.
+"""Finds rows that ProxySQL refuses, or silently drops or partly ignores at LOAD.
 
-Source: ProxySQL 2.7.1, run; load_mysql_query_rules_to_runtime,
-__add_active_users, and the loaders of the *_hostgroups tables.
+Source: ProxySQL 2.7.1, run; load_mysql_query_rules_to_runtime, __add_active_users, and the loaders
+of the *_hostgroups tables.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def check_tables(
 
 
 def _values(table: DesiredTable, column: str) -> Iterator[tuple[Key, object]]:
-    """Yield the keys of the rows with their values in a column; none if no file sets it."""
+    """Yield each key with the row's value in a column; nothing if no file sets the column."""
     if column in table.used:
         position = table.layout.index[column]
         yield from ((key, row[position]) for key, row in table.rows.items())
@@ -94,7 +94,7 @@ def _check_json(table: DesiredTable, context: Context) -> None:
 
 
 def _check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
-    """Note rows that the runtime table never shows, so that no LOAD of them could be verified.
+    """Note rows that the runtime table never shows: no apply could verify their LOAD.
 
     Changes: mistakes.
     """
@@ -113,17 +113,17 @@ _CRITERIA: dict[str, tuple[Callable[[str], str | None], str]] = {
     "digest": (digest_problem, DIGEST_FIX),
     "re_modifiers": (modifiers_problem, MODIFIERS_FIX),
 }
-"""What is wrong with a text, and the fix, by column. Lint says the same of an instance."""
+"""By column, the check of its text, and the fix. Lint checks the text of an instance so too."""
 
 _BadField = tuple[Key, str, str, str | None]
-"""Row, column, what is wrong, and the fix."""
+"""Key of the row, column, problem, and fix."""
 
 
 def _check_rules(table: DesiredTable, chosen: object, context: Context) -> None:
     """Note rules that would be skipped, lose a criterion, or never match.
 
-    For a rule that is not active this is a warning. `chosen`: the value of
-    mysql-query_processor_regex, None for the default. Changes: context.
+    An inactive rule gets a warning. `chosen`: the value of mysql-query_processor_regex, None for
+    the default. Changes: context.
     """
     active = table.layout.index["active"]
     for key, column, problem, fix in (*_bad_criteria(table), *_bad_patterns(table, chosen)):
@@ -135,16 +135,16 @@ def _check_rules(table: DesiredTable, chosen: object, context: Context) -> None:
 
 
 def chosen_in_files(tables: Mapping[str, DesiredTable]) -> object:
-    """Return the value of mysql-query_processor_regex in the files; None where they do not say."""
+    """Return mysql-query_processor_regex as the files set it; None if they do not."""
     variables = tables.get("mysql_variables")
     row = variables.rows.get(("mysql-query_processor_regex",)) if variables else None
     return row[1] if row else None
 
 
 def mistakes_at_runtime(desired: Desired, at_runtime: int) -> list[Mistake]:
-    """Return the patterns that the engine at RUNTIME does not compile, if the files name none.
+    """Return the patterns that the engine at RUNTIME does not compile, if the files set no engine.
 
-    `at_runtime`: the value of mysql-query_processor_regex there.
+    `at_runtime`: the value of mysql-query_processor_regex at RUNTIME.
     """
     mistakes = Mistakes()
     if chosen_in_files(desired.tables) is None and engine_for(at_runtime) is Engine.RE2:
@@ -165,26 +165,26 @@ def _bad_criteria(table: DesiredTable) -> Iterator[_BadField]:
 
 
 def _bad_patterns(table: DesiredTable, chosen: object) -> Iterator[_BadField]:
-    """Yield every pattern that the engine does not compile. ProxySQL never says so."""
+    """Yield every pattern that the engine does not compile. ProxySQL does not report them."""
     version = table.layout.version
     engine = engine_for(chosen, version)
     negate = table.layout.index["negate_match_pattern"]
-    known: dict[object, str | None] = {None: None}
+    problems: dict[object, str | None] = {None: None}
     for column in ("match_digest", "match_pattern"):
         for key, pattern in _values(table, column):
-            if pattern not in known:
-                known[pattern] = _problem(str(pattern), engine)
-            if known[pattern] is not None:
+            if pattern not in problems:
+                problems[pattern] = _problem(str(pattern), engine)
+            if problems[pattern] is not None:
                 effect = "the rule would never match"
                 if table.rows[key][negate] == 1 and not never_matches_if_broken(version):
                     effect = "negated, it would match every query"
                 # The engine's words may repeat the pattern.
-                why = "(sensitive)" if isinstance(pattern, Secret) else known[pattern]
+                why = "(sensitive)" if isinstance(pattern, Secret) else problems[pattern]
                 yield key, column, f"not a regular expression for {engine}: {why}; {effect}", None
 
 
 def _problem(pattern: str, engine: Engine) -> str | None:
-    """Return why a pattern does not compile; None if it does."""
+    """Return why a pattern does not compile; None if it compiles."""
     text = as_bytes(pattern)
     try:
         if not is_plain(text):
@@ -198,7 +198,7 @@ def _problem(pattern: str, engine: Engine) -> str | None:
 
 
 def _check_users(table: DesiredTable, mistakes: Mistakes) -> None:
-    """Note users that reach nothing. Changes: mistakes."""
+    """Note users that ProxySQL drops. Changes: mistakes."""
     index = table.layout.index
     active, frontend, backend = index["active"], index["frontend"], index["backend"]
     for key, row in table.rows.items():
@@ -209,7 +209,7 @@ def _check_users(table: DesiredTable, mistakes: Mistakes) -> None:
 
 
 def _check_families(table: DesiredTable, mistakes: Mistakes) -> None:
-    """Note rows that ProxySQL ignores: their writer hostgroup has another role elsewhere.
+    """Note rows that ProxySQL ignores: their writer hostgroup has another role in another row.
 
     Changes: mistakes.
     """
@@ -217,7 +217,7 @@ def _check_families(table: DesiredTable, mistakes: Mistakes) -> None:
     taken = clashing_writers(layout, table.rows.values())
     for key, row in table.rows.items():
         hostgroup = row[layout.index["writer_hostgroup"]]
-        # A row with one hostgroup in two roles fails on its CHECK already.
+        # A CHECK refuses a row with one hostgroup in two roles.
         if hostgroup in taken - clashing_writers(layout, [row]):
             where, label = field_place(table, key, "writer_hostgroup")
             message = f"hostgroup {hostgroup} has another role in a row of this table"
@@ -230,15 +230,15 @@ _PLAIN_WORDS = {
     "CASE WHEN replace_pattern": "a replace_pattern needs a match_pattern",
     "SUBSTR(domain_name": "the domain_name has to begin with a dot",
 }
-"""What a CHECK asks for, where its text does not say it well. By the beginning of the text."""
+"""Plain words for a CHECK, by the beginning of its text."""
 
 
 def _check_constraints(table: DesiredTable, mistakes: Mistakes) -> None:
-    """Note every row that an INSERT would fail on. Changes: mistakes."""
+    """Note every row that an INSERT would refuse. Changes: mistakes."""
     layout, used = table.layout, table.used.keys()
-    # UNIQUE cannot fail where the columns that the primary key has more are constant.
-    more = {name for unique in layout.table.unique for name in {*layout.table.key} - {*unique}}
-    if used.isdisjoint(more) and not any(_may_fail(column, used) for column in layout.columns):
+    # UNIQUE cannot fail while all other columns of the primary key are constant.
+    extra = {name for unique in layout.table.unique for name in {*layout.table.key} - {*unique}}
+    if used.isdisjoint(extra) and not any(_may_fail(column, used) for column in layout.columns):
         return
     import sqlite3
 
@@ -261,9 +261,9 @@ def _check_constraints(table: DesiredTable, mistakes: Mistakes) -> None:
 
 
 def _may_fail(column: Column, used: Collection[str]) -> bool:
-    """Return whether the CHECK of a column is about several, one of which a file sets.
+    """Return whether the CHECK of a column concerns several columns and a file sets one of them.
 
-    The models have seen what concerns one column alone, and defaults pass every CHECK.
+    The models check what concerns one column alone, and defaults pass every CHECK.
     """
     if column.check is None or column.choices is not None or column.kind is Kind.JSON:
         return False
@@ -274,7 +274,7 @@ def _may_fail(column: Column, used: Collection[str]) -> bool:
 
 
 def _value(value: object, column: Column) -> object:
-    """Return the default for KEEP, and plain characters for text that is not UTF-8."""
+    """Return the default for KEEP, and one character per byte for text that is not ASCII."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "surrogateescape").decode("latin-1")
     return column.default if value is KEEP else value

@@ -1,7 +1,7 @@
-"""The JSON Schema of the files, for editors, from the same models that validate them.
+"""The JSON Schema of the files, for editors, made from the models that validate them.
 
-It covers every table and column of every ProxySQL version: an editor does not know the instance.
-It says keys, types and ranges; what several values together mean is for `validate`.
+The schema covers every table and column of every ProxySQL version: an editor does not know the
+instance. It holds keys, types and ranges; `validate` checks rules about several values together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def schema_text() -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the schema of one file. Shape: what pydantic makes, with all `$defs` at the top."""
+    """Return the schema of one file. Shape: as pydantic makes it, with all `$defs` at the top."""
     layouts: dict[str, Layout] = {}
     for name, table in TABLES.items():
         # The columns of all versions, each in its newest form.
@@ -53,7 +53,7 @@ def json_schema() -> dict[str, Any]:
 
 
 def _hoisted(adapter: TypeAdapter[Any], definitions: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a type. Changes: definitions, with those that the schema refers to."""
+    """Return the schema of a type. Changes: definitions, to which it adds the schema's own."""
     schema = adapter.json_schema(mode="validation")
     definitions.update(schema.pop("$defs", {}))
     return schema
@@ -63,7 +63,7 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
     table = layout.table
 
     def required(column: Column) -> bool:
-        # One version needs what another does not have, such as interval_ms of restapi_routes.
+        # One version requires a column that another lacks, such as interval_ms of restapi_routes.
         is_old = parse_version(column.since) <= parse_version(table.since)
         return column.is_required and is_old and column.until is None
 
@@ -116,7 +116,7 @@ def _variable(variable: Variable, text: dict[str, Any]) -> dict[str, Any]:
 
 
 def _choices(name: str, text: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a text with few values: those as ProxySQL takes them, or a reference."""
+    """Return the schema of a text with few values: the values in each spelling, or a reference."""
     spellings = {
         spelling: None
         for choice in CHOICES[name]

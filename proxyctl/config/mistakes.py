@@ -1,4 +1,4 @@
-"""Mistakes in files: collected while everything is read, raised together at the end."""
+"""Mistakes in files: collected while the files are read, raised together at the end."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from proxyctl.text import Nearest, nearest, shown
 _RENDERED = "the line number counts in the text that the template renders to"
 
 _NEAR = 0.65
-"""Names of variables share a prefix, and that alone makes them no suggestion."""
+"""High enough that the shared prefix of two variables alone makes no suggestion."""
 
 _TWINS = {"schemaname": "database", "database": "schemaname"}
-"""What a column of the MySQL side is called on the PostgreSQL side, and the other way round."""
+"""Columns of MySQL tables and their names in PostgreSQL tables, both ways."""
 
 
 class Refusal(ValueError):  # noqa: N818 - an answer; its caller knows the place
-    """Why a value cannot be used, and the fix; whoever knows the place makes a mistake of it."""
+    """Why a value cannot be used, and the fix; a caller that knows the place notes a mistake."""
 
     def __init__(self, message: str, fix: str | None = None) -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class Refusal(ValueError):  # noqa: N818 - an answer; its caller knows the place
 
 
 class Mistakes:
-    """All mistakes found so far. The same one at the same place counts once."""
+    """All mistakes found so far. Equal mistakes at one place count once."""
 
     def __init__(self) -> None:
         self._found: dict[Mistake, None] = {}
@@ -38,14 +38,14 @@ class Mistakes:
         return len(self._found)
 
     def all(self) -> list[Mistake]:
-        """Return every mistake, in the order in which they were found."""
+        """Return every mistake, in the order of the calls of `add`."""
         return list(self._found)
 
     def copy(self) -> Mistakes:
-        """Return the same mistakes, to be added to without changing these."""
-        made = Mistakes()
-        made._found, made._rendered = dict(self._found), set(self._rendered)
-        return made
+        """Return a copy that can take more mistakes without a change of this one."""
+        copied = Mistakes()
+        copied._found, copied._rendered = dict(self._found), set(self._rendered)
+        return copied
 
     def add(self, where: Where, key: str, message: str, fix: str | None = None) -> None:
         """Note one mistake at a place. Changes: self."""
@@ -54,24 +54,21 @@ class Mistakes:
         self._found[Mistake(where.path, where.line, where.column, key, message, fix)] = None
 
     def did_you_mean(self, word: str, *known: Collection[str]) -> str | None:
-        """Return `did you mean "weight"?`, or None when no known word is near.
+        """Return `did you mean 'weight'?`; None if no known word is near.
 
-        Also None after so many wrong words that the search would take long.
+        Also None once there were so many wrong words that the search would take long.
         """
         twin = _TWINS.get(word)
         if twin is not None and any(twin in names for names in known):
-            return _asked(twin)
-        return _asked(self._nearest.of(word, *known))
+            return _question(twin)
+        return _question(self._nearest.of(word, *known))
 
     def mark_rendered(self, path: str) -> None:
-        """Note that places in this file are places in rendered text. Changes: self."""
+        """Note that lines of this file are lines of the rendered text. Changes: self."""
         self._rendered.add(path)
 
     def raise_if_any(self) -> None:
-        """Raise everything found as one error.
-
-        Raises: ConfigError.
-        """
+        """Raise all mistakes as one error. Raises: ConfigError."""
         if self._found:
             raise ConfigError(self._found)
 
@@ -82,11 +79,11 @@ def file_place(path: str) -> Where:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """Return `did you mean "weight"?`, or None when nothing known is near."""
-    return _asked(nearest(word, known, cutoff=_NEAR))
+    """Return `did you mean 'weight'?`; None if no known word is near."""
+    return _question(nearest(word, known, cutoff=_NEAR))
 
 
-def _asked(near: str | None) -> str | None:
+def _question(near: str | None) -> str | None:
     return None if near is None else f"did you mean {near!r}?"
 
 
@@ -102,7 +99,7 @@ def key_text(keys: Sequence[str | int]) -> str:
 
 
 def described(value: object, *, is_secret: bool = False) -> str:
-    """Return what a value is, in the words of the file: `text '12'`, `a mapping`, `null`.
+    """Return a value in the words of a file: `text '12'`, `a mapping`, `null`.
 
     A secret is described by its type alone.
     """

@@ -1,8 +1,7 @@
-"""Jinja2 over `*.j2` files, in Jinja2's own sandbox: undefined names are mistakes.
+"""Renders `*.j2` files in Jinja2's own sandbox: undefined names are mistakes.
 
-Only imported when there is a template. Neither the environment nor a secret is in reach of a
-template: `{env: NAME}` is resolved after the YAML was read. The output is bounded; how long a
-template runs is not.
+Imported only for a template. A template reaches neither the environment nor a secret: `{env: NAME}`
+is resolved after the YAML was read. The size of the output is bounded, the running time is not.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _RUNTIME_ERRORS = (
     TypeError,
     ValueError,
 )
-"""What evaluating an expression of a template can raise."""
+"""The exceptions that an expression of a template can raise."""
 
 
 def _fail(message: object) -> NoReturn:
@@ -47,20 +46,20 @@ def render(
     fence: Fence,
     mistakes: Mistakes,
 ) -> str | None:
-    """Return what the template renders to; None after a mistake. Changes: mistakes."""
+    """Return the text of the rendered template; None after a mistake. Changes: mistakes."""
     name, folder = os.path.basename(path), os.path.dirname(path)
     loaded = {path}
 
-    def load(wanted: str) -> tuple[str, str, None]:
-        if wanted == name:
+    def load(template: str) -> tuple[str, str, None]:
+        if template == name:
             return source, path, None
         try:
-            found = fence.path(wanted, folder)
-            text = read_text(found, fence=fence)
+            loaded_path = fence.path(template, folder)
+            text = read_text(loaded_path, fence=fence)
         except UnreadableError as error:
-            raise TemplateNotFound(wanted, f"{wanted}: {error.message}") from None
-        loaded.add(found)
-        return text, found, None
+            raise TemplateNotFound(template, f"{template}: {error.message}") from None
+        loaded.add(loaded_path)
+        return text, loaded_path, None
 
     environment = ImmutableSandboxedEnvironment(
         loader=FunctionLoader(load),
@@ -92,9 +91,9 @@ def render(
 def _bounded_output(
     environment: ImmutableSandboxedEnvironment, name: str, variables: Mapping[str, Any]
 ) -> str:
-    """Return what the template renders to.
+    """Return the text of the rendered template.
 
-    Raises: TemplateRuntimeError beyond MAX_FILE characters; whatever the template raises.
+    Raises: TemplateRuntimeError beyond MAX_FILE characters; every error of the template.
     """
     pieces: list[str] = []
     size = 0
@@ -109,7 +108,7 @@ def _bounded_output(
 def _words(error: BaseException) -> str:
     if isinstance(error, MemoryError | RecursionError):
         return "needs too much memory or nests too deep"
-    # Python's own words for an undefined name that was taken for a number or a text.
+    # Python's own words for an undefined name that is used as a number or a text.
     return (
         str(error).replace("'StrictUndefined' object", "a name that is not defined")
         or type(error).__name__

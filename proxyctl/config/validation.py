@@ -1,7 +1,7 @@
 """Validates sections with pydantic, and turns its errors into mistakes in plain words.
 
-pydantic names its own types and repeats the input, which may be a secret: nothing of its text is
-shown.
+pydantic's own text never appears: it names Python types and repeats the input, which may be a
+secret.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _WORDS = {
     "literal_error": "{expected}",
     "union_tag_invalid": "{expected_tags}",
 }
-"""What would have been right, by the type of pydantic's error and with its context."""
+"""The expected value in words, by the type of pydantic's error. Braces take its context."""
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)\Z")
 
 _SHAPES = {"integer": "an integer", "text": "text", "mapping": "a mapping", "list": "a list"}
-"""The tags by which the models tell the members of a union apart."""
+"""Words for the tags of the members of a union."""
 
 
 _COLUMNS_OF = {
@@ -56,14 +56,14 @@ _NAMED = ("instances", "pxc_clusters", "sharding")
 """Sections whose items have a name of their own."""
 
 
-def check(part: Part, context: Context) -> Any:  # noqa: ANN401 - what the model makes of it
-    """Validate a section. Return what it means; None after a mistake. Changes: context.mistakes."""
+def check(part: Part, context: Context) -> Any:  # noqa: ANN401 - what its type returns
+    """Return the validated section; None after a mistake. Changes: context.mistakes."""
     value, wrong = _Section(part, context).check()
     return None if wrong else value
 
 
 def check_items(part: Part, context: Context) -> dict[Any, Any]:
-    """Validate a special section. Return what its right items mean, by position or by key.
+    """Validate a special section. Return its items without mistakes, by position or by key.
 
     Changes: context.mistakes.
     """
@@ -81,17 +81,18 @@ def check_items(part: Part, context: Context) -> dict[Any, Any]:
 
 
 def check_rows(part: Part, context: Context) -> dict[int, dict[str, Any]]:
-    """Validate the rows of a table. Return them by position, without columns that are wrong.
+    """Validate the rows of a table. Return them by position, without their wrong columns.
 
-    Later checks so find the other mistakes of a row. One without a column that it needs is left
-    out. Changes: context.mistakes.
+    Later checks can then find other mistakes in a row. A row is left out if a column that it needs
+    is wrong. Changes: context.mistakes.
     """
     section = _Section(part, context)
     rows, wrong = section.check()
     if not wrong:
         return dict(enumerate(rows))
     layout = context.layouts[part.name]
-    needed = {one.name for one in layout.columns if one.is_required} | {*layout.table.key}
+    needed = {column.name for column in layout.columns if column.is_required}
+    needed |= {*layout.table.key}
     bad: dict[object, set[object]] = {}
     for position, *below in wrong:
         bad.setdefault(position, set()).update(below[:1] or needed)
@@ -108,7 +109,7 @@ def _by_key(value: Any) -> dict[Any, Any]:  # noqa: ANN401 - a list or a mapping
 
 
 def _claim_names(part: Part, context: Context) -> None:
-    """Note names that two items have, over all files. Changes: context."""
+    """Note names that two items of any files share. Changes: context."""
     for position in range(len(part.value)):
         name, place = part.at((position, "name")), part.where(position)
         if isinstance(name, str):
@@ -118,7 +119,7 @@ def _claim_names(part: Part, context: Context) -> None:
 
 
 class _Section:
-    """A section, the type that it has to be, and the words for what is wrong with it."""
+    """A section, its type, and the words for its mistakes."""
 
     def __init__(self, part: Part, context: Context) -> None:
         from pydantic import TypeAdapter
@@ -131,19 +132,19 @@ class _Section:
         tables = _COLUMNS_OF.get(part.name, (part.name,))
         self._table = TABLES.get(tables[0])
         layouts = [context.layouts[name] for name in tables if name in context.layouts]
-        self._columns = {one.name: one for layout in layouts for one in layout.columns}
+        self._columns = {column.name: column for layout in layouts for column in layout.columns}
         if part.name in TABLES:
             self._kind, self._adapter = rows_type(layouts[0]), rows_adapter(layouts[0])
         else:
             self._kind = section_type(part.name, context.layouts)
             self._adapter = TypeAdapter(self._kind)
 
-    def validate(self, value: object) -> Any:  # noqa: ANN401 - what the model makes of it
-        """Return what a value means. Raises: ValidationError."""
+    def validate(self, value: object) -> Any:  # noqa: ANN401 - what its type returns
+        """Return the validated value. Raises: ValidationError."""
         return self._adapter.validate_python(value, context=(self._context, self._part.path))
 
     def check(self) -> tuple[Any, set[Keys]]:
-        """Return what the section means, and the keys of what is wrong with it, with a mistake."""
+        """Return the validated section, and the keys of its mistakes, which are noted."""
         from pydantic import ValidationError
 
         try:
@@ -153,10 +154,10 @@ class _Section:
 
     def _add_mistakes(self, error: ValidationError) -> set[Keys]:
         by_keys: dict[Keys, list[ErrorDetails]] = {}
-        for one in error.errors(include_url=False, include_input=False):
-            by_keys.setdefault(_keys(one, self._part.value), []).append(one)
+        for detail in error.errors(include_url=False, include_input=False):
+            by_keys.setdefault(_keys(detail, self._part.value), []).append(detail)
         for keys, errors in by_keys.items():
-            # The branches of a union complain also about what lies below: the union is enough.
+            # The members of a union also complain about values below it: one mistake is enough.
             if not any(keys[:length] in by_keys for length in range(len(keys))):
                 self._add(keys, errors)
         return set(by_keys)
@@ -167,8 +168,8 @@ class _Section:
         part, context = self._part, self._context
         last = str(keys[-1]) if keys else ""
         column = self._columns.get(last)
-        refusals = [one["ctx"]["error"] for one in errors if one["type"] == "value_error"]
-        refusal = next((one for one in refusals if isinstance(one, Refusal)), None)
+        reasons = [error["ctx"]["error"] for error in errors if error["type"] == "value_error"]
+        refusal = next((reason for reason in reasons if isinstance(reason, Refusal)), None)
         kind = errors[0]["type"]
         if isinstance(part.at(keys), Unusable):
             return
@@ -188,7 +189,7 @@ class _Section:
         else:
             value, fix = part.at(keys), None
             is_secret = column.secret if column else last in ("password", "vars")
-            words = expected(column) if column else _wanted(errors)
+            words = expected(column) if column else _expected_words(errors)
             if isinstance(value, str) and not is_secret:
                 fix = context.mistakes.did_you_mean(value, _choices(errors, column))
             message = f"expected {words}, got {described(value, is_secret=is_secret)}"
@@ -196,7 +197,7 @@ class _Section:
 
 
 def _keys(error: ErrorDetails, value: Any) -> Keys:  # noqa: ANN401 - any YAML value
-    """Return the part of an error's location that is in the data; unions add steps of theirs."""
+    """Return the keys in an error's location: unions add steps that are not in the data."""
     keys: list[str | int] = []
     for step in error["loc"]:
         is_index = isinstance(value, list) and isinstance(step, int)
@@ -213,8 +214,8 @@ def _listed(known: Iterable[str]) -> str | None:
     return f"known: {', '.join(names)}" if 0 < len(names) <= 12 else None
 
 
-def _wanted(errors: list[ErrorDetails]) -> str:
-    """Return what would have been right, in words."""
+def _expected_words(errors: list[ErrorDetails]) -> str:
+    """Return the expected value in words."""
     words: list[str] = []
     for error in errors:
         text = _WORDS.get(error["type"], "another value").format(**error.get("ctx", {}))
@@ -225,7 +226,7 @@ def _wanted(errors: list[ErrorDetails]) -> str:
 
 
 def _choices(errors: list[ErrorDetails], column: Column | None) -> list[str]:
-    """Return the words that would have been right; none where more than words would."""
+    """Return the fixed words that the value may be; none if other text is right too."""
     if column:
         return [*map(str, column.choices or ())]
     texts = (error.get("ctx", {}).get("expected", "") for error in errors)
@@ -248,22 +249,22 @@ def _fix(value: object, column: Column | None, words: str) -> str | None:
     return None
 
 
-# What the models know -----------------------------------------------------------------------------
+# Keys of the models -------------------------------------------------------------------------------
 
 
 def _models_at(kind: object, keys: Keys) -> list[Any]:
     models = _models_in(kind)
     for key in keys:
         below = [fields[str(key)] for fields in map(_fields, models) if key in fields]
-        # A list position or a key of an open mapping: the models inside were found already.
-        models = [found for field in below for found in _models_in(field)] if below else models
+        # At a list position or a key of an open mapping, `models` already holds the models inside.
+        models = [model for field in below for model in _models_in(field)] if below else models
     return models
 
 
 def _models_in(kind: object) -> list[Any]:
     if isinstance(kind, type) and (hasattr(kind, "model_fields") or hasattr(kind, "__total__")):
         return [kind]
-    return [found for inner in get_args(kind) for found in _models_in(inner)]
+    return [model for inner in get_args(kind) for model in _models_in(inner)]
 
 
 @lru_cache(maxsize=256)
@@ -273,11 +274,11 @@ def _fields(model: Any) -> dict[str, object]:  # noqa: ANN401 - a model class or
     return dict(get_type_hints(model, include_extras=True))
 
 
-# What other versions have -------------------------------------------------------------------------
+# Other versions -----------------------------------------------------------------------------------
 
 
 def missing_table(table: Table, context: Context) -> str | None:
-    """Return what to say when the ProxySQL at hand does not have the table; None if it has it."""
+    """Return the message for a table that this ProxySQL lacks; None if it has the table."""
     if table.name in context.layouts:
         return None
     text = f"ProxySQL {context.version} has no table {table.name}"
@@ -285,7 +286,7 @@ def missing_table(table: Table, context: Context) -> str | None:
 
 
 def since_when(since: str, until: str | None, version: Version) -> str:
-    """Return the release that has a table, column or variable which another one lacks."""
+    """Return, as the end of a message, the release that has what `version` lacks."""
     if not version.has(parse_version(since)):
         return f"; it came with {version.numbered(parse_version(since))}"
     if until is not None and parse_version(until) < version.stable:
@@ -294,11 +295,11 @@ def since_when(since: str, until: str | None, version: Version) -> str:
 
 
 def other_version(table: Table | None, name: str, context: Context) -> str | None:
-    """Return what to say of a column that the table has, but not in the ProxySQL at hand."""
-    found = [column for column in table.columns if column.name == name] if table else []
-    if table is None or not found:
+    """Return the message for a column that the table has in another ProxySQL only, else None."""
+    columns = [column for column in table.columns if column.name == name] if table else []
+    if table is None or not columns:
         return None
     if missing := missing_table(table, context):
         return missing
-    when = since_when(found[0].since, found[-1].until, context.version)
+    when = since_when(columns[0].since, columns[-1].until, context.version)
     return f"ProxySQL {context.version} has no such column{when}"

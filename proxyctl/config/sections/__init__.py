@@ -1,1 +1,1 @@
-"""The sections that are more than a table: what they mean, and the rows they make."""
+"""The special sections, those that are more than a table: their values, and the rows they make."""

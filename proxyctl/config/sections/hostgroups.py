@@ -1,6 +1,6 @@
 """`hostgroups` and `pxc_clusters`: names for numbers, attributes, clusters and their nodes.
 
-They become rows of mysql_hostgroup_attributes, mysql_galera_hostgroups and mysql_servers.
+Both become rows of mysql_hostgroup_attributes, mysql_galera_hostgroups and mysql_servers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAMILY = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "of
 def compile_hostgroups(
     parts: list[Part], context: Context
 ) -> tuple[dict[int, str], TableRows | None]:
-    """Return the names by number, and the rows of attributes; None without any to manage.
+    """Return the names by number, and the rows of attributes; None if no row is managed.
 
     Changes: context, the numbers and mistakes.
     """
@@ -42,7 +42,7 @@ def compile_hostgroups(
                 context.note(part, (name,), message, of_key=True)
                 continue
             if name not in right:
-                # Stands for the number: one mistake must not make a second one.
+                # A substitute for the number: one mistake must not cause a second.
                 context.hostgroups[name] = MAX_INT - len(context.hostgroups)
                 continue
             if not _is_text(name):
@@ -51,9 +51,9 @@ def compile_hostgroups(
                 )
                 context.note(part, (name,), message, "choose another name", of_key=True)
             number = context.hostgroups[name] = right[name].pop("id")
-            other = names.setdefault(number, name)
-            if other != name:
-                message = f"hostgroup {number} is already called {other!r}, at {places[other]}"
+            known = names.setdefault(number, name)
+            if known != name:
+                message = f"hostgroup {number} is already called {known!r}, at {places[known]}"
                 context.note(part, (name, "id"), message)
             if right[name]:
                 place = RowPlace(part, (name,), f"hostgroups {name}", (), {"hostgroup_id": "id"})
@@ -63,7 +63,7 @@ def compile_hostgroups(
 
 
 def _is_text(name: str) -> bool:
-    """Return whether every YAML reader takes the name for text, also without quotes."""
+    """Return whether every YAML reader takes the name for text without quotes."""
     try:
         return plain_value(name) == name
     except Refusal:
@@ -73,7 +73,7 @@ def _is_text(name: str) -> bool:
 def compile_clusters(parts: list[Part], context: Context) -> Iterator[TableRows]:
     """Yield the rows of all clusters in all files. Changes: context.mistakes."""
     for name in (GALERA, SERVERS) if parts else ():
-        # Also without a cluster the section owns both tables.
+        # An empty section owns both tables too.
         yield TableRows(context.layouts[name])
     for part in parts:
         for position, cluster in check_items(part, context).items():
@@ -89,14 +89,14 @@ def _cluster(
     row = {key: value for key, value in cluster.items() if key in layout.index}
     yield table_rows(layout, [row], [RowPlace(part, (position,), origin)])
     defaults: Mapping[str, Any] = cluster.get("node_defaults", {})
-    others: tuple[Keys, ...] = ((position, "node_defaults"), (position,))
+    fallbacks: tuple[Keys, ...] = ((position, "node_defaults"), (position,))
     rows: list[dict[str, Any]] = []
     places: list[RowPlace] = []
     for number, node in enumerate(cluster["nodes"]):
         merged = {"hostgroup": cluster["writer_hostgroup"], **defaults, **node}
         is_named = "hostgroup" in node or "hostgroup" in defaults
         renamed = {"hostgroup_id": "hostgroup" if is_named else "writer_hostgroup"}
-        place = RowPlace(part, (position, "nodes", number), origin, others, renamed)
+        place = RowPlace(part, (position, "nodes", number), origin, fallbacks, renamed)
         hostgroup = merged.pop("hostgroup")
         rows.append({"hostgroup_id": hostgroup, **merged})
         places.append(place)

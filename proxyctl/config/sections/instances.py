@@ -1,4 +1,4 @@
-"""The `instances` section: which ProxySQL there are, and how to reach them."""
+"""The `instances` section: the ProxySQL instances, and how to reach them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ MAX_CA = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Instance:
-    """One ProxySQL. Only `password()` gives the password: it is resolved when it is needed.
+    """One ProxySQL. `password()` resolves the password only when it is needed.
 
-    `tls_ca` is a path as seen from the working folder.
+    `tls_ca` is a path relative to the working folder.
     """
 
     name: str
@@ -48,9 +48,9 @@ class Instance:
     _fence: Fence = field(default=ANYWHERE, repr=False)
 
     def password(self) -> str | None:
-        """Return the password; None when the files have none.
+        """Return the password; None if the files have none.
 
-        Raises: ConfigError when it stands in a variable or a file that does not exist.
+        Raises: ConfigError if the password comes from a variable or a file that is missing.
         """
         if self._secret is None or isinstance(self._secret, str):
             return self._secret
@@ -64,9 +64,9 @@ class Instance:
             raise ConfigError([mistake]) from None
 
     def certificates(self) -> str:
-        """Return the PEM text of `tls_ca`. Comments beside the certificates lose what is not ASCII.
+        """Return the PEM text of `tls_ca`, without characters that are not ASCII.
 
-        Raises: InstanceError when it cannot be read, or lies outside of where files may lead.
+        Raises: InstanceError if the file cannot be read or lies outside the fence.
         """
         return certificates(self.tls_ca or "", "tls_ca", self._fence)
 
@@ -81,20 +81,22 @@ def certificates(path: str, option: str, fence: Fence = ANYWHERE) -> str:
 
 
 def refuse_duplicate_addresses(instances: Iterable[Instance]) -> None:
-    """Refuse one address under two names: after such a slip another instance is never changed.
+    """Refuse instances that share an address: after such a slip one instance is never changed.
 
-    Only where all of them are meant: a tunnel leads to another instance each day. Raises:
+    Only for commands on all instances: a tunnel may lead to another instance each day. Raises:
     ConfigError.
     """
     first: dict[object, Instance] = {}
     mistakes = []
-    for one in instances:
-        known = first.setdefault(one.socket or (str(one.host).lower(), one.port), one)
-        if known is not one:
-            path, line, column, _ = one.where
+    for instance in instances:
+        address = instance.socket or (str(instance.host).lower(), instance.port)
+        known = first.setdefault(address, instance)
+        if known is not instance:
+            path, line, column, _ = instance.where
             message = f"the address of {known.name}, at {known.where}"
             fix = "give each its own address, or remove one of them"
-            mistakes.append(Mistake(path, line, column, f"instances.{one.name}", message, fix))
+            key = f"instances.{instance.name}"
+            mistakes.append(Mistake(path, line, column, key, message, fix))
     if mistakes:
         raise ConfigError(mistakes)
 

@@ -1,4 +1,4 @@
-"""The `lint` section: findings that are meant to be."""
+"""The `lint` section: findings that a user accepts."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
 
 def compile_lint(parts: Iterable[Part], context: Context) -> tuple[Ignore, ...]:
-    """Return what the sections of all files ignore, in their order. Changes: context.mistakes."""
-    found: list[Ignore | None] = []
+    """Return the ignored findings of all files, in their order. Changes: context.mistakes."""
+    ignores: list[Ignore | None] = []
     for part in parts:
         section: Lint | None = check(part, context)
         for position, entry in enumerate(section.ignore if section else ()):
-            found.append(_ignore(part, ("ignore", position), entry, context))
-    return tuple(filter(None, found))
+            ignores.append(_ignore(part, ("ignore", position), entry, context))
+    return tuple(filter(None, ignores))
 
 
 def _ignore(part: Part, keys: Keys, entry: IgnoredFindings, context: Context) -> Ignore | None:
-    """Return what an entry ignores; None after a mistake. Changes: context.mistakes."""
-    # Only here: with the checks come the engines, and most files have no such section.
+    """Return the ignored findings of an entry; None after a mistake. Changes: context."""
+    # Imported here: the checks import the engines, and most files have no `lint` section.
     from proxyctl.lint.check import UnknownCode, codes_of
     from proxyctl.lint.run import Ignore
 
@@ -36,8 +36,8 @@ def _ignore(part: Part, keys: Keys, entry: IgnoredFindings, context: Context) ->
     try:
         codes = codes_of(entry.code)
     except UnknownCode as unknown:
-        at = (*keys, "code") if isinstance(part.at(keys), dict) else keys
-        context.note(part, at, str(unknown), unknown.fix(context.mistakes.did_you_mean))
+        code_keys = (*keys, "code") if isinstance(part.at(keys), dict) else keys
+        context.note(part, code_keys, str(unknown), unknown.fix(context.mistakes.did_you_mean))
         return None
     if table is not None and not columns:
         fix = context.mistakes.did_you_mean(table, TABLES)

@@ -1,4 +1,4 @@
-"""The `manage` section: which part of a table is ours, and which columns count only at INSERT."""
+"""The `manage` section: the part of a table that files own, and columns set only at INSERT."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from proxyctl.state.row import DesiredTable, Scope, Where
 def apply_manage(
     tables: dict[str, DesiredTable], parts: list[Part], context: Context
 ) -> dict[str, DesiredTable]:
-    """Return the tables with what `manage` says of them. A row outside its scope is a mistake.
+    """Return the tables with the scopes of `manage`. A row outside its scope is a mistake.
 
     Changes: context.
     """

@@ -1,6 +1,7 @@
-"""`routing_tests`, and the rule that keeps fast routing alive where the last one has apply=1.
+"""`routing_tests`, and the rule that keeps fast routing alive after a last rule with apply 1.
 
-Source: ProxySQL 2.7.1, run: dead with such a last rule, alive with one more that never matches.
+Source: ProxySQL 2.7.1, run: fast routing is dead after such a rule, and alive after one more rule
+that never matches.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ def keep_alive(tables: dict[str, DesiredTable], context: Context, *, is_wanted: 
 
 
 def _with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> DesiredTable:
-    """Return the table of rules with one more rule behind rule `last`, which never matches.
+    """Return the rules with one more rule, which never matches, after rule `last`.
 
-    Changes: mistakes, where the files leave no room for it.
+    Changes: mistakes, if the files leave no id for the rule.
     """
     places = cast(RowPlaces, rules.where).places
     rule_id = max(cast(int, key[0]) for key in rules.rows) + 1
@@ -74,7 +75,7 @@ def _with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> Desir
 
 
 def compile_routing_tests(parts: list[Part], context: Context) -> tuple[RoutingTest, ...]:
-    """Return the tests of all files, in their order. Changes: context.mistakes."""
+    """Return the routing tests of all files, in order. Changes: context.mistakes."""
     tests: list[RoutingTest] = []
     for part in parts:
         for position, model in check_items(part, context).items():

@@ -1,9 +1,8 @@
 r"""Names of sharded tables: brace patterns, and one regular expression for a set of names. Pure.
 
-Of the expression, `sbtest([135][02468]|[24][02468]?|60?|8)`, common beginnings and endings are
-written once, and characters that lead on alike become a class. A plain list of alternatives grows
-until ProxySQL's PCRE refuses it silently. Only syntax that PCRE (bytes) and RE2 (UTF-8) read alike
-is used.
+The expression, `sbtest([135][02468]|[24][02468]?|60?|8)`, holds common beginnings and endings once,
+and a class for characters with the same continuation: ProxySQL's PCRE silently refuses a long list
+of plain alternatives. It uses only syntax that PCRE (bytes) and RE2 (UTF-8) read alike.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ MAX_NAMES = 1_000_000
 _TOO_MANY = f"more than {MAX_NAMES:,} names"
 
 Names = str | Sequence[str] | Mapping[str, int]
-"""Names as a section has them: a pattern, a list of patterns, or a mapping of them."""
+"""Names in a section: a pattern, a list of patterns, or a mapping of patterns to hostgroups."""
 
 Keys = tuple[str | int, ...]
-"""What leads to a value in a section."""
+"""The path to a value in a section."""
 
 
 class ShardingError(Refusal):
-    """A reason why a section cannot be generated; `keys` lead to what has to change in it."""
+    """Why a scheme makes no rows; `keys` lead to the value that has to change."""
 
     def __init__(self, message: str, *keys: str | int, fix: str | None = None) -> None:
         super().__init__(message, fix)
@@ -41,7 +40,7 @@ _RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(?:\.\.([1-9][0-9]{0,17}))?\
 
 
 def expanded(source: Names, key: str) -> tuple[dict[str, Keys], list[ShardingError]]:
-    """Return every name with the keys that lead to its pattern, and what is wrong.
+    """Return every name with the keys that lead to its pattern, and the problems.
 
     `sbtest{1..60}` counts, `t_{0001..5000}` keeps the zeros, `{2..60..2}` has a step, `{a,b}` and
     `{1..3,7}` list, several braces multiply. Shape: at most one problem for each pattern.
@@ -80,7 +79,7 @@ def _names(pattern: str) -> Iterator[str]:
 
 
 def _choices(text: str) -> list[str]:
-    """Return what the text in a brace stands for. Raises: Refusal."""
+    """Return the choices of the text in a brace. Raises: Refusal."""
     choices: list[str] = []
     items = [item.strip() for item in text.split(",")]
     for item in items:
@@ -105,36 +104,36 @@ def _choices(text: str) -> list[str]:
 # One expression for a set of names ----------------------------------------------------------------
 
 MAX_PATTERN = 8192
-"""Longest pattern of one rule in bytes. Units: bytes of UTF-8."""
+"""Longest pattern of one rule. Units: bytes of UTF-8."""
 
 _MAX_COMPILED = 48_000
-"""PCRE compiles to at most 64 KB, and a longer pattern never matches; this leaves room."""
+"""Below PCRE's limit of 64 KB: a longer compiled pattern never matches. Units: bytes."""
 
 _CLASS_CHARACTERS = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz")
-"""Characters that may stand in a class: one byte each, and nothing that needs an escape there."""
+"""Characters that a class may hold: one byte each, without an escape."""
 
 _SPECIAL = re.compile(r"([^0-9A-Za-z_\x80-\U0010FFFF ])")
 
 
 def escape(text: str) -> str:
-    """Return `text` so that it matches itself. Text beyond ASCII stays: both engines read it."""
+    """Return a pattern that matches `text`. Both engines read text beyond ASCII as it is."""
     return _SPECIAL.sub(r"\\\1", text)
 
 
 def alternatives(names: Iterable[str]) -> str:
-    """Return an expression that matches exactly these names, usable behind and before others."""
+    """Return an expression that matches exactly these names, also as a part of an expression."""
     return _expression(tuple(sorted(set(names))), {})
 
 
 def _expression(names: tuple[str, ...], known: dict[tuple[str, ...], str]) -> str:
-    """Return the expression for sorted, different names; '' among them makes the rest optional."""
+    """Return the expression for sorted, distinct names; an empty name makes the others optional."""
     if names in known:
         return known[names]
     begin = _beginning([names[0], names[-1]])
     cut = len(begin)
-    rest = [name[cut:] for name in names] if cut else list(names)
-    end = _beginning([text[::-1] for text in rest])[::-1] if len(rest) > 1 and rest[0] else ""
-    middle = sorted(text[: len(text) - len(end)] for text in rest) if end else rest
+    tails = [name[cut:] for name in names] if cut else list(names)
+    end = _beginning([text[::-1] for text in tails])[::-1] if len(tails) > 1 and tails[0] else ""
+    middle = sorted(text[: len(text) - len(end)] for text in tails) if end else tails
     result = escape(begin) + _branches(middle, known) + escape(end)
     known[names] = result
     return result
@@ -145,10 +144,10 @@ def _beginning(texts: Sequence[str]) -> str:
 
 
 def _branches(texts: Sequence[str], known: dict[tuple[str, ...], str]) -> str:
-    """Return the alternatives of sorted texts that share neither beginning nor end."""
-    optional = texts[0] == ""
+    """Return the alternatives of sorted texts without a common beginning or end."""
+    is_optional = texts[0] == ""
     tails: dict[str, list[str]] = {}
-    for text in texts[1:] if optional else texts:
+    for text in texts[1:] if is_optional else texts:
         tails.setdefault(text[0], []).append(text[1:])
     if not tails:
         return ""
@@ -157,18 +156,20 @@ def _branches(texts: Sequence[str], known: dict[tuple[str, ...], str]) -> str:
         leads.setdefault(tuple(group), []).append(first)
     parts: list[str] = []
     for tail, firsts in leads.items():
-        behind = _expression(tail, known)
+        tail_pattern = _expression(tail, known)
         classed = [first for first in firsts if first in _CLASS_CHARACTERS]
         if classed:
-            parts.append(_character_class(classed) + behind)
-        parts += [escape(first) + behind for first in firsts if first not in _CLASS_CHARACTERS]
+            parts.append(_character_class(classed) + tail_pattern)
+        parts += [
+            escape(first) + tail_pattern for first in firsts if first not in _CLASS_CHARACTERS
+        ]
     if len(parts) == 1 and _is_atom(parts[0]):
-        return parts[0] + ("?" if optional else "")
-    return "(" + "|".join(parts) + (")?" if optional else ")")
+        return parts[0] + ("?" if is_optional else "")
+    return "(" + "|".join(parts) + (")?" if is_optional else ")")
 
 
 def _is_atom(part: str) -> bool:
-    """Return whether a `?` behind the expression means all of it."""
+    """Return whether a `?` after the expression applies to all of it."""
     if part.startswith("["):
         return part.index("]") == len(part) - 1
     return len(part) == 1 and part.isascii()
@@ -190,7 +191,7 @@ def _character_class(characters: Sequence[str]) -> str:
 
 
 def fits(pattern: str) -> bool:
-    """Return whether the pattern is short enough as text, and compiled.
+    """Return whether the pattern is short enough, as text and compiled.
 
     Source: PCRE 8 with its usual link size of 2: a class takes 33 bytes, a character 2, a group or
     an alternative 3 to 8.
@@ -200,7 +201,7 @@ def fits(pattern: str) -> bool:
 
 
 def split(names: Sequence[str], before: str, after: str) -> list[tuple[str, Sequence[str]]]:
-    """Return patterns that together match the names, each with its names, in order."""
+    """Return patterns that together match the names, each pattern with its names, in order."""
     pattern = before + alternatives(names) + after
     if fits(pattern) or len(names) == 1:
         return [(pattern, names)]

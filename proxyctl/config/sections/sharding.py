@@ -1,4 +1,4 @@
-"""The `sharding` section: tables become rules that match whole names, schemas fast routing."""
+"""The `sharding` section: tables become rules for whole names, schemas become fast routing."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ MATCHES = {"digest": "match_digest", "pattern": "match_pattern"}
 
 BEFORE = "(^|[^0-9A-Za-z_$])"
 AFTER = "($|[^0-9A-Za-z_$])"
-"""What stands around the names: a blank, the dot behind a schema, a backtick, a parenthesis are all
-characters that no unquoted name has, so `db`.`t` needs nothing of its own. A letter beyond ASCII
-right beside a name counts as one too."""
+"""The patterns before and after the names: a character that no unquoted name has, such as a blank,
+the dot after a schema, a backtick or a parenthesis. So `db`.`t` needs no pattern of its own. A
+letter beyond ASCII next to a name counts as such a character too."""
 
 _ONLY_FOR_TABLES = ("first_rule_id", "rule_ids", "rules", "match", "schema_")
-"""Fields that say something about rules, and nothing about fast routing."""
+"""Fields that concern rules and have no effect on fast routing."""
 
 _DIGEST_VARIABLES = {
     ("mysql-query_digests", "false"): "rules with match_digest then match every query",
@@ -41,10 +41,10 @@ _DIGEST_VARIABLES = {
 
 @dataclass
 class Shards:
-    """What the section stands for.
+    """The rows of the section, and the schemes that later checks need.
 
-    `by_digest`: where a scheme needs digests. `reserved`: the rule ids that
-    each scheme keeps for itself, by the origin of its rows.
+    `by_digest`: the places of schemes that need digests. `reserved`: the rule ids that each scheme
+    keeps for itself, by the origin of its rows.
     """
 
     rows: list[TableRows] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Shards:
                     context.mistakes.add(where, "rule_id", message, fix)
 
     def check_digests(self, variables: DesiredTable | None, context: Context) -> None:
-        """Note schemes by table that cannot work with the digests that the files ask for.
+        """Note schemes by table that cannot work with the digest variables of the files.
 
         Changes: context.mistakes.
         """
@@ -109,12 +109,12 @@ def _compile(
 
 
 def generate(scheme: ShardingModel) -> tuple[list[dict[str, Value]], list[ShardingError]]:
-    """Return the rows that one scheme stands for, or what is wrong with it.
+    """Return the rows of one scheme, or its problems.
 
-    Shape: rules if it is by table, else fast routing. A row holds only columns that differ from the
-    default. Rule ids run on from first_rule_id; per_hostgroup in the order of the hostgroups,
-    per_table in the order of the tables: there a table that moves to another hostgroup changes one
-    field of one rule. The hostgroups of the scheme are numbers.
+    Shape: rules for tables, fast routing for schemas. A row holds only columns that differ from the
+    default. Rule ids count up from first_rule_id: per_hostgroup in the order of the hostgroups,
+    per_table in the order of the tables. With per_table, a table that moves to another hostgroup
+    changes one field of one rule. The hostgroups of the scheme are numbers.
     """
     key, make = ("tables", _rules) if scheme.schemas is None else ("schemas", _fast_routing)
     try:
@@ -175,7 +175,7 @@ _CHANGED_IN_DIGEST = re.compile(
     |(?<![0-9A-Za-z_$])(?:[0-9][0-9eE]*|0[xX][0-9A-Fa-f]*)(?![0-9A-Za-z_$])""",
     re.VERBOSE,
 )
-"""Names that a digest text does not show as they are: `t-1` reads `t-?` there, `1e5` reads `?`."""
+"""Names that a digest text changes: `t-1` becomes `t-?`, `1e5` becomes `?`."""
 
 
 MAX_NAME = 64
@@ -183,14 +183,14 @@ MAX_NAME = 64
 
 
 def _name_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[ShardingError]:
-    """Return names that no table or schema has, or that a rule could not see or tell apart.
+    """Return problems of names: a table cannot have the name, or a rule cannot match it alone.
 
-    Shape: the first of each place.
+    Shape: at most one problem for each pattern.
     """
     seen: dict[str, str] = {}
     problems: dict[Keys, ShardingError] = {}
     for name, keys in places.items():
-        other = seen.setdefault(name.lower(), name)
+        first = seen.setdefault(name.lower(), name)
         fix = None
         if len(name) > MAX_NAME:
             message = f"{shown(name)} is longer than a name can be: {MAX_NAME} characters"
@@ -201,8 +201,8 @@ def _name_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[Sh
             fix = "the session's schema goes into schema:" if "." in name else None
         elif scheme.match == "digest" and _CHANGED_IN_DIGEST.search(name):
             message, fix = f"{name!r} looks different in digests", "use match: pattern"
-        elif other != name:
-            message = f"{other!r} and {name!r}: rules ignore upper and lower case"
+        elif first != name:
+            message = f"{first!r} and {name!r}: rules ignore upper and lower case"
         else:
             continue
         problems.setdefault(keys, ShardingError(message, *keys, fix=fix))
@@ -262,11 +262,11 @@ def _rule_id_range(text: str) -> tuple[int, int]:
 
 def _comment(scheme: ShardingModel, names: Sequence[str] = ()) -> str:
     """Return `sharding sbtest: sbtest2, sbtest4 ... sbtest60 (30 tables)`."""
-    shown = ", ".join(names)
+    listed = ", ".join(names)
     if len(names) > 3:
-        shown = f"{names[0]}, {names[1]} ... {names[-1]} ({len(names)} tables)"
+        listed = f"{names[0]}, {names[1]} ... {names[-1]} ({len(names)} tables)"
     own = f"; {scheme.comment}" if scheme.comment else ""
-    return f"sharding {scheme.name}{f': {shown}' if shown else ''}{own}"
+    return f"sharding {scheme.name}{f': {listed}' if listed else ''}{own}"
 
 
 def _fast_routing(scheme: ShardingModel, placed: Mapping[str, int]) -> list[dict[str, Value]]:
