@@ -37,7 +37,7 @@ class Opened:
     """A page, and all that it said or asked for."""
 
     page: Any
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 
 
@@ -53,9 +53,9 @@ def open_report(browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         context = browser.new_context(**options)
         contexts.append(context)
         result = Opened(context.new_page())
-        result.page.on("console", lambda message: result.said.append(message.text))
-        result.page.on("pageerror", lambda error: result.said.append(str(error)))
-        result.page.on("dialog", lambda dialog: result.said.append(dialog.message))
+        result.page.on("console", lambda message: result.messages.append(message.text))
+        result.page.on("pageerror", lambda error: result.messages.append(str(error)))
+        result.page.on("dialog", lambda dialog: result.messages.append(dialog.message))
         result.page.on("request", lambda request: result.asked.append(request.url))
         result.page.goto((project.folder / "report.html").as_uri())
         return result
@@ -76,7 +76,7 @@ def column(page: Any, number: int) -> list[float]:
 def test_the_page_is_silent_and_asks_for_nothing_but_itself(open_report: Any) -> None:
     opened = open_report()
     opened.page.wait_for_load_state("networkidle")
-    assert opened.said == []
+    assert opened.messages == []
     assert len(opened.asked) == 1
     assert opened.page.locator("section.chart").count() == 4
     assert opened.page.locator(".chart svg[role=img]").count() == 1
@@ -135,7 +135,7 @@ def test_clicks_on_a_head_sort_and_turn_round(open_report: Any) -> None:
     page.get_by_role("button", name="User", exact=True).click()
     users = page.locator("tr.numbers td:nth-child(10)").all_text_contents()
     assert users == sorted(users)
-    assert opened.said == []
+    assert opened.messages == []
 
 
 def test_a_text_is_found(open_report: Any) -> None:
@@ -194,7 +194,7 @@ def test_what_a_server_says_does_not_run(open_report: Any) -> None:
     page.get_by_role("button", name="Schema", exact=True).click()
     page.wait_for_load_state("networkidle")
     assert page.title() == "Digests of px1"
-    assert opened.said == []
+    assert opened.messages == []
     assert len(opened.asked) == 1
     assert page.locator("img, b, iframe").count() == 0
     shown = page.locator("code", has_text="document.title").text_content()
@@ -213,4 +213,4 @@ def test_even_injected_script_would_not_run(open_report: Any) -> None:
     )
     opened.page.wait_for_function("document.querySelector('img').complete")
     assert opened.page.title() == "Digests of px1"
-    assert any("Content Security Policy" in text for text in opened.said)
+    assert any("Content Security Policy" in text for text in opened.messages)

@@ -56,7 +56,7 @@ class Block:
     language: str
     lines: list[str]
     line: int
-    says: dict[str, str]
+    options: dict[str, str]
 
     @property
     def text(self) -> str:
@@ -66,14 +66,14 @@ class Block:
     @property
     def needs_containers(self) -> bool:
         """Whether the commands of the block need a cluster."""
-        return "run" in self.says
+        return "run" in self.options
 
     def commands(self) -> list[Command]:
         """Return the commands of the block, with the exit code each has to end with."""
-        if "not run" in self.says or self.language not in ("shell", "console"):
+        if "not run" in self.options or self.language not in ("shell", "console"):
             return []
         found = [Command(self.text, self.line)] if self.language == "shell" else self._prompted()
-        found[-1].exit_code = int(self.says.get("exit", "0"))
+        found[-1].exit_code = int(self.options.get("exit", "0"))
         return found
 
     def _prompted(self) -> list[Command]:
@@ -96,7 +96,7 @@ def blocks(page: Path) -> list[Block]:
     found = list(_blocks(text.split("\n")))
     if IN_CONTAINERS in text:
         for block in found:
-            block.says["run"] = "in containers"
+            block.options["run"] = "in containers"
     return found
 
 
@@ -112,19 +112,19 @@ def has_commands(page: Path, *, in_containers: bool) -> bool:
 
 def _blocks(lines: list[str]) -> Iterator[Block]:
     opened: tuple[str, str, int] | None = None
-    says: dict[str, str] = {}
+    options: dict[str, str] = {}
     for number, line in enumerate(lines):
         fence = re.fullmatch(r"(`{3,})(\S*).*", line)
         if opened is None:
             comment = _COMMENT.fullmatch(line.strip())
             if comment:
-                says[comment[1]] = comment[2]
+                options[comment[1]] = comment[2]
             elif fence:
                 opened = (fence[1], fence[2], number + 1)
             elif line.strip():
-                says = {}
+                options = {}
         elif fence and fence[1] == opened[0] and not fence[2]:
             _, language, first = opened
-            yield Block(language, lines[first:number], first, says)
-            opened, says = None, {}
+            yield Block(language, lines[first:number], first, options)
+            opened, options = None, {}
     assert opened is None, "a block is not closed"

@@ -128,7 +128,7 @@ def run_page(
             check=False,
         )
     return [
-        Ran(command, _code(out), _told(out, port, home, called))
+        Ran(command, _code(out), _output(out, port, home, called))
         for command, out in commands
         if out.exists()
     ]
@@ -165,7 +165,7 @@ def _script(
     parts = [_FIRST]
     commands: list[tuple[Command, Path]] = []
     for number, block in enumerate(found):
-        if "file" in block.says:
+        if "file" in block.options:
             kept = folder / f"{number}.file"
             kept.write_text(here(block.text), encoding="utf-8")
             parts.append(f'mkdir -p "$(dirname {block.says["file"]})"')
@@ -203,7 +203,7 @@ def _code(out: Path) -> int:
     return int(code.read_text()) if code.exists() else -1
 
 
-def _told(out: Path, port: str, home: Path, called: Mapping[str, str]) -> list[str]:
+def _output(out: Path, port: str, home: Path, called: Mapping[str, str]) -> list[str]:
     """Return the output with the port, the home folder and the names that the page speaks of."""
     text = out.read_text(encoding="utf-8", errors="surrogateescape").replace(str(home), "~")
     for name, true in called.items():

@@ -34,7 +34,7 @@ def steps(path: Path) -> list[dict[str, Any]]:
 def command_lines() -> list[str]:
     """The commands of the workflows, and those of the pages that are not run."""
     texts = [step.get("run", "") for path in WORKFLOWS for step in steps(path)]
-    texts += [b.text for page in pages() for b in blocks(page) if "not run" in b.says]
+    texts += [b.text for page in pages() for b in blocks(page) if "not run" in b.options]
     lines = [
         line.removeprefix("$ ").removeprefix("exec ")
         for text in texts

@@ -41,7 +41,7 @@ def error(exchange: Exchange) -> None:
     exchange.deliver(error_packet("a fault of the test"))
 
 
-def said_and_not_done(exchange: Exchange) -> None:
+def confirmed_but_not_done(exchange: Exchange) -> None:
     """ProxySQL answers that it did it, and did nothing."""
     exchange.deliver(ok_packet(changed=1))
 
@@ -80,7 +80,7 @@ KINDS: dict[str, Callable[[Exchange], None]] = {
         delayed,
         half_an_answer,
         error,
-        said_and_not_done,
+        confirmed_but_not_done,
         frozen,
         late,
         killed_before,

@@ -65,7 +65,7 @@ def disk_is_not_ahead(case: Case) -> Iterator[str]:
             yield f"DISK of {module} is ahead of RUNTIME"
 
 
-def what_is_said_is_there(case: Case) -> Iterator[str]:
+def report_is_true(case: Case) -> Iterator[str]:
     """The exit code, and each layer that the report names, are what the instance holds."""
     code, text = case.outcome.code, case.outcome.text
     if code == KILLED:
@@ -76,12 +76,12 @@ def what_is_said_is_there(case: Case) -> Iterator[str]:
     for word in ("Traceback", "internal error", *SECRETS.values()):
         if word in text:
             yield f"the output has {word!r}:\n{text}"
-    said = _layers_said(case.outcome)
-    if code == PART_WAY and not said:
+    reported = _reported_layers(case.outcome)
+    if code == PART_WAY and not reported:
         yield f"exit code 4 says nothing about the layers:\n{text}"
     for module in MODULES:
         for layer in (MEMORY, RUNTIME, DISK):
-            words = said.get((module, layer), "as in the files" if code == 0 else "as before")
+            words = reported.get((module, layer), "as in the files" if code == 0 else "as before")
             expected = {"as before": case.before, "as in the files": case.after}.get(words)
             if expected is None and words != "not known":
                 yield f"{module}: {layer} is said to be {words!r}, which says nothing"
@@ -97,7 +97,7 @@ def it_knows(case: Case) -> Iterator[str]:
     """
     if case.outcome.code == KILLED or case.kind in FREEZES:
         return
-    for (module, layer), words in _layers_said(case.outcome).items():
+    for (module, layer), words in _reported_layers(case.outcome).items():
         if words.startswith("not known"):
             yield f"{module}: {layer} is said to be not known:\n{case.outcome.text}"
 
@@ -107,7 +107,7 @@ _LAYERS = re.compile(
 )
 
 
-def _layers_said(outcome: Outcome) -> dict[tuple[str, str], str]:
+def _reported_layers(outcome: Outcome) -> dict[tuple[str, str], str]:
     """Return what a report says of each layer: the JSON, or the lines for people."""
     if outcome.out.startswith("{"):
         document = json.loads(outcome.out)
@@ -147,8 +147,8 @@ def the_lock_is_free(case: Case) -> Iterator[str]:
     The lock of one that was killed is free at once on the same machine: the second run does not
     wait. One that has little patience, on a busy machine, may give up giving it back, and says so.
     """
-    is_said = case.kind in FREEZES and "the lock could not be released" in case.outcome.err
-    if case.outcome.code != KILLED and case.locks and not is_said:
+    is_reported = case.kind in FREEZES and "the lock could not be released" in case.outcome.err
+    if case.outcome.code != KILLED and case.locks and not is_reported:
         yield "the lock is still held"
     if case.locks_again:
         yield "the lock is still held after the second run"
@@ -158,7 +158,7 @@ PROMISES: tuple[Callable[[Case], Iterator[str]], ...] = (
     runtime_is_whole,
     disk_is_whole,
     disk_is_not_ahead,
-    what_is_said_is_there,
+    report_is_true,
     it_knows,
     a_second_run_finishes,
     the_lock_is_free,

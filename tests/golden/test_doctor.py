@@ -83,9 +83,9 @@ def with_log(log: str, error: str | None, ago_s: int = 5) -> Facts:
     return replace(HEALTHY, monitor_logs=(line, *others))
 
 
-def with_versions(told: str, **versions: str) -> Facts:
+def with_versions(server_version: str, **versions: str) -> Facts:
     known = {(host, 3306): text for host, text in versions.items()}
-    return replace(with_variables(mysql__server_version=told), answers={}, versions=known)
+    return replace(with_variables(mysql__server_version=server_version), answers={}, versions=known)
 
 
 def clustered(own: Checksum, seen: Checksum, silent_s: float = 1.0, **variables: str) -> Facts:
@@ -243,8 +243,8 @@ def text_of(one: Examination) -> str:
 
 
 def test_what_the_doctor_says(recorded: Recorded) -> None:
-    said = "\n".join(f"# {name}\n{text_of(examine(facts))}" for name, facts in CASES.items())
-    recorded(GOLDEN, said)
+    text = "\n".join(f"# {name}\n{text_of(examine(facts))}" for name, facts in CASES.items())
+    recorded(GOLDEN, text)
 
 
 def test_ignored_findings_are_counted() -> None:

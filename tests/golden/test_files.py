@@ -36,10 +36,10 @@ def test_every_mistake_is_reported_at_its_place(
     try:
         project = load_project(Sources((".",)), version=parse_version(version) if version else None)
     except ConfigError as error:
-        said = error.lines()
+        lines = error.lines()
     else:
-        said = ["no mistakes", *project.desired.warnings]
-    recorded(folder / "expected.txt", "".join(f"{line}\n" for line in said))
+        lines = ["no mistakes", *project.desired.warnings]
+    recorded(folder / "expected.txt", "".join(f"{line}\n" for line in lines))
 
 
 @cases("render")
@@ -70,7 +70,7 @@ def test_import(folder: Path, offline: Project, recorded: Recorded) -> None:
     options = words(folder, "options")
     found = proxyctl("import", "proxysql.cnf", "-o", "proxyctl.yaml", *options)
     written = offline.folder / "proxyctl.yaml"
-    got = {"said.txt": f"exit code {found.code}\n{found.text}"}
+    got = {"stderr.txt": f"exit code {found.code}\n{found.text}"}
     if written.exists():
         got["proxyctl.yaml"] = written.read_text()
     for name, text in got.items():

@@ -23,7 +23,7 @@ PAGES = sorted((Path(__file__).parent / "lint").glob("*.md"))
 _FIRST = re.compile(r"```yaml\n(.*?)```\n", re.DOTALL)
 _CASE = re.compile(
     r"(?P<head>## (?P<codes>PX[0-9, PX]*): [^\n]+\n\n```yaml\n(?P<rest>.*?)```\n\n```text\n)"
-    r"(?P<said>.*?)```\n",
+    r"(?P<findings>.*?)```\n",
     re.DOTALL,
 )
 
@@ -40,14 +40,14 @@ def test_page(
 
     def with_findings(case: re.Match[str]) -> str:
         Path("proxyctl.yaml").write_text(first[1] + case["rest"], encoding="utf-8")
-        return f"{case['head']}{said(case['codes'].split(', '))}```\n"
+        return f"{case['head']}{finding_lines(case['codes'].split(', '))}```\n"
 
     written, count = _CASE.subn(with_findings, text)
     assert count == text.count("\n## ")
     recorded(page, written)
 
 
-def said(codes: list[str]) -> str:
+def finding_lines(codes: list[str]) -> str:
     """Return the findings of some checks over the file."""
     project = load_project(Sources(("proxyctl.yaml",)), takes_dead_rules=True)
     found = lint_text(lint(Subject(project.configuration), chosen(codes, ())), Style())

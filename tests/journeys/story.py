@@ -64,7 +64,7 @@ def rolled_back(*arguments: str) -> Outcome:
     return found
 
 
-def said(found: Outcome, code: int, *parts: str) -> None:
+def ended(found: Outcome, code: int, *parts: str) -> None:
     """Check that it ended with this code and a message for people that has these parts."""
     assert found.code == code, found.text
     assert "Traceback" not in found.text

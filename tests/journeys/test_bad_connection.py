@@ -14,7 +14,7 @@ from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.read import END
-from tests.journeys.story import FILES, plan, said
+from tests.journeys.story import FILES, ended, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.mysql_servers import AnsweringServer, TcpServer, error, packets, result
 from tests.support.packets import OK
@@ -41,7 +41,7 @@ def test_a_proxysql_that_is_too_old(offline: Project) -> None:
     with answers(b"2.3.2-10-g8cd66cf", []) as server:
         for command in ("plan", "apply", "drift", "export", "doctor"):
             found = proxyctl(command, "--port", str(server.port))
-            said(found, 1, "ProxySQL 2.3.2 is older than 2.4.0, the oldest release that proxyctl")
+            ended(found, 1, "ProxySQL 2.3.2 is older than 2.4.0, the oldest release that proxyctl")
             assert "upgrade ProxySQL" in found.err
 
 
@@ -63,7 +63,7 @@ def test_tables_that_are_not_those_of_proxysql(
     with answers(b"2.7.1", rows) as server:
         for command in ("plan", "export"):
             found = proxyctl(command, "--port", str(server.port))
-            said(found, 1, f"there is no {missing}: the tables are not those of a ProxySQL 2.7.1")
+            ended(found, 1, f"there is no {missing}: the tables are not those of a ProxySQL 2.7.1")
 
 
 @pytest.mark.parametrize("code", [errno.EHOSTUNREACH, errno.ENETUNREACH])
@@ -76,7 +76,7 @@ def test_no_network_leads_there(
     offline.write(FILES)
     monkeypatch.setattr(socket, "create_connection", unreachable)
     found = plan("--host", "192.0.2.1")
-    said(found, 1, "cannot connect to 192.0.2.1:6032: no route to it from this machine", "routes")
+    ended(found, 1, "cannot connect to 192.0.2.1:6032: no route to it from this machine", "routes")
 
 
 def test_a_port_that_says_nothing() -> None:
@@ -111,7 +111,7 @@ def test_a_port_that_is_no_proxysql(
     offline.write(FILES)
     with TcpServer(serve) as server:
         found = plan("--port", str(server.port))
-    said(found, 1, reason, f"127.0.0.1:{server.port}", "is this its admin port")
+    ended(found, 1, reason, f"127.0.0.1:{server.port}", "is this its admin port")
     assert "Errno" not in found.err
     assert "Lost connection" not in found.err
 
@@ -132,8 +132,8 @@ def test_a_mysql_server_is_no_proxysql(offline: Project) -> None:
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "app")
     with AnsweringServer(answer, checks_logins=True) as server:
         found, refused = (plan("--port", str(server.port), "-u", name) for name in ("app", "admin"))
-    said(found, 1, "does not answer as ProxySQL does", "8.0.36", "6032")
-    said(refused, 1, "access denied", "no ProxySQL answered, but a MySQL server")
+    ended(found, 1, "does not answer as ProxySQL does", "8.0.36", "6032")
+    ended(refused, 1, "access denied", "no ProxySQL answered, but a MySQL server")
 
 
 def test_the_port_of_an_option_beats_the_socket_of_a_file(
@@ -147,4 +147,4 @@ def test_the_port_of_an_option_beats_the_socket_of_a_file(
     project.write("[client]\nsocket=/nowhere.sock\n", "my.cnf")
     where = ["--defaults-file", "my.cnf", "--port", str(instance.port)]
     assert proxyctl("export", *where).code == 0
-    said(proxyctl("export", "--defaults-file", "my.cnf"), 1, "/nowhere.sock")
+    ended(proxyctl("export", "--defaults-file", "my.cnf"), 1, "/nowhere.sock")

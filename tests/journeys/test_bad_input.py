@@ -6,7 +6,7 @@ import pytest
 
 from tests.journeys.command_lines import Asked
 from tests.journeys.layers import dump
-from tests.journeys.story import apply, plan, said
+from tests.journeys.story import apply, ended, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -26,7 +26,7 @@ def test_a_mistake_in_the_files(
     sandbox_project.write(text)
     before = dump(sandbox_instance)
     for found in (plan(), apply(), proxyctl("drift")):
-        said(found, 1, *parts, "1 mistake in the files")
+        ended(found, 1, *parts, "1 mistake in the files")
         assert found.out == ""
     machine = plan("--format", "json")
     error = machine.json["error"]
@@ -44,7 +44,7 @@ def test_only_with_a_typo_is_said_before_anybody_connects(
     offline.write("version: 1\nmysql_users: []\n")
     near = "mysql_users" if typed.islower() else "MYSQL USERS"
     found = proxyctl(name, "--port", str(port), "--only", typed)
-    said(found, 64, f"--only {typed}: no such admin module or table", f"did you mean {near!r}?")
+    ended(found, 64, f"--only {typed}: no such admin module or table", f"did you mean {near!r}?")
     assert not statements
 
 
@@ -63,7 +63,7 @@ def test_a_user_named_like_an_administrator_is_refused_as_long_as_it_is_none(
     instance.execute("SAVE MYSQL USERS TO DISK")
     project.write(files + "manage: {mysql_users: {username: admin}}\n" * ("users" in files))
     before = dump(instance)
-    said(apply(), 3, "would be a user and a login of the admin interface", "guards.admin_access")
+    ended(apply(), 3, "would be a user and a login of the admin interface", "guards.admin_access")
     assert dump(instance) == before
 
 
@@ -78,7 +78,7 @@ def test_a_user_takes_the_name_of_a_login_once_that_one_is_gone(
         "mysql_users: [{username: theirs, password: x}]\n"
     )
     before = dump(instance)
-    said(apply("--force"), 3, "apply with --only 'ADMIN VARIABLES' first")
+    ended(apply("--force"), 3, "apply with --only 'ADMIN VARIABLES' first")
     assert dump(instance) == before
     assert apply("--only", "ADMIN VARIABLES").code == 0
     assert apply().code == 0

@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
-from tests.journeys.story import FILES, said
+from tests.journeys.story import FILES, ended
 from tests.support.cli import SECRETS, Outcome, Project, proxyctl
 from tests.support.servers import Instance
 
@@ -45,8 +45,8 @@ def test_what_is_written_is_masked_by_field(project: Project, instance: Instance
     assert "VALUES ('app','***',1" in debug_lines(found)
     assert not any(secret in found.text for secret in SECRETS.values())
     project.write("mysql_users: []\n")
-    told = debug_lines(proxyctl("plan", "--debug"))
-    assert ("decided: refused: " in told, "allowed by --force" in told) == (True, True)
+    lines = debug_lines(proxyctl("plan", "--debug"))
+    assert ("decided: refused: " in lines, "allowed by --force" in lines) == (True, True)
 
 
 def test_a_name_cannot_begin_a_line_of_its_own(offline: Project) -> None:
@@ -96,5 +96,5 @@ def test_a_server_that_repeats_a_statement_shows_no_secret(
 
     sandbox.options.before_statement = refuse
     found = proxyctl("apply", "--auto-approve", "--debug")
-    said(found, 1, "unrecognized token", "nothing was loaded")
+    ended(found, 1, "unrecognized token", "nothing was loaded")
     assert "s3cret-of" not in found.text

@@ -187,14 +187,14 @@ def counted(sandbox_project: Project) -> Project:
     return sandbox_project
 
 
-@pytest.mark.parametrize(("arguments", "says"), AT_INSTANCE.items(), ids=map(named, AT_INSTANCE))
+@pytest.mark.parametrize(("arguments", "message"), AT_INSTANCE.items(), ids=map(named, AT_INSTANCE))
 def test_empty_statistics_are_no_error(
-    counted: Project, sandbox_instance: Instance, arguments: tuple[str, ...], says: str
+    counted: Project, sandbox_instance: Instance, arguments: tuple[str, ...], message: str
 ) -> None:
     fill(sandbox_instance, [])
     found = digest(*arguments)
     assert found.code == 0, found.text
-    assert says in found.text
+    assert message in found.text
 
 
 @pytest.mark.parametrize("arguments", AT_INSTANCE, ids=named)

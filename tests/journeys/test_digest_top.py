@@ -120,7 +120,7 @@ def test_the_rule_that_catches_a_digest(
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("COMMIT", "while no transaction is open; in one it goes where the transaction is"),
         ("SET autocommit=?", "keeps the setting for the session; in a transaction it goes there"),
@@ -130,10 +130,10 @@ def test_the_rule_that_catches_a_digest(
     ],
 )
 def test_statements_that_go_where_their_session_is(
-    sandbox_project: Project, sandbox_instance: Instance, text: str, says: str
+    sandbox_project: Project, sandbox_instance: Instance, text: str, message: str
 ) -> None:
     fill(sandbox_instance, [digest(1, digest_text=text, hostgroup=20)])
-    assert says in " ".join(top("--rule").out.split())
+    assert message in " ".join(top("--rule").out.split())
 
 
 def test_a_cut_text_is_marked(sandbox_project: Project, sandbox_instance: Instance) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.journeys.story import said
+from tests.journeys.story import ended
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.galera_nodes import GaleraCluster
 from tests.support.mysql_servers import AnsweringServer, packets, result
@@ -35,16 +35,16 @@ def test_what_no_cluster_says_of_its_members(
     sandbox_project: Project, addresses: bytes, reason: str
 ) -> None:
     """Nobody is asked then: it would take hours, and anybody could be among them."""
-    told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", addresses]])
-    with AnsweringServer(lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
+    answer = result([b"a", b"b"], [[b"wsrep_incoming_addresses", addresses]])
+    with AnsweringServer(lambda sql: answer if b"STATUS" in sql else packets([OK])) as node:
         found = proxyctl("nodes", "discover", "--seed", f"127.0.0.1:{node.port}")
-    said(found, 1, f"127.0.0.1:{node.port}: wsrep_incoming_addresses {reason}")
+    ended(found, 1, f"127.0.0.1:{node.port}: wsrep_incoming_addresses {reason}")
 
 
 def test_a_node_of_the_files_is_known_by_its_address(sandbox_project: Project) -> None:
     """The files name it by host, the cluster by address, also where `active: false` is said."""
-    with AnsweringServer(lambda sql: told if b"STATUS" in sql else packets([OK])) as node:
-        told = result([b"a", b"b"], [[b"wsrep_incoming_addresses", b"127.0.0.1:%d" % node.port]])
+    with AnsweringServer(lambda sql: answer if b"STATUS" in sql else packets([OK])) as node:
+        answer = result([b"a", b"b"], [[b"wsrep_incoming_addresses", b"127.0.0.1:%d" % node.port]])
         names = ["localhost", "no-such-host.invalid"]
         nodes = "".join(f"    - {{hostname: {name}, port: {node.port}}}\n" for name in names)
         sandbox_project.write(FILES.replace("  nodes:", "  active: false\n  nodes:") + nodes)
@@ -91,7 +91,7 @@ def test_a_cluster_is_discovered_from_one_node(cluster: GaleraCluster, offline: 
     missing = f"{HOSTS[2]}:{cluster.port} is a member, but not in the files\n"
     assert missing in discover(seed).out
     nobody = discover(f"127.0.1.9:{cluster.port}")
-    said(nobody, 1, "asks it with the account of ProxySQL's monitor")
+    ended(nobody, 1, "asks it with the account of ProxySQL's monitor")
 
 
 def test_a_node_outside_of_the_primary_component_is_not_believed(
@@ -102,7 +102,7 @@ def test_a_node_outside_of_the_primary_component_is_not_believed(
     alone = cluster.nodes[HOSTS[0]]
     alone.wsrep_cluster_status, alone.wsrep_incoming_addresses = "non-Primary", seed
     found = discover(seed, "-o", "proxyctl.yaml")
-    said(found, 1, f"{seed}: the node is not in the primary component (non-Primary)")
+    ended(found, 1, f"{seed}: the node is not in the primary component (non-Primary)")
     assert not (offline.folder / "proxyctl.yaml").exists()
     assert discover(f"{HOSTS[1]}:{cluster.port}", "-o", "proxyctl.yaml").code == 0
     # Whom it names need not be a member any more.
@@ -123,7 +123,7 @@ def test_a_member_that_the_seed_does_not_name(cluster: GaleraCluster, offline: P
     ):
         for node in cluster.nodes.values():
             node.wsrep_incoming_addresses = ",".join(named)
-        said(discover(addresses[1]), 1, reason, "set wsrep_node_incoming_address there")
+        ended(discover(addresses[1]), 1, reason, "set wsrep_node_incoming_address there")
     # A garbd has no address; it stands there as an empty one.
     for node in cluster.nodes.values():
         node.wsrep_incoming_addresses = ",".join(["", *addresses[:2]])

@@ -99,7 +99,7 @@ STATUS = "SELECT status FROM {}mysql_servers WHERE hostname='db3'"
 
 
 @pytest.mark.parametrize(
-    ("status", "told"),
+    ("status", "reported"),
     [
         ("OFFLINE_SOFT", "OFFLINE_SOFT"),
         ("SHUNNED", "SHUNNED"),
@@ -107,19 +107,19 @@ STATUS = "SELECT status FROM {}mysql_servers WHERE hostname='db3'"
     ],
 )
 def test_a_status_that_was_loaded_and_saved_stays_and_is_named(
-    in_sync: Project, instance: Instance, status: str, told: str
+    in_sync: Project, instance: Instance, status: str, reported: str
 ) -> None:
     instance.run(f"UPDATE mysql_servers SET status='{status}' WHERE hostname='db3'")
     assert f"left alone   {NODE} {status} in MEMORY, set by an operator\n" in plan().out
     instance.load("MYSQL SERVERS", saves=True)
     found = plan()
     assert found.code == 0, found.text
-    assert f"left alone   {NODE} {told}, set by an operator\n" in found.out
+    assert f"left alone   {NODE} {reported}, set by an operator\n" in found.out
     drift = proxyctl("drift")
     assert drift.code == 0
-    assert f"no drift ({NODE} {told}, set by an operator)" in drift.out
+    assert f"no drift ({NODE} {reported}, set by an operator)" in drift.out
     in_sync.write(WEIGHT)
-    assert f"left alone   {NODE} {told}, set by an operator\n" in applied().out
+    assert f"left alone   {NODE} {reported}, set by an operator\n" in applied().out
     held = in_layers(instance, STATUS)
     assert held["MEMORY"] == held["DISK"] == [(status,)]
     assert held["RUNTIME"] == ([] if status == "OFFLINE_HARD" else [(status,)])

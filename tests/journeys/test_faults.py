@@ -18,7 +18,7 @@ from proxyctl.instance.lock import LEASE_S
 from proxyctl.instance.read import read_layouts
 from proxyctl.sandbox import AdminError, CutConnectionError, Sandbox
 from tests.journeys.layers import Dump, dump, everywhere, of_layer
-from tests.journeys.story import FILES, MANY, applied, apply, plan, said
+from tests.journeys.story import FILES, MANY, applied, apply, ended, plan
 from tests.journeys.watched import at_step, failed_apply
 from tests.support.cli import Project
 from tests.support.parameters import crossed
@@ -98,7 +98,7 @@ def test_whatever_ends_the_process_leaves_nothing_half_done(
     sandbox: Sandbox, sandbox_instance: Instance, before: Dump, number: signal.Signals
 ) -> None:
     sandbox.options.after_statement = Troubles((LOADED, end(number)))
-    said(apply(), 130, "interrupted", RESTORED)
+    ended(apply(), 130, "interrupted", RESTORED)
     assert dump(sandbox_instance) == before
 
 
@@ -113,7 +113,7 @@ def test_a_second_signal_does_not_end_the_report(
     sandbox.options.after_statement = happens
     found = apply()
     assert not happens.left
-    said(found, 130, RESTORED, "MYSQL QUERY RULES: MEMORY as before, RUNTIME as")
+    ended(found, 130, RESTORED, "MYSQL QUERY RULES: MEMORY as before, RUNTIME as")
     assert dump(sandbox_instance) == before
     assert sandbox_instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
 
@@ -133,7 +133,7 @@ def test_in_what_order_things_are_put_back(sandbox: Sandbox) -> None:
         happens(sql)
 
     sandbox.options.before_statement = note
-    said(apply(), 4, RESTORED, "run apply again: it finishes the change")
+    ended(apply(), 4, RESTORED, "run apply again: it finishes the change")
     forward, back = sent[: len(STEPS)], sent[len(STEPS) :]
     assert forward == STEPS
     assert [sql for sql in back if sql.startswith("LOAD")] == STEPS[3::-1]
@@ -150,7 +150,7 @@ def test_a_rule_that_is_dropped_at_load(
 
     sandbox.options.after_statement = Troubles((LOADED, drop))
     missing = ("RUNTIME does not hold what was written", "rule 20: missing row")
-    said(apply(), 4, *missing, RESTORED)
+    ended(apply(), 4, *missing, RESTORED)
     assert dump(sandbox_instance) == before
 
 
@@ -162,7 +162,7 @@ def test_a_value_that_proxysql_silently_refuses(project: Project, instance: Inst
     project.write(CHANGED.replace("variables:\n", f"variables:\n{log}"))
     found = apply()
     parts = ("mysql-eventslog_filename", "'/no/such/folder/events'", RESTORED)
-    said(found, 4, *parts, "correct the value: ProxySQL refused it")
+    ended(found, 4, *parts, "correct the value: ProxySQL refused it")
     assert "second run" not in found.err
     assert dump(instance) == before
     machine = apply("--format", "json")
@@ -181,7 +181,9 @@ def test_a_restore_that_fails_says_what_each_layer_holds(
 
     sandbox.options.before_statement = refuse_loads
     found = apply()
-    said(found, 4, "restoring failed", "MYSQL QUERY RULES: ", "RUNTIME not known", "DISK as before")
+    ended(
+        found, 4, "restoring failed", "MYSQL QUERY RULES: ", "RUNTIME not known", "DISK as before"
+    )
     assert of_layer(dump(sandbox_instance), "DISK") == of_layer(before, "DISK")
     sandbox.options.before_statement = lambda _sql: None
     # What stands in MEMORY now is our own, and the instance knows it: no option is needed.

@@ -23,7 +23,7 @@ from proxyctl.instance.connect import Login
 from proxyctl.plan.make import PlanOptions
 from proxyctl.sandbox import AdminError, Sandbox
 from tests.journeys.held_lock import hold_lock
-from tests.journeys.story import SERVERS, applied, listed, said
+from tests.journeys.story import SERVERS, applied, ended, listed
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import Instance, free_port
 
@@ -146,8 +146,8 @@ def test_files_that_it_names_stay_in_the_fence(
         of_ca = proxyctl("plan", "--all", "-f", "inside", *command)
     out = "the path leads out of the folders of the -f paths"
     if restricted:
-        said(found, 1, "instances.px1.password", out)
-        said(of_ca, 1, "instances[0].tls_ca", out)
+        ended(found, 1, "instances.px1.password", out)
+        ended(of_ca, 1, "instances[0].tls_ca", out)
     else:
         assert found.code == 0, found.text
 
@@ -173,7 +173,7 @@ def test_one_that_is_gone_after_its_plan_is_skipped(offline: Project) -> None:
         ports = [one.port for one in made]
         offline.write(SERVERS + listed(ports))
         found = apply_all(SKIP)
-        said(found, 4)
+        ended(found, 4)
         last = "Fleet of 3 instances: 2 applied: px1, px3; 1 not read: px2.\n"
         assert found.out.endswith(last)
         assert loaded(ports) == ["1", "0", "1"]
@@ -203,7 +203,7 @@ def test_files_that_are_wrong_for_one_are_not_skipped(offline: Project, ports: l
     offline.write("version: 1\ninstances:\n" + "".join(lines))
     offline.write("mysql_query_rules: [{rule_id: {{ id }}, match_digest: x}]\n", "rules.yaml.j2")
     found = apply_all(SKIP, "-f", "proxyctl.yaml", "-f", "rules.yaml.j2")
-    said(found, 1, "no instance was changed: there is no plan for px3")
+    ended(found, 1, "no instance was changed: there is no plan for px3")
     for port in ports:
         rules = Instance("127.0.0.1", port).query("SELECT count(*) FROM runtime_mysql_query_rules")
         assert rules == [("0",)]

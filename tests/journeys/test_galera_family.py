@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.faults.proxy import FaultyProxy
-from tests.journeys.story import applied, plan, rolled_back, said
+from tests.journeys.story import applied, ended, plan, rolled_back
 from tests.journeys.watched import Killable
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.galera_family import GaleraFamily
@@ -91,7 +91,7 @@ def test_it_stays_drained_through_an_apply_that_is_not_saved(
     offline.write(change(family, drained, "max_connections: 77"))
     applied("--no-save")
     assert is_drained(family, drained)
-    said(proxyctl("nodes", "restore", drained), 3, DIFFERS)
+    ended(proxyctl("nodes", "restore", drained), 3, DIFFERS)
     applied()
     assert is_drained(family, drained)
     nodes("restore", drained)
@@ -104,7 +104,7 @@ def test_what_was_not_saved_before_keeps_it_from_being_drained(
     node = family.writer
     offline.write(change(family, node, "max_connections: 77"))
     applied("--no-save")
-    said(proxyctl("nodes", "drain", node), 3, DIFFERS)
+    ended(proxyctl("nodes", "drain", node), 3, DIFFERS)
     assert family.writer == node
     applied()
     nodes("drain", node)
@@ -129,12 +129,12 @@ def test_the_last_reader_is_refused_and_so_are_all_while_the_monitor_is_off(
     last, first = sorted(online(placement(family.instance, usable=True)[30]))
     nodes("drain", first)
     drain = ("nodes", "drain")
-    said(proxyctl(*drain, last), 3, "not drained", "hostgroup 30")
-    said(proxyctl(*drain, family.writer), 3, "its last other node becomes the writer")
+    ended(proxyctl(*drain, last), 3, "not drained", "hostgroup 30")
+    ended(proxyctl(*drain, family.writer), 3, "its last other node becomes the writer")
     nodes("restore", first)
     family.instance.execute("SET mysql-monitor_enabled='false'")
     family.instance.execute("LOAD MYSQL VARIABLES TO RUNTIME")
-    said(proxyctl(*drain, family.writer), 3, "the monitor is off")
+    ended(proxyctl(*drain, family.writer), 3, "the monitor is off")
 
 
 def test_a_placement_is_no_configuration_that_a_rollback_brings_back(
@@ -160,7 +160,7 @@ def test_a_placement_in_memory_is_refused_with_the_statement_that_takes_it_back(
     for edit in ("", f"UPDATE mysql_servers SET weight=0 WHERE hostname='{waiting}'"):
         if edit:
             family.instance.execute(edit)
-        said(proxyctl(*drain), 3, DIFFERS, "take back:  LOAD MYSQL SERVERS FROM DISK;")
+        ended(proxyctl(*drain), 3, DIFFERS, "take back:  LOAD MYSQL SERVERS FROM DISK;")
     family.instance.execute("LOAD MYSQL SERVERS FROM DISK")
     assert proxyctl(*drain).code == 0
 

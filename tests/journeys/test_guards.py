@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.journeys.layers import Dump, dump
-from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.journeys.story import FILES, applied, apply, ended, plan
 from tests.journeys.test_replay import SHARDED
 from tests.support.cli import Project
 from tests.support.servers import Instance
@@ -103,7 +103,7 @@ def test_a_guard_refuses_once_and_then_it_is_a_state(
 ) -> None:
     guarded.write(edit(BEFORE))
     before = held(instance)
-    said(apply(), 3, f"(guards.{guard})\n    fix: allow it with --force")
+    ended(apply(), 3, f"(guards.{guard})\n    fix: allow it with --force")
     assert held(instance) == before
     assert [refusal["code"] for refusal in refusals()] == [guard]
 
@@ -143,14 +143,14 @@ def test_proxyctl_does_not_lock_itself_out(
         pytest.skip("the sandbox listens on another port than its variable says")
     project.write(edit(FILES))
     before = held(instance)
-    said(apply(), 3, "in use", "(guards.admin_access)\n    fix: allow it with --force")
+    ended(apply(), 3, "in use", "(guards.admin_access)\n    fix: allow it with --force")
     assert held(instance) == before
 
 
 def test_nothing_makes_the_admin_interface_read_only(project: Project, instance: Instance) -> None:
     project.write(variable("admin-read_only: true")(FILES) + 'guards: {admin_access: "off"}\n')
     before = held(instance)
-    said(apply("--force"), 3, "PROXYSQL READONLY by hand")
+    ended(apply("--force"), 3, "PROXYSQL READONLY by hand")
     assert held(instance) == before
 
 
@@ -186,6 +186,6 @@ def test_a_few_of_very_many_rows_are_too_many_to_delete(sandbox_project: Project
     sandbox_project.write(tenants(5000))
     applied()
     sandbox_project.write(tenants(3999))
-    said(apply(), 3, "1,001 of 5,000 rows would be deleted; the limit is 1,000 rows")
+    ended(apply(), 3, "1,001 of 5,000 rows would be deleted; the limit is 1,000 rows")
     sandbox_project.write(tenants(4000))
     applied()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.story import FILES, applied, plan, said
+from tests.journeys.story import FILES, applied, ended, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -38,8 +38,8 @@ def test_runtime_is_not_asked_for_what_ends_proxysql(
     instance.run(insert)
     instance.run(load)
     try:
-        said(plan(), 1, f"{named} has a number that ProxySQL reads as negative", load)
-        said(proxyctl("export"), 1, named)
+        ended(plan(), 1, f"{named} has a number that ProxySQL reads as negative", load)
+        ended(proxyctl("export"), 1, named)
     finally:
         instance.run(correct)
         instance.run(load)
@@ -54,9 +54,9 @@ def test_a_hostgroup_row_that_no_load_survives_is_named_before_one_is_sent(
         "INSERT INTO mysql_galera_hostgroups (writer_hostgroup, backup_writer_hostgroup,"
         " reader_hostgroup, offline_hostgroup, max_writers) VALUES (0, 1, 2, 3, 3000000000)"
     )
-    said(proxyctl("apply", "--auto-approve"), 1, "galera hostgroups 0 has a number")
+    ended(proxyctl("apply", "--auto-approve"), 1, "galera hostgroups 0 has a number")
     instance.run("DELETE FROM mysql_galera_hostgroups")
     applied()
     member = "hostname, port, weight) VALUES ('px2', 6032, 3000000000)"
     instance.run(f"INSERT INTO proxysql_servers ({member}")
-    said(plan(), 1, "proxysql server px2:6032", "restart ProxySQL")
+    ended(plan(), 1, "proxysql server px2:6032", "restart ProxySQL")

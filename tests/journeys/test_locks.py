@@ -14,7 +14,7 @@ from proxyctl.instance.connect import READ_TIMEOUT_S, Login
 from proxyctl.instance.lock import LEASE_S, RENEW_S, Lock
 from tests.journeys.held_lock import dead_pid, hold_dead_lock, hold_lock
 from tests.journeys.layers import dump, everywhere
-from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.journeys.story import FILES, applied, apply, ended, plan
 from tests.journeys.watched import at_step, failed_apply
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
@@ -37,21 +37,21 @@ def test_a_process_number_of_another_container_tells_nothing(
     project.write(FILES)
     host = os.uname().nodename
     hold_lock(instance, host=host, pid=dead_pid(), for_s=60, space="2f1c8a9e-4026532177")
-    said(apply("--lock-timeout", "0"), 3, "is locked")
+    ended(apply("--lock-timeout", "0"), 3, "is locked")
 
 
 def test_apply_waits_for_the_lock_until_it_expires(instance: Instance) -> None:
     hold_lock(instance, host="elsewhere", pid=1, modules='{"MYSQL USERS": true}', for_s=3600)
-    told: list[str] = []
+    messages: list[str] = []
 
     def waiting(text: str) -> None:
-        told.append(text)
+        messages.append(text)
         instance.execute("UPDATE proxyctl_lock SET expires=expires-3600")
 
     with AdminClient(Login(port=instance.port, password="admin")) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=3600, waiting=waiting)
-        assert told == ["waiting for the lock: apply by pid 1 on elsewhere, staging MEMORY"]
+        assert messages == ["waiting for the lock: apply by pid 1 on elsewhere, staging MEMORY"]
         assert lock.leftovers == {"MYSQL USERS": True}
         assert instance.query("SELECT owner FROM proxyctl_lock") == [(lock.owner,)]
 
@@ -107,7 +107,7 @@ def test_apply_waits_for_the_lock_as_long_as_it_may(project: Project, instance: 
     held, before = dump(instance), time.monotonic()
     found = apply("--lock-timeout", "1.2")
     assert time.monotonic() - before >= 1.2
-    said(found, 3, "is locked: apply by pid 1 on elsewhere, staging MEMORY", "--lock-timeout")
+    ended(found, 3, "is locked: apply by pid 1 on elsewhere, staging MEMORY", "--lock-timeout")
     assert dump(instance) == held
     assert plan().code == 2
     assert "removed the lock of apply by pid 1 on elsewhere" in proxyctl("unlock").err
@@ -165,9 +165,9 @@ def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
     assert "refused" not in shown.out
     assert "the next apply begins with LOAD MYSQL QUERY RULES FROM DISK" in shown.out
     if way == "unlocked":
-        said = proxyctl("unlock").err
-        assert "removed the lock" in said
-        assert "LOAD MYSQL QUERY RULES FROM DISK;\n" in said
+        message = proxyctl("unlock").err
+        assert "removed the lock" in message
+        assert "LOAD MYSQL QUERY RULES FROM DISK;\n" in message
         assert proxyctl("unlock").err == "there is no lock\n"
     if way == "refused before":
         instance.execute("UPDATE mysql_users SET default_schema='x'")

@@ -9,7 +9,7 @@ import pytest
 
 from proxyctl.sandbox import Sandbox
 from tests.journeys.layers import dump
-from tests.journeys.story import FILES, applied, apply, plan, said
+from tests.journeys.story import FILES, applied, apply, ended, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.mysql_servers import HostileServer
 from tests.support.servers import Instance, ProxySQL
@@ -37,7 +37,7 @@ def test_a_server_that_asks_for_the_password_in_clear_text_does_not_get_it(
 ) -> None:
     with HostileServer(b"mysql_native_password", _SWITCH % method) as server:
         found = plan("--port", str(server.port))
-    said(found, 1, f"asks for the password by {method.decode()}", "the password was not sent")
+    ended(found, 1, f"asks for the password by {method.decode()}", "the password was not sent")
     assert server.heard
     assert PASSWORD.encode() not in server.heard
 
@@ -55,7 +55,7 @@ def test_a_key_that_comes_over_the_wire_is_not_believed(
 ) -> None:
     with HostileServer(*answers, host=NOT_LOCAL) as server:
         found = plan("--host", server.host, "--port", str(server.port))
-    said(found, 1, "asks for the password without TLS", "the password was not sent")
+    ended(found, 1, "asks for the password without TLS", "the password was not sent")
     # The greeting's scramble, and the wish for a key. Nothing is encrypted with it.
     assert len(server.heard) < 200
 
@@ -66,7 +66,7 @@ def test_without_tls_nothing_is_sent_where_it_is_required(bait: Project, option:
     asked = (option,) if option == "--tls-required" else (option, str(authority))
     with HostileServer(b"mysql_native_password") as server:
         found = plan("--port", str(server.port), *asked)
-    said(found, 1, "TLS failed", "mysql-have_ssl")
+    ended(found, 1, "TLS failed", "mysql-have_ssl")
     assert server.heard == b""
 
 
@@ -112,7 +112,7 @@ def test_tls_with_certificates_of_our_own(
     found = plan("--tls-required", "--debug")
     assert found.code == 2, found.text
     assert "TLSv1.3, the certificate is not verified" in found.err
-    said(plan("--tls-ca", str(stranger)), 1, "TLS failed", "certificate verify failed")
+    ended(plan("--tls-ca", str(stranger)), 1, "TLS failed", "certificate verify failed")
 
     offline.write(
         f"instances:\n  - {{name: px, host: 127.0.0.1, port: {fresh_proxysql.port}, user: admin,"
@@ -120,7 +120,7 @@ def test_tls_with_certificates_of_our_own(
     )
     for name in ("HOST", "PORT"):
         offline.monkeypatch.delenv(f"PROXYCTL_{name}")
-    said(plan("--instance", "px"), 1, "TLS failed")
+    ended(plan("--instance", "px"), 1, "TLS failed")
     assert plan("--instance", "px", "--tls-ca", ours).code == 2
     (offline.folder / "ca.pem").write_bytes(Path(ours).read_bytes())
     files = (offline.folder / "proxyctl.yaml").read_text()
@@ -129,7 +129,7 @@ def test_tls_with_certificates_of_our_own(
     assert found.code == 2, found.text
     assert "TLSv1.3, the certificate is verified" in found.err
     offline.write(files.replace(str(stranger), "proxyctl.yaml"))
-    said(plan("--instance", "px"), 1, "tls_ca proxyctl.yaml: no certificate in PEM")
+    ended(plan("--instance", "px"), 1, "tls_ca proxyctl.yaml: no certificate in PEM")
 
 
 # -- accounts --------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def test_tls_with_certificates_of_our_own(
 def test_admin_from_another_host(sandbox_project: Project, sandbox: Sandbox) -> None:
     sandbox_project.write(FILES)
     sandbox.options.clients_are_remote = True
-    said(plan(), 1, "admin@127.0.0.1", "only from the machine it runs on", "radmin")
+    ended(plan(), 1, "admin@127.0.0.1", "only from the machine it runs on", "radmin")
     sandbox_project.monkeypatch.setenv("PROXYCTL_PASSWORD", "radmin")
     assert plan("-u", "radmin").code == 2
 
@@ -147,26 +147,28 @@ def test_wrong_password(project: Project, instance: Instance) -> None:
     project.write(FILES)
     project.monkeypatch.setenv("PROXYCTL_PASSWORD", "not-the-pass")
     for found in (plan(), apply(), proxyctl("export"), proxyctl("unlock")):
-        said(found, 1, f"admin@127.0.0.1:{instance.port}: access denied", "admin-admin_credentials")
+        ended(
+            found, 1, f"admin@127.0.0.1:{instance.port}: access denied", "admin-admin_credentials"
+        )
         assert "not-the-pass" not in found.text
 
 
 def test_explain_with_the_user_of_the_query_as_the_admin_account(offline: Project) -> None:
     offline.write(FILES)
-    said(proxyctl("explain", "SELECT 1", "--user", "app"), 64, "reads the files", "--username")
+    ended(proxyctl("explain", "SELECT 1", "--user", "app"), 64, "reads the files", "--username")
 
 
 def test_no_password(project: Project) -> None:
     project.write(FILES)
     project.monkeypatch.delenv("PROXYCTL_PASSWORD")
-    said(plan(), 1, "no password given", "set PROXYCTL_PASSWORD or --password-file")
+    ended(plan(), 1, "no password given", "set PROXYCTL_PASSWORD or --password-file")
 
 
 def test_a_password_of_any_alphabet(
     project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PROXYCTL_PASSWORD", "пароль")
-    said(proxyctl("export"), 1, "access denied")
+    ended(proxyctl("export"), 1, "access denied")
     instance.execute("SET admin-admin_credentials='admin:admin;radmin:radmin;other:пароль'")
     instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
     assert proxyctl("export", "--user", "other").code == 0
@@ -175,7 +177,7 @@ def test_a_password_of_any_alphabet(
 def test_stats_account(project: Project, instance: Instance) -> None:
     project.write(FILES)
     project.monkeypatch.setenv("PROXYCTL_PASSWORD", "stats")
-    said(plan("-u", "stats"), 1, "the account stats may only read statistics", "admin-admin_cred")
+    ended(plan("-u", "stats"), 1, "the account stats may only read statistics", "admin-admin_cred")
 
 
 def test_password_file_and_option_file(project: Project, instance: Instance) -> None:
@@ -183,13 +185,13 @@ def test_password_file_and_option_file(project: Project, instance: Instance) -> 
     project.monkeypatch.delenv("PROXYCTL_PASSWORD")
     project.write("admin\n", "password")
     assert plan("--password-file", "password").code == 2
-    said(plan("--password-file", "nowhere"), 1, "--password-file nowhere: no such file")
+    ended(plan("--password-file", "nowhere"), 1, "--password-file nowhere: no such file")
     project.write("[client]\nuser=radmin\npassword=radmin\n", "my.cnf")
     project.monkeypatch.delenv("PROXYCTL_USER")
     assert plan("--defaults-file", "my.cnf").code == 2
     project.write("password=s3cret-of-app\n", "my.cnf")
-    said(plan("--defaults-file", "my.cnf"), 1, "my.cnf: not an option file")
-    said(plan("--defaults-file", "nowhere.cnf"), 1, "nowhere.cnf: no such file")
+    ended(plan("--defaults-file", "my.cnf"), 1, "my.cnf: not an option file")
+    ended(plan("--defaults-file", "nowhere.cnf"), 1, "nowhere.cnf: no such file")
 
 
 def test_read_only_admin_interface(project: Project, instance: Instance) -> None:
@@ -202,7 +204,7 @@ def test_read_only_admin_interface(project: Project, instance: Instance) -> None
     shown = plan()
     assert shown.code == 2
     assert "read-only (admin-read_only): an apply needs PROXYSQL READWRITE" in shown.text
-    said(apply(), 1, "the admin interface is read-only (admin-read_only)", "PROXYSQL READWRITE")
+    ended(apply(), 1, "the admin interface is read-only (admin-read_only)", "PROXYSQL READWRITE")
     assert dump(instance) == before
     instance.execute("PROXYSQL READWRITE")
 
@@ -230,7 +232,7 @@ def test_logins_with_caching_sha2_password(project: Project, instance: Instance)
     project.monkeypatch.setenv("PROXYCTL_PASSWORD", "radmin")
     assert plan("-u", "radmin").code == 0
     project.monkeypatch.setenv("PROXYCTL_PASSWORD", "wrong")
-    said(plan("-u", "radmin"), 1, "access denied")
+    ended(plan("-u", "radmin"), 1, "access denied")
     project.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
     project.write(f"variables: {{{plugin}: mysql_native_password}}\n")
     applied()
@@ -246,6 +248,6 @@ def test_the_port_for_applications(fresh_proxysql: ProxySQL, offline: Project) -
     port = f"--port={fresh_proxysql.traffic_port}"
     offline.write(FILES)
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
-    said(plan(port), 1, "access denied", "the port for applications refuses all of them")
+    ended(plan(port), 1, "access denied", "the port for applications refuses all of them")
     offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "app")
-    said(plan(port, "-u", "app"), 1, "not an admin interface", "6033 is for applications")
+    ended(plan(port, "-u", "app"), 1, "not an admin interface", "6033 is for applications")

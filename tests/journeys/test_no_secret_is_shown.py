@@ -392,10 +392,10 @@ def test_a_reference_is_not_shown_where_only_some_layers_differ(
         instance.execute(f"UPDATE {table} SET {column}='{new}'")
     if layer == "runtime":
         instance.load("MYSQL VARIABLES", "SCHEDULER", "MYSQL SERVERS")
-    told = [plan("--format", f).text for f in ("text", "json", "markdown", "sql")]
-    told += [proxyctl("drift", "--format", f).text for f in ("text", "json", "prometheus")]
-    told.append(applied("--debug").text)
-    for text in told:
+    texts = [plan("--format", f).text for f in ("text", "json", "markdown", "sql")]
+    texts += [proxyctl("drift", "--format", f).text for f in ("text", "json", "prometheus")]
+    texts.append(applied("--debug").text)
+    for text in texts:
         assert "the first" not in text
         assert "the second" not in text
 

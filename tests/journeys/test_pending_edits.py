@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.journeys.layers import MEMORY, dump, in_layers, of_layer
-from tests.journeys.story import FILES, applied, apply, offered, plan, said
+from tests.journeys.story import FILES, applied, apply, ended, offered, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -70,8 +70,8 @@ def test_an_edit_is_refused_and_can_be_taken_back_exactly(
     instance.run(edit)
     in_sync.write(CHANGED)
     edited = dump(instance)
-    told = f"{EDITS[edit]} in MEMORY, not loaded to RUNTIME"
-    said(apply("--no-save"), 3, told, "take back:", "publish:")
+    edit_text = f"{EDITS[edit]} in MEMORY, not loaded to RUNTIME"
+    ended(apply("--no-save"), 3, edit_text, "take back:", "publish:")
     assert dump(instance) == edited
     for sql in offered("take back:"):
         instance.run(sql)
@@ -100,9 +100,9 @@ def test_discard_pending_overwrites_rows_of_the_files_and_no_others(
     in_sync.write(CHANGED)
     ours = "MYSQL QUERY RULES: 1 pending edit would be discarded; the files say otherwise\n"
     theirs = "MYSQL QUERY RULES: 1 pending edit not in the files\n"
-    said(apply(), 3, ours, theirs, "rule 20: match_digest edited in MEMORY", "--discard-pending")
+    ended(apply(), 3, ours, theirs, "rule 20: match_digest edited in MEMORY", "--discard-pending")
     found = apply("--discard-pending", "--force")
-    said(found, 3, theirs)
+    ended(found, 3, theirs)
     assert ours not in found.text
     instance.run("DELETE FROM mysql_query_rules WHERE rule_id=500")
     applied("--discard-pending")
@@ -115,7 +115,7 @@ def test_an_edit_on_disk_alone_is_not_called_one_in_memory(
 ) -> None:
     instance.run("UPDATE disk.mysql_servers SET status='OFFLINE_SOFT' WHERE hostname='db3'")
     in_sync.write(CHANGED)
-    said(apply(), 3, "server db3:3306 in hostgroup 20: status differs between MEMORY and DISK")
+    ended(apply(), 3, "server db3:3306 in hostgroup 20: status differs between MEMORY and DISK")
     assert "LOAD MYSQL SERVERS TO RUNTIME" not in offered("publish:")
     # Without a SAVE nothing of it moves.
     applied("--no-save")
@@ -168,7 +168,7 @@ def test_an_edit_that_runtime_never_shows_is_not_lost_unasked(
     instance.run(edit)
     edited = dump(instance)
     for options in ([], ["--no-save"], ["--force"]):
-        said(apply(*options), 3, f"{HIDDEN[edit]} differs between MEMORY and DISK")
+        ended(apply(*options), 3, f"{HIDDEN[edit]} differs between MEMORY and DISK")
     assert dump(instance) == edited
     applied("--discard-pending")
     assert proxyctl("drift").code == 0

@@ -14,7 +14,7 @@ import pytest
 from proxyctl.catalog import NO_DEVIATIONS, Column, Deviations
 from proxyctl.sandbox import Sandbox
 from tests.journeys.layers import everywhere
-from tests.journeys.story import FILES, applied, plan, said
+from tests.journeys.story import FILES, applied, ended, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 
@@ -92,24 +92,24 @@ def test_what_another_build_lacks_is_named_before_an_apply(offline: Project) -> 
     )
     with serving(offline, "3.0.9", Deviations(missing=missing)):
         offline.write("pgsql_servers_ssl_params: [{hostname: pg1}]\n")
-        said(plan(), 1, "3.0.9 has no table pgsql_servers_ssl_params here, though the release has")
+        ended(plan(), 1, "3.0.9 has no table pgsql_servers_ssl_params here, though the release has")
         aurora = "writer_hostgroup: 1, reader_hostgroup: 2, domain_name: .a"
         offline.write(f"mysql_aws_aurora_hostgroups: [{{{aurora}, autopurge_missing_checks: 3}}]\n")
-        said(plan(), 1, "3.0.9 has no such column here, though the release has it")
+        ended(plan(), 1, "3.0.9 has no such column here, though the release has it")
         offline.write(f"mysql_aws_aurora_hostgroups: [{{{aurora}}}]\n")
         applied()
         assert plan().code == 0
 
 
-@pytest.mark.parametrize(("version", "is_said"), [("3.0.12", False), ("3.0.14", True)])
+@pytest.mark.parametrize(("version", "is_reported"), [("3.0.12", False), ("3.0.14", True)])
 def test_a_plan_for_a_release_that_is_newer_than_what_is_known_says_so(
-    offline: Project, version: str, is_said: bool
+    offline: Project, version: str, is_reported: bool
 ) -> None:
-    new = Deviations(variables=frozenset({"mysql-of_tomorrow"})) if is_said else NO_DEVIATIONS
+    new = Deviations(variables=frozenset({"mysql-of_tomorrow"})) if is_reported else NO_DEVIATIONS
     with serving(offline, version, new):
         offline.write(TIMEOUT)
         words = "ProxySQL 3.0.14 is newer than 3.0.12, the newest known release: columns and"
-        assert (words in plan().out) == is_said
+        assert (words in plan().out) == is_reported
         applied()
         assert "newer" not in plan().out
 
@@ -243,9 +243,9 @@ def test_what_may_be_a_password_is_not_shown(project: Project, instance: Instanc
 
 def test_a_misspelt_column_is_still_a_mistake(project: Project, instance: Instance) -> None:
     project.write(FILES.replace("weight: 1}", "zonne: eu-1}"))
-    said(plan(), 1, "mysql_servers[1].zonne: no such key", "did you mean 'zone'?")
+    ended(plan(), 1, "mysql_servers[1].zonne: no such key", "did you mean 'zone'?")
     project.write(FILES.replace("variables:", "variables:\n  mysql-time_travell: x"))
-    said(plan(), 1, "variables.mysql-time_travell: ProxySQL has no such variable")
+    ended(plan(), 1, "variables.mysql-time_travell: ProxySQL has no such variable")
 
 
 def test_a_table_of_tomorrow_is_left_alone_and_said(project: Project, instance: Instance) -> None:
@@ -260,4 +260,4 @@ def test_a_table_of_tomorrow_is_left_alone_and_said(project: Project, instance: 
     project.write(exported.out)
     assert plan().code == 0
     project.write(FILES + "mysql_shards: []\n")
-    said(plan(), 1, "mysql_shards: no such section")
+    ended(plan(), 1, "mysql_shards: no such section")

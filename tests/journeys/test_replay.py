@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.story import FILES, applied, said
+from tests.journeys.story import FILES, applied, ended
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.seen_digests import fill, seen_digest
 from tests.support.servers import Instance
@@ -63,7 +63,7 @@ def test_a_plan_appends_the_replay(seen: Project) -> None:
     markdown = proxyctl("plan", "--replay", "--format", "markdown").out
     assert "**Replay: 60.0% of the query time changes" in markdown
     assert markdown.count("```") % 2 == 0
-    said(proxyctl("plan", "--replay", "--format", "sql"), 64, "--replay")
+    ended(proxyctl("plan", "--replay", "--format", "sql"), 64, "--replay")
 
 
 SHARDED = (
@@ -84,7 +84,7 @@ def test_shards_move_only_when_that_is_allowed(project: Project) -> None:
     found = proxyctl("plan", "--format", "json").json["instances"][0]
     assert {one["code"] for one in found["refusals"]} == {"shard_moves"}
     assert {one["name"] for one in found["shard_moves"]} == {"t2"}
-    said(proxyctl("apply", "--auto-approve"), 3, "table t2", "--allow-shard-moves")
+    ended(proxyctl("apply", "--auto-approve"), 3, "table t2", "--allow-shard-moves")
     moves = replay("--format", "json", "--detailed-exitcode")
     assert moves.code == 2
     assert moves.json["shard_moves"][0]["current"] == 10

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.journeys.layers import dump, everywhere, in_layers
-from tests.journeys.story import FILES, applied, apply, plan, rolled_back, said
+from tests.journeys.story import FILES, applied, apply, ended, plan, rolled_back
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
 from tests.versions.whole import whole_files
@@ -101,7 +101,7 @@ def test_after_an_apply_that_failed(project: Project, instance: Instance) -> Non
     before = dump(instance)
     refused = "  mysql-eventslog_filename: /no/such/folder/events\n"
     project.write(FILES.replace("variables:\n", f"variables:\n{refused}"))
-    said(apply(), 4, "everything was restored")
+    ended(apply(), 4, "everything was restored")
     assert "No changes: MEMORY, RUNTIME and DISK hold what the snapshot says." in rolled_back().out
     rolled_back("2", "--force")
     project.write(FILES)
@@ -129,7 +129,7 @@ def test_an_edit_made_since_is_not_lost_unasked(project: Project, instance: Inst
     applied()
     instance.execute("UPDATE mysql_servers SET comment='mine' WHERE hostname='db3'")
     found = proxyctl("rollback", "--auto-approve")
-    said(found, 3, "comment edited in MEMORY", "the snapshot says otherwise", "--discard-pending")
+    ended(found, 3, "comment edited in MEMORY", "the snapshot says otherwise", "--discard-pending")
     rolled_back("--discard-pending")
     assert in_layers(instance, "SELECT count(*) FROM {}mysql_servers WHERE comment='mine'") == {
         "RUNTIME": [("0",)],
@@ -224,5 +224,5 @@ def test_a_part_of_which_nothing_goes_back(project: Project, instance: Instance)
     before = dump(instance)
     for name in ("MYSQL SERVERS", "mysql_users"):
         found = proxyctl("rollback", "--auto-approve", "--only", name)
-        said(found, 64, f"--only {name}: the apply of that snapshot did not manage it")
+        ended(found, 64, f"--only {name}: the apply of that snapshot did not manage it")
     assert dump(instance) == before

@@ -16,7 +16,7 @@ from proxyctl.instance.lock import Lock
 from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
 from tests.journeys.layers import dump
-from tests.journeys.story import FILES, applied, said
+from tests.journeys.story import FILES, applied, ended
 from tests.journeys.watched import Killable
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
@@ -96,7 +96,7 @@ def test_a_damaged_file(
     path = sandbox_project.snapshots()[-1]
     path.write_bytes(damage(path.read_bytes()))
     found = proxyctl("rollback", "--auto-approve")
-    said(found, 1, f"error: {path}: {text}", "proxyctl history lists the other snapshots")
+    ended(found, 1, f"error: {path}: {text}", "proxyctl history lists the other snapshots")
     assert len(found.err.splitlines()) == 2
     assert dump(sandbox_instance) == before
     assert len(history()) == 2
@@ -110,7 +110,7 @@ def test_another_instance_is_refused(sandbox_project: Project) -> None:
     path = str(sandbox_project.snapshots()[-1])
     with Sandbox() as other:
         arguments = ("rollback", path, "--auto-approve", "--port", str(other.port))
-        said(proxyctl(*arguments), 3, f"not of 127.0.0.1:{other.port}")
+        ended(proxyctl(*arguments), 3, f"not of 127.0.0.1:{other.port}")
 
 
 def test_another_version_is_refused(sandbox_project: Project) -> None:
@@ -119,7 +119,7 @@ def test_another_version_is_refused(sandbox_project: Project) -> None:
     (path,) = sandbox_project.snapshots()
     text = gzip.decompress(path.read_bytes())
     path.write_bytes(gzip.compress(text.replace(b'"version": "2.7', b'"version": "2.6', 1)))
-    said(proxyctl("rollback", "--auto-approve"), 3, "was taken of ProxySQL 2.6.1")
+    ended(proxyctl("rollback", "--auto-approve"), 3, "was taken of ProxySQL 2.6.1")
 
 
 # -- like any other apply -------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_it_asks_first(sandbox_project: Project, sandbox_instance: Instance) -> 
     sandbox_project.write(CHANGED)
     applied()
     before = dump(sandbox_instance)
-    said(proxyctl("rollback"), 64, "rollback asks for approval", "--auto-approve")
+    ended(proxyctl("rollback"), 64, "rollback asks for approval", "--auto-approve")
     shown = proxyctl("rollback", "--dry-run")
     assert "Nothing has been changed yet." in shown.out
     assert proxyctl("rollback", "--dry-run", "--format", "json").json["instances"][0]["modules"]
@@ -146,8 +146,8 @@ def test_a_lock_holds(sandbox_project: Project, sandbox: Sandbox) -> None:
         lock = Lock(client, "rollback")
         lock.take(timeout_s=0)
         found = proxyctl("rollback", "--auto-approve", "--force", "--lock-timeout", "0")
-        said(found, 3, "is locked: rollback by pid")
-        said(proxyctl("snapshot"), 3, "is locked: rollback by pid")
+        ended(found, 3, "is locked: rollback by pid")
+        ended(proxyctl("snapshot"), 3, "is locked: rollback by pid")
         lock.release()
 
 

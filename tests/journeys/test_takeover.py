@@ -85,7 +85,7 @@ def changes(planned: Outcome) -> list[tuple[str, str, list[str]]]:
     ]
 
 
-SAID_OTHERWISE = {
+WARNED = {
     rule("re_modifiers", "'CASELESS, GLOBAL'"): "'CASELESS, GLOBAL' is written as 'CASELESS'",
     rule("re_modifiers", "'FOO'"): "re_modifiers 'FOO' is written as ''",
     rule("re_modifiers", "'CASELESSX,,GLOBAL '"): "is written as 'CASELESS,GLOBAL'",
@@ -102,7 +102,7 @@ SAID_OTHERWISE = {
     user("max_connections", "'abc'"): "user odd: max_connections 'abc' is written as 0",
 }
 """A statement, and what the export says of it."""
-SAID_AT_MEMORY = {
+WARNED_AT_MEMORY = {
     server("max_connections", "'abc'"): "in hostgroup 1: max_connections 'abc' is written as 0",
     server("max_latency_ms", "10000000"): "max_latency_ms 10000000 is written as 1410065",
 }
@@ -135,16 +135,16 @@ SILENT = (
 """What the files say as it is."""
 
 
-@pytest.mark.parametrize("statement", some([*SAID_OTHERWISE, *SAID_AT_MEMORY, *SILENT]))
+@pytest.mark.parametrize("statement", some([*WARNED, *WARNED_AT_MEMORY, *SILENT]))
 def test_a_row_is_written_as_proxysql_reads_it(
     project: Project, instance: Instance, statement: str
 ) -> None:
-    said = (SAID_OTHERWISE | SAID_AT_MEMORY).get(statement)
+    warning = (WARNED | WARNED_AT_MEMORY).get(statement)
     run(instance, *PLAIN, statement)
     for layer in LAYERS:
         exported, planned = taken_over(layer)
-        if said and not (statement in SAID_AT_MEMORY and layer == "runtime"):
-            assert said in exported.err
+        if warning and not (statement in WARNED_AT_MEMORY and layer == "runtime"):
+            assert warning in exported.err
             assert "differ" not in exported.err
         else:
             assert exported.err == "written to proxyctl.yaml\n"
@@ -186,11 +186,11 @@ def test_what_no_file_can_say_is_a_comment_and_a_warning(
     project: Project, instance: Instance, statement: str
 ) -> None:
     deleted_from = NOT_AT_RUNTIME if statement in HIDDEN else EVERYWHERE
-    said = (HIDDEN | RUNNING)[statement]
+    warning = (HIDDEN | RUNNING)[statement]
     run(instance, *PLAIN, statement)
     for layer in LAYERS:
         exported, planned = taken_over(layer)
-        assert said in exported.err
+        assert warning in exported.err
         assert "deletes it" in exported.err
         assert changes(planned) == [(statement.split()[2], "delete", deleted_from)]
         assert "\n#   - {" in (project.folder / "proxyctl.yaml").read_text()

@@ -115,14 +115,14 @@ def test_what_an_instance_holds(hostile: Project, arguments: tuple[str, ...]) ->
 
 def test_a_node_that_is_drained(hostile: Project) -> None:
     name = f"h{HOSTILE}"
-    said = (
+    commands = (
         (3, ("nodes", "drain", name)),
         (2, ("drift",)),
         (0, ("nodes", "list")),
         (1, ("doctor",)),
         (3, ("nodes", "restore", name)),
     )
-    for code, arguments in said:
+    for code, arguments in commands:
         found = proxyctl(*arguments)
         check(found, *arguments)
         assert found.code == code, found.text

@@ -279,7 +279,7 @@ def test_looks_are_selects_and_name_no_table_that_reading_clears(instance: Insta
             sent.clear()
             looker.look(0)
             # What is told of the answers begins with a blank.
-            asked = [told for told in sent if not told.startswith(" ")]
+            asked = [line for line in sent if not line.startswith(" ")]
             assert all(one.startswith("SELECT ") and "_reset" not in one for one in asked)
             assert sum(DIGESTS in one for one in asked) <= 1
             return any("runtime_mysql_query_rules" in one for one in asked)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.journeys.command_lines import CONNECTING, Asked
-from tests.journeys.story import said
+from tests.journeys.story import ended
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.parameters import crossed
 
@@ -122,12 +122,12 @@ def test_files_that_cannot_be_read(offline: Project, asked: Asked, name: str, ki
 def check(found: Outcome, name: str, kind: str, files: tuple[str, ...]) -> None:
     path = files[-1] if files else "proxyctl.yaml"
     if kind == HERE and name in ("digest diff", "digest report"):
-        said(found, 1, ": permission denied")  # another file of this folder comes first
+        ended(found, 1, ": permission denied")  # another file of this folder comes first
     elif kind in UNREADABLE:
-        said(found, 1, path, ": permission denied")
+        ended(found, 1, path, ": permission denied")
         assert "fix:" not in found.err
     else:
-        said(found, 1, "proxyctl.yaml: " if path == "." else f"{path}:")
+        ended(found, 1, "proxyctl.yaml: " if path == "." else f"{path}:")
 
 
 @pytest.mark.parametrize("name", ["nodes list", "nodes drain", "nodes restore"])
@@ -148,7 +148,7 @@ def test_a_command_that_asks_the_files_refuses_a_broken_one(
 ) -> None:
     port, statements = asked
     offline.write(BROKEN["yaml"])
-    said(proxyctl(name, "--host", "127.0.0.1", "--port", str(port)), 1, "proxyctl.yaml:5:")
+    ended(proxyctl(name, "--host", "127.0.0.1", "--port", str(port)), 1, "proxyctl.yaml:5:")
     assert not statements
 
 
@@ -160,8 +160,8 @@ def test_an_instance_that_brings_what_a_template_needs(offline: Project, asked: 
     for command in (("nodes", "list"), ("drift",), ("export",)):
         assert proxyctl(*command, "-f", ".").code in (0, 2)
     assert statements
-    said(proxyctl("drift", "-f", ".", "--instance", "px2"), 64, "no such instance", "px1")
-    said(proxyctl("drift", "-f", ".", "--host", "127.0.0.1"), 1, "b.yaml.j2:1:", "weight")
+    ended(proxyctl("drift", "-f", ".", "--instance", "px2"), 64, "no such instance", "px1")
+    ended(proxyctl("drift", "-f", ".", "--host", "127.0.0.1"), 1, "b.yaml.j2:1:", "weight")
 
 
 @pytest.mark.parametrize(("name", "kind"), crossed(["plan", "apply", "drift", "doctor"], BROKEN))
@@ -171,9 +171,9 @@ def test_all_instances(offline: Project, asked: Asked, name: str, kind: str) -> 
     wrong = KINDS[f"broken {kind}"]
     wrong.make(offline.folder)
     path = wrong.options[-1]
-    said(proxyctl(name, "--all", "-f", path), 1, f"{path}:")
+    ended(proxyctl(name, "--all", "-f", path), 1, f"{path}:")
     offline.write(f"instances: [{{name: px9, host: 127.0.0.1, port: {port}}}]\n", "a.yaml")
-    said(proxyctl(name, "--all", "-f", "."), 1, f"{path}:")
+    ended(proxyctl(name, "--all", "-f", "."), 1, f"{path}:")
     assert not statements
 
 
@@ -184,14 +184,14 @@ def test_an_option_file_that_was_named(offline: Project, asked: Asked) -> None:
     (offline.folder / "px.cnf").write_text("[client]\nhost=px1\n")
     (offline.folder / "px.cnf").chmod(0)
     found = run("export", "--defaults-file", "px.cnf", "--port", str(port))
-    said(found, 1, "--defaults-file px.cnf: permission denied")
+    ended(found, 1, "--defaults-file px.cnf: permission denied")
     assert not statements
 
 
 def test_a_ca_without_a_certificate(offline: Project, asked: Asked) -> None:
     offline.write(FILES)
     found = run("plan", "--port", str(asked[0]), "--tls-ca", "proxyctl.yaml")
-    said(found, 1, "--tls-ca proxyctl.yaml: no certificate in PEM format", "fix: name the file")
+    ended(found, 1, "--tls-ca proxyctl.yaml: no certificate in PEM format", "fix: name the file")
     assert not asked[1]
 
 
@@ -203,7 +203,7 @@ def test_the_option_file_of_the_user(offline: Project, asked: Asked) -> None:
     (home / ".my.cnf").touch(mode=0)
     offline.monkeypatch.setenv("HOME", str(home))
     found = run("export", "--port", str(port))
-    said(found, 1, f"{home}/.my.cnf: permission denied")
+    ended(found, 1, f"{home}/.my.cnf: permission denied")
     assert not statements
     home.chmod(0)
     assert run("export", "--port", str(port)).code == 0
@@ -228,7 +228,7 @@ def test_what_the_files_refer_to_cannot_be_read(
         (offline.folder / "x.txt").touch(mode=0)
     offline.write(f"version: 1\n{text}\n")
     found = run(*CONNECTING[name], "--port", str(port))
-    said(found, 1, REFERRING[text].format(reason))
+    ended(found, 1, REFERRING[text].format(reason))
     others = ("SELECT", "SET NAMES")
     assert not [
         sql for sql in statements if not sql.startswith(others) and "proxyctl_lock" not in sql
@@ -245,10 +245,10 @@ def test_the_folder_of_the_snapshots(offline: Project, asked: Asked, hidden: str
     Path(hidden.replace("of_it", folder.name)).chmod(0)
     address = ("--host", "127.0.0.1", "--port", str(port))
     for command in ("history", "rollback"):
-        said(run(command, *address), 1, f"127.0.0.1_{port}: permission denied")
+        ended(run(command, *address), 1, f"127.0.0.1_{port}: permission denied")
     if hidden == "state":
         changes = ("apply", "--auto-approve", "--discard-pending")
-        said(run(*changes, *address), 1, "permission denied; nothing was changed")
+        ended(run(*changes, *address), 1, "permission denied; nothing was changed")
     assert not [
         sql for sql in statements if "mysql_servers" in sql and not sql.startswith("SELECT")
     ]

@@ -21,7 +21,7 @@ from proxyctl.state.compare import differences
 from proxyctl.state.row import Rows
 from proxyctl.state.runtime import runtime_image
 from tests.journeys.layers import LAYERS, in_layers
-from tests.journeys.story import applied, apply, offered, plan, said
+from tests.journeys.story import applied, apply, ended, offered, plan
 from tests.support.cli import Project
 from tests.support.servers import Instance
 
@@ -297,7 +297,7 @@ def test_a_checksum_that_is_off_is_turned_on_by_hand_first(
     write(project, files)
     refused = apply("--force")
     statements = (f"SET {CHECKSUM}='true'", *["LOAD ADMIN VARIABLES TO RUNTIME"] * 2)
-    said(
+    ended(
         refused, 3, f"{CHECKSUM} is false at RUNTIME", f"{statements[0]} and twice {statements[1]}"
     )
     for statement in statements:
@@ -323,7 +323,7 @@ def test_a_text_that_a_load_leaves_in_memory_is_pending(
     assert at_runtime(instance)[name] == runs
     write(project, {"admin-refresh_interval": 777, "mysql-max_connections": 77})
     refused = apply()
-    said(refused, 3, f"{name}: edited in MEMORY")
+    ended(refused, 3, f"{name}: edited in MEMORY")
     for statement in offered("take back:"):
         instance.execute(statement)
     applied()

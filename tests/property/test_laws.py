@@ -116,12 +116,14 @@ def test_an_odd_instance_is_taken_over_but_for_what_the_export_names(
     project.write(exported.out)
     accepted = proxyctl("validate")
     assert accepted.code == 0, exported.text + accepted.text
-    said = [line for line in exported.err.splitlines() if "plan of this file deletes it" in line]
+    warnings = [
+        line for line in exported.err.splitlines() if "plan of this file deletes it" in line
+    ]
     for module in planning()["modules"]:
         for change in module["changes"]:
             assert change["action"] == DELETE, exported.text
             name = row_name(change["table"], tuple(change["key"]))
-            named = [line for line in said if name in line or " more: " in line]
+            named = [line for line in warnings if name in line or " more: " in line]
             assert named, (change, exported.text)
 
 

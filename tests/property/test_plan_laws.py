@@ -79,11 +79,11 @@ def test_equal_plans_and_only_those_have_one_fingerprint(
 ) -> None:
     first = planned(table, one[table], current[table])
     second = planned(table, other[table], current[table])
-    same = [_told(first), first.is_in_sync] == [_told(second), second.is_in_sync]
+    same = [_statements(first), first.is_in_sync] == [_statements(second), second.is_in_sync]
     assert (first.fingerprint == second.fingerprint) is same
 
 
-def _told(plan: Plan) -> list[object]:
+def _statements(plan: Plan) -> list[object]:
     return [
         (change.key, change.action, change.layers, change.fields)
         + ((change.row,) if change.action == DELETE else ())

@@ -71,10 +71,10 @@ def apply(
     force: bool = False,
 ) -> list[str]:
     """Apply these rows; return what was said on the way."""
-    told: list[str] = []
+    steps: list[str] = []
 
-    def tell(step: str) -> None:
-        told.append(step)
+    def record(step: str) -> None:
+        steps.append(step)
         progress(step)
 
     with AdminClient(login(server)) as client:
@@ -82,10 +82,10 @@ def apply(
         lock.take(timeout_s=5)
         found = make(wanted, inspect(client, wanted, look_at(client)), PlanOptions(force=force))
         try:
-            apply_plan(client, found, lock, ApplyOptions(progress=tell))
+            apply_plan(client, found, lock, ApplyOptions(progress=record))
         finally:
             lock.release()
-    return told
+    return steps
 
 
 def plan(server: ProxySQL, wanted: Desired) -> Plan:

@@ -130,15 +130,17 @@ def test_a_server_that_is_stopped(proxysql: ProxySQL, tmp_path: Path) -> None:
         with until_found(proxysql):
             pass
 
-    def said() -> str:
+    def unreachable_text() -> str:
         return message(examine(known(proxysql), ANY_RELEASE), "backend-unreachable")
 
     with until_found(proxysql, "backend-unreachable"):
         pass
     # The cause and what it does to the hostgroup are one finding.
-    until(lambda: "has no other server" in said())
-    assert said().startswith(f"127.0.0.1:{port}: the monitor has not been able to connect for")
-    assert said().endswith(
+    until(lambda: "has no other server" in unreachable_text())
+    assert unreachable_text().startswith(
+        f"127.0.0.1:{port}: the monitor has not been able to connect for"
+    )
+    assert unreachable_text().endswith(
         "; hostgroup 20 has no other server: queries from rule 5 fail after 10 s"
     )
 

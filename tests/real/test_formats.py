@@ -184,8 +184,8 @@ def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(tmp_path
         version, shown = instance.version, variables_in(instance)
         tables = {name: rows_in(instance, layout(name)) for name in awkward_tables()}
     options = ("--secrets", "clear", "--proxysql-version", str(version))
-    said = proxyctl("import", str(path), *options, "-o", str(written))
-    assert said.code == 0, said.err
+    outcome = proxyctl("import", str(path), *options, "-o", str(written))
+    assert outcome.code == 0, outcome.err
     desired = load_project(Sources((str(written),))).desired.tables
     places = read_cnf(path.read_text(encoding="utf-8"), str(path), version=version)[0].places
     for name, rows in tables.items():
@@ -194,7 +194,7 @@ def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(tmp_path
         ours = desired[name].rows if name in desired else {}
         for key in running.keys() | ours.keys():
             if not alike(of, running.get(key), ours.get(key)):
-                assert f"warning: {places[name, key]}: " in said.err, (name, key)
+                assert f"warning: {places[name, key]}: " in outcome.err, (name, key)
     for name, known in VARIABLES.items():
         if name in READ_ONLY or known.default is None or shown.get(name) in (None, "(null)"):
             continue
@@ -202,7 +202,7 @@ def test_a_messy_cnf_is_imported_as_proxysql_reads_it_or_with_a_warning(tmp_path
         row = table.rows.get((name,)) if table else None
         if name not in RESTART_ONLY and not name.endswith(("interfaces", "_ifaces")):
             assert shown[name] == canonical_variable(name, row[1] if row else known.default), name
-    assert said.err.count("warning: ") > 60
+    assert outcome.err.count("warning: ") > 60
 
 
 def alike(of: Layout, running: Row | None, ours: DesiredRow | None) -> bool:

@@ -273,9 +273,9 @@ def test_a_writer_hostgroup_of_another_number_has_a_writer_at_once(
         files(cluster, HOSTS), cluster, [ALONE], {**GROUPS, "writer_hostgroup": 11}
     )
     with Sampler(proxysql.instance) as sampler:
-        said = apply(proxysql, wanted, force=True)
+        steps = apply(proxysql, wanted, force=True)
         until(lambda: len(online(placement(proxysql.instance).get(11, set()))) == 1)
-    assert not any("again" in one for one in said)
+    assert not any("again" in one for one in steps)
     assert all(online(sample[10] | sample.get(11, set())) for sample in sampler.samples)
 
 
@@ -302,11 +302,11 @@ def test_nobody_has_moved_where_nobody_has(proxysql: ProxySQL, cluster: GaleraCl
     heavy = {HOSTS[2]: {"weight": 1000}}
     apply(proxysql, with_rule(files(cluster, HOSTS, **heavy), 10), force=True)
     settle(proxysql.instance, HOSTS)
-    said = apply(
+    steps = apply(
         proxysql, with_rule(files(cluster, HOSTS[1:], **heavy), 10, "^SELECT 1"), force=True
     )
-    assert said.count(LOAD) == 2
-    assert not any("again" in one for one in said)
+    assert steps.count(LOAD) == 2
+    assert not any("again" in one for one in steps)
 
 
 def test_a_writer_that_fails_before_it_is_put_back_stays_out(
@@ -317,10 +317,10 @@ def test_a_writer_that_fails_before_it_is_put_back_stays_out(
     before = with_rule(files(cluster, HOSTS, **weights), 30)
     apply(proxysql, before, force=True)
     settle(proxysql.instance, HOSTS)
-    said = []
+    steps = []
 
     def fail(progress: str) -> None:
-        said.append(progress)
+        steps.append(progress)
         if progress == "MYSQL SERVERS: restore RUNTIME":
             cluster.nodes[writer].wsrep_desync = "ON"
             until(lambda: online(placement(proxysql.instance)[10]) == {heir})
@@ -332,7 +332,7 @@ def test_a_writer_that_fails_before_it_is_put_back_stays_out(
         with pytest.raises(ApplyError, match="interrupted"):
             apply(proxysql, with_rule(changed, 30, "^SELECT 1"), fail, force=True)
         checks(1.5)
-    assert "MYSQL SERVERS: restore RUNTIME" in said
+    assert "MYSQL SERVERS: restore RUNTIME" in steps
     assert writers_in(sampler.samples) == [{writer}, {heir}]
     assert plan(proxysql, before).is_in_sync
 
@@ -344,8 +344,8 @@ def looked_at(server: ProxySQL) -> tuple[NodeGroup, str]:
     with AdminClient(login(server)) as client:
         report = read_nodes(client)
         (group,) = report.groups
-        said = ask_nodes({view.node for view in group.nodes}, monitor_account(client))
-        asked = replace(report, groups=with_answers(report.groups, said))
+        answers = ask_nodes({view.node for view in group.nodes}, monitor_account(client))
+        asked = replace(report, groups=with_answers(report.groups, answers))
         (group,) = asked.groups
         return group, nodes_text(asked)
 

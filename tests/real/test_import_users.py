@@ -59,14 +59,14 @@ def test_users_come_with_their_hashes_and_others_are_named(
     app = next(line for line in lines if "username: app" in line)
     assert native_hash("app-password") in app
     assert "default_hostgroup: 10" in app
-    for said in (
+    for warning in (
         "boss@% is left out: it is an administrator (SUPER, ",
         "monitor@% is left out: it is an administrator (REPL CLIENT)",
         "gone@% is left out: it is locked",
         "local@localhost is left out: ProxySQL cannot log in by unix_socket",
         "two is left out: its password differs at each of 10.%, 192.168.%",
     ):
-        assert said in done.err, done.err
+        assert warning in done.err, done.err
     assert "readers" not in done.text
     assert "mariadb.sys" not in done.text
     assert native_hash("app-password") not in imported(server, "--secrets", "omit").out

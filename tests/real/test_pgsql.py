@@ -14,7 +14,7 @@ from typing import Self
 
 import pytest
 
-from tests.journeys.story import applied, apply, plan, rolled_back, said
+from tests.journeys.story import applied, apply, ended, plan, rolled_back
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import CONFIG, ProxySQL, free_port, needed_binary
 from tests.support.waiting import until
@@ -170,7 +170,7 @@ def test_an_edit_by_hand_is_drift_then_pending_and_given_up_or_published(
     edit("INSERT INTO pgsql_users (username, password) VALUES ('other', 'x')")
     project.write(TABLES.replace("max_connections: 50", "max_connections: 60"))
     refused = apply()
-    said(refused, 3, "PGSQL USERS: 2 pending edits", "pgsql user other: row added in MEMORY")
+    ended(refused, 3, "PGSQL USERS: 2 pending edits", "pgsql user other: row added in MEMORY")
     applied("--discard-pending")
     assert plan().code == 0
     assert rows(proxysql, "weight FROM runtime_pgsql_servers WHERE hostname='pg2'") == [("1",)]
@@ -187,7 +187,7 @@ def test_a_value_that_runtime_refuses_restores_everything(
         ).replace("max_connections: 50", "max_connections: 60")
     )
     failed = apply()
-    said(failed, 4, "everything was restored", "'/no/such/folder/log', is ''")
+    ended(failed, 4, "everything was restored", "'/no/such/folder/log', is ''")
     for layer in ("runtime_", "", "disk."):
         found = rows(proxysql, f"* FROM {layer}pgsql_servers ORDER BY 1, 2")
         assert [row[:4] for row in found] == [row[:4] for row in before]
@@ -220,7 +220,7 @@ def test_a_hostgroup_in_use_keeps_a_server(
     )
     project.write(left)
     number = gone[15:17]
-    said(apply(), 3, f"pgsql hostgroup {number} would have no ONLINE server, but is {words}")
+    ended(apply(), 3, f"pgsql hostgroup {number} would have no ONLINE server, but is {words}")
     applied("--force")
     assert plan().code == 0
 
@@ -229,7 +229,7 @@ def test_a_rule_goes_to_no_hostgroup_without_servers(proxysql: ProxySQL, project
     applied()
     rule = "database: shop, destination_hostgroup: 20, apply"
     project.write(TABLES.replace(rule, rule.replace("20", "30")))
-    said(apply(), 3, "pgsql hostgroup 30 would be the destination of 1 rule (1)")
+    ended(apply(), 3, "pgsql hostgroup 30 would be the destination of 1 rule (1)")
 
 
 def test_servers_leave_after_the_rules_that_use_them(proxysql: ProxySQL, project: Project) -> None:

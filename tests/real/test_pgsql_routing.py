@@ -117,11 +117,11 @@ class PgsqlRig:
         admin.query("SELECT 1 FROM stats_pgsql_query_digest_reset LIMIT 1")
         with Client(self.port, username, database) as client:
             answer = client.query(query)
-        said = re.search(r"hostgroup (\d+)", answer)
+        reached = re.search(r"hostgroup (\d+)", answer)
         rows = admin.query("SELECT digest_text, digest FROM stats_pgsql_query_digest")
         text, digest = rows[0] if rows else (None, None)
         return Seen(
-            int(said[1]) if said else None, text, None if digest is None else int(digest, 16)
+            int(reached[1]) if reached else None, text, None if digest is None else int(digest, 16)
         )
 
 

@@ -74,15 +74,15 @@ def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None
     after = rig.send(APP, *QUERIES)
     by_digest = {one["digest"]: one for one in found.json["digests"]}
     for query in QUERIES:
-        said = by_digest.get(digest(query).hexadecimal)
+        row = by_digest.get(digest(query).hexadecimal)
         old, new = before[query], after[query]
         if "hinted" in query:
             assert old.hostgroup == new.hostgroup == 9  # no digest shows that
-        elif said is None:
+        elif row is None:
             assert (old.hostgroup, old.answer) == (new.hostgroup, new.answer), query
         elif new.hostgroup is not None:
-            assert new.hostgroup in [one["hostgroup"] for one in said["desired"]], query
-            assert (said["status"] == "undecided") == (len(said["desired"]) > 1), query
+            assert new.hostgroup in [one["hostgroup"] for one in row["desired"]], query
+            assert (row["status"] == "undecided") == (len(row["desired"]) > 1), query
     status = Counter(one["status"] for one in found.json["digests"])
     # Where rule 15 looks into the query, a digest that rule 20 sends elsewhere cannot be told.
     assert status == {"changed": 4, "undecided": 3}

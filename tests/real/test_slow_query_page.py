@@ -85,11 +85,11 @@ class Reader:
         self._mariadb = mariadb
         self._last: Outcome | None = None
         self.traffic_port = proxysql.traffic_port
-        self.said: list[tuple[Block, str]] = []
+        self.outputs: list[tuple[Block, str]] = []
         """The text blocks, and what was said there."""
 
     def read(self, block: Block) -> None:
-        if name := block.says.get("file"):
+        if name := block.options.get("file"):
             served = f"hostname: 127.0.0.1, port: {self._mariadb.port}"
             self._project.write(block.text.replace("hostname: db1", served), name)
         for command in block.commands():
@@ -98,7 +98,7 @@ class Reader:
         if block.language == "text":
             assert self._last is not None
             port = str(self._proxysql.instance.port)
-            self.said.append((block, self._last.out.replace(port, "6032")))
+            self.outputs.append((block, self._last.out.replace(port, "6032")))
 
     def _run(self, words: list[str]) -> None:
         if words[0] != "proxyctl":
@@ -156,20 +156,22 @@ def test_the_page_says_what_the_commands_say(
             if "proxyctl apply" in block.text:
                 reader.wait_for_queries(enough)
     if is_recording:
-        write(reader.said)
-    assert len(reader.said) >= 3
-    for block, said in reader.said:
+        write(reader.outputs)
+    assert len(reader.outputs) >= 3
+    for block, output in reader.outputs:
         shown = {line for line in skeleton(block.text) if line != "..."}
-        true = set(skeleton(said))
-        assert shown <= true, "\n".join([*sorted(shown - true), "is not said:", said])
+        true = set(skeleton(output))
+        assert shown <= true, "\n".join([*sorted(shown - true), "is not in the output:", output])
         if "..." not in block.lines:
-            assert true <= shown, "\n".join([*sorted(true - shown), "is left out:", said])
+            assert true <= shown, "\n".join(
+                [*sorted(true - shown), "is left out of the page:", output]
+            )
 
 
-def write(said: list[tuple[Block, str]]) -> None:
-    """Put what was said into the page, but for blocks that say where they are cut."""
+def write(outputs: list[tuple[Block, str]]) -> None:
+    """Write the outputs into the page, except for blocks that are cut with `...`."""
     lines = PAGE.read_text(encoding="utf-8").split("\n")
-    for block, text in reversed(said):
+    for block, text in reversed(outputs):
         if "..." not in block.lines:
             new = [line.rstrip() for line in text.rstrip("\n").split("\n")]
             lines[block.line : block.line + len(block.lines)] = new

@@ -58,9 +58,9 @@ def test_rates_are_what_sysbench_sent(proxysql: ProxySQL, client: AdminClient) -
     first = watcher.look()
     before = watcher.look()  # which knows how long the digests took
     time.sleep(before.look.state.every_s or 0)  # until it is their turn again
-    said = sysbench(proxysql.traffic_port, "--time=60", "--events=40", "run")
+    output = sysbench(proxysql.traffic_port, "--time=60", "--events=40", "run")
     queries, reads = (
-        int(re.search(rf"{name}: +(\d+)", said)[1])  # type: ignore[index]
+        int(re.search(rf"{name}: +(\d+)", output)[1])  # type: ignore[index]
         for name in ("queries", "read")
     )
     view = watcher.look()

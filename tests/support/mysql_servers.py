@@ -77,13 +77,13 @@ class HostileServer(TcpServer):
     def _talk(self, client: socket.socket) -> None:
         client.sendall(greeting(b"2.7.1", method=self._method))
         for answer in self._answers:
-            said = client.recv(65536)
-            if not said:
+            received = client.recv(65536)
+            if not received:
                 return
-            self.heard += said
-            client.sendall(framed(said[3] + 1, answer))
-        while said := client.recv(65536):
-            self.heard += said
+            self.heard += received
+            client.sendall(framed(received[3] + 1, answer))
+        while received := client.recv(65536):
+            self.heard += received
 
 
 class AnsweringServer(TcpServer):

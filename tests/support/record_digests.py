@@ -155,9 +155,9 @@ class DigestServer:
         self._proxysql.instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
         found = []
         for query in queries:
-            said = re.search(r"reaching hostgroup (\d+)", self._send(query))
-            assert said is not None, query
-            found.append(int(said[1]))
+            reached = re.search(r"reaching hostgroup (\d+)", self._send(query))
+            assert reached is not None, query
+            found.append(int(reached[1]))
         return found
 
     def _connection(self) -> pymysql.Connection:

@@ -109,9 +109,9 @@ def _seen(explained: Explanation, query: bytes) -> Seen:
     chosen = route.destination_hostgroup if route.source is not Source.DEFAULT_HOSTGROUP else None
     if special is SET_AT_HOME:
         # The session shows what rules and hints said, although it did not follow them.
-        said = [step.sets.get("destination_hostgroup") for step in explained.steps]
-        said.append(explained.hints.get("destination_hostgroup"))
-        chosen = next((int(one) for one in reversed(said) if one is not None), None)
+        destinations = [step.sets.get("destination_hostgroup") for step in explained.steps]
+        destinations.append(explained.hints.get("destination_hostgroup"))
+        chosen = next((int(one) for one in reversed(destinations) if one is not None), None)
     answer = _answer(route)
     if answer is not None:
         return Seen(None, None, answer, chosen, settings)

@@ -39,7 +39,7 @@ def findings(code, *rules, **given):
     return [(key[0] if len(key) == 1 else key, message) for key, message in rows]
 
 
-def said_of(code, *rules, **given):
+def keys_found(code, *rules, **given):
     """The keys that one check names."""
     return [key for key, _ in findings(code, *rules, **given)]
 

@@ -22,35 +22,35 @@ DONE = packets([OK])
 _SWITCH = b"\xfe%b\0abcdefghijklmnopqrst\0"
 
 
-def said(node: Node, account: Account = ACCOUNT) -> NodeAnswer:
+def node_answer(node: Node, account: Account = ACCOUNT) -> NodeAnswer:
     return ask_nodes([node], account)[node]
 
 
-def said_with(variables: Answer, account: Account = ACCOUNT) -> NodeAnswer:
+def answer_with(variables: Answer, account: Account = ACCOUNT) -> NodeAnswer:
     """Return what a server says that answers SHOW VARIABLES with this."""
     with AnsweringServer(lambda sql: variables if b"VARIABLES" in sql else DONE) as server:
-        return said(("127.0.0.1", server.port), account)
+        return node_answer(("127.0.0.1", server.port), account)
 
 
 def test_a_server_says_its_version() -> None:
     cells = [[b"version", b"8.0.36"], [b"wsrep_node_name", b"x\xe9"], [b"pxc_maint_mode", None]]
-    found = said_with(result([b"a", b"b"], cells))
+    found = answer_with(result([b"a", b"b"], cells))
     assert (found.version, found.unreachable) == ("8.0.36", None)
     assert found.variables == {"version": "8.0.36", "wsrep_node_name": "x\udce9"}
 
 
 def test_why_a_server_could_not_be_asked() -> None:
-    assert said_with(error(1227, b"Access denied")).unreachable == "Access denied"
-    assert "Lost connection" in (said_with(b"").unreachable or "")
-    nobody = said(("127.0.0.1", free_port())).unreachable
+    assert answer_with(error(1227, b"Access denied")).unreachable == "Access denied"
+    assert "Lost connection" in (answer_with(b"").unreachable or "")
+    nobody = node_answer(("127.0.0.1", free_port())).unreachable
     assert nobody == "refused: nothing listens there"
-    assert said(("/run/mysql.sock", 0)).unreachable is not None
-    assert said(("a..b", 3306)).unreachable is not None
+    assert node_answer(("/run/mysql.sock", 0)).unreachable is not None
+    assert node_answer(("a..b", 3306)).unreachable is not None
 
 
 def test_without_a_monitor_user_nobody_logs_in() -> None:
     """A driver would log in as the user of this machine instead."""
-    found = said_with(result([b"a", b"b"], [[b"version", b"8.0.36"]]), Account("", "x"))
+    found = answer_with(result([b"a", b"b"], [[b"version", b"8.0.36"]]), Account("", "x"))
     assert found.unreachable == ("no account to log in with: mysql-monitor_username is empty")
 
 
@@ -66,7 +66,7 @@ def test_an_account_whose_bytes_are_no_text() -> None:
 @pytest.mark.parametrize("method", [b"mysql_clear_password", b"dialog", b"mysql_old_password"])
 def test_a_server_that_asks_for_the_password_in_clear_text_does_not_get_it(method: bytes) -> None:
     with HostileServer(b"mysql_native_password", _SWITCH % method) as server:
-        found = said(("127.0.0.1", server.port))
+        found = node_answer(("127.0.0.1", server.port))
     assert "the password was not sent" in (found.unreachable or "")
     assert server.heard
     assert ACCOUNT.password.encode() not in server.heard

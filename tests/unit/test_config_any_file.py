@@ -89,7 +89,7 @@ def test_no_message_holds_a_secret(tmp_path, content):
         patch.setenv("SECRET", SECRET)
         try:
             project = load_project(Sources((str(path),)))
-            said = repr(project.instances) + repr(project.desired.warnings)
+            text = repr(project.instances) + repr(project.desired.warnings)
         except ConfigError as error:
-            said = "\n".join(error.lines())
-    assert SECRET not in said
+            text = "\n".join(error.lines())
+    assert SECRET not in text

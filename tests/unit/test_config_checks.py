@@ -44,7 +44,7 @@ SHARDED = "variables: {mysql-query_digests_no_digits: true}\nsharding: [{name: s
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (RULE % "match_digest: '((', negate_match_pattern: true", "it would match every query"),
         (
@@ -70,9 +70,9 @@ SHARDED = "variables: {mysql-query_digests_no_digits: true}\nsharding: [{name: s
         ),
     ],
 )
-def test_what_proxysql_refuses_cuts_or_ignores(tmp_path, text, said):
+def test_what_proxysql_refuses_cuts_or_ignores(tmp_path, text, message):
     (found,) = mistakes(tmp_path, text)
-    assert said in found
+    assert message in found
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def test_a_file_counts_once_however_it_is_named(tmp_path):
     assert len(load_project(sources).desired.tables["mysql_servers"].rows) == 1
 
 
-def said(sources):
+def mistakes(sources):
     with pytest.raises(ConfigError) as caught:
         load_project(sources)
     return [mistake.text() for mistake in caught.value.mistakes]
@@ -33,11 +33,11 @@ def said(sources):
 def test_a_missing_file_may_have_another_ending(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "proxyctl.yml").write_text("version: 1\n")
-    assert "did you mean 'proxyctl.yml'?" in said(Sources())[0]
+    assert "did you mean 'proxyctl.yml'?" in mistakes(Sources())[0]
 
 
 def test_an_empty_folder_is_a_mistake(tmp_path):
-    assert "no *.yaml, *.yml or *.j2 file" in said(Sources((str(tmp_path),)))[0]
+    assert "no *.yaml, *.yml or *.j2 file" in mistakes(Sources((str(tmp_path),)))[0]
 
 
 def test_a_link_that_leads_nowhere_is_a_mistake(tmp_path):
@@ -90,7 +90,7 @@ def test_restricted_paths_hold_for_everything_a_file_names(tmp_path):
         "instances:\n  - {name: a, host: a, tls_ca: /etc/passwd}\n"
         f"  - {{name: b, host: b, tls_ca: {inside}/../secret}}\n"
     )
-    found = said(Sources((str(inside),), restrict_paths=True))
+    found = mistakes(Sources((str(inside),), restrict_paths=True))
     assert len(found) == 6
     assert all("leads out of the folders" in text for text in found)
 
@@ -107,7 +107,7 @@ def test_restricted_paths_hold_for_the_files_themselves(tmp_path):
         Sources((str(inside / "a.yaml"),), restrict_paths=True),
         Sources((), var_files=(str(inside / "vars.yaml"),), restrict_paths=True),
     ):
-        found = said(sources)
+        found = mistakes(sources)
         assert found
         assert all("leads out of the folders" in text for text in found)
         assert "daemon" not in "".join(found)
@@ -144,14 +144,14 @@ def test_a_link_inside_the_folder_is_fine(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (["--var", "a=1", "--var", "a=2"], "--var a: defined twice"),
         (["--var", "my-env=1"], "--var my-env: expected NAME=VALUE"),
         (["-f", ""], "--file: the path is empty"),
     ],
 )
-def test_options_about_files_that_make_no_sense(tmp_path, monkeypatch, capsys, options, said):
+def test_options_about_files_that_make_no_sense(tmp_path, monkeypatch, capsys, options, message):
     monkeypatch.chdir(tmp_path)
     assert run(["validate", *options]) == 64
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -51,13 +51,13 @@ def test_a_scope_for_a_table_that_no_section_has_is_only_a_warning(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("manage", "said"),
+    ("manage", "message"),
     [
         ("{}", "2: manage.mysql_query_rules: no key column"),
         ("{rule_id: []}", "2: manage.mysql_query_rules.rule_id: the list is empty"),
     ],
 )
-def test_a_scope_that_says_nothing_is_a_mistake(tmp_path, manage, said):
+def test_a_scope_that_says_nothing_is_a_mistake(tmp_path, manage, message):
     text = f"mysql_query_rules: []\nmanage: {{mysql_query_rules: {manage}}}"
     (found,) = mistakes(tmp_path, text)
-    assert found.startswith(said)
+    assert found.startswith(message)

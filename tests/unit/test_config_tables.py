@@ -29,7 +29,7 @@ def test_rows_follow_the_layout_of_the_version(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("mysql_users: [{username: a, attributes: '{\"a\": NaN}'}]", "NaN is not a JSON number"),
         ("mysql_servers: {csv: a, jsonl: b}", "expected a list of rows"),
@@ -40,9 +40,9 @@ def test_rows_follow_the_layout_of_the_version(tmp_path):
         ("sharding: [{tables: [a], hostgroups: [1], first_rule_id: 1}]", "name is missing"),
     ],
 )
-def test_sections_of_the_wrong_shape(tmp_path, text, said):
+def test_sections_of_the_wrong_shape(tmp_path, text, message):
     (found,) = mistakes(tmp_path, text)
-    assert said in found
+    assert message in found
     assert "sesame" not in found
 
 
@@ -96,7 +96,7 @@ def test_line_separators_inside_text_do_not_count_as_lines(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("\n\n", "1: username: the header lacks the column username"),
         ("username\nab\0c\n", "2: username: a NUL character cannot be stored in ProxySQL"),
@@ -106,9 +106,9 @@ def test_line_separators_inside_text_do_not_count_as_lines(tmp_path):
         ('username\n"a\n', "not CSV"),
     ],
 )
-def test_what_is_wrong_in_a_csv_file(tmp_path, content, said):
+def test_what_is_wrong_in_a_csv_file(tmp_path, content, message):
     (found,) = mistakes(tmp_path, "mysql_users: {csv: u.csv}", u__csv=content)
-    assert said in found
+    assert message in found
 
 
 def test_a_table_from_jsonl(tmp_path, monkeypatch):
@@ -136,7 +136,7 @@ def test_a_byte_that_is_no_utf_8_is_a_mistake_in_its_own_file(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ('{"rule_id": 1, "comment": "\\ud800"}', "not JSON: text that is not UTF-8"),
         ('{"rule_id": 1, "comment": "\\udcff"}', "not JSON: text that is not UTF-8"),
@@ -150,10 +150,10 @@ def test_a_byte_that_is_no_utf_8_is_a_mistake_in_its_own_file(tmp_path, kind):
         ('{"rule_id": NaN}', "not JSON: NaN is not a JSON number"),
     ],
 )
-def test_json_that_only_python_understands(tmp_path, content, said):
+def test_json_that_only_python_understands(tmp_path, content, message):
     text = "mysql_query_rules: {jsonl: r.jsonl}"
     (found,) = mistakes(tmp_path, text, r__jsonl=f'{{"rule_id": 7}}\n{content}\n')
-    assert found.startswith(f"2: : {said}")
+    assert found.startswith(f"2: : {message}")
 
 
 def test_a_whole_surrogate_pair_is_a_character(tmp_path):

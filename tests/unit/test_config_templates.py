@@ -26,7 +26,7 @@ def render(folder, text, **variables):
     return rendered(Sources((write(folder, text, "a.yaml.j2"),), variables))
 
 
-def said(folder, text, **variables):
+def mistakes(folder, text, **variables):
     with pytest.raises(ConfigError) as caught:
         render(folder, text, **variables)
     return [mistake.text() for mistake in caught.value.mistakes]
@@ -56,13 +56,13 @@ def test_var_files_come_first_and_the_command_line_wins(tmp_path):
     ],
 )
 def test_what_goes_wrong_in_a_template_is_a_mistake(tmp_path, text):
-    (found,) = said(tmp_path, "a: 1\n" + text, x={})
+    (found,) = mistakes(tmp_path, "a: 1\n" + text, x={})
     assert found.startswith(f"{tmp_path}/a.yaml.j2:2:1: template: ")
 
 
 def test_a_template_can_refuse_its_variables(tmp_path):
     text = "a: 1\n{% if count < 1 %}{{ fail('count=' ~ count ~ ': too few') }}{% endif %}"
-    assert said(tmp_path, text, count=0) == [
+    assert mistakes(tmp_path, text, count=0) == [
         f"{tmp_path}/a.yaml.j2:2:1: template: count=0: too few"
     ]
     assert render(tmp_path, text, count=1) == "a: 1\n"
@@ -84,7 +84,7 @@ def test_a_template_can_refuse_its_variables(tmp_path):
 )
 def test_nothing_of_python_is_in_reach(tmp_path, text):
     """Templates run in jinja2's own immutable sandbox."""
-    (found,) = said(tmp_path, text, x="", names=[])
+    (found,) = mistakes(tmp_path, text, x="", names=[])
     assert "template: " in found
     for word in ("<class", "<function", "<module", "environ(", "root:"):
         assert word not in found
@@ -92,7 +92,7 @@ def test_nothing_of_python_is_in_reach(tmp_path, text):
 
 def test_what_python_does_not_take_is_a_mistake(tmp_path):
     text = "{% for a in b %}" * 120 + "{% endfor %}" * 120
-    (found,) = said(tmp_path, text)
+    (found,) = mistakes(tmp_path, text)
     assert found.startswith(f"{tmp_path}/a.yaml.j2: template: nests too deep: too many")
 
 
@@ -108,13 +108,13 @@ def test_a_var_file_is_read_even_without_a_template(tmp_path):
 def test_the_output_is_bounded(tmp_path):
     text = "{% for a in range(1000) %}{% for b in range(1000) %}" + "x" * 100
     text += "{% endfor %}{% endfor %}"
-    assert "renders to more than" in said(tmp_path, text)[0]
+    assert "renders to more than" in mistakes(tmp_path, text)[0]
 
 
 def test_an_include_stands_beside_the_template(tmp_path):
     write(tmp_path, "# included {{ a }}", "part.inc")
     assert render(tmp_path, "{% include 'part.inc' %}", a=1) == "# included 1"
-    assert "no such file" in said(tmp_path, "{% include 'other.inc' %}")[0]
+    assert "no such file" in mistakes(tmp_path, "{% include 'other.inc' %}")[0]
 
 
 @pytest.mark.parametrize(
@@ -128,17 +128,17 @@ def test_an_include_stands_beside_the_template(tmp_path):
     ],
 )
 def test_a_template_that_includes_itself_is_a_mistake(tmp_path, text):
-    (found,) = said(tmp_path, "a: 1\n" + text)
+    (found,) = mistakes(tmp_path, "a: 1\n" + text)
     assert found.startswith(f"{tmp_path}/a.yaml.j2:2:1: template: ")
     assert "nests too deep" in found
 
 
 def test_a_mistake_in_an_include_names_the_include(tmp_path):
     write(tmp_path, "\n{{ nothing }}", "part.inc")
-    assert said(tmp_path, "{% include 'part.inc' %}")[0].startswith(f"{tmp_path}/part.inc:2:1:")
+    assert mistakes(tmp_path, "{% include 'part.inc' %}")[0].startswith(f"{tmp_path}/part.inc:2:1:")
 
 
 def test_templates_see_neither_environment_nor_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("APP_PASSWORD", "hunter2")
     for text in ("{{ env }}", "{{ os.environ }}", "{{ environ('APP_PASSWORD') }}"):
-        assert "hunter2" not in said(tmp_path, text)[0]
+        assert "hunter2" not in mistakes(tmp_path, text)[0]

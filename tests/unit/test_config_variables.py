@@ -53,7 +53,7 @@ def test_the_tables_of_this_module_name_variables_that_exist():
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (
             "mysql-default_charset: latin1",
@@ -73,13 +73,13 @@ def test_the_tables_of_this_module_name_variables_that_exist():
         ),
     ],
 )
-def test_values_that_proxysql_would_not_take(tmp_path, given, said):
+def test_values_that_proxysql_would_not_take(tmp_path, given, message):
     (found,) = mistakes(tmp_path, f"variables: {{{given}}}")
-    assert found.endswith(said)
+    assert found.endswith(message)
 
 
 @pytest.mark.parametrize(
-    ("version", "given", "said"),
+    ("version", "given", "message"),
     [
         ("2.7.1", "mysql-query_digests_groups_grouping_limit: 200", "a query with a list can end"),
         ("3.0.3", "pgsql-default_charset: UTF8", "it was last in 3.0.0"),
@@ -87,9 +87,9 @@ def test_values_that_proxysql_would_not_take(tmp_path, given, said):
         ("3.0.3", "pgsql-server_capabilities: 569867", "it was last in 3.0.0"),
     ],
 )
-def test_what_one_version_does_not_take(tmp_path, version, given, said):
+def test_what_one_version_does_not_take(tmp_path, version, given, message):
     (found,) = mistakes(tmp_path, f"variables: {{{given}}}", version=parse_version(version))
-    assert said in found
+    assert message in found
 
 
 def test_grouping_limits_beyond_a_signed_byte_are_taken_from_3_0_on(tmp_path):

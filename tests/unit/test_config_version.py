@@ -18,7 +18,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 
 @pytest.mark.parametrize(
-    ("key", "options", "said"),
+    ("key", "options", "message"),
     [
         ("", (), "ProxySQL 3.0.3 has no table pgsql_servers_ssl_params; it came with 3.0.8"),
         ("3.0.8", (), None),
@@ -29,17 +29,17 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 )
 @pytest.mark.parametrize("command", ["validate", "render", "lint", "explain"])
 def test_the_version_that_counts(
-    project: Project, command: str, key: str, options: tuple[str, ...], said: str | None
+    project: Project, command: str, key: str, options: tuple[str, ...], message: str | None
 ) -> None:
     project.write((f"proxysql_version: {key}\n" if key else "") + NEW_TABLE)
     query = ("SELECT 1",) if command == "explain" else ()
     found = proxyctl(command, *query, *options)
-    assert found.code == (1 if said else 0), found.text
-    assert (said or "") in found.text
+    assert found.code == (1 if message else 0), found.text
+    assert (message or "") in found.text
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [
         ("2.7", "expected a version, got the decimal number 2.7"),
         ("latest", "not a ProxySQL version: 'latest'"),
@@ -47,12 +47,12 @@ def test_the_version_that_counts(
         ("2.9.0", "known: 2.4.0 to 2.7 and 3.0.0 to 3.0.12"),
     ],
 )
-def test_a_text_that_is_not_a_version(project: Project, value: str, said: str) -> None:
+def test_a_text_that_is_not_a_version(project: Project, value: str, message: str) -> None:
     project.write(f"proxysql_version: {value}\n")
     found = proxyctl("validate")
     assert found.code == 1
     assert "proxyctl.yaml:1:19: proxysql_version: " in found.text
-    assert said in found.text
+    assert message in found.text
     assert found.text.endswith("fix: write it like 3.0.3\n1 mistake in the files\n")
 
 

@@ -78,7 +78,7 @@ def test_the_fix_of_a_common_mistake(text, fix):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("a: &a [*a]\n", "an alias without an anchor"),
         ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "nested more than 100 levels"),
@@ -88,9 +88,9 @@ def test_the_fix_of_a_common_mistake(text, fix):
         ("\tb: 1", "not YAML"),
     ],
 )
-def test_what_cannot_be_read(text, said):
+def test_what_cannot_be_read(text, message):
     _, mistakes = read(text)
-    assert said in mistakes[0]
+    assert message in mistakes[0]
     assert mistakes[0].startswith("f.yaml:")
 
 

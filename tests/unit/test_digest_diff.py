@@ -157,17 +157,19 @@ LOWER = {**COUNTS, "mysql-query_digests_lowercase": "true"}
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "says"),
+    ("before", "after", "message"),
     [
         (COUNTS, SWITCHED, "is false or was so"),
         (SWITCHED, COUNTS, "is false or was so"),
         ({**LOWER, "mysql-query_digests_lowercase": "false"}, LOWER, "may count as another"),
     ],
 )
-def test_variables_that_changed(before: dict[str, str], after: dict[str, str], says: str) -> None:
+def test_variables_that_changed(
+    before: dict[str, str], after: dict[str, str], message: str
+) -> None:
     found = compare(at(1100, row(5, 5), variables=before), at(1200, row(9, 9), variables=after))
     [note] = found.notes
-    assert says in note
+    assert message in note
 
 
 def test_of_counters_that_were_just_cleared_nothing_has_vanished() -> None:

@@ -148,10 +148,10 @@ def test_what_may_be_a_password_is_never_repeated(entry: str, secret: str) -> No
 @pytest.mark.parametrize("character", "$!%&~^?\\<>|`§é@'")
 def test_nor_is_a_character_of_it(character: str) -> None:
     text = f"users = ( {{ password=ab_x{character}!y }} )"
-    said = mistake(text)
-    assert "p.cnf:1:22: unexpected word" in said
-    assert character not in said
-    assert f"{ord(character):04X}" not in said
+    message = mistake(text)
+    assert "p.cnf:1:22: unexpected word" in message
+    assert character not in message
+    assert f"{ord(character):04X}" not in message
 
 
 def test_text_without_quotes_gets_the_fix() -> None:

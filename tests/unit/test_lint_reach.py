@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.routing.probes import PROBES
-from tests.unit.linted import digest, findings, in_file, pattern, said_of
+from tests.unit.linted import digest, findings, in_file, keys_found, pattern
 
 READS = digest("^SELECT", destination_hostgroup=2)
 LOCKS = digest("^SELECT .*FOR UPDATE")
@@ -32,11 +32,11 @@ SHADOWED = [
 def test_a_rule_behind_a_wider_one_with_apply(first, second):
     enter = {"rule_id": 1, "username": "u", "flagOUT": 5}
     rules = [enter, {**first, "rule_id": 2}, {**second, "rule_id": 3}]
-    assert said_of("PX201", *rules) == [3]
+    assert keys_found("PX201", *rules) == [3]
     # Not without apply, not the other way round, not in another flagIN.
-    assert said_of("PX201", enter, {**rules[1], "apply": 0}, rules[2]) == []
-    assert said_of("PX201", enter, {**second, "rule_id": 2}, {**first, "rule_id": 3}) == []
-    assert said_of("PX201", enter, {**rules[1], "flagIN": 7}, rules[2]) == []
+    assert keys_found("PX201", enter, {**rules[1], "apply": 0}, rules[2]) == []
+    assert keys_found("PX201", enter, {**second, "rule_id": 2}, {**first, "rule_id": 3}) == []
+    assert keys_found("PX201", enter, {**rules[1], "flagIN": 7}, rules[2]) == []
 
 
 NOT_SHADOWED = [
@@ -62,7 +62,7 @@ NOT_SHADOWED = [
 
 @pytest.mark.parametrize(("first", "second"), NOT_SHADOWED, ids=str)
 def test_what_is_not_proven_is_not_said(first, second):
-    assert said_of("PX201", first, second) == []
+    assert keys_found("PX201", first, second) == []
 
 
 TO_5 = digest("x", flagOUT=5, apply=0)
@@ -169,7 +169,7 @@ KEYS = {
 )
 def test_what_is_found(code, case):
     rules, given, keys = KEYS[code][case]
-    assert said_of(code, *rules, **given) == keys
+    assert keys_found(code, *rules, **given) == keys
 
 
 def test_lint_knows_the_version():
@@ -179,10 +179,10 @@ def test_lint_knows_the_version():
     group = {"match_pattern": "(a|b)+", "destination_hostgroup": 1}
     for version, is_found in (("2.7.1", True), ("3.0.3", True), ("3.0.12", False)):
         given = {"version": version}
-        assert said_of("PX210", last, fast_routing=rows, **given) == [1] * is_found
+        assert keys_found("PX210", last, fast_routing=rows, **given) == [1] * is_found
         (in_vain,) = findings("PX122", subnet, **given)
         assert in_vain[1].endswith("never matches" if is_found else "as a subnet: not verified")
-        assert said_of("PX106", group, **given) == [1] * is_found
+        assert keys_found("PX106", group, **given) == [1] * is_found
 
 
 def test_twins_go_where_they_would_go_by_themselves(tmp_path, monkeypatch):

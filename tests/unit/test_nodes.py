@@ -15,7 +15,7 @@ from tests.support.build import layout, servers
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
 
 
-def report(memory: str, runtime: str, **said: NodeAnswer) -> NodeReport:
+def report(memory: str, runtime: str, **by_host: NodeAnswer) -> NodeReport:
     groups = node_groups(
         layout("mysql_servers"),
         servers(memory),
@@ -24,7 +24,7 @@ def report(memory: str, runtime: str, **said: NodeAnswer) -> NodeReport:
         {(30, "n2", 3306): Connections(used=3, free=4), (20, "n2", 3306): Connections(used=1)},
         {("n1", 3306): Check(datetime(2026, 1, 1, tzinfo=UTC), wsrep={"wsrep_local_state": "4"})},
     )
-    answers = {(host, 3306): answer for host, answer in said.items()}
+    answers = {(host, 3306): answer for host, answer in by_host.items()}
     return NodeReport("px1", "10.0.0.1:6032", "2.7.1", with_answers(groups, answers))
 
 
@@ -46,10 +46,10 @@ def test_a_removed_server_is_gone_once_nothing_uses_it() -> None:
 
 def test_a_node_that_rejects_queries_says_so() -> None:
     """The monitor keeps such a node out of service, though it is Synced."""
-    told = NodeAnswer(variables={"wsrep_reject_queries": "ALL"})
-    assert "  rejects queries\n" in nodes_text(report("10 n1", "10 n1", n1=told))
-    told = NodeAnswer(variables={"wsrep_reject_queries": "NONE"})
-    assert "rejects queries" not in nodes_text(report("10 n1", "10 n1", n1=told))
+    answer = NodeAnswer(variables={"wsrep_reject_queries": "ALL"})
+    assert "  rejects queries\n" in nodes_text(report("10 n1", "10 n1", n1=answer))
+    answer = NodeAnswer(variables={"wsrep_reject_queries": "NONE"})
+    assert "rejects queries" not in nodes_text(report("10 n1", "10 n1", n1=answer))
 
 
 def test_unusual_states_are_shown() -> None:

@@ -69,7 +69,7 @@ def refused(pattern, engine=Engine.PCRE):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"),
+    ("pattern", "message"),
     [
         (rb"ab(", "missing closing parenthesis, at byte 4"),
         (rb"a[\w-.", "missing terminating ] for character class"),
@@ -86,12 +86,12 @@ def refused(pattern, engine=Engine.PCRE):
         (rb"a{3,1}", "numbers out of order in {} quantifier"),
     ],
 )
-def test_pcre_says_why_and_where(pattern, said):
-    assert said in refused(pattern)
+def test_pcre_says_why_and_where(pattern, message):
+    assert message in refused(pattern)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "said"),
+    ("pattern", "message"),
     [
         (rb"[(?<n>](?<n>a)", "accepts a named group only as (?P<name>...), at byte 8"),
         (rb"(?<!a)b", "RE2 knows no look-around, at byte 1"),
@@ -100,8 +100,8 @@ def test_pcre_says_why_and_where(pattern, said):
         (rb"a(", "missing ): a("),
     ],
 )
-def test_re2_says_why(pattern, said):
-    assert said in refused(pattern, Engine.RE2)
+def test_re2_says_why(pattern, message):
+    assert message in refused(pattern, Engine.RE2)
 
 
 def test_what_stands_behind_a_nul_is_not_seen():

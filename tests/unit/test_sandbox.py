@@ -123,15 +123,15 @@ def test_two_sandboxes_share_nothing(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(None, "another layout"), ("no database\n", "cannot be used as DISK")]
+    ("content", "message"), [(None, "another layout"), ("no database\n", "cannot be used as DISK")]
 )
-def test_a_file_that_is_not_used(tmp_path: Path, content: str | None, said: str) -> None:
+def test_a_file_that_is_not_used(tmp_path: Path, content: str | None, message: str) -> None:
     path = tmp_path / "disk.db"
     if content is None:
         Sandbox("2.5.0", path=path).close()
     else:
         path.write_text(content * 100)
-    with pytest.raises(ProxyctlError, match=said):
+    with pytest.raises(ProxyctlError, match=message):
         Sandbox(path=path)
 
 

@@ -62,18 +62,18 @@ def test_stopping_cuts_off_the_clients(sandbox, sandbox_instance):
 
 
 @pytest.mark.parametrize(
-    ("family", "host", "said"),
+    ("family", "host", "message"),
     [
         (socket.AF_INET, "127.0.0.1", r"cannot listen on 127\.0\.0\.1"),
         (socket.AF_INET6, "::1", r"cannot listen on \[::1\]:"),
     ],
 )
-def test_a_taken_port_is_an_error(family, host, said):
+def test_a_taken_port_is_an_error(family, host, message):
     with closing(socket.socket(family)) as other:
         other.bind((host, 0))
         other.listen()
         sandbox = Sandbox()
-        with pytest.raises(ProxyctlError, match=said):
+        with pytest.raises(ProxyctlError, match=message):
             sandbox.start(host, other.getsockname()[1])
         sandbox.close()
 

@@ -66,10 +66,10 @@ from tests.support.cli import Project, proxyctl
 def test_one_line_of_reason_and_one_of_fix(line: str, message: str, fix: str) -> None:
     done = proxyctl(*line.split())
     assert (done.code, done.out) == (64, "")
-    said, way_out = done.err.splitlines()
-    assert said == f"error: {message}"
-    assert way_out.startswith("fix: ")
-    assert fix in way_out
+    reason, fix_line = done.err.splitlines()
+    assert reason == f"error: {message}"
+    assert fix_line.startswith("fix: ")
+    assert fix in fix_line
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_a_file_of_another_kind_leads_to_the_command_for_it(
 ) -> None:
     offline.write("INSERT INTO mysql_servers VALUES (1, 'db1');\n", name)
     for command in ("plan", "validate"):
-        said, way_out, _ = proxyctl(command, "-f", name).err.splitlines()
-        assert said == f"{name}: {kind}, not YAML"
-        assert way_out.startswith(f"  fix: {fix}")
+        reason, fix_line, _ = proxyctl(command, "-f", name).err.splitlines()
+        assert reason == f"{name}: {kind}, not YAML"
+        assert fix_line.startswith(f"  fix: {fix}")
 
 
 def test_a_wrong_value_of_the_environment_is_named_so(monkeypatch: pytest.MonkeyPatch) -> None:

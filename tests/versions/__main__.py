@@ -137,8 +137,8 @@ def _version_of(binary: str) -> Version:
     except OSError as error:
         raise RuntimeError(f"{binary}: {error.strerror}; {fix}") from None
     except (subprocess.SubprocessError, ValueError):
-        said = f"`{binary} --version` names no version of ProxySQL"
-        raise RuntimeError(f"{said}; {fix}") from None
+        message = f"`{binary} --version` names no version of ProxySQL"
+        raise RuntimeError(f"{message}; {fix}") from None
     if version < NEWEST_KNOWN:
         try:
             known_version(str(version))

@@ -46,8 +46,8 @@ def _docker(image: str, *arguments: str) -> str:
     except FileNotFoundError:
         raise RuntimeError(f"image {image}: there is no docker here; {fix}") from None
     except subprocess.CalledProcessError as error:
-        said = [line for line in error.stderr.splitlines() if line and "--help" not in line]
-        reason = said[-1] if said else f"docker {arguments[0]} exits with {error.returncode}"
+        lines = [line for line in error.stderr.splitlines() if line and "--help" not in line]
+        reason = lines[-1] if lines else f"docker {arguments[0]} exits with {error.returncode}"
         raise RuntimeError(f"image {image}: {reason.rstrip('.')}; {fix}") from None
     return done.stdout.strip()
 
