@@ -168,8 +168,8 @@ def _script(
         if "file" in block.options:
             kept = folder / f"{number}.file"
             kept.write_text(here(block.text), encoding="utf-8")
-            parts.append(f'mkdir -p "$(dirname {block.says["file"]})"')
-            parts.append(f"cp {kept} {block.says['file']}")
+            parts.append(f'mkdir -p "$(dirname {block.options["file"]})"')
+            parts.append(f"cp {kept} {block.options['file']}")
         for command in block.commands():
             out = folder / f"{len(commands)}.out"
             parts.append(_ONE.format(command=here(command.text), out=out))
