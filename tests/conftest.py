@@ -1,7 +1,7 @@
-"""Fixtures: the sandbox, a real ProxySQL, and one that stands for both in turn.
+"""Fixtures: the sandbox, a real ProxySQL, and each of the two in turn.
 
-`instance` runs a test on the sandbox and, where there is a binary, on a real ProxySQL. The real one
-is one process for the session and reset between tests; `fresh_proxysql` gives a test its own.
+`instance` runs a test on the sandbox and, where there is a binary, on a real ProxySQL. The session
+has one real ProxySQL, reset between tests; `fresh_proxysql` gives a test its own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _REAL_FIXTURES = frozenset({"real_proxysql", "fresh_proxysql", "_proxysql_proces
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--update-golden`: write expected outputs again, to be read as a difference."""
+    """Add `--update-golden`: write the expected outputs again; then read the difference."""
     parser.addoption("--update-golden", action="store_true", help="record golden files again")
 
 
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what the real ProxySQL at hand is too old for, or too new."""
+    """Skip tests that need an older or a newer ProxySQL than the binary."""
     since, before = (item.get_closest_marker(name) for name in ("since", "before"))
     binary = proxysql_binary()
     if not (since or before) or binary is None or item.get_closest_marker("real") is None:
@@ -62,7 +62,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Give all tests that miss the binary one place, so that the summary says it in one line."""
+    """Report all tests without a binary at one place, so that the summary has one line."""
     report = yield
     if report.skipped and isinstance(report.longrepr, tuple):
         reason = report.longrepr[2]
@@ -73,7 +73,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.fixture(autouse=True)
 def _signals_restored() -> Iterator[None]:
-    """Let no test that was interrupted leave its successors deaf: the first signal is the last."""
+    """Restore signals after a test: an interrupted proxyctl ignores all signals but the first."""
     with signals_restored():
         yield
 
@@ -87,7 +87,7 @@ def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
 
 @pytest.fixture
 def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
-    """A folder for files that is not connected to anything."""
+    """A folder for files, without an instance."""
     folder = tmp_path / "files"
     folder.mkdir()
     return Project(folder, monkeypatch)
@@ -95,7 +95,7 @@ def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 @pytest.fixture
 def sandbox() -> Iterator[Sandbox]:
-    """A sandbox, served on a free port; its monitor is off, as in the real one."""
+    """A sandbox, served on a free port; its monitor is off, as on the real ProxySQL."""
     with Sandbox(variables={"mysql-monitor_enabled": "false"}) as served:
         yield served
 
@@ -109,7 +109,7 @@ def sandbox_instance(sandbox: Sandbox) -> Iterator[Instance]:
 
 
 class _Process:
-    """The real ProxySQL of the session. It is replaced when a test locked us out of it."""
+    """The real ProxySQL of the session, replaced when a test locked us out."""
 
     def __init__(self, start: Callable[[], ProxySQL]) -> None:
         self._start = start
@@ -117,7 +117,7 @@ class _Process:
         self._baseline = Baseline.of(self.server.instance)
 
     def reset(self) -> Instance:
-        """Return a handle on a ProxySQL that is as it was after its start."""
+        """Reset the ProxySQL to the state after its start, and return a handle."""
         try:
             is_clean = self._baseline.restore(self.server.instance)
         except pymysql.err.MySQLError:
@@ -145,7 +145,7 @@ def _proxysql_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Pro
 
 @pytest.fixture
 def real_proxysql(request: pytest.FixtureRequest) -> Iterator[Instance]:
-    """A handle on a real ProxySQL in the state of a fresh start."""
+    """A handle on a real ProxySQL in the state after its start."""
     needed_binary()
     process: _Process = request.getfixturevalue("_proxysql_process")
     handle = process.reset()
@@ -155,7 +155,7 @@ def real_proxysql(request: pytest.FixtureRequest) -> Iterator[Instance]:
 
 @pytest.fixture
 def fresh_proxysql(tmp_path: Path) -> Iterator[ProxySQL]:
-    """A real ProxySQL of its own, for tests that restart or kill it."""
+    """A real ProxySQL of the test's own, to restart or kill."""
     server = ProxySQL(needed_binary(), tmp_path / "proxysql")
     server.start(initial=True)
     yield server

@@ -1,9 +1,9 @@
 """`make bench`: prints one table; exit 1 when a bar is missed.
 
 The yardsticks are measured in the same run: the mariadb client that reads or writes the same rows,
-PyYAML's pure Python loader, and an empty Python program. A yardstick and what is held against it
-run in turns, and of each the fastest run counts: a machine that is busy for a while hits both, and
-noise only ever adds time.
+PyYAML's pure Python loader, and an empty Python program. A yardstick and the command compared with
+it run in turns, and the fastest run of each counts: a busy machine slows both, and noise only ever
+adds time.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Bench:
         return [*found, *_file_lines(self.files, self.folder)]
 
     def _round(self, rows: list[str]) -> None:
-        """Measure everything once, each next to its yardstick, and what takes longest twice."""
+        """Measure everything once, each next to its yardstick, and the slowest part twice."""
         fastest = self.fastest
         self._empty()
         fastest.add("write", self.pipe("write", rows))

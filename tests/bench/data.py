@@ -36,7 +36,7 @@ def write_files(folder: Path) -> Path:
 
 
 def rule_line(number: int, *, comment: str = "") -> str:
-    """One rule as a line of YAML. The last one has no apply, so that fast routing stays alive."""
+    """One rule as a line of YAML. The last rule has no apply, so that fast routing stays alive."""
     apply = "false" if number == RULES else "true"
     return (
         f"  - {{rule_id: {number}, username: app{number % 500},"

@@ -1,13 +1,13 @@
 """Speed of the commands about digests, with a million of them.
 
-ProxySQL fills its own map with random digests (PROXYSQLTEST 1): as many entries as one wants within
-seconds, of ten thousand digest texts under a hundred users and schemas. What reads them is held
-against the mariadb client: a snapshot against a dump, `digest top` against the SELECT that one
-would write by hand for the same list. They run in turns: in time on the clock, and in processor
-time, that of ProxySQL included.
+ProxySQL fills its own map with random digests (PROXYSQLTEST 1): within seconds, any number of
+entries, of ten thousand digest texts under a hundred users and schemas. The commands that read
+digests are compared with the mariadb client: a snapshot with a dump, `digest top` with the SELECT
+that a person would write for the same list. They run in turns, measured in wall time and in
+processor time, ProxySQL's included.
 
-What is made of a snapshot works alone. Where the clock misses the bar and the processor time holds
-it, others had the processor.
+Commands that read a snapshot run alone. Where the wall time misses the bar and the processor time
+does not, other processes had the processor.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def write_snapshot(path: Path) -> None:
 
 
 def write_files(folder: Path, *, rules: int) -> None:
-    """Write a project with all the users, and rules that most queries pass by."""
+    """Write a project with all the users, and rules that match few queries."""
     users = "".join(
         f"  - {{username: app{number}, default_hostgroup: writer}}\n" for number in range(_PLACES)
     )
@@ -102,14 +102,14 @@ THOUSANDS = 1_022
 
 
 class DigestServer:
-    """The server. Its processor time counts with that of whoever asks it."""
+    """The server. Its processor time is added to that of the client."""
 
     def __init__(self, server: ProxySQL) -> None:
         self._server = server
         self._client = client(server.port)
 
     def proxyctl(self, *arguments: str) -> Run:
-        """Run a command of ours."""
+        """Run a command of proxyctl."""
         command = [sys.executable, "-m", "proxyctl", *arguments]
         return _checked(run(command, env=login(self._server.port), server=self._server.pid))
 
@@ -118,7 +118,7 @@ class DigestServer:
         return _checked(run([*self._client, "-e", statement], server=self._server.pid))
 
     def dump(self, table: str, path: Path) -> Run:
-        """Let the client write a table into a file, compressed as ours is."""
+        """Let the client write a table into a file, compressed as a snapshot is."""
         # The client holds nothing back (--quick), and gzip runs beside it.
         shell = '"$@" | gzip -1 > "$0"'
         read = [*self._client, "--quick", "-N", "-e", f"SELECT * FROM {table}"]
@@ -132,7 +132,7 @@ def _checked(found: Run) -> Run:
 
 @contextmanager
 def digest_server(folder: Path) -> Iterator[DigestServer | None]:
-    """Yield the server; None, and say why, where a program is missing."""
+    """Yield the server; where a program is missing, print which and yield None."""
     binary = proxysql_binary()
     if binary is None or not client(0):
         print(f"SKIPPED: {NO_BINARY if binary is None else 'no mariadb client'}")  # noqa: T201
@@ -165,7 +165,7 @@ def snapshot_lines(server: DigestServer, folder: Path) -> Iterator[Line]:
 
 
 def suggest_lines(folder: Path) -> Iterator[Line]:
-    """Measure what is suggested for a million digests that traffic would leave."""
+    """Measure `digest suggest` for a million digests, as traffic would leave them."""
     snapshot, files = folder / "million.jsonl", folder / "files"
     write_snapshot(snapshot)
     write_files(files, rules=RULES)
@@ -176,7 +176,7 @@ def suggest_lines(folder: Path) -> Iterator[Line]:
 
 
 def _proxyctl(bar_s: float, *arguments: str) -> Run:
-    """Return the fastest run; there is another one only while the bar is missed."""
+    """Return the fastest run; run again only while the bar is missed."""
     fastest = Fastest()
     for _ in range(ROUNDS):
         found = run([sys.executable, "-m", "proxyctl", *arguments])

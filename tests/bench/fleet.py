@@ -25,7 +25,7 @@ RULE = (
 
 
 def lines(folder: Path) -> list[Line]:
-    """Return what was measured, in a folder of its own."""
+    """Measure in a folder of its own; return the lines of the table."""
     folder.mkdir()
     with _fleet(folder):
         rules = "".join(map(RULE.format, range(1, 201)))

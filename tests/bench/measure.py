@@ -1,7 +1,7 @@
-"""Run a command and measure it: wall time, processor time and peak memory of that process alone.
+"""Run a command and measure its wall time, processor time and peak memory.
 
-A process inherits the peak of the one that starts it, and a benchmark holds many rows. So commands
-are started by a small process of their own, which does the measuring; this file is its program.
+A process inherits the peak of its parent, and a benchmark holds many rows. So a small process of
+its own starts each command and measures it; this file is its program.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def run(
 
 
 def _start(command: Sequence[str], *, discard: bool) -> None:
-    """Run a command, its output on ours; then write what it took, as JSON, to stderr."""
+    """Run a command with our stdout; then write its measurements to stderr as JSON."""
     start = time.perf_counter()
     process = subprocess.Popen(
         command,
@@ -82,13 +82,13 @@ def _cpu_s(pid: int | None) -> float:
 
 
 def login(port: int) -> dict[str, str]:
-    """Return what tells proxyctl where the admin interface of a bench is."""
+    """Return the environment that names the admin interface to proxyctl."""
     names = {"PORT": str(port), "USER": "radmin", "PASSWORD": "radmin"}
     return {f"PROXYCTL_{name}": value for name, value in names.items()}
 
 
 def client(port: int) -> list[str]:
-    """Return the command of the mariadb client there; without one, nothing."""
+    """Return the command line of the mariadb client, or nothing where it is not installed."""
     found = shutil.which("mariadb") or shutil.which("mysql")
     options = ["--no-defaults", "-h127.0.0.1", f"-P{port}", "-uradmin", "-pradmin"]
     return [found, *options] if found else []
@@ -100,7 +100,7 @@ def best(times: int, measured: Callable[[], Run]) -> Run:
 
 
 class Fastest(dict[str, Run]):
-    """The fastest run of each thing that is measured, with the most memory that a run took."""
+    """The fastest run of each command, with the peak memory of all its runs."""
 
     def add(self, name: str, found: Run) -> None:
         before = self.get(name, found)
@@ -110,7 +110,7 @@ class Fastest(dict[str, Run]):
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the table that the bench prints: what was measured, against what, and the bar."""
+    """A line of the printed table: the measurement, its yardstick, and the bar."""
 
     name: str
     value: float

@@ -1,8 +1,8 @@
 """Speed of a replay.
 
-50,000 digests against 1,000 rules before and 1,000 after, where no rule matches, so that all of
-them have to be ruled out. Each digest has a text, and every user a schema, of its own: nothing can
-be answered from what was asked before. In processor time, reading the digests not included.
+50,000 digests run against 1,000 rules before and 1,000 after. No rule matches, so the replay has to
+rule out all of them. Each digest has its own text, and every user its own schema: no answer can
+come from a cache. Measured in processor time, without reading the digests.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def digests() -> list[SeenDigest]:
 
 
 def configuration(pattern: Callable[[int], str], *, shift: int = 0) -> Configuration:
-    """Return rules with a pattern each. `shift`: how far their numbers are from the others'."""
+    """Return rules with a pattern each. `shift` is added to the numbers in the patterns."""
     rules = [
         {
             "rule_id": number,
@@ -68,7 +68,7 @@ def configuration(pattern: Callable[[int], str], *, shift: int = 0) -> Configura
 
 
 def lines() -> Iterator[Line]:
-    """Measure each kind of pattern, with the same ones on both sides and with others."""
+    """Measure each kind of pattern, with equal and with different rules on the two sides."""
     table = DigestTable("bench", "bench", str(REFERENCE), 0, digests())
     for name, pattern in _PATTERNS.items():
         for others, shift in (("the same after", 0), ("others after", RULES)):

@@ -1,9 +1,9 @@
 """Speed of routing without a server: digests, evaluations, and the commands `test` and `lint`.
 
-The yardstick of an evaluation is what one would write without knowing ProxySQL: a loop over
-compiled patterns that ends with the first match. Both are measured in processor time, in turn, and
-the best of several runs counts. That of a digest is four substitutions: strings and numbers become
-`?`, white space and lists are folded, and no number is computed.
+The yardstick of an evaluation is a loop over compiled patterns that ends at the first match: what
+somebody would write without knowing ProxySQL. The yardstick of a digest is four substitutions:
+strings and numbers become `?`, white space and lists are folded, and no hash is computed. Each pair
+runs in turns, measured in processor time, and the best of several runs counts.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def queries() -> list[bytes]:
 
 
 def plain_digest(text: bytes) -> bytes:
-    """Return what the plain loop makes of a query."""
+    """Return the digest text that the plain substitutions make of a query."""
     for pattern, replacement in _PLAIN:
         text = pattern.sub(replacement, text)
     return text
@@ -73,7 +73,7 @@ def patterns() -> list[str]:
 
 
 def router() -> Router:
-    """Return a router with these rules."""
+    """Return a router with the rules."""
     layout = layout_of(TABLES["mysql_query_rules"], REFERENCE)
     rows = []
     for number, pattern in enumerate(patterns(), 1):
@@ -91,7 +91,7 @@ def router() -> Router:
 
 
 def lines(folder: Path) -> Iterator[Line]:
-    """Measure everything. `folder` is for files of its own."""
+    """Measure everything. `folder` holds the bench's files."""
     texts = queries()
     digester = Digester()
     digests = [digester.digest(query) for query in texts]

@@ -1,4 +1,4 @@
-"""The picture of the report in the documentation: `python -m tests.browser.picture`."""
+"""Draw the documentation's picture of the report: `python -m tests.browser.picture`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 1100
 
 
 def main() -> None:
-    """Draw it: from the head of the page down to the first rows of the table."""
+    """Draw the page from its head to the first rows of the table."""
     PICTURE.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as name, launched() as browser:
         folder = Path(name)

@@ -1,4 +1,4 @@
-"""Snapshots of a shop that never was: what tests and the picture of the report are made of."""
+"""Snapshots of an invented shop, for the tests and the picture of the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of `digest report` in a real Chromium: it works, is silent, and asks nobody.
+"""The page of `digest report` in a real Chromium: it works without errors and sends no request.
 
 Needs Debian's package chromium and the Python package playwright.
 """
@@ -34,7 +34,7 @@ def browser() -> Iterator[Any]:
 
 @dataclass
 class Opened:
-    """A page, and all that it said or asked for."""
+    """A page, its console messages and dialogs, and the addresses that it requested."""
 
     page: Any
     messages: list[str] = field(default_factory=list)

@@ -28,7 +28,7 @@ if chromium() is None:
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """A web server that does not write about requests."""
+    """A web server that logs no requests."""
 
     def log_message(self, *_: object) -> None:
         return

@@ -1,8 +1,8 @@
 """The cases of the conformance suite: read from YAML, run on any admin interface.
 
-A case is a list of statements; everything that each one is answered is recorded. Expected answers
-stand in `golden/` and come from a real ProxySQL only, by `python -m tests.conformance.record`. An
-answer that differs between the recorded versions is a mapping, from the version that first gave it.
+A case is a list of statements; the whole answer to each is recorded. The expected answers are in
+`golden/` and come only from a real ProxySQL, by `python -m tests.conformance.record`. An answer
+that differs between the recorded versions is a mapping, keyed by the first version that gave it.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Outcome = dict[str, Any]
 class Step:
     """One statement, or one login.
 
-    Shape: `user` and `password` belong to the session that runs it; a step without `sql` only logs
-    in. `is_refused` says that the sandbox deliberately answers with an error of its own instead.
+    Shape: `user` and `password` are of the session that runs the step; a step without `sql` only
+    logs in. `is_refused`: the sandbox deliberately answers with an error of its own instead.
     """
 
     sql: str
@@ -95,7 +95,7 @@ def _step(step: str | dict[str, str]) -> Step:
 
 
 def _variable_steps(variable: str, value: str) -> Iterator[Step]:
-    """Write a value into MEMORY, LOAD it, and look at what MEMORY and RUNTIME make of it."""
+    """Write a value into MEMORY, LOAD it, and read MEMORY and RUNTIME."""
     module = variable.split("-")[0].upper()
     text = value.replace("'", "''")
     where = f"WHERE variable_name='{variable}'"
@@ -108,14 +108,14 @@ def _variable_steps(variable: str, value: str) -> Iterator[Step]:
 
 
 def recorded_versions() -> list[str]:
-    """Return the versions of ProxySQL whose answers are recorded, the oldest first."""
+    """Return the versions of ProxySQL whose answers are recorded, oldest first."""
     return VERSIONS.read_text().split()
 
 
 def golden(theme: str, version: Version) -> dict[str, list[Outcome]]:
-    """Return what a version is expected to answer, by case.
+    """Return the expected answers of a version, by case.
 
-    That is what the newest recorded version answered that is no newer, or the oldest one.
+    The answers are those of the newest recorded version that is not newer, or of the oldest.
     """
     path = GOLDEN / f"{theme}.json"
     recorded: dict[str, list[Outcome]] = json.loads(path.read_text()) if path.exists() else {}
@@ -137,7 +137,7 @@ def _answer_of(outcome: Outcome, version: Version) -> Outcome:
 
 @cache
 def differing() -> dict[str, dict[str, dict[int, Outcome]]]:
-    """Return what other versions answer otherwise than their sandbox, by version, case and step."""
+    """Return the answers that the version's sandbox does not give, by version, case and step."""
     found: dict[str, dict[str, dict[int, Outcome]]] = yaml.safe_load(DIFFERING.read_text())
     return found
 
@@ -145,7 +145,7 @@ def differing() -> dict[str, dict[str, dict[int, Outcome]]]:
 def run_case(instance: Instance, case: Case) -> list[Outcome]:
     """Run a case and return the outcome of each step.
 
-    The version text differs between builds and stands as `<version>`.
+    The version text differs between builds and becomes `<version>`.
     """
     [(version,)] = instance.query("SELECT version()")
     sessions: dict[tuple[str, str], Any] = {}

@@ -1,7 +1,7 @@
-"""Random statements for configuration tables: plausible values, edges, and some that are refused.
+"""Random statements for configuration tables: plausible values, edges, and refused values.
 
-Left out is what makes a real ProxySQL die: numbers that do not fit 32 bits, and hostgroups of the
-family tables that are no numbers.
+They leave out what crashes a real ProxySQL: numbers that do not fit 32 bits, and hostgroups in the
+family tables that are not numbers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def layouts(version: Version) -> list[Layout]:
 
 
 def statements(seed: int, version: Version) -> Iterator[str]:
-    """Yield statements that end with a LOAD of every module, the same ones for the same seed."""
+    """Yield statements that end with a LOAD of every module; a seed always yields the same."""
     source = random.Random(seed)
     known = layouts(version)
     modules = list(dict.fromkeys(layout.table.admin_module for layout in known))

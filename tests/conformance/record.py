@@ -1,7 +1,7 @@
 """Record what a real ProxySQL answers to the cases: `python -m tests.conformance.record`.
 
-Writes one file a theme below `golden/`; what other versions answered stays. Read the difference
-before it is committed: it is what the sandbox will be held to.
+Writes one file per theme below `golden/` and keeps the answers of other versions. Read the
+difference before you commit it: the sandbox has to answer the same.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _record(binary: str, cases: list[Case]) -> Recorded:
 
 
 def _merged(case: Case, by_version: dict[str, Recorded]) -> list[Outcome]:
-    """Return the outcomes of a case: a mapping by version where the answers differ."""
+    """Return the outcomes of a case, as a mapping by version where the answers differ."""
     asked = {}
     for version, recorded in by_version.items():
         steps = recorded[case.theme].get(case.name, [])
@@ -63,7 +63,7 @@ def _merged(case: Case, by_version: dict[str, Recorded]) -> list[Outcome]:
 
 
 def _step(answers: dict[str, Outcome]) -> Outcome:
-    """Return the answers of all versions to one step, each under the first that gives it."""
+    """Return the distinct answers to one step, each under the first version that gave it."""
     changes: dict[str, Outcome] = {}
     for version, answer in answers.items():
         if not changes or list(changes.values())[-1] != answer:
@@ -72,7 +72,7 @@ def _step(answers: dict[str, Outcome]) -> Outcome:
 
 
 def _text(outcomes: dict[str, list[Outcome]]) -> str:
-    """Return the file of a theme: one step a line, so that a difference can be read."""
+    """Return the file of a theme: one step per line, so that a difference is readable."""
     cases = [
         f"  {json.dumps(name)}: [\n"
         + ",\n".join(f"    {json.dumps(outcome)}" for outcome in steps)
@@ -83,7 +83,7 @@ def _text(outcomes: dict[str, list[Outcome]]) -> str:
 
 
 def main() -> int:
-    """Record all themes; files of themes that are gone are removed."""
+    """Record all themes, and remove the files of themes that no longer exist."""
     binary = proxysql_binary()
     if binary is None:
         sys.stderr.write(f"{NO_BINARY}\n")

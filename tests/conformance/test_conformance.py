@@ -1,4 +1,4 @@
-"""The same cases on the sandbox and a real ProxySQL, held to what a real one was seen to answer."""
+"""The same cases on the sandbox and on a real ProxySQL, compared with recorded answers."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def test_case(instance: Instance, case: Case) -> None:
 
 
 def _expected(case: Case, version: Version) -> list[Outcome]:
-    """Return what a version was recorded to answer, or what a sandbox of it answers.
+    """Return the recorded answers of a version, or those that its sandbox is to give.
 
-    Such a sandbox is known to be wrong in some steps.
+    The sandbox is known to be wrong in some steps.
     """
     if str(version) not in recorded_versions():
         with sandbox_of(version) as handle:
@@ -67,7 +67,7 @@ def _expected(case: Case, version: Version) -> list[Outcome]:
 
 
 def _agree(wanted: Outcome, outcome: Outcome, *, is_refused: bool) -> bool:
-    """Return whether a step was answered as expected, or refused where that is what we want."""
+    """Return whether the answer is the expected one, or a refusal where one is expected."""
     if _is_of_sandbox(wanted):
         return True
     return _is_of_sandbox(outcome) if is_refused else outcome == wanted

@@ -1,4 +1,4 @@
-"""The protocol below the statements, packet by packet: as a real ProxySQL answers."""
+"""The wire protocol, packet by packet, as a real ProxySQL answers."""
 
 from __future__ import annotations
 

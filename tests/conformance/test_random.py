@@ -1,4 +1,4 @@
-"""The sandbox and a real ProxySQL side by side: the same random statements, the same answers."""
+"""The sandbox and a real ProxySQL answer the same random statements alike."""
 
 from __future__ import annotations
 

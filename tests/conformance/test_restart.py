@@ -1,4 +1,4 @@
-"""What comes back after a restart, on the sandbox and on a real ProxySQL."""
+"""What survives a restart, on the sandbox and on a real ProxySQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.servers import Instance, ProxySQL
 
 @pytest.fixture(params=["sandbox", pytest.param("real", marks=pytest.mark.real)])
 def restartable(request) -> tuple[Instance, Callable[[], None]]:
-    """A handle and the function that restarts what is behind it."""
+    """A handle, and the function that restarts its server."""
     if request.param == "sandbox":
         sandbox: Sandbox = request.getfixturevalue("sandbox")
         handle: Instance = request.getfixturevalue("sandbox_instance")

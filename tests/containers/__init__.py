@@ -1,4 +1,4 @@
-"""Galera nodes and ProxySQL in containers, and proxyctl in the middle of it.
+"""Galera nodes and ProxySQL in containers, managed by proxyctl.
 
-The images are named by PROXYCTL_TEST_PXC_IMAGE and PROXYCTL_TEST_PROXYSQL_IMAGE.
+PROXYCTL_TEST_PXC_IMAGE and PROXYCTL_TEST_PROXYSQL_IMAGE name the images.
 """

@@ -55,7 +55,7 @@ def _cluster(network: Network) -> Iterator[GaleraCluster]:
 
 @pytest.fixture
 def cluster(_cluster: GaleraCluster) -> GaleraCluster:
-    """Three nodes in sync, whatever the test before did to them."""
+    """Three nodes in sync, whatever the previous test did."""
     for host, node in list(_cluster.nodes.items()):
         if host not in HOSTS:
             node.stop()
@@ -82,7 +82,7 @@ def proxysql(cluster: GaleraCluster, network: Network) -> Iterator[ProxySQLConta
 def project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proxysql: ProxySQLContainer
 ) -> Project:
-    """A folder with the example as it stands in `examples/`, and the ProxySQL behind it."""
+    """A folder with the example of `examples/`, unchanged, and the ProxySQL that it configures."""
     made = Project(tmp_path, monkeypatch)
     for name, value in PASSWORDS.items():
         monkeypatch.setenv(name, value)

@@ -1,4 +1,4 @@
-"""A Galera cluster in containers: its nodes can be killed, desynced, put into maintenance."""
+"""A Galera cluster in containers, whose nodes can be killed, desynced and put into maintenance."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEADLINE_S = 300
 
 
 def wait_until(is_so: Callable[[], bool], what: str) -> None:
-    """Wait for something that takes a machine-dependent time. Raises: AssertionError."""
+    """Wait until the condition holds. Raises: AssertionError after a time limit."""
     until(is_so, most_s=_DEADLINE_S, what=f"still not so after {_DEADLINE_S} s: {what}")
 
 
@@ -35,18 +35,18 @@ class Published(DockerContainer):
     """A container whose ports are published on loopback only."""
 
     def publish(self, *ports: int) -> Self:
-        """Publish ports on any free ones."""
+        """Publish ports on free ports of the host."""
         for port in ports:
             self.ports[f"{port}/tcp"] = ("127.0.0.1", None)
         return self
 
     def port(self, inside: int) -> int:
-        """Return the loopback port that leads to one in the container."""
+        """Return the loopback port of a container's port."""
         return int(self.get_exposed_port(inside))
 
 
 class Node:
-    """One node. `host` is its name on the network, where the others and ProxySQL find it."""
+    """One node. `host` is its name on the network."""
 
     def __init__(self, host: str, cluster: str, network: Network) -> None:
         self.host = host
@@ -56,7 +56,7 @@ class Node:
         self._container: Published | None = None
 
     def start(self, join: Iterable[str] = ()) -> None:
-        """Start it with an empty data directory, as the first node or joining these hosts."""
+        """Start with an empty data directory, as the first node or joining the hosts."""
         environment = {"MYSQL_ROOT_PASSWORD": ROOT_PASSWORD, "CLUSTER_NAME": self._cluster}
         if hosts := ",".join(join):
             environment["CLUSTER_JOIN"] = hosts
@@ -101,14 +101,15 @@ class Node:
         return str(text.decode())
 
     def begin_maintenance(self) -> None:
-        """Say that it is in maintenance, in the words that it has for that.
+        """Put the node into maintenance.
 
-        MariaDB has no pxc_maint_mode; a node that rejects queries is taken out the same way.
+        MariaDB has no pxc_maint_mode; there the node rejects queries, which takes it out of service
+        in the same way.
         """
         self._set_maintenance("MAINTENANCE", "ALL")
 
     def end_maintenance(self) -> None:
-        """Say that it is back."""
+        """End the maintenance."""
         self._set_maintenance("DISABLED", "NONE")
 
     def _set_maintenance(self, mode: str, rejected: str) -> None:
@@ -123,7 +124,7 @@ class Node:
         return self._container is not None
 
     def is_synced(self) -> bool:
-        """Return whether it takes part in the cluster."""
+        """Return whether the node is in sync with the cluster."""
         if not self.is_running:
             return False
         try:
@@ -132,7 +133,7 @@ class Node:
             return False
 
     def kill(self) -> None:
-        """End it as a crash would, and forget its data."""
+        """Kill the node as a crash would, and delete its data."""
         assert self._container is not None
         self._container.stop(force=True)
         self._container = None
@@ -172,7 +173,7 @@ class GaleraCluster:
             wait_until(node.is_synced, f"{node.host} is in sync")
 
     def rejoin(self, host: str) -> Node:
-        """Start a node that was killed again, and wait until it is in sync."""
+        """Restart a killed node, and wait until it is in sync."""
         node = self.nodes[host]
         node.start(join=[other for other in self.nodes if other != host])
         wait_until(node.is_synced, f"{host} is in sync")

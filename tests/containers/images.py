@@ -1,4 +1,4 @@
-"""Which images the containers are made of, and whether they can be."""
+"""The images of the containers, and whether containers can start."""
 
 from __future__ import annotations
 

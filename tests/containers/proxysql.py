@@ -1,4 +1,4 @@
-"""A ProxySQL in a container, whose admin interface and port for applications are on loopback."""
+"""A ProxySQL in a container, with its admin and traffic ports on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The image of proxyctl: it is built from the Dockerfile, and changes a ProxySQL beside it."""
+"""The image of proxyctl: it is built from the Dockerfile, and applies to a ProxySQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IMAGE = "proxyctl-test/proxyctl"
 
 
 def docker(*arguments: str) -> str:
-    """Run the command docker; return what it wrote."""
+    """Run docker; return its output."""
     done = subprocess.run(["docker", *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -1,4 +1,4 @@
-"""The pages about a cluster: every command is run, and its output compared."""
+"""The pages about a cluster: every command runs, and its output is compared."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGES = [page for page in pages() if has_commands(page, in_containers=True)]
 def addresses(cluster: GaleraCluster) -> list[str]:
     """Return the addresses of the nodes, in the order in which discovery sorts them.
 
-    One of them may go on to name fewer than there are.
+    A node may keep naming fewer members than the cluster has.
     """
 
     def named() -> set[Node]:

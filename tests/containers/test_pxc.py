@@ -1,4 +1,4 @@
-"""One Galera cluster behind one ProxySQL, configured with the example as it stands."""
+"""One Galera cluster behind one ProxySQL, configured with the unchanged example."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ WRITER, *READERS = HOSTS
 
 
 def short(host: str) -> str:
-    """Return what a node calls itself."""
+    """Return the node's own name."""
     return host.partition(".")[0]
 
 
 def applied(*options: str) -> str:
-    """Apply the files; return what was written."""
+    """Apply the files; return the output."""
     done = proxyctl("apply", "--auto-approve", *options)
     assert done.code == 0, done.text
     return done.text
 
 
 def bootstrap(proxysql: ProxySQLContainer) -> None:
-    """Apply the example to a ProxySQL that has nothing, and wait for its monitor."""
+    """Apply the example to an empty ProxySQL, and wait for its monitor."""
     applied()
     settle(proxysql.instance, list(HOSTS))
 
 
 def assert_in_sync() -> None:
-    """Nothing that the monitor does is a difference, or something to apply."""
+    """Assert that the monitor's placement is no difference and leaves nothing to apply."""
     for command in (["drift"], ["plan", "--detailed-exitcode"]):
         found = proxyctl(*command)
         assert found.code == 0, found.text
 
 
 def in_sync_until(is_so: Callable[[], bool], what: str) -> None:
-    """Wait for something, and look all the while whether anything differs."""
+    """Wait until the condition holds, and check meanwhile that nothing differs."""
 
     def is_so_and_in_sync() -> bool:
         assert_in_sync()
@@ -169,7 +169,7 @@ def test_a_new_node_enters_under_load(
 def test_the_writer_fails_while_an_apply_runs(
     project: Project, proxysql: ProxySQLContainer, cluster: GaleraCluster
 ) -> None:
-    """It dies after the apply has read where the nodes are, and before it loads them."""
+    """The writer dies after the apply has read the placement, and before it loads the servers."""
     bootstrap(proxysql)
     text = (project.folder / "proxyctl.yaml").read_text()
     project.write(text.replace("max_connections: 500", "max_connections: 300"))
@@ -223,7 +223,7 @@ POOL = 20
 
 
 def connections_in_use(proxysql: ProxySQLContainer, host: str) -> int:
-    """Return how many connections to a node are at work."""
+    """Return how many connections to a node are in use."""
     rows = proxysql.instance.query(
         f"SELECT sum(ConnUsed) FROM stats_mysql_connection_pool WHERE srv_host='{host}'"
     )
@@ -279,11 +279,11 @@ def test_a_node_is_drained_and_put_back_under_load(
 
 
 def is_seen(proxysql: ProxySQLContainer, host: str) -> bool:
-    """Whether a node stands among the readers again, drained or not."""
+    """Return whether a node is among the readers again, drained or not."""
     return host in online(placement(proxysql.instance)[30])
 
 
 def serves_as_before(proxysql: ProxySQLContainer) -> bool:
-    """Whether the example's writer writes, and both others read."""
+    """Return whether the example's writer writes, and both other nodes read."""
     now = placement(proxysql.instance, usable=True)
     return (online(now[10]), online(now[30])) == ({WRITER}, {*READERS})

@@ -1,4 +1,4 @@
-"""An application under constant load: every read and write is recorded with the node it ran on."""
+"""An application under constant load, which records the node of every read and write."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ APP = ("app", "s3cret-of-app")
 
 
 def prepare(node: Node) -> None:
-    """Create the application's account, its table, and a function that says where a query runs.
+    """Create the application's account, its table, and a function that returns a query's node.
 
-    A query with an @ in it would keep its backend connection, and so never move to another node.
+    ProxySQL pins the backend connection of a query with an @, which would never change its node.
     """
     user, password = APP
     node.sql("CREATE DATABASE IF NOT EXISTS app")
@@ -63,11 +63,11 @@ def ask(port: int, sql: str) -> list[tuple[object, ...]]:
 
 @dataclass
 class Traffic:
-    """Readers and a writer that do not stop. `reads` counts by the node that answered.
+    """Readers and a writer that never pause. `reads` counts by the node that answered.
 
-    `lifetime`: after so many queries a client connects anew, as connection pools do. Without, a
-    client that inserts keeps the node it began on: ProxySQL holds the connection for some queries
-    after each INSERT that made a number.
+    `lifetime`: the number of queries after which a client reconnects, as connection pools do.
+    Without it, a client that inserts keeps its first node: ProxySQL holds the connection for some
+    queries after each INSERT that generated an id.
     """
 
     port: int
@@ -92,7 +92,7 @@ class Traffic:
             thread.join()
 
     def flows(self, more: int = 20) -> None:
-        """Wait until so many more reads and writes have come back, well or not."""
+        """Wait until that many more reads and writes have ended, with or without an error."""
         wanted = self._count() + more
         while self._count() < wanted:
             time.sleep(0.05)
@@ -130,7 +130,7 @@ class Traffic:
 
 
 def written_on(node: Node) -> dict[str, int]:
-    """Return how many rows were written on each node, as this one has them."""
+    """Return how many rows each node wrote, as read from one node."""
     return {
         str(name): int(str(count))
         for name, count in node.sql("SELECT node, count(*) FROM app.written GROUP BY node")
