@@ -1,4 +1,4 @@
-"""The command line: which commands there are, what makes a function one, and how a run of it ends.
+"""The command line: the list of commands, functions as commands, and exit codes.
 
 `run` is the only place that catches everything and decides the exit code.
 """
@@ -22,7 +22,13 @@ import typer
 from proxyctl import __version__, version_text
 from proxyctl.cli.options import BEFORE_COMMAND, DebugOption, NoColorOption
 from proxyctl.cli.output import report_error, say, without_colour
-from proxyctl.cli.usage import Click, WrongCommandLine, called, refuse_other_spellings, usage_error
+from proxyctl.cli.usage import (
+    Click,
+    WrongCommandLine,
+    called_command,
+    refuse_misread_options,
+    usage_error,
+)
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, traceback_lines, unexpected
 from proxyctl.text import printable
 
@@ -83,7 +89,7 @@ PANELS = {
 }
 """Every command by its words, in the groups and the order of the help."""
 
-COMMANDS = {words: one for commands in PANELS.values() for words, one in commands.items()}
+COMMANDS = {words: command for commands in PANELS.values() for words, command in commands.items()}
 
 GROUPS = {
     "digest": "Find slow queries and ways to improve them.",
@@ -93,8 +99,8 @@ _HELP = ["-h", "--help"]
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the command and return the exit code. Everything is written when it returns."""
-    # Also help and a wrong command line are written without colour.
+    """Run the command and return the exit code. All output is written by then."""
+    # --no-color also applies to help and to a wrong command line.
     with without_colour() if "--no-color" in _words(arguments) else nullcontext():
         return _run(arguments)
 
@@ -105,17 +111,17 @@ def _words(arguments: Sequence[str]) -> Iterator[str]:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    # A command builds large tables that form no cycles, and then ends: collecting costs time only.
+    # A command builds large tables without cycles, then ends: collecting garbage only costs time.
     gc.disable()
     if list(arguments[:1]) == ["help"]:
         arguments = [*arguments[1:], "--help"]
     try:
         built = build(arguments)
-        refuse_other_spellings(built, arguments)
+        refuse_misread_options(built, arguments)
         code = built(list(arguments), standalone_mode=False, prog_name="proxyctl")
     except ProxyctlError as error:
         if isinstance(error, UsageError) and error.fix is None:
-            error.fix = f"see {called(build(arguments), arguments)[1]} --help"
+            error.fix = f"see {called_command(build(arguments), arguments)[1]} --help"
         return _failed(error, arguments)
     except WrongCommandLine as error:
         if type(error).__name__ != "NoArgsIsHelpError":
@@ -136,9 +142,9 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _failed(error: ProxyctlError, arguments: Sequence[str]) -> int:
-    """Show an error, as JSON too where JSON was asked for, and return its exit code."""
+    """Report an error, also as JSON with --format json, and return its exit code."""
     pairs = pairwise([*arguments, ""])
-    as_json = any(one in (("--format", "json"),) or one[0] == "--format=json" for one in pairs)
+    as_json = any(pair == ("--format", "json") or pair[0] == "--format=json" for pair in pairs)
     report_error(error, as_json=as_json)
     return error.exit_code
 
@@ -146,21 +152,21 @@ def _failed(error: ProxyctlError, arguments: Sequence[str]) -> int:
 def build(arguments: Sequence[str] = ()) -> Click:
     """Return the command line, ready to be called repeatedly with a list of arguments.
 
-    Where `arguments` begin with a command, only its module is imported: all of them take longer
-    than many a command. Help, completion and a word that is no command need every one.
+    If `arguments` begin with a command, only its module is imported, which saves much of the time.
+    Help, completion and an unknown word need every module.
     """
-    called = next((one for one in arguments if one not in BEFORE_COMMAND), "")
-    is_known = called in {words.split()[0] for words in COMMANDS}
-    return _built(called if is_known else None)
+    first = next((word for word in arguments if word not in BEFORE_COMMAND), "")
+    is_known = first in {words.split()[0] for words in COMMANDS}
+    return _built(first if is_known else None)
 
 
-@cache  # no call changes it, and tests make thousands in a process
+@cache  # calls do not change it, and tests make thousands in one process
 def _built(only: str | None) -> Click:
     app = typer.Typer(
         name="proxyctl",
         help="ProxySQL configuration as code: describe it in YAML, plan, apply, read it back.",
         no_args_is_help=True,
-        suggest_commands=False,  # `usage` does
+        suggest_commands=False,  # `usage` suggests
         add_completion=True,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": _HELP, "max_content_width": 100},
@@ -188,8 +194,8 @@ def _built(only: str | None) -> Click:
 
 def _root(
     version: bool = typer.Option(False, "--version", "-V", help="Show the version and exit."),
-    debug: DebugOption = False,  # noqa: ARG001 - each command looks for it here as well
-    no_color: NoColorOption = False,  # noqa: ARG001 - `run` looks for it
+    debug: DebugOption = False,  # noqa: ARG001 - each command reads it here, too
+    no_color: NoColorOption = False,  # noqa: ARG001 - `run` reads it
 ) -> None:
     if version:
         typer.echo(version_text())
@@ -198,11 +204,13 @@ def _root(
 
 def commands_of(built: Click) -> dict[str, Click]:
     """Return every command by its words: `plan`, `digest top`."""
-    found: dict[str, Click] = {}
+    by_words: dict[str, Click] = {}
     for name, command in built.commands.items():
         inner = getattr(command, "commands", None)
-        found |= {name: command} if inner is None else {f"{name} {w}": c for w, c in inner.items()}
-    return found
+        by_words |= (
+            {name: command} if inner is None else {f"{name} {w}": c for w, c in inner.items()}
+        )
+    return by_words
 
 
 def _name_values(command: Click) -> None:
@@ -225,33 +233,36 @@ def _add_command(
     """Register a function as a command. Its parameters are options, or dataclasses of options.
 
     A dataclass adds an option for each of its fields, so that every command that connects takes the
-    same options. `panel`: where the help of all commands lists it. `example`: the last line of its
-    own help. Changes: app.
+    same options. `panel`: the command's group in the help of all commands. `example`: the last line
+    of its own help. Changes: app.
     """
     hints = get_type_hints(function, include_extras=True)
 
     @wraps(function)
-    def run(context: typer.Context, **given: Any) -> int:  # noqa: ANN401
-        given["context"] = context
-        arguments = {one: _value(one, hints[one], given) for one in parameters}
-        if given["debug"] or context.find_root().params["debug"]:
+    def run(context: typer.Context, **values: Any) -> int:  # noqa: ANN401
+        values["context"] = context
+        arguments = {
+            parameter_name: _value(parameter_name, hints[parameter_name], values)
+            for parameter_name in parameters
+        }
+        if values["debug"] or context.find_root().params["debug"]:
             return _debugged(context, lambda: function(**arguments))
         return function(**arguments)
 
     parameters = inspect.signature(function).parameters
     options: dict[str, tuple[Any, Any]] = {}
-    for one, parameter in parameters.items():
-        options |= _options(one, hints[one], parameter.default)
+    for parameter_name, parameter in parameters.items():
+        options |= _options(parameter_name, hints[parameter_name], parameter.default)
     options |= {
         "context": (typer.Context, inspect.Parameter.empty),
         "debug": (DebugOption, False),
-        "no_color": (NoColorOption, False),  # `run` of this module looks for it
+        "no_color": (NoColorOption, False),  # `run` of this module reads it
     }
     keyword = inspect.Parameter.KEYWORD_ONLY
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # Typer reads it
         [
-            inspect.Parameter(one, keyword, default=default, annotation=hint)
-            for one, (hint, default) in options.items()
+            inspect.Parameter(parameter_name, keyword, default=default, annotation=hint)
+            for parameter_name, (hint, default) in options.items()
         ]
     )
     app.command(name, epilog=example, rich_help_panel=panel)(run)
@@ -261,56 +272,57 @@ def _options(name: str, hint: Any, default: Any) -> dict[str, tuple[Any, Any]]: 
     """Return type and default of an option, or of each option of a group, by name."""
     if not dataclasses.is_dataclass(hint):
         return {name: (hint, default)}
-    found: dict[str, tuple[Any, Any]] = {}
+    options: dict[str, tuple[Any, Any]] = {}
     hints = get_type_hints(hint, include_extras=True)
-    for one in dataclasses.fields(hint):
-        found |= _options(one.name, hints[one.name], one.default)
-        if hasattr(hint, "PANEL") and one.default is not dataclasses.MISSING:
-            one.default.rich_help_panel = hint.PANEL
-    return found
+    for field in dataclasses.fields(hint):
+        options |= _options(field.name, hints[field.name], field.default)
+        if hasattr(hint, "PANEL") and field.default is not dataclasses.MISSING:
+            field.default.rich_help_panel = hint.PANEL
+    return options
 
 
-def _value(name: str, hint: Any, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Return the value of an option, or a group with those of its options."""
+def _value(name: str, hint: Any, values: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Return the value of an option, or a group with the values of its options."""
     if not dataclasses.is_dataclass(hint):
-        return given[name]
+        return values[name]
     hints: Any = get_type_hints(hint, include_extras=True)
-    names = [one.name for one in dataclasses.fields(hint)]
-    return cast("Any", hint)(**{one: _value(one, hints[one], given) for one in names})
+    names = [field.name for field in dataclasses.fields(hint)]
+    return cast("Any", hint)(**{field: _value(field, hints[field], values) for field in names})
 
 
 def _debugged(context: typer.Context, call: Callable[[], int]) -> int:
     """Run a command with --debug: log versions, options, decisions, statements and the exit.
 
-    The log is made for tickets: secrets are masked in statements, and options have no values.
+    The log is for bug reports: it masks secrets in statements, and omits the values of options.
     Changes: `context.obj`, the function that the command passes its log lines to.
     """
     began = time.monotonic()
 
-    def tell(text: str) -> None:
+    def log(text: str) -> None:
         say(f"debug: {time.monotonic() - began:7.3f}  {printable(text)}")
 
-    context.obj = tell
-    tell(f"proxyctl {__version__}, Python {platform.python_version()}, {platform.platform()}")
-    tell(f"command {context.command_path}; {_given_options(context)}")
+    context.obj = log
+    log(f"proxyctl {__version__}, Python {platform.python_version()}, {platform.platform()}")
+    log(f"command {context.command_path}; {_option_names(context)}")
     try:
         code = call()
     except BaseException as error:
-        tell(f"ended by {type(error).__name__}")
+        log(f"ended by {type(error).__name__}")
         raise
-    tell(f"exit code {int(code)}")
+    log(f"exit code {int(code)}")
     return code
 
 
-def _given_options(context: Click) -> str:
+def _option_names(context: Click) -> str:
     """Return the names of the options on the command line and in the environment.
 
-    Their values are left out: --var may hold a secret.
+    It omits their values: --var may hold a secret.
     """
-    given: dict[str, list[str]] = {"COMMANDLINE": [], "ENVIRONMENT": []}
-    for one in context.command.params:
-        source = context.get_parameter_source(one.name)
-        if source is not None and source.name in given:
-            given[source.name].append(one.opts[0] if source.name == "COMMANDLINE" else one.envvar)
-    typed, variables = (", ".join(names) or "none" for names in given.values())
+    names: dict[str, list[str]] = {"COMMANDLINE": [], "ENVIRONMENT": []}
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name)
+        if source is not None and source.name in names:
+            is_typed = source.name == "COMMANDLINE"
+            names[source.name].append(parameter.opts[0] if is_typed else parameter.envvar)
+    typed, variables = (", ".join(listed) or "none" for listed in names.values())
     return f"options: {typed}; from the environment: {variables}"

@@ -1,4 +1,4 @@
-"""What shell completion offers for the values of options."""
+"""Shell completion for the values of options."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ Names = Callable[[typer.Context], Iterable[str]]
 
 
 def _completion(names: Names) -> Callable[[typer.Context, str], list[str]]:
-    """Return what offers those names that go on as typed; none after a mistake in the files."""
+    """Return a completion that offers the names that begin as typed, none for wrong files."""
 
-    def offered(context: typer.Context, incomplete: str) -> list[str]:
+    def complete(context: typer.Context, incomplete: str) -> list[str]:
         try:
             return [name for name in names(context) if name.startswith(incomplete)]
         except ProxyctlError:
             return []
 
-    return offered
+    return complete
 
 
-def _given(group: type[T], context: typer.Context) -> T:
-    """Return a group of options as far as it was typed."""
-    given = {**context.params, "context": context}
-    return group(**{one.name: given.get(one.name) for one in fields(group)})  # type: ignore[arg-type]
+def _typed(group: type[T], context: typer.Context) -> T:
+    """Return a group of options with the values typed so far."""
+    values = {**context.params, "context": context}
+    return group(**{option.name: values.get(option.name) for option in fields(group)})  # type: ignore[arg-type]
 
 
 @_completion
 def module_names(_: typer.Context) -> Iterator[str]:
-    """Yield the admin modules and tables for --only, a module without blanks."""
+    """Yield the admin modules and tables for --only, with `-` for the blanks in modules."""
     from proxyctl.catalog import ADMIN_MODULES, TABLES
 
     yield from (name.replace(" ", "-") for name in ADMIN_MODULES)
-    yield from (name for name, one in TABLES.items() if not one.prefix)
+    yield from (name for name, table in TABLES.items() if not table.prefix)
 
 
 @_completion
@@ -47,8 +47,8 @@ def instance_names(context: typer.Context) -> Iterator[str]:
     from proxyctl.cli.options import FileOptions
     from proxyctl.config.project import ParsedFiles
 
-    parsed = ParsedFiles(_given(FileOptions, context).sources())
-    yield from (one.name for one in parsed.instances())
+    parsed = ParsedFiles(_typed(FileOptions, context).sources())
+    yield from (instance.name for instance in parsed.instances())
 
 
 @_completion
@@ -58,17 +58,17 @@ def snapshot_names(context: typer.Context) -> Iterator[str]:
     from proxyctl.cli.options import ConnectionOptions, FileOptions
     from proxyctl.snapshots.folder import history
 
-    place = Place(_given(FileOptions, context), _given(ConnectionOptions, context))
-    yield from (kept.name for kept in history(place.address()))
+    place = Place(_typed(FileOptions, context), _typed(ConnectionOptions, context))
+    yield from (snapshot.name for snapshot in history(place.address()))
 
 
 @_completion
 def node_names(context: typer.Context) -> Iterator[str]:
-    """Yield the servers of the files, with the port where it is another one than 3306."""
+    """Yield the servers of the files, with the port unless it is 3306."""
     from proxyctl.cli.options import FileOptions
     from proxyctl.config.project import load_project
 
-    project = load_project(_given(FileOptions, context).sources(), needs_secrets=False)
+    project = load_project(_typed(FileOptions, context).sources(), needs_secrets=False)
     servers = project.desired.tables.get("mysql_servers")
     for host, port in sorted({key[1:3] for key in servers.rows}) if servers else ():
         yield str(host) if port == 3306 else f"{host}:{port}"
@@ -79,8 +79,8 @@ def check_names(_: typer.Context) -> Iterator[str]:
     """Yield the codes and names of lint's checks."""
     from proxyctl.lint.check import all_checks
 
-    for code, one in all_checks().items():
-        yield from (code, one.name)
+    for code, check in all_checks().items():
+        yield from (code, check.name)
 
 
 @_completion

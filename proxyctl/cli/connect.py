@@ -71,7 +71,7 @@ class Place:
         files that are not optional with every mistake that validate finds; ProxyctlError.
         """
         try:
-            if fleet.is_meant():
+            if fleet.is_for_all():
                 return self._all_targets(fleet)
             return [self.target(files_are_optional=files_are_optional)]
         except ConfigError:
@@ -86,7 +86,7 @@ class Place:
 
         Raises: UsageError, ConfigError.
         """
-        host, port, socket = self._logins.place(self._read()[1] if self._files_decide else None)
+        host, port, socket = self._logins.endpoint(self._read()[1] if self._files_decide else None)
         return socket or f"{host}:{port}"
 
     def has_files(self) -> bool:
@@ -106,8 +106,8 @@ class Place:
     def asks_instance(self, layer: LayerName | None = None) -> bool:
         """Return whether to examine an instance instead of the files.
 
-        That is so if the command line names an instance, or if there are no files and the
-        environment names an instance. Raises: UsageError for a layer of files.
+        True if the command line names an instance, or if there are no files and the environment
+        names an instance. Raises: UsageError for a layer of files.
         """
         if self.connection.typed & ADDRESS:
             return True
@@ -128,10 +128,10 @@ class Place:
         tables: Iterable[str] | None = None,
         layer: LayerName | None = None,
     ) -> tuple[Configuration, str]:
-        """Return what to examine, and the name of the instance it comes from, '' for files.
+        """Return the configuration to examine, and the name of its instance ('' for files).
 
-        Dead rules in files are no mistake. `version`: the ProxySQL that the files are for, as in
-        `ParsedFiles.project`. `tables` and `layer`: what to read from an instance. Raises:
+        Accepts dead rules in files. `version`: the ProxySQL that the files are for, as in
+        `ParsedFiles.project`. `tables`, `layer`: which to read from an instance. Raises:
         ConfigError, InstanceError, UsageError.
         """
         if not self.asks_instance(layer):
@@ -150,7 +150,8 @@ class Place:
     def _effective(self) -> ConnectionOptions:
         """The options without contradictions between address and instance.
 
-        A typed address wins over an instance from the environment, and the other way round.
+        A typed address wins over an instance from the environment, and a typed instance over an
+        address from the environment.
         """
         options, typed = self.connection, self.connection.typed
         if "instance" in typed:
@@ -166,8 +167,8 @@ class Place:
     def _files_decide(self) -> bool:
         """Whether a mistake in the files must stop a command that only connects.
 
-        It must if -f names the files, or if they may name the instance: otherwise a broken file
-        would send the command to the default address.
+        True if -f names the files or if they may name the instance: otherwise a broken file would
+        send the command to the default address.
         """
         named = self._effective
         if self.files.file or named.instance:
@@ -181,34 +182,34 @@ class Place:
         """
         from proxyctl.config.project import ParsedFiles
 
-        given = self.files.sources()
+        sources = self.files.sources()
         if files_are_optional and not (self._files_decide or self.has_files()):
-            given = replace(given, paths=())
-        parsed = ParsedFiles(given)
+            sources = replace(sources, paths=())
+        parsed = ParsedFiles(sources)
         if self.connection.debug:
-            found = ", ".join(sorted(parsed.sections)) or "none"
-            self.connection.debug(f"files of {', '.join(given.paths)}; sections: {found}")
+            sections = ", ".join(sorted(parsed.sections)) or "none"
+            self.connection.debug(f"files of {', '.join(sources.paths)}; sections: {sections}")
         instances = parsed.instances()
         try:
             chosen = _choose(self._effective, instances)
         except UsageError:
             # The instance may be in a part of the files that cannot be read.
-            brought = next((one.vars for one in instances if one.vars), {})
-            parsed.with_vars(brought).raise_if_misread()
+            any_vars = next((instance.vars for instance in instances if instance.vars), {})
+            parsed.with_vars(any_vars).raise_if_misread()
             raise
         parsed = parsed.with_vars(chosen.vars) if chosen is not None else parsed
         parsed.raise_if_misread()
         return parsed, chosen
 
     def _all_targets(self, fleet: FleetOptions) -> list[Target]:
-        """Return all instances. Those without `vars` share files, compiled once per version."""
+        """Return all instances. Instances without `vars` share files, compiled once per version."""
         from proxyctl.config.files import Fence
         from proxyctl.config.project import ParsedFiles
         from proxyctl.config.sections.instances import refuse_duplicate_addresses
         from proxyctl.fleet.targets import Target
 
-        if named := self.connection.typed & ADDRESS:
-            raise UsageError(f"--all chooses every instance: leave out --{min(named)}")
+        if typed := self.connection.typed & ADDRESS:
+            raise UsageError(f"--all chooses every instance: leave out --{min(typed)}")
         sources = self.files.sources()
         parsed = ParsedFiles(sources)
         instances = parsed.instances()
@@ -221,16 +222,19 @@ class Place:
                 fix="list them in the section `instances` of the files",
             )
         refuse_duplicate_addresses(instances)
-        nowhere = replace(self.connection, host=None, port=None, socket=None, instance=None)
-        logins, debug = Logins(nowhere), self.connection.debug
-        targets = [Target(logins.of(one), parsed.with_vars(one.vars), debug) for one in instances]
+        without_address = replace(self.connection, host=None, port=None, socket=None, instance=None)
+        logins, debug = Logins(without_address), self.connection.debug
+        targets = [
+            Target(logins.of(instance), parsed.with_vars(instance.vars), debug)
+            for instance in instances
+        ]
         if all(target.files.is_misread for target in targets):
             targets[0].files.raise_if_misread()  # every instance needs its files
         return targets
 
 
 def _choose(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Instance | None:
-    """Return the instance of the files that the options choose; None for one not in the files.
+    """Return the instance that the options choose; None for an address that is not of the files.
 
     Raises: UsageError.
     """
@@ -239,9 +243,9 @@ def _choose(options: ConnectionOptions, instances: tuple[Instance, ...]) -> Inst
     if options.instance:
         if options.instance in by_name:
             return by_name[options.instance]
-        listed = f"instances: {names}" if names else "the files have no `instances` section"
-        what = "instance in the files"
-        raise no_such("--instance", options.instance, what, by_name, fix=listed)
+        fix = f"instances: {names}" if names else "the files have no `instances` section"
+        noun = "instance in the files"
+        raise no_such("--instance", options.instance, noun, by_name, fix=fix)
     if options.host or options.socket or not instances:
         return None
     if len(instances) > 1:
@@ -256,7 +260,7 @@ def printed_instances(
 ) -> tuple[Instance, ...]:
     """Return the instances that a command prints.
 
-    `fence`: where files may lie that they name; None: anywhere.
+    `fence`: the folders for files that the instances name; None: any folder.
 
     Raises: UsageError, ProxyctlError, ConfigError.
     """
@@ -270,7 +274,7 @@ def printed_instances(
         raise UsageError("--instances-from: the command is empty")
     name = f"--instances-from {words[0]}"
     try:
-        done = subprocess.run(  # noqa: S603  # the command that the user wrote
+        process = subprocess.run(  # noqa: S603  # the command that the user wrote
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=timeout_s, check=True
         )
     except OSError as error:
@@ -279,10 +283,10 @@ def printed_instances(
         raise ProxyctlError(f"{name}: the command did not finish within {timeout_s:g} s") from error
     except subprocess.CalledProcessError as error:
         raise ProxyctlError(f"{name}: the command exited with {error.returncode}") from error
-    found = instances_in(done.stdout.decode("utf-8", "replace"), f"<{words[0]}>", fence)
-    if not found:
+    instances = instances_in(process.stdout.decode("utf-8", "replace"), f"<{words[0]}>", fence)
+    if not instances:
         raise UsageError(f"{name}: the command printed no instance")
-    return found
+    return instances
 
 
 def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetOptions) -> Fleet:
@@ -292,11 +296,11 @@ def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetO
     """
     from proxyctl.fleet.targets import plan_fleet
 
-    with progress("planning", len(targets) if fleet.all_instances else 0) as tell:
-        found = plan_fleet(targets, options, workers=fleet.parallel, done=tell)
+    with progress("planning", len(targets) if fleet.all_instances else 0) as advance:
+        planned = plan_fleet(targets, options, workers=fleet.parallel, done=advance)
     if not fleet.all_instances:
-        found.only_plan()
-    return found
+        planned.only_plan()
+    return planned
 
 
 # Logins -------------------------------------------------------------------------------------------
@@ -304,7 +308,7 @@ def planned_fleet(targets: Sequence[Target], options: PlanOptions, fleet: FleetO
 
 @dataclass
 class Logins:
-    """Logins at one or more instances: reads each file once and asks for each password once."""
+    """The logins of a command: each file is read once, each password is asked for once."""
 
     options: ConnectionOptions
     _asked: dict[str, str] = field(default_factory=dict)
@@ -317,7 +321,7 @@ class Logins:
         from proxyctl.instance.connect import Login
 
         options = self.options
-        host, port, socket = self.place(chosen)
+        host, port, socket = self.endpoint(chosen)
         user = options.user or (chosen and chosen.user) or self._option_file.get("user") or "admin"
         return Login(
             host=host,
@@ -330,8 +334,8 @@ class Logins:
             tls_required=options.tls_required or bool(chosen and chosen.tls_required),
         )
 
-    def place(self, chosen: Instance | None) -> tuple[str, int, str | None]:
-        """Return host, port and socket; a socket takes precedence. Raises: UsageError."""
+    def endpoint(self, chosen: Instance | None) -> tuple[str, int, str | None]:
+        """Return host, port and socket; a socket wins. Raises: UsageError, ProxyctlError."""
         options, file = self.options, self._option_file
         name, colon, number = (options.host or "").partition(":")
         if colon and number.isdecimal():
@@ -352,39 +356,39 @@ class Logins:
     def _option_file(self) -> dict[str, str]:
         """Return the [client] group of --defaults-file, or user and password of ~/.my.cnf.
 
-        The host of ~/.my.cnf is that of a MySQL server, not of a ProxySQL admin interface.
+        The host in ~/.my.cnf is a MySQL server, not a ProxySQL admin interface.
         """
         from proxyctl.config.files import unreadable_file
         from proxyctl.instance.connect import client_options
 
-        given = self.options.defaults_file
-        path = given or os.path.expanduser("~/.my.cnf")
-        if not given and not os.path.isfile(path):
+        named = self.options.defaults_file
+        path = named or os.path.expanduser("~/.my.cnf")
+        if not named and not os.path.isfile(path):
             return {}
         try:
-            found = client_options(path)
+            options = client_options(path)
         except OSError as error:
-            option = "--defaults-file" if given else ""
+            option = "--defaults-file" if named else ""
             raise unreadable_file(path, os_reason(error), option=option) from None
-        names = ("user", "password", "host", "port", "socket") if given else ("user", "password")
-        return {name: found[name] for name in names if name in found}
+        names = ("user", "password", "host", "port", "socket") if named else ("user", "password")
+        return {name: options[name] for name in names if name in options}
 
     def _password(self, chosen: Instance | None, user: str, address: str) -> str:
-        """Return the password from the first place that has one; --debug names the place."""
-        tell = self.options.debug or (lambda _text: None)
-        for place, found in self._passwords(chosen):
-            if found is not None:
-                tell(f"the password comes from {place}")
-                return found
+        """Return the password from the first source that has one; --debug names the source."""
+        log = self.options.debug or (lambda _text: None)
+        for source, password in self._passwords(chosen):
+            if password is not None:
+                log(f"the password comes from {source}")
+                return password
         if not can_ask():
-            tell("no password is given; an empty one is used")
+            log("no password is given; an empty one is used")
             return ""
         if user not in self._asked:
             self._asked[user] = ask_password(f"{user}@{address}")
         return self._asked[user]
 
     def _passwords(self, chosen: Instance | None) -> Iterator[tuple[str, str | None]]:
-        """Yield each place that may have a password, with the password, by precedence."""
+        """Yield each possible source with its password or None, by precedence."""
         if self.options.password_file:
             yield "--password-file", self._password_in_file
         yield "PROXYCTL_PASSWORD", os.environ.get("PROXYCTL_PASSWORD")
@@ -398,7 +402,7 @@ class Logins:
 
 
 def _authority(tls_ca: str | None, chosen: Instance | None) -> Authority | None:
-    """Return the CA of --tls-ca, or else that of the instance in the files."""
+    """Return the CA of --tls-ca, or else the CA of the instance in the files."""
     from proxyctl.instance.connect import Authority
 
     if tls_ca:

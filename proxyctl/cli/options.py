@@ -1,7 +1,7 @@
 """Options that several commands share.
 
-A dataclass is a group of options: `app` turns each of its fields into one. `PANEL` is where help
-lists the group.
+A dataclass is a group of options: `app` turns each of its fields into an option. `PANEL` is the
+heading of the group in help.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
 
 # ruff: noqa: ANN401 - Typer's types are not public
-def value(metavar: str, help: str, *names: str, default: object = None, **given: Any) -> Any:
-    """Return an option with a value; `given` as for `typer.Option`."""
-    return typer.Option(default, *names, metavar=metavar, help=help, **given)
+def value(metavar: str, help: str, *names: str, default: object = None, **settings: Any) -> Any:
+    """Return an option with a value; `settings`: see `typer.Option`."""
+    return typer.Option(default, *names, metavar=metavar, help=help, **settings)
 
 
 def spelled(name: str) -> str:
-    """Return an option as on the command line."""
+    """Return an option as typed on the command line."""
     return f"--{name.replace('_', '-')}"
 
 
-def flag(name: str, help: str, *more: str, default: bool = False) -> Any:
-    """Return an option without a value. `name`: `--a`, or `--a/--no-a`; `more`: other names."""
-    return typer.Option(default, name, *more, help=help)
+def flag(name: str, help: str, *aliases: str, default: bool = False) -> Any:
+    """Return an option without a value. `name`: `--a`, or `--a/--no-a`."""
+    return typer.Option(default, name, *aliases, help=help)
 
 
 def choice(words: Any, name: str = "--format", help: str = "Output format.") -> Any:
-    """Return an option for one of the words of a Literal, all of which help shows."""
+    """Return an option that takes one word of a Literal; help shows every word."""
     return typer.Option(name, metavar="|".join(get_args(words)), help=help)
 
 
 def file_option(*names: str, help: str, fix: str = "name a file") -> Any:
-    """Return an option for a file to write. `-` would be a file of this name."""
+    """Return an option for a file to write. Refuses `-`, which would name a file."""
 
     def check(path: str | None) -> str | None:
         if path == "-":
@@ -58,19 +58,19 @@ def file_option(*names: str, help: str, fix: str = "name a file") -> Any:
 
 out_option = functools.partial(file_option, "--out", "-o")
 OR_STDOUT = "leave out -o to write to stdout"
-"""The fix for `out_option`, where this is the default."""
+"""The fix for `out_option` where stdout is the default."""
 
 
-def no_such(option: str, word: str, what: str, known: Iterable[str], *, fix: str) -> UsageError:
-    """Return the error for a word that is none of the known ones. `fix`: if none is near."""
+def no_such(option: str, word: str, noun: str, known: Iterable[str], *, fix: str) -> UsageError:
+    """Return the error for an unknown word. `fix`: used if no known word is near."""
     near = nearest(word, known, cutoff=0.6)
     return UsageError(
-        f"{option} {word}: no such {what}", fix=f"did you mean {near}?" if near else fix
+        f"{option} {word}: no such {noun}", fix=f"did you mean {near}?" if near else fix
     )
 
 
 def parsed(option: str, parse: Callable[[str], object]) -> Callable[[str], object]:
-    """Return a parser of the values of an option. A ValueError of `parse` is a UsageError then."""
+    """Return `parse` for the values of an option, with UsageError in place of ValueError."""
 
     def parser(text: str) -> object:
         try:
@@ -82,7 +82,7 @@ def parsed(option: str, parse: Callable[[str], object]) -> Callable[[str], objec
 
 
 VERSION = parsed("--proxysql-version", known_version)
-"""The parser of this option."""
+"""The parser of --proxysql-version."""
 FormatOption = Annotated[Literal["text", "json"], choice(Literal["text", "json"])]
 LayerName = Literal["runtime", "memory", "disk"]
 LayerOption = Annotated[
@@ -122,14 +122,14 @@ DebugOption = Annotated[
 NoColorOption = Annotated[
     bool, _every("--no-color", help="Write without colour, as the variable NO_COLOR does.")
 ]
-"""`add_command` adds both to every command."""
+"""`app` adds --debug and --no-color to every command."""
 BEFORE_COMMAND = ("--debug", "--no-color")
-"""They may also stand before the command."""
+"""Options that may also precede the command."""
 
 
 @dataclass(frozen=True)
 class FromCommandLine:
-    """Options for which it matters whether they were typed or come from the environment."""
+    """Options that a command treats differently when they come from the environment."""
 
     context: typer.Context
 
@@ -138,7 +138,9 @@ class FromCommandLine:
         """The names of the options on the command line itself."""
         names = [field.name for field in dataclasses.fields(self)]
         sources = {name: self.context.get_parameter_source(name) for name in names}
-        return frozenset(n for n, one in sources.items() if one and one.name == "COMMANDLINE")
+        return frozenset(
+            name for name, source in sources.items() if source and source.name == "COMMANDLINE"
+        )
 
 
 @dataclass(frozen=True)
@@ -171,18 +173,18 @@ class FileOptions:
         return self.file or ["./proxyctl.yaml"]
 
     def variables(self) -> dict[str, object]:
-        """Return the values of --var. Raises: UsageError for one without `=`, or given twice."""
-        found: dict[str, object] = {}
+        """Return the values of --var. Raises: UsageError for a missing `=` or a repeated name."""
+        values: dict[str, object] = {}
         for item in self.var or ():
             name, separator, text = item.partition("=")
             if not separator or not name.isidentifier():
                 raise UsageError(
                     f"--var {name}: expected NAME=VALUE, with a NAME of letters, digits and _"
                 )
-            if name in found:
+            if name in values:
                 raise UsageError(f"--var {name}: defined twice")
-            found[name] = text
-        return found
+            values[name] = text
+        return values
 
     def sources(self) -> Sources:
         """Return the files, with the variables for their templates. Raises: UsageError."""
@@ -237,8 +239,8 @@ class ConnectionOptions(FromCommandLine):
     @property
     def debug(self) -> Callable[[str], None] | None:
         """The function that writes a line of the debug log; None without --debug."""
-        tell: Callable[[str], None] | None = self.context.obj
-        return tell
+        log: Callable[[str], None] | None = self.context.obj
+        return log
 
 
 @dataclass(frozen=True)
@@ -262,9 +264,9 @@ class Allowances:
         return PlanOptions(**{**vars(self), "only": tuple(self.only or ())})
 
     def names(self) -> list[str]:
-        """Return the options as on a command line, for a saved plan."""
-        given = [option for option, name in _FLAGS.items() if getattr(self, name)]
-        return [*given, *(f"--only={name}" for name in self.only or ())]
+        """Return the options as typed on a command line, for a saved plan."""
+        flags = [option for option, name in _FLAGS.items() if getattr(self, name)]
+        return [*flags, *(f"--only={name}" for name in self.only or ())]
 
     @classmethod
     def of_names(cls, names: Collection[str]) -> Allowances:
@@ -311,7 +313,7 @@ class FleetOptions(FromCommandLine):
         max=1000,
     )
 
-    def is_meant(self) -> bool:
+    def is_for_all(self) -> bool:
         """Return whether the command takes all instances. Raises: UsageError."""
         if self.typed and not self.all_instances:
             option = spelled(min(self.typed))
@@ -335,9 +337,9 @@ class RolloutOptions(FleetOptions):
         "--skip-unreachable", "With --all: skip instances that cannot be reached or read."
     )
 
-    def is_meant(self) -> bool:
+    def is_for_all(self) -> bool:
         """Return whether the apply is a rollout. Raises: UsageError."""
-        is_canary = super().is_meant() and self.strategy == "canary"
+        is_canary = super().is_for_all() and self.strategy == "canary"
         if is_canary and "max_unavailable" in self.typed:
             raise UsageError("--max-unavailable goes with --strategy rolling")
         return self.all_instances

@@ -1,6 +1,6 @@
-"""Writes data to stdout, progress and errors to stderr, and the files that options name.
+"""Output: data on stdout, progress and errors on stderr, and the files that options name.
 
-Only this package prints.
+Only the package `cli` prints.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def wants_colour(stream_is_terminal: bool) -> bool:
 
 @contextmanager
 def without_colour() -> Iterator[None]:
-    """Colour nothing meanwhile, as NO_COLOR asks for."""
+    """Set NO_COLOR while the block runs."""
     before = os.environ.get("NO_COLOR")
     os.environ["NO_COLOR"] = "1"
     try:
@@ -56,7 +56,7 @@ def style(stream: TextIO | None = None, *, is_verbose: bool = False) -> Style:
 
 
 def columns() -> int:
-    """Return the width for text: that of the terminal, 80 without one, at least 40."""
+    """Return the width for text: the terminal's, or 80 without a terminal, and at least 40."""
     return max(shutil.get_terminal_size().columns, 40)
 
 
@@ -94,12 +94,16 @@ def _discard_output(stream: TextIO) -> None:
 def say(*lines: str) -> None:
     """Write messages to stderr, one per line; control characters in them are escaped.
 
-    On a terminal a warning or a note is wrapped; other lines may be there to copy. Never raises: an
-    apply must not stop half way because nobody reads stderr.
+    A terminal shows warnings and notes wrapped, and other lines whole, so that they can be copied.
+    Never raises: an apply must not stop half way because nobody reads stderr.
     """
-    how = style(sys.stderr)
+    text_style = style(sys.stderr)
     for line in map(printable, lines):
-        parts = how.lines(line, then="  ") if line.startswith(("warning: ", "note: ")) else [line]
+        parts = (
+            text_style.lines(line, then="  ")
+            if line.startswith(("warning: ", "note: "))
+            else [line]
+        )
         write_to_stderr("".join(f"{part}\n" for part in parts))
 
 
@@ -140,15 +144,15 @@ def ask_password(account: str) -> str:
     return getpass.getpass(f"Password for {account}: ", stream=sys.stderr)
 
 
-_LINE_GONE = "\x1b[A\x1b[2K"
-"""Codes of a terminal: up to the line before, and without its text."""
+_ERASE_LINE = "\x1b[A\x1b[2K"
+"""Terminal codes: go to the previous line and erase it."""
 
 
 @contextmanager
 def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that takes how much is done, for a progress bar on a terminal.
+    """Show a progress bar on a terminal; yield a function that takes the number done so far.
 
-    The bar is gone afterwards: what was waited for says it all.
+    The bar disappears at the end.
     """
     if not is_terminal(sys.stderr) or total == 0:
         yield lambda _done: None
@@ -157,13 +161,13 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
         with typer.progressbar(length=total, label=label, show_pos=True, file=sys.stderr) as bar:
             yield lambda done: bar.update(done - bar.pos)
     finally:
-        write_to_stderr(_LINE_GONE)
+        write_to_stderr(_ERASE_LINE)
 
 
 def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False) -> None:
-    """Write a file. A private `mode` holds before the first byte, also for an existing file.
+    """Write a file. A private `mode` applies before the first byte, also to an existing file.
 
-    `is_new`: an existing file is left as it is. Raises: ProxyctlError when it cannot be written.
+    `is_new`: never overwrite a file. Raises: ProxyctlError when it cannot be written.
     """
     flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if is_new else os.O_TRUNC)
     try:
@@ -176,7 +180,7 @@ def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a path that cannot be written, before an instance is read. Raises: ProxyctlError."""
+    """Refuse a path that cannot be written, before reading an instance. Raises: ProxyctlError."""
     if path.is_dir():
         raise ProxyctlError(f"{path}: cannot be written: it is a folder")
     if not path.parent.is_dir():
@@ -196,13 +200,13 @@ def check_new(path: Path) -> None:
 
 def report_error(error: ProxyctlError, *, as_json: bool = False) -> None:
     """Write an error to stderr; `as_json`: also to stdout as JSON."""
-    colour = style(sys.stderr)
-    begin = "" if isinstance(error, ConfigError) else "error: "
+    text_style = style(sys.stderr)
+    prefix = "" if isinstance(error, ConfigError) else "error: "
     for line in error.lines():
-        for part in colour.line(printable(f"{begin}{line}")):
-            shown = part.replace("error:", colour("refuse", "error:"), 1) if begin else part
+        for part in text_style.line(printable(f"{prefix}{line}")):
+            shown = part.replace("error:", text_style("refuse", "error:"), 1) if prefix else part
             write_to_stderr(f"{shown}\n")
-            begin = ""
+            prefix = ""
     if as_json:
         from proxyctl.render.encode import ERROR
 

@@ -1,4 +1,4 @@
-"""What is wrong with a command line, in our words: those of Typer change with its version."""
+"""Errors in a command line, in our own words: Typer's words change with its version."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from proxyctl.errors import UsageError
 from proxyctl.text import nearest
 
 WrongCommandLine: type[Exception] = typer.BadParameter.__mro__[1]
-"""Typer's UsageError, which has another path in every version of Typer."""
+"""Typer's UsageError, whose import path depends on the version of Typer."""
 
 Click: TypeAlias = Any
-"""A command, parameter, context or error of the Click that is inside Typer; its path moves, too."""
+"""A command, parameter, context or error of Typer's own Click, whose import path varies, too."""
 
 _COMMANDS = {
     "check": "did you mean validate, lint or doctor?",
@@ -34,7 +34,7 @@ _COMMANDS = {
     "status": "did you mean doctor, drift or nodes list?",
     "version": "did you mean --version?",
 }
-"""Commands of other tools, and what proxyctl has."""
+"""Commands of other tools, each with the fix."""
 
 _PASSWORD = "set PROXYCTL_PASSWORD, or name a file with --password-file"  # noqa: S105
 _PLAN = "plan shows what an apply would change"
@@ -60,35 +60,35 @@ _OPTIONS = {
     "target": "--only",
     "yes": "--auto-approve",
 }
-"""Options of Terraform, Ansible and the mysql client, and what proxyctl has."""
+"""Options of Terraform, Ansible and the mysql client, each with ours or with the fix."""
 
 _NEAR = 0.65
 _LONGEST = 300
 _ONE_DASH = re.compile(r"-([a-z][a-z-]{2,})(?:=(.*))?", re.DOTALL)
 _EXTRA = re.compile(r"extra argument\S* \((.+)\)$")
-_CHOICE = re.compile(r"'(?P<given>.*)' is not one of '(?P<choices>.+)'", re.DOTALL)
+_CHOICE = re.compile(r"'(?P<word>.*)' is not one of '(?P<choices>.+)'", re.DOTALL)
 
 
 def usage_error(error: Click, built: Click, arguments: Sequence[str]) -> UsageError:
-    """Return Typer's complaint about `arguments` as ours: what is wrong, and what to do.
+    """Return Typer's error about `arguments` as a UsageError with a fix.
 
     `built`: the command line.
     """
-    command, path, rest = called(built, arguments)
+    command, path, arguments_after = called_command(built, arguments)
     see = f"see {path} --help"
     match type(error).__name__:
         case "UsageError" | "NoSuchCommand" if hasattr(command, "commands"):
-            typed = next((one for one in rest if not one.startswith("-")), "")
+            typed = next((word for word in arguments_after if not word.startswith("-")), "")
             return _no_such_command(command, path, typed)
         case "UsageError" if extra := _EXTRA.search(error.message):
-            fix = _for_argument(extra[1], error.ctx, path)
+            fix = _argument_fix(extra[1], error.ctx, path)
             return UsageError(f"unexpected argument: {extra[1]}", fix=fix or see)
         case "NoSuchOption":
-            given = str(error.option_name)
-            fix = _for_option(given.lstrip("-"), command)
+            name = str(error.option_name)
+            fix = _option_fix(name.lstrip("-"), command)
             if fix is None and hasattr(command, "commands"):
                 fix = "options follow the command: proxyctl COMMAND --help lists them"
-            return UsageError(f"no such option: {given}", fix=fix or see)
+            return UsageError(f"no such option: {name}", fix=fix or see)
         case "MissingParameter":
             example = str(command.epilog or "").removeprefix("Example: ")
             return UsageError(f"{_name(error.param)} is missing", fix=f"for example: {example}")
@@ -97,29 +97,29 @@ def usage_error(error: Click, built: Click, arguments: Sequence[str]) -> UsageEr
     return UsageError(_lowered(error.message), fix=see)
 
 
-def refuse_other_spellings(built: Click, arguments: Sequence[str]) -> None:
-    """Refuse what Typer would take for something else, with the right spelling.
+def refuse_misread_options(built: Click, arguments: Sequence[str]) -> None:
+    """Refuse options that Typer would misread, and name the right spelling.
 
-    It takes Terraform's `-out=FILE` for `-o` with the value `ut=FILE`, mysql's `-h HOST` for help
-    and kubectl's `-o json` for a file. Raises: UsageError.
+    Typer takes Terraform's `-out=FILE` for `-o` with the value `ut=FILE`, mysql's `-h HOST` for
+    help and kubectl's `-o json` for a file. Raises: UsageError.
     """
-    command, path, rest = called(built, arguments)
+    command, path, arguments_after = called_command(built, arguments)
     known = _options(command)
-    # What stands behind mysql's -p is a password, and is not repeated.
+    # The text after mysql's -p is a password: no message may repeat it.
     short = {name for one in command.params for name in one.opts if len(name) == 2} | {"-h", "-p"}
     formats = [str(one.metavar).split("|") for one in command.params if "--format" in one.opts]
-    for word, following in pairwise([*takewhile(lambda word: word != "--", rest), ""]):
-        if found := _ONE_DASH.fullmatch(word):
-            name, value = found.groups(default="")
-            # `-uuser` is `-u user`, as mysql has it, and `-fshop` a file that is there.
+    for word, following in pairwise([*takewhile(lambda word: word != "--", arguments_after), ""]):
+        if match := _ONE_DASH.fullmatch(word):
+            name, value = match.groups(default="")
+            # `-uuser` means `-u user`, as for mysql, and `-fshop` a file that exists.
             is_short = word[:2] == "-u" or (word[:2] == "-f" and os.path.exists(word[2:]))
             is_short = is_short and f"-{word}" not in known
-            fix = None if is_short else _for_option(name, command, value)
+            fix = None if is_short else _option_fix(name, command, value)
             if fix or word[:2] not in short:
                 raise UsageError(f"no such option: -{name}", fix=fix or f"see {path} --help")
         if word.startswith("-o="):
             fix = f"did you mean -o {word[3:]}?"
-            raise UsageError(f"{word}: expected a space behind -o", fix=fix)
+            raise UsageError(f"{word}: expected a space after -o", fix=fix)
         host = word[2:] or ("" if following.startswith("-") else following)
         if word.startswith("-h") and "--host" in known and host:
             raise UsageError("-h shows the help", fix=f"did you mean --host {host}?")
@@ -128,37 +128,39 @@ def refuse_other_spellings(built: Click, arguments: Sequence[str]) -> None:
             raise UsageError(f"{word} {following}: {following} is a format, not a file", fix=fix)
 
 
-def called(built: Click, arguments: Sequence[str]) -> tuple[Click, str, list[str]]:
-    """Return the command that is called, its words as typed, and the arguments behind them."""
-    command, words, rest = built, ["proxyctl"], list(arguments)
-    while rest and (rest[0] in getattr(command, "commands", {}) or rest[0] in BEFORE_COMMAND):
-        word = rest.pop(0)
+def called_command(built: Click, arguments: Sequence[str]) -> tuple[Click, str, list[str]]:
+    """Return the called command, its words as typed, and the arguments after them."""
+    command, words, after = built, ["proxyctl"], list(arguments)
+    while after and (after[0] in getattr(command, "commands", {}) or after[0] in BEFORE_COMMAND):
+        word = after.pop(0)
         if word not in BEFORE_COMMAND:
             command = command.commands[word]
             words.append(word)
-    return command, " ".join(words), rest
+    return command, " ".join(words), after
 
 
 def _no_such_command(command: Click, path: str, word: str) -> UsageError:
-    """Name a command of a group, the nearest one, that of another tool, or all that there are."""
+    """Return the error for an unknown command; the fix names the likely command, or all."""
     group = path.removeprefix("proxyctl").lstrip()
     groups = command.commands.items()
-    inside = [f"{name} {word}" for name, one in groups if word in getattr(one, "commands", {})]
-    meant = next(iter(inside), None) or _nearest(word, command.commands)
-    fix = f"did you mean {group} {meant}?" if meant else f"commands: {', '.join(command.commands)}"
+    in_groups = [f"{name} {word}" for name, one in groups if word in getattr(one, "commands", {})]
+    likely = next(iter(in_groups), None) or _nearest(word, command.commands)
+    fix = (
+        f"did you mean {group} {likely}?" if likely else f"commands: {', '.join(command.commands)}"
+    )
     fix = _COMMANDS.get(word) or fix.replace("  ", " ")
     return UsageError(f"no such command: {f'{group} {word}'.strip() or repr(word)}", fix=fix)
 
 
-def _for_argument(extra: str, context: Click, path: str) -> str | None:
-    """Return what to do with arguments that no command takes."""
+def _argument_fix(extra: str, context: Click, path: str) -> str | None:
+    """Return the fix for unexpected arguments, None if none is likely."""
     words, options = extra.split(), _options(context.command)
     if query := context.params.get("query"):
         line = f"{query} {extra}"
         return f"put the query in quotes: {path} {quote(line if len(line) < _LONGEST else '...')}"
     if context.command.name == "export" and len(words) == 1:
         return f"name the file to write with -o: {path} -o {extra}"
-    if "--file" in options and all("." in one or os.path.exists(one) for one in words):
+    if "--file" in options and all("." in word or os.path.exists(word) for word in words):
         return f"name files with -f: {path} -f {' -f '.join(words)}"
     has_arguments = any(one.param_type_name == "argument" for one in context.command.params)
     if "--instance" in options and extra.isidentifier() and not (has_arguments or extra == "help"):
@@ -166,20 +168,20 @@ def _for_argument(extra: str, context: Click, path: str) -> str | None:
     return None
 
 
-def _for_option(name: str, command: Click, value: str = "") -> str | None:
-    """Return what was meant by an option: one of another tool, or the nearest of the command."""
+def _option_fix(name: str, command: Click, value: str = "") -> str | None:
+    """Return the fix for an unknown option: from `_OPTIONS`, or the command's nearest option."""
     known = _options(command)
-    habit = _OPTIONS.get(name, "")
-    if habit and f"--{name}" not in known and set(known).issuperset(re.findall("--[a-z-]+", habit)):
-        return f"did you mean {habit}?" if habit.startswith("--") else habit
-    long = [one.removeprefix("--") for one in known]
-    near = max((one for one in long if name.startswith(one)), key=len, default=None)
-    near = near or _nearest(name, long)
+    ours = _OPTIONS.get(name, "")
+    if ours and f"--{name}" not in known and set(known).issuperset(re.findall("--[a-z-]+", ours)):
+        return f"did you mean {ours}?" if ours.startswith("--") else ours
+    names = [option.removeprefix("--") for option in known]
+    near = max((long for long in names if name.startswith(long)), key=len, default=None)
+    near = near or _nearest(name, names)
     return f"did you mean --{near} {value}".rstrip() + "?" if near else None
 
 
 def _wrong_value(error: Click, see: str) -> UsageError:
-    """Name the option, or the environment variable, that the value came from."""
+    """Return the error for a wrong value; it names the option or environment variable."""
     parameter, message = error.param, _lowered(error.message)
     source = error.ctx.get_parameter_source(parameter.name)
     is_environment = source is not None and source.name == "ENVIRONMENT"
@@ -188,13 +190,13 @@ def _wrong_value(error: Click, see: str) -> UsageError:
     if choice is None:
         return UsageError(f"{place}: {message}", fix=see)
     choices = choice["choices"].split("', '")
-    near = nearest(choice["given"], choices, cutoff=_NEAR)
+    near = nearest(choice["word"], choices, cutoff=_NEAR)
     fix = f"did you mean {near}?" if near else f"one of: {', '.join(choices)}"
-    return UsageError(f"{place}: no such value: {choice['given']}", fix=fix)
+    return UsageError(f"{place}: no such value: {choice['word']}", fix=fix)
 
 
 def _nearest(word: str, names: Iterable[str]) -> str | None:
-    """Return the name that was meant. People mistype the first letter of a word rarely."""
+    """Return the nearest name with the same first letter, which people rarely mistype."""
     same_start = [name for name in names if name[:1] == word[:1].lower()]
     return nearest(word, same_start, cutoff=_NEAR)
 
@@ -212,7 +214,7 @@ def _name(parameter: Click) -> str:
 def _lowered(message: str) -> str:
     """Return a message in our form, without pydantic's words before and after it.
 
-    It may repeat a value of any length, and stays one that is read.
+    A message that repeats a long value is cut.
     """
     text = message.removeprefix("Value error, ").split(", unable to")[0].rstrip(".")
     text = text.replace("Input should be", "expected", 1)

@@ -19,7 +19,7 @@ from tests.support.cli import Project, proxyctl
         ("apply -auto-approve", "no such option: -auto-approve", "did you mean --auto-approve?"),
         ("plan -out=a.plan", "no such option: -out", "did you mean --out a.plan?"),
         ("plan -outfile=a.plan", "no such option: -outfile", "did you mean --out a.plan?"),
-        ("plan -o=a.plan", "-o=a.plan: expected a space behind -o", "did you mean -o a.plan?"),
+        ("plan -o=a.plan", "-o=a.plan: expected a space after -o", "did you mean -o a.plan?"),
         ("apply -auto-aprove", "no such option: -auto-aprove", "did you mean --auto-approve?"),
         ("plan -help", "no such option: -help", "did you mean --help?"),
         ("plan -hdb", "-h shows the help", "did you mean --host db?"),

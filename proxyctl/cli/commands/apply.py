@@ -103,7 +103,7 @@ def _saved(
     """
     from proxyctl.plan.saved import SavedPlan
 
-    if fleet.is_meant():
+    if fleet.is_for_all():
         raise UsageError("a saved plan belongs to one instance: leave out --all")
     saved = SavedPlan.read(path)
     if extra := allowances.names():

@@ -56,7 +56,7 @@ def plan(
 
     if with_replay and format == "sql":
         raise UsageError("--replay cannot be used with --format sql")
-    if fleet.is_meant() and (with_replay or out or format == "sql"):
+    if fleet.is_for_all() and (with_replay or out or format == "sql"):
         raise UsageError(
             "--replay, --out and --format sql need a single instance",
             fix="choose it with --instance",

@@ -1,4 +1,4 @@
-"""The view: it draws the looks of the poller, and handles keys and signals."""
+"""The live view: it draws each look of the poller, and handles keys and signals."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class TopApp(App[signal.Signals]):
         self._is_paused = False
         self._connection_error = ""
         self._filtered: Panel | None = None
-        """The table whose filter the user types."""
+        """The table whose filter the user is typing."""
         self._answered_at = time.monotonic()
         self._client = client
         self._meter = Meter(client.name, client.address, hostgroup_names)
@@ -216,7 +216,7 @@ class TopApp(App[signal.Signals]):
         self.push_screen(Details("keys", [*keys[:2], *_TABLE_KEYS, *keys[2:]]))
 
     def action_view(self, name: str) -> None:
-        """Show one table, all tables for ''."""
+        """Show one table, or all tables for ''."""
         self.query_one("#tables").set_class(bool(name), "alone")
         for panel in self.query(Panel):
             panel.set_class(panel.id == name, "chosen")
@@ -245,7 +245,7 @@ class TopApp(App[signal.Signals]):
         entry.focus()
 
     def action_unfilter(self) -> None:
-        """Show all lines again, or close the field if the user types there."""
+        """Show all lines again; while the filter field has the focus, only close the field."""
         if self.query_one(Input).has_focus:
             self.on_input_submitted()
         else:

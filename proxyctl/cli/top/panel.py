@@ -22,7 +22,7 @@ _COLOURS = {"": "", "bold": "bold", "dim": "dim", "refuse": "red", "change": "ye
 
 
 class Panel(Vertical):
-    """One of the tables. Texts from the server go into Text, so none acts as markup."""
+    """A table of the view. Texts from the server are put into Text, so that none acts as markup."""
 
     DEFAULT_CSS = """
     Panel { height: auto; }
@@ -57,7 +57,7 @@ class Panel(Vertical):
 
     @property
     def grid(self) -> DataTable[Text]:
-        """The rows."""
+        """The widget with the rows."""
         grid: DataTable[Text] = self.query_one(DataTable)
         return grid
 
@@ -67,7 +67,7 @@ class Panel(Vertical):
         self._draw()
 
     def show_only(self, text: str) -> None:
-        """Show only the lines that contain a text, all lines for ''."""
+        """Show only the lines that contain a text, or all lines for ''."""
         if text != self.filter:
             self.filter = text
             self._draw(is_new=True)
@@ -168,7 +168,7 @@ class Details(ModalScreen[None]):
         self._details = details
 
     def compose(self) -> ComposeResult:
-        """Yield the text."""
+        """Yield the text of the window."""
         width = max(len(name) for name, _ in self._details)
         text = Text(f"{self._title}\n\n", "bold")
         for name, value in self._details:

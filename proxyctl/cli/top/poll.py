@@ -18,7 +18,7 @@ from proxyctl.stats.live.read import Looker
 from proxyctl.stats.live.view import Look
 
 _FIRST_S = 1.0
-"""The time to the second look at most: the view has no rates before it."""
+"""The longest time to the second look: only then does the view have rates."""
 _RETRY_S = 2.0
 """The time from a lost or refused connection to the next attempt."""
 
@@ -35,7 +35,7 @@ class Looked(Message):
 
 
 class Poller(threading.Thread):
-    """Looks at the instance until `stop`. It owns the client, and closes it at the end."""
+    """Looks at the instance until `stop`. Owns the client, and closes it at the end."""
 
     def __init__(
         self, client: AdminClient, interval_s: float, post: Callable[[Message], bool]
