@@ -1,6 +1,6 @@
 """SQLite as ProxySQL's admin interface shows it: attached schemas, errors, stored bytes.
 
-What a client may do is decided here by SQLite's own authorizer, so that no spelling slips through.
+SQLite's own authorizer decides here what a client may do, so that no spelling slips through.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LEFT_OUT = re.compile(
     r"|(runtime_)?coredump_filters|global_(settings|variables)|(mysql|pgsql)_server_\w+_log"
     r"|(mysql_connections|myhgm_connections|mysql_query_cache|system_cpu|system_memory)\w*"
 )
-"""Tables that ProxySQL has and the sandbox has not."""
+"""Tables of ProxySQL that the sandbox lacks."""
 
 _ATTACH = {sqlite3.SQLITE_ATTACH: "ATTACH", sqlite3.SQLITE_DETACH: "DETACH"}
 _DROPS = frozenset({sqlite3.SQLITE_DROP_TABLE, sqlite3.SQLITE_DROP_TEMP_TABLE})
@@ -59,30 +59,30 @@ class Database:
         self._connection.set_authorizer(self._authorize)
 
     def close(self) -> None:
-        """Close the connection; what stands in files stays."""
+        """Close the connection; the files stay."""
         self._connection.close()
 
     def copy(self) -> Database:
         """Return another database in memory, with the same schemas and rows."""
         names = [str(name) for _, name, _ in self.fetch("PRAGMA database_list") if name != "temp"]
-        found = Database(dict.fromkeys(names[1:], ":memory:"))
+        twin = Database(dict.fromkeys(names[1:], ":memory:"))
         for name in names:
-            found.restore(name, self.image(name))
-        found._protected = set(self._protected)
-        return found
+            twin.restore(name, self.image(name))
+        twin._protected = set(self._protected)
+        return twin
 
     def image(self, schema: str) -> bytes:
-        """Return all that a schema holds."""
+        """Return the content of a schema as an SQLite image."""
         return self._connection.serialize(name=schema)
 
     def restore(self, schema: str, content: bytes) -> None:
-        """Replace a schema by its content in an image. It does not stand in a file any more."""
+        """Replace a schema by the content of an image, in memory: its file is no longer used."""
         self._connection.deserialize(content, name=schema)
 
     def create(self, schema: str, table: str, sql: str) -> None:
         """Create a table that clients may write to but not drop or alter.
 
-        Raises: sqlite3.DatabaseError when a file has it with other columns.
+        Raises: sqlite3.DatabaseError when a file has the table with other columns.
         """
         stored = self.fetch(f"SELECT sql FROM {schema}.sqlite_master WHERE name=?", (table,))
         if not stored:
@@ -92,11 +92,11 @@ class Database:
         self._protected.add((schema, table.lower()))
 
     def fetch(self, sql: str, parameters: Sequence[Cell] = ()) -> list[tuple[Cell, ...]]:
-        """Return the rows of a statement of our own."""
+        """Return the rows of one of our own statements."""
         return self._connection.execute(sql, parameters).fetchall()
 
     def execute(self, sql: str, parameters: Sequence[Cell] = ()) -> int:
-        """Run a statement of our own and return how many rows it changed."""
+        """Run one of our own statements and return how many rows it changed."""
         return self._connection.execute(sql, parameters).rowcount
 
     @contextmanager
@@ -113,18 +113,18 @@ class Database:
 
     def insert(self, table: str, rows: Iterable[Sequence[Cell]], *, verb: str = "") -> None:
         """Insert whole rows; `verb` may be `OR REPLACE` or `OR IGNORE`. All or nothing."""
-        kept = list(rows)
-        if not kept:
+        cells = list(rows)
+        if not cells:
             return
         head = f"INSERT {verb} INTO {table} VALUES "
         try:
             with self.transaction():
-                marks = ", ".join("?" * len(kept[0]))
-                self._connection.executemany(f"{head}({marks})", kept)
+                marks = ", ".join("?" * len(cells[0]))
+                self._connection.executemany(f"{head}({marks})", cells)
         except UnicodeEncodeError:
-            # Text that is not UTF-8 can only be handed over as bytes, which SQLite turns into text.
+            # Python hands SQLite text that is not UTF-8 only as bytes, which a CAST makes text.
             with self.transaction():
-                for row in kept:
+                for row in cells:
                     self._connection.execute(*_with_bytes(head, row))
 
     def refill(self, table: str, rows: Iterable[Sequence[Cell]]) -> None:
@@ -146,7 +146,7 @@ class Database:
         try:
             return self._run(statement)
         except sqlite3.ProgrammingError as error:
-            # Raised by Python itself, which wants a value for each parameter.
+            # Python itself raises this: it wants a value for each parameter.
             raise refusal(f"cannot run this statement: {error}") from error
         except sqlite3.Error as error:
             if self._refusal is None and (columns := self._columns_of_query(statement)):
@@ -166,26 +166,26 @@ class Database:
                 return Result(columns, self._rows(cursor, statement))
         finally:
             cursor.close()
-        # The cursor's own count leaves out an INSERT behind WITH.
+        # The cursor's own count misses an INSERT after WITH.
         return Result(affected=self._connection.total_changes - changed_before)
 
     def _rows(self, cursor: sqlite3.Cursor, statement: str) -> list[tuple[Cell, ...]]:
-        """Return the rows up to the first that cannot be made.
+        """Return the rows before the first row that fails.
 
-        ProxySQL ends its answer there, with OK. Python's cursor also loses the row before, since it
-        always steps ahead; so that many rows are asked for again.
-        Source: ProxySQL 2.7.1 does not look at why sqlite3_step gave no further row.
+        ProxySQL ends its answer there, with OK. Python's cursor steps ahead, and so loses the row
+        before the failure, too: the query runs again with a LIMIT.
+        Source: ProxySQL 2.7.1 does not check why sqlite3_step returned no further row.
         """
         rows: list[tuple[Cell, ...]] = []
         try:
             rows.extend(cursor)
         except sqlite3.DatabaseError:
-            made = f"SELECT * FROM ({statement}\n) LIMIT {len(rows) + 1}"
-            return self._connection.execute(made).fetchall()
+            limited = f"SELECT * FROM ({statement}\n) LIMIT {len(rows) + 1}"
+            return self._connection.execute(limited).fetchall()
         return rows
 
     def _error(self, text: str) -> AdminError:
-        """Return the error packet for what SQLite says."""
+        """Return the error packet for a message of SQLite."""
         missing = _NO_TABLE.fullmatch(text)
         names = {table for _, table in self._protected}
         if missing and missing[1] not in names and _LEFT_OUT.fullmatch(missing[1]):
@@ -196,9 +196,9 @@ class Database:
         return sqlite_error(text)
 
     def _columns_of_query(self, statement: str) -> tuple[str, ...]:
-        """Return the columns of a statement that failed; none unless it is a query that compiles.
+        """Return the columns of a failed query that compiles; none for any other statement.
 
-        Such a query failed while it ran, at its first row: ProxySQL does not notice.
+        Such a query failed at its first row, which ProxySQL does not notice.
         """
         try:
             self._connection.execute(f"EXPLAIN {statement}").close()
@@ -223,7 +223,7 @@ class Database:
     def _reason(
         self, action: int, first: str, second: str | None, schema: str
     ) -> AdminError | None:
-        """Return why a statement is refused, from what SQLite says it is about to do."""
+        """Return the error for an action of SQLite that is refused; None for any other action."""
         if action in (sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_SAVEPOINT):
             return transaction_refusal("SAVEPOINT" if second and first == "BEGIN" else first)
         if action in _ATTACH:
@@ -246,7 +246,7 @@ class Database:
 
 
 def _with_bytes(head: str, row: Sequence[Cell]) -> tuple[str, Sequence[Cell]]:
-    """Return an INSERT whose text fields travel as bytes, and its parameters."""
+    """Return an INSERT that passes text as bytes, and its parameters."""
     marks = ", ".join("CAST(? AS TEXT)" if isinstance(cell, str) else "?" for cell in row)
     cells = [c.encode("utf-8", "surrogateescape") if isinstance(c, str) else c for c in row]
     return f"{head}({marks})", cells

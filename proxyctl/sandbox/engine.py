@@ -30,7 +30,7 @@ _PURGE_DIGESTS = re.compile(
 
 
 class Engine:
-    """All that a ProxySQL has behind its admin port. One statement at a time, whoever sends it."""
+    """Everything behind ProxySQL's admin port. Runs one statement at a time for all sessions."""
 
     def __init__(self, layers: Layers, clock: Callable[[], float]) -> None:
         self.lock = threading.RLock()
@@ -42,29 +42,29 @@ class Engine:
         self._logins = Logins()
 
     def disk_image(self) -> bytes:
-        """Return all that DISK holds, for a restart without a file."""
+        """Return the content of DISK, for a restart without a file."""
         with self.lock:
             return self._database.image("disk")
 
     def close(self) -> None:
-        """Close the database. What DISK holds in a file stays."""
+        """Close the database. A file that holds DISK stays."""
         self._database.close()
 
     # --- logins ---------------------------------------------------------------------------------
 
     def log_in(self, user: str, host: str, proof: Proof, *, is_remote: bool) -> Session:
-        """Return the session of a client that may come in.
+        """Log a client in and return its session.
 
-        Raises: AdminError as ProxySQL words it.
+        Raises: AdminError, in ProxySQL's words, for a refused login.
         """
         with self.lock:
             users = self.layers.rows["mysql_users"]
             if any(row["username"] == user and row["frontend"] == 1 for row in users):
-                raise denied(user, host, proof)  # also where an administrator has the same name
+                raise denied(user, host, proof)  # even if an administrator has the same name
             return self._logins.log_in(user, host, proof, self.layers.running, is_remote=is_remote)
 
     def variable(self, name: str) -> str:
-        """Return what a variable is at RUNTIME; empty when this version lacks it."""
+        """Return the value of a variable at RUNTIME; empty if this version lacks it."""
         with self.lock:
             return self.layers.running.get(name, "")
 
@@ -79,8 +79,8 @@ class Engine:
             statement = single(sql)
             text = normalised(statement)
             running = self.layers.running
-            if found := statements.greeting(text, session, running):
-                return found
+            if reply := statements.greeting(text, session, running):
+                return reply
             if session.role is Role.STATS:
                 raise not_modelled("what accounts of admin-stats_credentials may read")
             command = statements.load_or_save(text, self.layers.modules)
@@ -90,7 +90,7 @@ class Engine:
             statements.refuse_unmodelled(text)
             self._refresh(statement, text)
             if not text.upper().startswith("SELECT"):
-                # It may write variables.
+                # The statement may write variables.
                 self._are_variables_shown = False
             return (
                 self._own_command(text.upper())
@@ -139,10 +139,10 @@ class Engine:
                 self._show_runtime(table)
             rows.stale.difference_update(module)
         if "runtime_checksums_values" in statement:
-            found = sorted(self.layers.checksums.items())
+            checksums = sorted(self.layers.checksums.items())
             self._database.refill(
                 "main.runtime_checksums_values",
-                [(name, one.version, one.epoch, one.checksum) for name, one in found],
+                [(name, row.version, row.epoch, row.checksum) for name, row in checksums],
             )
 
     def _show_runtime(self, table: str) -> None:
@@ -151,13 +151,13 @@ class Engine:
         try:
             self._database.refill(f"main.runtime_{table}", rows)
         except sqlite3.IntegrityError as error:
-            # A number that did not fit 32 bits, or two texts that are one number.
+            # A number that did not fit 32 bits, or two texts for the same number.
             raise refusal(
                 f"refuses to show runtime_{table}: {error}. ProxySQL dies here, or drops the row"
             ) from error
 
 
-# --- how it comes up ------------------------------------------------------------------------------
+# --- start-up -------------------------------------------------------------------------------------
 
 
 class Start(NamedTuple):
@@ -172,9 +172,9 @@ class Start(NamedTuple):
     deviations: Deviations = NO_DEVIATIONS
 
     def engine(self, path: Path | None, disk: bytes, clock: Callable[[], float]) -> Engine:
-        """Return an engine that went through ProxySQL's start-up.
+        """Return an engine after ProxySQL's start-up.
 
-        DISK lives in the file `path`; without one it begins with the image `disk`, or empty.
+        DISK is the file `path`; without a file it begins with the image `disk`, or empty.
         Raises: sqlite3.DatabaseError for a file that cannot be DISK.
         """
         if path is None and not disk:
@@ -186,7 +186,7 @@ class Start(NamedTuple):
         return Engine(self.layers(database, clock), clock)
 
     def layers(self, database: Database, clock: Callable[[], float]) -> Layers:
-        """Make the tables and return the layers. Changes: database, which an error closes."""
+        """Create the tables and return the layers. Changes: database, closed after an error."""
         try:
             running = starting_values(self.version, self.product)
             running.update(dict.fromkeys(self.deviations.variables, ""))
@@ -204,6 +204,6 @@ class Start(NamedTuple):
 
 @cache
 def _first_start(start: Start) -> Layers:
-    """Start with an empty DISK, once: a copy takes a hundredth of the time."""
+    """Start once with an empty DISK: a copy takes a hundredth of the time."""
     database = Database(dict.fromkeys(("disk", *_ATTACHED), ":memory:"))
     return start.layers(database, time.time)

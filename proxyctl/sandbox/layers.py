@@ -1,7 +1,7 @@
 """MEMORY, RUNTIME and DISK, and what LOAD and SAVE move between them.
 
-MEMORY and DISK are schemas of the database, RUNTIME is rows outside it, as in ProxySQL. A LOAD or
-SAVE always answers OK, whatever is dropped on the way.
+As in ProxySQL, MEMORY and DISK are schemas of the database, and RUNTIME is rows outside it. A LOAD
+or SAVE always answers OK, even if it drops rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
     "PGSQL VARIABLES": (("pgsql_variables", "3.0.8"),),
     "PROXYSQL SERVERS": (("proxysql_servers", "2.4.0"),),
 }
-"""The checksums of each admin module, and since when there are such."""
+"""The checksums of each admin module, each with the version that introduced it."""
 
 
 _OUTCOMES = ("Updated", "Rejected", "Unknown")
@@ -52,8 +52,8 @@ class Checksum:
 class RuntimeRows(UserDict[str, list[Row]]):
     """The rows at RUNTIME by table name, open to tests that play the monitor.
 
-    Assign a whole table to change it; rows that come out are not to be edited in place. Missing
-    columns get their defaults. `stale` names the tables whose `runtime_` twin does not show them.
+    Assign a whole table to change it; never edit a returned row in place. Missing columns get their
+    defaults. `stale`: the tables whose `runtime_` table is out of date.
     """
 
     def __init__(self, layouts: Mapping[str, Layout]) -> None:
@@ -90,11 +90,12 @@ class Layers:
         self._clock = clock
 
     def copy(self, clock: Callable[[], float]) -> Layers:
-        """Return the layers of another instance that has just started alike, with an empty DISK."""
+        """Return the layers of another instance that started the same way, with an empty DISK."""
         database, running = self.database.copy(), dict(self.running)
         twin = Layers(database, self.version, self._deviations, running, clock)
-        for name, one in self.checksums.items():
-            twin.checksums[name] = replace(one, epoch=int(clock()) if one.epoch else 0)
+        for name, checksum in self.checksums.items():
+            epoch = int(clock()) if checksum.epoch else 0
+            twin.checksums[name] = replace(checksum, epoch=epoch)
         return twin
 
     def start(self) -> None:
@@ -118,7 +119,7 @@ class Layers:
         for checksum in self.checksums.values():
             checksum.version = 1
         if "PGSQL VARIABLES" in self.modules:
-            # Its row is there before ProxySQL computes the checksum, which it does from 3.0.8.
+            # ProxySQL has this row in every 3.0, but computes its checksum only from 3.0.8.
             self.checksums.setdefault("pgsql_variables", Checksum(0, 0, ""))
         self.database.insert(
             "disk.global_variables",
@@ -149,9 +150,9 @@ class Layers:
         return self.running.get("admin-read_only") == "true"
 
     def show_variables(self) -> None:
-        """Bring the tables of variables up to date, as ProxySQL does whenever a text names them.
+        """Refill the tables of variables, as ProxySQL does whenever a text names them.
 
-        What was deleted from MEMORY comes back.
+        Variables that were deleted from MEMORY come back.
         """
         self._add_missing_variables()
         self.database.refill(
@@ -165,8 +166,8 @@ class Layers:
                 self.database.execute(f"INSERT INTO {target}.{name} SELECT * FROM {source}.{name}")
 
     def _copy_variables(self, source: str, target: str, prefix: str) -> Result:
-        # One INSERT OR REPLACE, so rows of the target that the source lacks stay; and being SQL of
-        # the client's session it is refused while admin-read_only is on.
+        # One INSERT OR REPLACE: rows that only the target has stay. It is SQL of the client's
+        # session, so admin-read_only refuses it.
         return self.database.run(
             f"INSERT OR REPLACE INTO {target}.global_variables"
             f" SELECT * FROM {source}.global_variables WHERE variable_name LIKE '{prefix}%'",
@@ -178,10 +179,10 @@ class Layers:
     def _load(self, module: str) -> Result:
         prefix, result = _prefix(module), OK
         if prefix:
-            found = self._load_variables(prefix)
+            outcomes = self._load_variables(prefix)
             if self.version.has(LOAD_COUNTS_VARIABLES):
-                counts = (f"{one}: {found.count(one)}" for one in _OUTCOMES)
-                result = Result(info=" ".join((f"Records: {len(found)}", *counts)))
+                counts = (f"{word}: {outcomes.count(word)}" for word in _OUTCOMES)
+                result = Result(info=" ".join((f"Records: {len(outcomes)}", *counts)))
         for table in self.modules[module]:
             self.rows[table] = self._loaded(table)
         self._renew_checksums(module)
@@ -262,7 +263,7 @@ class Layers:
     # --- checksums ------------------------------------------------------------------------------
 
     def _renew_checksums(self, module: str) -> None:
-        """Give the module a new version and epoch, as every LOAD does, changed or not."""
+        """Give the module's checksums a new version and epoch, as every LOAD does."""
         for name, since in _CHECKSUMS.get(module, ()):
             if not self.version.has(parse_version(since)):
                 continue
@@ -288,5 +289,5 @@ class Layers:
 
 
 def _prefix(module: str) -> str:
-    """Return how the variables of a module begin; empty for a module of tables."""
+    """Return the prefix of the variables of a module; empty for a module of tables."""
     return f"{module.split()[0].lower()}-" if module.endswith(" VARIABLES") else ""

@@ -20,7 +20,7 @@ class Role(StrEnum):
 
 _LOCAL_ONLY = frozenset({"admin", "stats"})
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "::1"})
-_TOO_FAR = 1040
+_LOCAL_ONLY_CODE = 1040
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Session:
 
 
 class Proof(NamedTuple):
-    """What a client sent to prove by mysql_native_password that it knows the password.
+    """A client's proof by mysql_native_password that it knows the password.
 
-    `nonce` are the 20 bytes that it was given.
+    `nonce`: the 20 bytes that the server sent.
     """
 
     nonce: bytes
@@ -51,7 +51,7 @@ class Proof(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether the client gave any password: no password comes as nothing, or as a NUL."""
+        """Whether the client sent any password: without one it sends nothing, or a NUL."""
         return self.response.rstrip(b"\0") != b""
 
 
@@ -67,7 +67,7 @@ class Logins:
         self._loaded = dict.fromkeys(Role, "")
 
     def _load(self, running: Mapping[str, str]) -> None:
-        """Take over the two credential lists: a list that did not change is left alone."""
+        """Update the logins from the two lists of credentials that have changed."""
         for role in Role:
             text = running.get(f"admin-{role}_credentials", "")
             if text == self._loaded[role]:
@@ -81,26 +81,27 @@ class Logins:
     def log_in(
         self, user: str, host: str, proof: Proof, running: Mapping[str, str], *, is_remote: bool
     ) -> Session:
-        """Return the session of a client that may come in; `is_remote` whatever its address is.
+        """Log a client in and return its session.
 
-        Raises: AdminError as ProxySQL words it.
+        `is_remote`: take the client as remote, whatever its address. Raises: AdminError, in
+        ProxySQL's words, for a refused login.
         """
         self._load(running)
-        found = self._credentials.get(user)
-        is_monitor = found is None and user == running.get("mysql-monitor_username")
+        login = self._credentials.get(user)
+        is_monitor = login is None and user == running.get("mysql-monitor_username")
         if is_monitor:
-            found = (running.get("mysql-monitor_password", ""), Role.STATS)
-        if found is None or not proof.shows(found[0]):
+            login = (running.get("mysql-monitor_password", ""), Role.STATS)
+        if login is None or not proof.shows(login[0]):
             raise denied(user, host, proof)
         if (is_remote or host not in _LOCAL_HOSTS) and (user in _LOCAL_ONLY or is_monitor):
             raise AdminError(
-                f"User '{user}' can only connect locally", code=_TOO_FAR, sqlstate="42000"
+                f"User '{user}' can only connect locally", code=_LOCAL_ONLY_CODE, sqlstate="42000"
             )
-        return Session(user, found[1], host)
+        return Session(user, login[1], host)
 
 
 def denied(user: str, host: str, proof: Proof) -> AdminError:
-    """Return the error for a client that may not come in."""
+    """Return the error for a refused login."""
     used = "YES" if proof.is_given else "NO"
     return AdminError(
         f"ProxySQL Error: Access denied for user '{user}'@'{host}' (using password: {used})"
@@ -108,6 +109,6 @@ def denied(user: str, host: str, proof: Proof) -> AdminError:
 
 
 def _parsed(credentials: str) -> dict[str, str]:
-    """Return names and passwords of a list `user:password;user:password`."""
+    """Return the names and passwords of a list `user:password;user:password`."""
     entries = [entry.split(":") for entry in credentials.split(";") if entry]
     return {fields[0]: fields[1] if len(fields) > 1 else "" for fields in entries}

@@ -1,7 +1,7 @@
 """The MySQL protocol as ProxySQL's admin port speaks it: packets, and the stream they go over.
 
-The library makes them where it can. Its server cannot be used: it has no way to answer with the
-number of changed rows, by which a lock is taken. ProxySQL sends every column as text, an info text
+The library mysql_mimic makes the packets where it can. Its server is no use: it cannot answer with
+the number of changed rows, which a lock needs. ProxySQL sends every column as text, an info text
 with OK, and bytes as they were stored.
 Source: the protocol's public documentation; ProxySQL 2.7.1, watched on a running server.
 """
@@ -33,16 +33,16 @@ from proxyctl.sandbox.replies import AdminError, Cell, Result
 __all__ = ["NATIVE", "Commands", "Wire"]
 
 NATIVE = "mysql_native_password"
-"""The one way to prove a password; a client that begins with another is asked to change."""
+"""The only login method; a client that begins with another method is asked to switch."""
 
 LARGEST_TEXT = 0xFFFFFE
-"""The most that a command may be."""
+"""The largest command. Units: bytes."""
 
 _LARGEST_PACKET = 0xFFFFFF
-"""A packet of this size goes on in the next one."""
+"""A packet of this size continues in the next packet."""
 
 _FIXED_PART = 32
-"""Bytes of a login before the name of the user."""
+"""The bytes of a login packet before the name of the user."""
 _AUTOCOMMIT = ServerStatus.SERVER_STATUS_AUTOCOMMIT
 _STATUS = _AUTOCOMMIT | ServerStatus.SERVER_STATUS_NO_BACKSLASH_ESCAPES
 _OFFERED = (
@@ -60,40 +60,40 @@ _OFFERED = (
 class Wire:
     """One client's stream.
 
-    Each packet has three bytes of length, and a number that counts up. Numbers are not checked, as
-    ProxySQL does not: an answer counts on from what the client sent.
+    Each packet has three bytes of length, and a number that counts up. As in ProxySQL, numbers are
+    not checked: an answer continues the numbers of the client.
     """
 
     def __init__(self, connection: socket.socket) -> None:
-        # Else the last piece of a long answer waits for the client to confirm the one before.
+        # Otherwise the last piece of a long answer waits until the client confirms the others.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._connection = connection
         self._reader = connection.makefile("rb")
         self._number = 0
 
     def close(self) -> None:
-        """End the connection, also where the client goes on sending."""
+        """End the connection, even while the client is sending."""
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._reader.close()
         self._connection.close()
 
     def read(self) -> bytes:
-        """Return what one or several packets hold.
+        """Return the content of one packet, or of several that continue each other.
 
         Raises: EOFError or OSError when the client is gone.
         """
-        found = bytearray()
+        content = bytearray()
         length = _LARGEST_PACKET
         while length == _LARGEST_PACKET:
             header = self._exactly(4)
             length = int.from_bytes(header[:3], "little")
             self._number = header[3] + 1
-            found += self._exactly(length)
-        return bytes(found)
+            content += self._exactly(length)
+        return bytes(content)
 
     def read_command(self) -> bytes:
-        """Return what a client asks. The answer begins anew, whatever number the client gave."""
+        """Return a command of the client. The packets of its answer are numbered from 1."""
         text = self.read()
         if len(text) <= LARGEST_TEXT:
             self._number = 1
@@ -133,19 +133,19 @@ def greeting(version: str, number: int, nonce: bytes) -> bytes:
 
 
 def parse_login(packet: bytes) -> HandshakeResponse41:
-    """Return who the client says it is.
+    """Return the login that a client sent.
 
-    Raises: EOFError, or what the library raises, for a client that does not speak this protocol or
+    Raises: EOFError, or an error of the library, for a client that does not speak this protocol or
     wants TLS, which is not offered.
     """
     if b"\0" not in packet[_FIXED_PART:]:
         raise EOFError
-    # The library would look for ever for the end of a text that a client left out.
+    # Without these NULs the library searches forever for the end of a text that is missing.
     return library.parse_handshake_response_41(_OFFERED, packet + b"\0\0")
 
 
 def switch(nonce: bytes) -> bytes:
-    """Return the request to answer the same nonce by mysql_native_password."""
+    """Return the request to log in by mysql_native_password with the same nonce."""
     packet: bytes = library.make_auth_switch_request(CharacterSet.utf8, NATIVE, nonce + b"\0")
     return packet
 
@@ -154,13 +154,13 @@ def switch(nonce: bytes) -> bytes:
 
 
 def ok(affected: int = 0, info: str = "") -> bytes:
-    """Return an OK packet. The info text comes with its length, as few servers send it."""
+    """Return an OK packet. Unlike most servers, ProxySQL sends the length of the info text."""
     packet: bytes = library.make_ok(_OFFERED, _STATUS, affected_rows=affected)
-    return packet + (_counted(info.encode("utf-8", "surrogateescape")) if info else b"")
+    return packet + (_with_length(info.encode("utf-8", "surrogateescape")) if info else b"")
 
 
 EOF: bytes = library.make_eof(_OFFERED, _STATUS)
-"""The end of the columns, and that of the rows."""
+"""The packet that ends the columns, and also the rows."""
 
 
 def answer(result: Result) -> Iterator[bytes]:
@@ -175,18 +175,18 @@ def answer(result: Result) -> Iterator[bytes]:
     yield EOF
 
 
-def error(found: AdminError) -> bytes:
+def error(reason: AdminError) -> bytes:
     """Return an error packet."""
-    message = found.message.encode("utf-8", "surrogateescape")
-    return b"\xff" + found.code.to_bytes(2, "little") + b"#" + found.sqlstate.encode() + message
+    message = reason.message.encode("utf-8", "surrogateescape")
+    return b"\xff" + reason.code.to_bytes(2, "little") + b"#" + reason.sqlstate.encode() + message
 
 
 def _column(name: str) -> bytes:
-    """Return the definition of a column, a text. Unlike the library's, it has no table."""
+    """Return the definition of a text column. Unlike the library's, it names no table."""
     return b"".join(
         (
             b"\x03def\0\0\0",
-            _counted(name.encode("utf-8", "surrogateescape")),
+            _with_length(name.encode("utf-8", "surrogateescape")),
             b"\0\x0c",
             uint_2(CharacterSet.utf8),
             uint_4(15),  # length
@@ -203,13 +203,13 @@ def _field(cell: Cell) -> bytes:
         case None:
             return b"\xfb"
         case str():
-            return _counted(cell.encode("utf-8", "surrogateescape"))
+            return _with_length(cell.encode("utf-8", "surrogateescape"))
         case bytes():
-            return _counted(cell)
+            return _with_length(cell)
         case float():
-            return _counted(_real(cell).encode())
+            return _with_length(_real(cell).encode())
         case _:
-            return _counted(b"%d" % cell)
+            return _with_length(b"%d" % cell)
 
 
 def _real(number: float) -> str:
@@ -221,8 +221,8 @@ def _real(number: float) -> str:
     return f"{mantissa if '.' in mantissa else mantissa + '.0'}{exponent}{power}"
 
 
-def _counted(raw: bytes) -> bytes:
-    # Most cells are short, and rows are many: the library is for the others.
+def _with_length(raw: bytes) -> bytes:
+    # Most cells are short, and there are many: for them this is faster than the library.
     length = len(raw)
     packet: bytes = bytes((length,)) + raw if length <= 250 else str_len(raw)
     return packet

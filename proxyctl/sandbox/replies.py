@@ -1,4 +1,4 @@
-"""What the sandbox answers, independent of how it is sent, and how a test changes that."""
+"""The answers of the sandbox, apart from the protocol, and options by which tests change them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 Cell = int | float | str | bytes | None
-"""One field as SQLite gives it. Text that is not UTF-8 holds its bytes as surrogate escapes."""
+"""One field as SQLite returns it. Text that is not UTF-8 holds its bytes as surrogate escapes."""
 
 ACCESS_DENIED = 1045
 NOT_MODELLED = 1235
@@ -41,10 +41,10 @@ class CutConnectionError(Exception):
 
 @dataclass
 class Options:
-    """What can be changed while the sandbox serves.
+    """Settings that may change while the sandbox serves.
 
-    The hooks are called with the text of each statement, before it runs and before it is answered.
-    They may raise AdminError, to let it fail, or CutConnectionError.
+    The hooks get the text of each statement, before it runs and before it is answered. A hook may
+    raise AdminError, to make the statement fail, or CutConnectionError.
     """
 
     clients_are_remote: bool = False

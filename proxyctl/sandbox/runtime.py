@@ -1,9 +1,9 @@
-"""What becomes of rows and variables on their way between MEMORY and RUNTIME.
+"""How rows and variables change on their way between MEMORY and RUNTIME.
 
-ProxySQL copies rows into structures of its own: on the way in it drops, splits and normalises them
-without a word. Most of that is `state.runtime.runtime_image`; here it is preceded by what C makes
-of numbers, and followed by what no comparison needs: unsigned numbers, and the two halves of a
-user. Nothing here touches a database.
+ProxySQL copies rows into its own structures, and silently drops, splits and normalises them. Most
+of that is `state.runtime.runtime_image`. The functions here first read numbers as C does, and then
+add what no comparison needs: unsigned numbers, and the two halves of a user. Nothing here touches a
+database.
 Source: ProxySQL 2.7.1, watched on a running server; the conformance suite holds these rules to it.
 """
 
@@ -50,7 +50,7 @@ _BITS = {
     "restapi_routes": ("id", 32),
     "scheduler": ("id", 32),
 }
-"""Columns that are unsigned numbers at RUNTIME, and how many bits they have."""
+"""Columns that are unsigned numbers at RUNTIME, with the number of their bits."""
 
 
 def c_int(value: Cell) -> int:
@@ -71,7 +71,7 @@ def c_text(value: Cell) -> str:
 
 
 def server_key(row: Mapping[str, Cell]) -> Server:
-    """Return what tells one server from another; hostnames are case-sensitive."""
+    """Return the identity of a server; hostnames are case-sensitive."""
     return c_int(row["hostgroup_id"]), c_text(row["hostname"]), c_int(row["port"])
 
 
@@ -88,9 +88,9 @@ def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[Ro
         read = [_as_numbers(layout, row) for row in memory]
     rows: dict[Key, tuple[Value, ...]] = {(n,): tuple(row.values()) for n, row in enumerate(read)}
     if layout.table.role is Role.SERVERS:
-        # Two texts may be one number: the last one wins.
+        # Two texts may mean the same number: the last row wins.
         rows = {layout.key_of(row): row for row in rows.values()}
-    # None of them is KEEP, which only rows of files hold.
+    # No cell is KEEP, which only rows of files hold.
     image = cast("Iterable[tuple[Value, ...]]", runtime_image(layout, rows).values())
     loaded: list[Row] = [dict(zip(layout.names, cells, strict=True)) for cells in image]
     if layout.name in _BITS:
@@ -99,7 +99,7 @@ def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[Ro
             row[name] = c_int(row[name]) % 2**bits
     if layout.table.role is Role.SERVERS:
         for row in loaded:
-            # Kept in microseconds, 32 bits of them.
+            # ProxySQL keeps microseconds in 32 bits.
             row["max_latency_ms"] = c_int(row["max_latency_ms"]) * 1000 % 2**32 // 1000
     if layout.table.role is Role.RULES:
         loaded.sort(key=lambda row: c_int(row["rule_id"]))
@@ -107,7 +107,7 @@ def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[Ro
 
 
 def _as_numbers(layout: Layout, row: Mapping[str, Cell]) -> dict[str, Value]:
-    """Return a row in column order, with what ProxySQL's structures make of its fields."""
+    """Return a row in column order, with its fields as ProxySQL's structures hold them."""
     return {
         column.name: c_int(row[column.name])
         if column.is_numeric and row[column.name] is not None
@@ -119,7 +119,7 @@ def _as_numbers(layout: Layout, row: Mapping[str, Cell]) -> dict[str, Value]:
 def _as_pasted(row: Mapping[str, Cell]) -> dict[str, Value] | None:
     """Return replication hostgroups as ProxySQL pastes them into SQL.
 
-    Numbers of any size and hex pass; None for another text, which loses the row.
+    Accepts hex and numbers of any size. Returns None for any other text: ProxySQL loses the row.
     """
     pasted = {name: c_field(cell) for name, cell in row.items()}
     for name in ("writer_hostgroup", "reader_hostgroup"):
@@ -163,22 +163,23 @@ def loaded_users(
 
 
 # --- global variables ---------------------------------------------------------------------------
-# ProxySQL never says that it refused a value: the LOAD answers OK, and MEMORY is put back. Every
-# variable was tried on a running 2.7.1; older defaults are from the manual.
+# ProxySQL does not report a refused value: the LOAD answers OK, and MEMORY gets the old value back.
+# Every variable was tried on a running 2.7.1; older defaults are from the manual.
 
 _FIXED = frozenset({"admin-version", "mysql-interfaces"})
 _LOG_FILES = frozenset({"mysql-auditlog_filename", "mysql-eventslog_filename", KEYLOG})
 _IGNORED_EMPTY = frozenset({"admin-cluster_password", "admin-cluster_username"})
-"""Empty, these stay as RUNTIME has them, and MEMORY is not put back."""
+"""An empty value of these does not change RUNTIME, and stays in MEMORY."""
 
 _CHECKSUM_OF = {diffs: checksum for checksum, diffs in DIFFS_BY_CHECKSUM.items()}
 
 
 def starting_values(version: Version, product: str) -> dict[str, str]:
-    """Return every variable of a version with the value that a fresh ProxySQL has.
+    """Return every variable of a version with its value in a fresh ProxySQL.
 
-    `product` is the text of admin-version. The order is that in which a LOAD takes the rows: of a
-    fresh ProxySQL all that matters is that its checksums come after their difference counts.
+    `product`: the text of admin-version.
+    Shape: in the order in which a LOAD takes the rows. For a fresh ProxySQL it matters only that
+    checksums come after their difference counts.
     """
     values: dict[str, str] = {}
     for name, variable in sorted(VARIABLES.items(), key=lambda item: item[0] in DIFFS_BY_CHECKSUM):
@@ -193,7 +194,7 @@ def starting_values(version: Version, product: str) -> dict[str, str]:
 def first_on_disk(version: Version, running: Mapping[str, str]) -> dict[str, str]:
     """Return the variables as the first start writes them to DISK.
 
-    That is before they are loaded, and what a version does not take is written all the same.
+    They are written before they are loaded, so even a value that the version refuses is written.
     """
     default = VARIABLES[CAPABILITIES].default or ""
     is_refused = is_out_of_reach(CAPABILITIES, default, version)
@@ -209,7 +210,7 @@ def known_name(name: str, running: Mapping[str, str]) -> str | None:
 
 
 def variable_rows(running: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the variables as ProxySQL writes them into a table: some admin variables never."""
+    """Yield the variables that ProxySQL writes into a table: it omits some admin variables."""
     for name, text in running.items():
         shown = pasted(name, text)
         if shown is not None:
@@ -217,9 +218,9 @@ def variable_rows(running: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def accepted(name: str, text: str, running: Mapping[str, str], version: Version) -> str | None:
-    """Return what RUNTIME holds after the LOAD of a value, or None when it refuses the value.
+    """Return what RUNTIME holds after the LOAD of a value, or None if RUNTIME refuses the value.
 
-    A value that is ignored but stays in MEMORY counts as accepted: RUNTIME keeps the old one.
+    An ignored value that stays in MEMORY counts as accepted: RUNTIME keeps its old value.
     """
     if name in _FIXED:
         return running[name] if text == running[name] else None
@@ -240,9 +241,9 @@ def accepted(name: str, text: str, running: Mapping[str, str], version: Version)
 
 
 def put_back(name: str, running: Mapping[str, str]) -> str:
-    """Return what a variable is after it refused a text: nearly always what it was.
+    """Return the value of a variable after a refused text: nearly always its old value.
 
-    Capabilities get the bits of compression and TLS.
+    Capabilities also get the bits of compression and TLS.
     """
     if name != CAPABILITIES:
         return running[name]
@@ -251,7 +252,7 @@ def put_back(name: str, running: Mapping[str, str]) -> str:
 
 
 def refuse_unmodelled(texts: Mapping[str, str]) -> None:
-    """Refuse a LOAD of these texts in MEMORY where ProxySQL would make other ones of them.
+    """Refuse a LOAD of texts that ProxySQL would replace by other texts.
 
     Raises: AdminError.
     """

@@ -1,9 +1,9 @@
 """The sample shop: its configuration, and the queries that it sends.
 
-One writer, three readers of which one does not answer, three users, and rules that grew over the
-years: some that no query meets any more, and reads that nobody sent to a reader. The queries are
-made up to look like two days of traffic, and hold what one looks for: a report that takes seconds,
-a query that runs once a row, reads on the writer, the same answer asked for all day long.
+It has one writer, three readers (one of them does not answer), three users, and rules that grew
+over the years: some match no query any more, and some reads have no rule to a reader. The made-up
+queries look like two days of traffic, with typical problems: a report that takes seconds, a query
+that runs once per row, reads on the writer, and a query that gets the same answer all day.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ WRITER, READER, CACHE = 10, 20, -1
 class Traffic(NamedTuple):
     """One query of one user. Units: `avg`, `least` and `most` in microseconds.
 
-    `times` is how often it ran in these days, `sent` and `affected` are rows of one query, `idle_s`
-    how long before the end it was seen last. `rules` are those that it hits.
+    `times`: how often the query ran in the two days. `sent`, `affected`: rows per query. `idle_s`:
+    the time from its last run to the end of the two days. `rules`: the rules that it hits.
     """
 
     hostgroup: int
@@ -43,11 +43,11 @@ class Traffic(NamedTuple):
     rules: tuple[int, ...] = ()
 
     def calls(self, elapsed_s: float) -> int:
-        """Return how often it ran until so many seconds after them."""
+        """Return how often the query ran until `elapsed_s` after the two days."""
         return self.times + int(self.times * elapsed_s / PERIOD_S)
 
     def last_call_s(self, calls: int) -> float:
-        """Return when the last of so many calls came, in seconds after them."""
+        """Return the time of the last of `calls` calls, in seconds after the two days."""
         new = calls - self.times
         return new * PERIOD_S / self.times if new > 0 else -float(self.idle_s)
 
@@ -131,9 +131,9 @@ TRAFFIC = (
 
 
 class Node(NamedTuple):
-    """A server in one hostgroup, and what its connections are like.
+    """A server in one hostgroup, with the counts of its connections.
 
-    `share` is its part of what its hostgroup answers. Units: `latency_us` of the last ping.
+    `share`: its part of the queries of its hostgroup. `latency_us`: of the last ping.
     """
 
     hostgroup: int
@@ -155,7 +155,7 @@ NODES = (
 )
 PORT = 3306
 FRONTENDS = {"app": 12, "jobs": 3, "report": 1}
-"""Connections of clients by user."""
+"""The number of client connections by user."""
 _MAX_CONNECTIONS = 500
 _PASSWORD = "sample"  # noqa: S105  # of users who are made up
 _DEFAULTS = {"report": READER}
@@ -178,7 +178,7 @@ _MODULES = ("MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES")
 
 
 def statements() -> Iterator[str]:
-    """Yield what an administrator of a fresh ProxySQL sends to have it in all layers."""
+    """Yield the statements that put the shop into all layers of a fresh ProxySQL."""
     password = native_hash(_PASSWORD)
     tables: dict[str, list[tuple[Value, ...]]] = {
         "mysql_replication_hostgroups (writer_hostgroup, reader_hostgroup, comment)": [

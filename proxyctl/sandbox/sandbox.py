@@ -28,9 +28,8 @@ class Sandbox:
     """An embedded ProxySQL admin interface, served over the MySQL protocol from background threads.
 
     `users` and `stats_users` are the logins at start, `variables` other global variables that
-    differ from the defaults of `version`. `deviations` are what it has beyond that version, as a
-    ProxySQL of tomorrow has. DISK is kept in the file `path`, or in memory.
-    `clock` tells the time in unix seconds.
+    differ from the defaults of `version`. `deviations`: what the sandbox has beyond that version,
+    as a future ProxySQL may. DISK is the file `path`, or in memory. `clock` returns unix seconds.
     Raises: ProxyctlError for a version that the catalogue does not know, and for a file that cannot
     be used.
     """
@@ -46,7 +45,7 @@ class Sandbox:
         path: Path | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        # What is beyond the catalogue is played as far as its deviations say.
+        # A version beyond the catalogue is simulated only as far as its deviations say.
         parsed = (known_version if deviations is NO_DEVIATIONS else parse_version)(version)
         admins = {"admin": "admin", "radmin": "radmin"} if users is None else users
         readers = {"stats": "stats"} if stats_users is None else stats_users
@@ -79,7 +78,7 @@ class Sandbox:
     def start(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Serve from background threads and return the port; 0 picks a free one.
 
-        Raises: ProxyctlError when the address is taken or is none of this machine.
+        Raises: ProxyctlError when the address is taken or not of this machine.
         """
         from proxyctl.sandbox.server import Server
 
@@ -89,7 +88,7 @@ class Sandbox:
 
     @property
     def address(self) -> str:
-        """Where it serves, as people write it."""
+        """The address that the sandbox listens on, as people write it."""
         return address_text(self.host, self.port)
 
     def stop(self) -> None:
@@ -104,7 +103,7 @@ class Sandbox:
         self._engine.close()
 
     def restart(self) -> None:
-        """Do what a restart of ProxySQL does: DISK is all that comes back. The port stays."""
+        """Restart as ProxySQL does: only DISK comes back. The port stays the same."""
         is_serving = self._server is not None
         self.stop()
         disk = self._engine.disk_image()
@@ -124,18 +123,18 @@ class Sandbox:
 
     @property
     def runtime(self) -> RuntimeRows:
-        """RUNTIME by table. Assign a table to do what the monitor or traffic would do."""
+        """RUNTIME by table. Assign a table to play the monitor or traffic."""
         return self._engine.layers.rows
 
     @property
     def stats(self) -> dict[str, list[tuple[Cell, ...]]]:
-        """Rows to be shown by a statistics table, by its name, in column order."""
+        """The rows that statistics tables show, by table name, in column order."""
         return self._engine.statistics.fixed
 
     def fill_with_sample(self) -> None:
-        """Put a made-up shop into all layers, with statistics of traffic that goes on.
+        """Put a made-up shop into all layers, with statistics of traffic that continues.
 
-        Raises: AdminError where rows are in the way. A restart forgets the statistics.
+        Raises: AdminError if rows conflict with existing ones. A restart forgets the statistics.
         """
         for sql in sample_shop.statements():
             self.run(sql)
@@ -157,7 +156,7 @@ class Sandbox:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let all statements wait, as a long statement of somebody else does."""
+        """Make all statements wait, as a long statement of another client does."""
         with self._engine.lock:
             yield
 

@@ -1,4 +1,4 @@
-"""The listening socket, and its clients in threads of their own: login and commands of each."""
+"""The listening socket, and a thread for the login and the commands of each client."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _NOT_MODELLED = frozenset(
 
 
 class Server:
-    """Listens at one address from its making on, until it is stopped.
+    """Listens at one address from its creation until `stop`.
 
-    Raises: ProxyctlError when the address is taken, or is none of this machine.
+    Raises: ProxyctlError when the address is taken or not of this machine.
     """
 
     def __init__(self, engine: Engine, options: Options, host: str, port: int) -> None:
@@ -67,7 +67,7 @@ class Server:
 
     def stop(self) -> None:
         """Stop listening and cut off every client, as a killed process would."""
-        # The first wakes up the thread on Linux, the second elsewhere.
+        # Shutdown wakes the accepting thread on Linux, close does so elsewhere.
         with suppress(OSError):
             self._listening.shutdown(socket.SHUT_RDWR)
         self._listening.close()
@@ -96,14 +96,14 @@ class Server:
         try:
             self._talk(wire, host, number)
         except Exception:
-            # However one client leaves, it is no matter of the others.
+            # The end of one client must not affect the others.
             _LOGGER.debug("the connection of %s ended", host, exc_info=True)
         finally:
             wire.close()
             del self._clients[threading.current_thread()]
 
     def _talk(self, wire: Wire, host: str, number: int) -> None:
-        """Serve a client until it leaves. Raises: EOFError where it just goes, and the like."""
+        """Serve a client until it leaves. Raises: EOFError or OSError if it just disconnects."""
         try:
             session = self._log_in(wire, host, number)
         except AdminError as error:
@@ -119,7 +119,7 @@ class Server:
             wire.write(*answer)
 
     def _log_in(self, wire: Wire, host: str, number: int) -> Session:
-        """Return the session. Raises: AdminError for a client that may not come in."""
+        """Log a client in and return its session. Raises: AdminError for a refused login."""
         nonce = "".join(secrets.choice(_ALPHABET) for _ in range(_NONCE_LENGTH)).encode()
         wire.write(protocol.greeting(self._engine.variable("mysql-server_version"), number, nonce))
         login = protocol.parse_login(wire.read())
@@ -133,14 +133,14 @@ class Server:
     def _answer(self, command: int, text: bytes, session: Session) -> Iterable[bytes]:
         """Return the packets that answer a command.
 
-        Raises: AdminError; CutConnectionError for what ends the connection.
+        Raises: AdminError; CutConnectionError for a command that ends the connection.
         """
         if command == Commands.COM_QUERY:
             return protocol.answer(self._run(text, session))
         if command in _OK:
             return [protocol.ok()]
         if command == Commands.COM_FIELD_LIST:
-            # With it the mysql client asks for words to complete, and does without.
+            # The mysql client asks for completion words, and works without them.
             raise AdminError("Command not supported")
         if command == Commands.COM_STATISTICS:
             seconds = self._engine.statistics.uptime_s
@@ -170,12 +170,12 @@ def _listen(host: str, port: int) -> socket.socket:
     fix = "--host takes an address of this machine, such as 127.0.0.1; --port one that is free"
     try:
         if not host.strip():
-            # It would mean every address of this machine.
+            # An empty host would mean every address of this machine.
             raise OSError(errno.EINVAL, "the address is empty")
-        family, *_, found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        return socket.create_server(found[:2], family=family)
+        family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        return socket.create_server(address[:2], family=family)
     except (OSError, UnicodeError, OverflowError) as error:
         reason = os_reason(error) if isinstance(error, OSError) else str(error)
-        reason = reason.partition(" (while")[0]  # Python says the address once more
+        reason = reason.partition(" (while")[0]  # Python repeats the address
         text = f"cannot listen on {address_text(host, port)}: {reason}"
         raise ProxyctlError(text, fix=fix) from error

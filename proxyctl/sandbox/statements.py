@@ -1,6 +1,6 @@
-"""What a text asks, before SQLite sees it: LOAD and SAVE, SHOW and SET, questions of clients.
+"""The statements that ProxySQL answers itself: LOAD and SAVE, SHOW and SET, questions of clients.
 
-All else is the business of SQLite; a scanner for quotes and comments finds what it must not see.
+SQLite runs all others; a scanner for quotes and comments finds the texts that it must not see.
 Source: ProxySQL 2.7.1, watched on a running server.
 """
 
@@ -43,9 +43,9 @@ def normalised(sql: str) -> str:
 
 
 def single(sql: str) -> str:
-    """Return the one statement of a text, without the semicolons behind it.
+    """Return the single statement of a text, without the semicolons at its end.
 
-    Raises: AdminError for what would crash ProxySQL, open a transaction or be dropped in silence.
+    Raises: AdminError for a text that would crash ProxySQL, or that it would drop or misread.
     """
     statement = sql.strip().rstrip("; \t\r\n")
     if not statement:
@@ -54,8 +54,8 @@ def single(sql: str) -> str:
         raise sqlite_error("not an error")
     if statement.startswith("/*!"):
         raise not_modelled("statements in comments such as /*!40101 ... */")
-    first, *rest = _parts(statement)
-    if any(rest):
+    first, *following = _parts(statement)
+    if any(following):
         raise refusal(
             "refuses several statements in one text: ProxySQL runs only the first, mistakes a SHOW"
             " or SET in it, and knows no LOAD or SAVE there"
@@ -66,7 +66,7 @@ def single(sql: str) -> str:
 
 
 def _parts(statement: str) -> list[str]:
-    """Return what stands between the semicolons, comments left out."""
+    """Return the texts between the semicolons, without comments."""
     if ";" not in statement and not statement.startswith(_COMMENT):
         return [statement]
     parts = [""]
@@ -94,7 +94,7 @@ def without_surrogates(sql: str) -> str:
     """Return the statement with literals that are not UTF-8 written as bytes.
 
     Python hands SQLite only valid UTF-8, while ProxySQL stores whatever bytes a client sends.
-    Raises: AdminError when such bytes stand outside a literal.
+    Raises: AdminError for such bytes outside a literal.
     """
 
     def as_bytes(token: re.Match[str]) -> str:
@@ -133,7 +133,7 @@ _LAYERS = {
     "SAVE TO DIS": ("main", "disk"),
     "SAVE FROM MEM": ("main", "disk"),
 }
-"""Every pair of verb and place, which has two spellings: RUN or RUNTIME, MEM or MEMORY."""
+"""The source and target of each command. Two layers have short spellings, too: RUN and MEM."""
 
 _SHAPE = re.compile(r"(LOAD|SAVE) (.+) (TO|FROM) (RUN(?:TIME)?|MEM(?:ORY)?|DISK)")
 
@@ -148,7 +148,7 @@ _UNMODELLED = re.compile(
 
 
 def load_or_save(text: str, modules: Collection[str]) -> Command | None:
-    """Return the LOAD or SAVE that a normalised text asks for, or None when it is neither.
+    """Return the LOAD or SAVE of a normalised text, or None for any other text.
 
     A module that this version lacks is no command: ProxySQL hands such a text to SQLite.
     """
@@ -168,18 +168,18 @@ def refuse_unmodelled(text: str) -> None:
 
 
 # --- SHOW, SET and questions --------------------------------------------------------------------
-# ProxySQL turns each into a query of its own, and so does the sandbox for what the mysql client,
-# drivers and people send. Any other text of this kind is refused.
+# ProxySQL turns each into its own query. The sandbox does so for the texts that the mysql client,
+# drivers and people send, and refuses any other text of this kind.
 
 _QUESTION = re.compile(r"(SHOW|SET|USE|(?:UN)?LOCK|SIGNAL|LOGENTRY|SELECT @@)\b", re.I)
-"""How a text begins that ProxySQL does not hand to SQLite."""
+"""The beginning of a text that ProxySQL does not hand to SQLite."""
 
 _IGNORED = re.compile(
     r"SET (NAMES|CHARACTER_SET_RESULTS|AUTOCOMMIT|SQL_AUTO_IS_NULL)\b.*", re.I | re.S
 )
 _SHOW_TABLES = re.compile(r"SHOW TABLES(?: (?:IN|FROM) `?(\w+)`?)?", re.I)
 _PARTLY_MODELLED = ("stats", "monitor", "stats_history")
-"""Schemas of which the sandbox has some tables only."""
+"""Schemas of which the sandbox has only some tables."""
 
 _VARIABLES = "SELECT variable_name AS Variable_name, variable_value AS Value FROM global_variables"
 _SHOW_VARIABLES = re.compile(r"SHOW (?:(MYSQL|ADMIN) |GLOBAL |ALL )?VARIABLES", re.I)
@@ -190,14 +190,14 @@ _CHARACTER_SETS = tuple(
     f"@@character_set_{of}" for of in ("client", "connection", "server", "database")
 )
 _PROBE = "SELECT $$"
-"""With it the mysql client asks whether `$$` may begin a name."""
+"""The mysql client sends this to find out whether `$$` may begin a name."""
 
 
 def answer(text: str, database: Database, running: Mapping[str, str]) -> Result | None:
     """Return the answer to a question or a SET; None for a text that is SQL.
 
     `text` is normalised, `running` are the global variables at RUNTIME.
-    Raises: AdminError for a question that is not modelled, or as SQLite answers the query.
+    Raises: AdminError for a question that is not modelled, or with an error of SQLite.
     """
     if query := _show(text):
         return database.run(query)
@@ -209,57 +209,57 @@ def answer(text: str, database: Database, running: Mapping[str, str]) -> Result 
 
 
 def greeting(text: str, session: Session, running: Mapping[str, str]) -> Result | None:
-    """Return the answer to what clients and drivers send on their own; None for other texts."""
+    """Return the answer to a text that clients and drivers send by themselves; None for others."""
     if _IGNORED.fullmatch(text):
         return OK
     if text.upper().startswith(_PROBE):
         raise AdminError("ProxySQL Admin Error: Unknown column '$$' in 'field list'", code=1054)
-    known = _about_session(text.lower(), session, running)
-    return None if known is None else Result(tuple(known), [tuple(known.values())])
+    row = _about_session(text.lower(), session, running)
+    return None if row is None else Result(tuple(row), [tuple(row.values())])
 
 
 def _about_session(
     lower: str, session: Session, running: Mapping[str, str]
 ) -> dict[str, str] | None:
-    """Return the columns and values of the one row that answers."""
-    asked = lower.removeprefix("select ").removesuffix(" limit 1")
-    match asked:
+    """Return the only row of the answer by column; None for any other text."""
+    question = lower.removeprefix("select ").removesuffix(" limit 1")
+    match question:
         case "@@version" | "version()":
-            return {asked: running["admin-version"]}
+            return {question: running["admin-version"]}
         case "@@version_comment" if lower.endswith(" limit 1"):
             return {"'(ProxySQL Admin Module)'": "(ProxySQL Admin Module)"}
         case "user()" | "current_user()":
-            return {asked: f"{session.user}@{session.host}"}
+            return {question: f"{session.user}@{session.host}"}
         case "database()":
             return {"DATABASE()": session.role.value}
         case "database(), user()":
             return {"DATABASE()": "admin", "USER()": session.user}
-        case _ if asked == ", ".join(_CHARACTER_SETS):
+        case _ if question == ", ".join(_CHARACTER_SETS):
             return dict.fromkeys(_CHARACTER_SETS, "utf8")
     return None
 
 
 def _show(text: str) -> str | None:
-    """Return the query that answers a SHOW. As in ProxySQL, what is typed is pasted into it."""
+    """Return the query that answers a SHOW. As in ProxySQL, the typed text is pasted into it."""
     if text.upper() in ("SHOW DATABASES", "SHOW SCHEMAS"):
-        # SQLite calls the file of a schema that was made from an image x.
+        # SQLite shows `x` as the file of a schema that was made from an image.
         return (
             "SELECT seq, name, CASE file WHEN 'x' THEN '' ELSE file END AS file"
             " FROM pragma_database_list"
         )
-    if found := _SHOW_TABLES.fullmatch(text):
-        schema = found[1] or "main"
+    if match := _SHOW_TABLES.fullmatch(text):
+        schema = match[1] or "main"
         if schema in _PARTLY_MODELLED:
             raise not_modelled(f"the list of tables in {schema}")
         return (
             f"SELECT name AS tables FROM {schema}.sqlite_master"
             " WHERE type='table' AND name<>'sqlite_sequence' ORDER BY name"
         )
-    if found := _SHOW_VARIABLES.fullmatch(text):
-        prefix = f"{found[1].lower()}-" if found[1] else ""
+    if match := _SHOW_VARIABLES.fullmatch(text):
+        prefix = f"{match[1].lower()}-" if match[1] else ""
         return f"{_VARIABLES} WHERE variable_name LIKE '{prefix}%' ORDER BY variable_name"
-    if found := _SHOW_VARIABLES_LIKE.fullmatch(text):
-        return f"{_VARIABLES} WHERE variable_name LIKE {found[1]}"
+    if match := _SHOW_VARIABLES_LIKE.fullmatch(text):
+        return f"{_VARIABLES} WHERE variable_name LIKE {match[1]}"
     return None
 
 

@@ -1,10 +1,10 @@
-"""The statistics tables: what the sandbox fills them with, which is little more than zeros.
+"""The rows of the statistics tables, which are mostly zeros.
 
-Nothing runs through a sandbox, so every counter stands still, unless it plays the sample shop: two
-days of traffic that is made up, and goes on evenly. All of it is counted from the same queries, so
-that the tables agree with each other at any moment. What is reconfigured is not played: a rule that
-is loaded, or a server that is added, has no hits. The counters are those that proxyctl reads, by
-the names of ProxySQL 2.7.1.
+No traffic runs through a sandbox, so every counter keeps its value, unless the sandbox plays the
+sample shop: two days of made-up traffic, which then continues evenly. All tables count the same
+queries, and so agree with each other at any moment. Changes of the configuration have no effect: a
+rule or a server that is added has no hits. The counters are those that proxyctl reads, with the
+names of ProxySQL 2.7.1.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ _SLOW_US = 1_000_000
 """mysql-long_query_time of a fresh ProxySQL."""
 
 _UPTIME_S = PERIOD_S + 300
-"""How long ago the ProxySQL of the shop was started."""
+"""How long the ProxySQL of the shop had been up at the end of the two days."""
 _BYTES_OF_DIGEST = 900
 _LAST_SEEN = 8
-"""The position of that column in the table of digests."""
+"""The position of the column last_seen in the table of digests."""
 _PEER_CHECKSUMS = (
     "admin_variables", "mysql_query_rules", "mysql_servers", "mysql_users", "mysql_variables",
     "proxysql_servers", "mysql_servers_v2",
 )  # fmt: skip
 _RESIDENT_BYTES = "84000000"
-"""What the ProxySQL of the sample shop takes; one without traffic says 0."""
+"""The memory of the sample shop's ProxySQL; a sandbox without traffic shows 0."""
 
 Rows = Sequence[Sequence[Cell]]
 
 
 class Statistics:
-    """What the statistics tables show at any moment.
+    """The content of the statistics tables at any moment.
 
-    `fixed` are rows that a test put into a table, by its name, in column order.
+    `fixed`: rows that replace those of a table, by table name, in column order.
     """
 
     def __init__(self, layers: Layers, clock: Callable[[], float]) -> None:
@@ -58,7 +58,7 @@ class Statistics:
         self.fixed: dict[str, list[tuple[Cell, ...]]] = {}
 
     def begin_traffic(self) -> None:
-        """Be those of the sample shop, whose configuration is at RUNTIME for the two days."""
+        """Play the sample shop, as if its configuration had been at RUNTIME for the two days."""
         self._recorded_until = self._clock()
         self._started = self._recorded_until - _UPTIME_S
         self._traffic = TRAFFIC
@@ -68,12 +68,12 @@ class Statistics:
 
     @property
     def uptime_s(self) -> int:
-        """How long ago it started, in seconds."""
+        """Seconds since the start."""
         return int(self._clock() - self._started)
 
     @property
     def _elapsed_s(self) -> float:
-        """How long ago the two days ended."""
+        """Seconds since the end of the two days."""
         return max(self._clock() - self._recorded_until, 0)
 
     def refresh(self, sql: str, database: Database) -> None:
@@ -83,13 +83,13 @@ class Statistics:
                 database.refill(f"stats.{name}", self._rows(name))
 
     def clear_digests(self) -> int:
-        """Forget the queries, also those of the sample shop that come later; return the count."""
+        """Remove all entries, also later ones of the sample shop; return how many there were."""
         count = len(self._rows(DIGESTS))
         self.fixed[DIGESTS] = []
         return count
 
     def purge_digests(self, until: int) -> int:
-        """Keep the entries that were seen after this time; return how many there were besides."""
+        """Remove the entries that were not seen after `until`; return how many were removed."""
         rows = [tuple(row) for row in self._rows(DIGESTS)]
         self.fixed[DIGESTS] = [row for row in rows if int(str(row[_LAST_SEEN])) > until]
         return len(rows) - len(self.fixed[DIGESTS])
@@ -126,45 +126,49 @@ class Statistics:
 
     def _hits(self) -> Counter[Cell]:
         """Count the hits of each rule."""
-        found: Counter[Cell] = Counter()
-        for one in self._traffic:
-            found.update(dict.fromkeys(one.rules, one.calls(self._elapsed_s)))
-        return found
+        hits: Counter[Cell] = Counter()
+        for query in self._traffic:
+            hits.update(dict.fromkeys(query.rules, query.calls(self._elapsed_s)))
+        return hits
 
     def _pool_row(self, row: Row) -> tuple[Cell, ...]:
         node = self._nodes.get(server_key(row))
         if node is None:
             return (*server_key(row), row["status"], *(0,) * 10)
         counted = [
-            (one, _part(one, node, self._elapsed_s))
-            for one in self._traffic
-            if one.hostgroup == node.hostgroup
+            (traffic, _part(traffic, node, self._elapsed_s))
+            for traffic in self._traffic
+            if traffic.hostgroup == node.hostgroup
         ]
         return (
             *(*server_key(row), row["status"]),
             *(node.used, node.free, node.opened, node.failed, node.used + node.free),
             *(sum(calls for _, calls in counted), 0),
-            sum(calls * len(one.query) for one, calls in counted),
-            sum(_answer_bytes(one, calls) for one, calls in counted),
+            sum(calls * len(traffic.query) for traffic, calls in counted),
+            sum(_answer_bytes(traffic, calls) for traffic, calls in counted),
             node.latency_us,
         )
 
     def _counters(self) -> list[tuple[Cell, ...]]:
-        calls = Counter({one: one.calls(self._elapsed_s) for one in self._traffic})
+        calls = Counter({traffic: traffic.calls(self._elapsed_s) for traffic in self._traffic})
         is_played = bool(self._traffic)
-        found = {
+        counters = {
             "ProxySQL_Uptime": self.uptime_s,
             "MySQL_Thread_Workers": self._layers.running["mysql-threads"],
             "Active_Transactions": int(is_played),
             "Client_Connections_connected": sum(FRONTENDS.values()) * is_played,
             "Client_Connections_non_idle": 2 * is_played,
             "Questions": calls.total(),
-            "Slow_queries": sum(calls[one] for one in calls if one.least >= _SLOW_US)
-            + sum(one.least < _SLOW_US <= one.most for one in calls),
-            "Queries_frontends_bytes_recv": sum(calls[one] * len(one.query) for one in calls),
-            "Queries_frontends_bytes_sent": sum(_answer_bytes(one, calls[one]) for one in calls),
+            "Slow_queries": sum(calls[traffic] for traffic in calls if traffic.least >= _SLOW_US)
+            + sum(traffic.least < _SLOW_US <= traffic.most for traffic in calls),
+            "Queries_frontends_bytes_recv": sum(
+                calls[traffic] * len(traffic.query) for traffic in calls
+            ),
+            "Queries_frontends_bytes_sent": sum(
+                _answer_bytes(traffic, calls[traffic]) for traffic in calls
+            ),
         }
-        return [(name, str(value)) for name, value in found.items()]
+        return [(name, str(value)) for name, value in counters.items()]
 
     def _memory(self) -> list[tuple[Cell, ...]]:
         digests = str(_BYTES_OF_DIGEST * len(self._rows(DIGESTS)))
@@ -175,16 +179,16 @@ class Statistics:
         return [(name, digests), ("jemalloc_resident", resident)]
 
 
-def _part(one: Traffic, node: Node, elapsed_s: float) -> int:
-    """Return how often a node answered a query. The first one of a hostgroup takes the rest."""
-    calls = one.calls(elapsed_s)
-    others = [n for n in NODES if n.hostgroup == node.hostgroup][1:]
-    parts = {n: int(calls * n.share) for n in others}
+def _part(traffic: Traffic, node: Node, elapsed_s: float) -> int:
+    """Return how often a node answered a query; a hostgroup's first node gets the remainder."""
+    calls = traffic.calls(elapsed_s)
+    nodes = [other for other in NODES if other.hostgroup == node.hostgroup]
+    parts = {other: int(calls * other.share) for other in nodes[1:]}
     return parts.get(node, calls - sum(parts.values()))
 
 
-def _answer_bytes(one: Traffic, calls: int) -> int:
-    return int(calls * (_OK_BYTES + one.sent * _ROW_BYTES))
+def _answer_bytes(traffic: Traffic, calls: int) -> int:
+    return int(calls * (_OK_BYTES + traffic.sent * _ROW_BYTES))
 
 
 # --- digests -----------------------------------------------------------------------------------
@@ -196,28 +200,28 @@ def _digest(query: str) -> Digest:
 
 
 def digest_rows(now: float, *, elapsed_s: float = 0) -> list[tuple[Cell, ...]]:
-    """Return rows of stats_mysql_query_digest, as counted so many seconds after the two days.
+    """Return the rows of stats_mysql_query_digest `elapsed_s` after the end of the two days.
 
-    `now` is when these end, in unix seconds.
+    `now`: the end of the two days, in unix seconds.
     """
     return [_row(one, now, one.calls(elapsed_s)) for one in TRAFFIC]
 
 
-def _row(one: Traffic, now: float, calls: int) -> tuple[Cell, ...]:
-    digest = _digest(one.query)
+def _row(traffic: Traffic, now: float, calls: int) -> tuple[Cell, ...]:
+    digest = _digest(traffic.query)
     return (
-        one.hostgroup,
-        one.schemaname,
-        one.username,
+        traffic.hostgroup,
+        traffic.schemaname,
+        traffic.username,
         "",
         digest.hexadecimal,
         digest.text.decode(),
         calls,
         int(now - PERIOD_S),
-        int(now + one.last_call_s(calls)),
-        calls * one.avg,
-        one.least,
-        one.most,
-        int(calls * one.affected),
-        int(calls * one.sent),
+        int(now + traffic.last_call_s(calls)),
+        calls * traffic.avg,
+        traffic.least,
+        traffic.most,
+        int(calls * traffic.affected),
+        int(calls * traffic.sent),
     )

@@ -1,7 +1,7 @@
-"""Which tables the sandbox has, for a given ProxySQL version.
+"""The tables of the sandbox for a given ProxySQL version.
 
-The configuration tables come from the catalogue. Of the others, statistics and the monitor's logs,
-it has those that proxyctl reads, with ProxySQL's names and types, and without its constraints.
+The configuration tables come from the catalogue. Of the statistics and the monitor's logs the
+sandbox has the tables that proxyctl reads, with ProxySQL's names and types, without constraints.
 Source: sqlite_master of a running ProxySQL 2.7.1; versions from the tables of each release.
 """
 
@@ -25,7 +25,7 @@ _VARIABLES = "variable_name VARCHAR NOT NULL PRIMARY KEY, variable_value VARCHAR
 _PAIR = "Variable_Name VARCHAR, Variable_Value VARCHAR"
 _NODE = "hostname VARCHAR, port INT"
 _CHECK = f"{_NODE}, time_start_us INT"
-_OF_MAIN = {
+_OTHER_MAIN_TABLES = {
     "global_variables": _VARIABLES,
     "runtime_global_variables": _VARIABLES,
     "runtime_checksums_values": (
@@ -96,17 +96,17 @@ _LOGS = {
         )
     },
 }
-"""What ProxySQL writes down as time goes by, by schema. The sandbox never does."""
+"""Tables that ProxySQL fills in the course of time, by schema. In the sandbox they stay empty."""
 
 
 def layouts(version: Version, deviations: Deviations = NO_DEVIATIONS) -> dict[str, Layout]:
-    """Return the configuration tables of a version by name; global_variables is not among them."""
-    found = deviations.layouts(version)
-    return {name: layout for name, layout in found.items() if layout.table.prefix is None}
+    """Return the configuration tables of a version by name, without global_variables."""
+    all_layouts = deviations.layouts(version)
+    return {name: layout for name, layout in all_layouts.items() if layout.table.prefix is None}
 
 
 def at_runtime(layout: Layout) -> Layout:
-    """Return a table with the columns of its runtime table."""
+    """Return the layout of a table's runtime_ table."""
     columns = {column.name: column for column in layout.columns}
     for column in layout.table.at_runtime:
         if layout.version.has(parse_version(column.since)):
@@ -115,13 +115,13 @@ def at_runtime(layout: Layout) -> Layout:
 
 
 def modules(version: Version, layouts: Mapping[str, Layout]) -> dict[str, tuple[str, ...]]:
-    """Return the admin modules of a version with their tables; those of variables have none."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return the admin modules of a version with their tables; modules of variables have none."""
+    by_name: dict[str, tuple[str, ...]] = {}
     for name, module in ADMIN_MODULES.items():
         names = tuple(table.name for table in module.tables if table.name in layouts)
         if names or any(table.prefix and table.exists_in(version) for table in module.tables):
-            found[name] = names
-    return found
+            by_name[name] = names
+    return by_name
 
 
 def create_all(database: Database, layouts: Mapping[str, Layout]) -> None:
@@ -134,7 +134,7 @@ def create_all(database: Database, layouts: Mapping[str, Layout]) -> None:
         ):
             database.create(schema, twin, create_table(form, f"{schema}.{twin}"))
     disk = {"global_variables": _VARIABLES}
-    others = {"main": _OF_MAIN, "disk": disk, "stats": STATISTICS, **_LOGS}
-    for schema, found in others.items():
-        for name, columns in found.items():
+    schemas = {"main": _OTHER_MAIN_TABLES, "disk": disk, "stats": STATISTICS, **_LOGS}
+    for schema, definitions in schemas.items():
+        for name, columns in definitions.items():
             database.create(schema, name, f"CREATE TABLE {schema}.{name} ({columns})")
