@@ -106,8 +106,11 @@ def refuse_misread_options(built: Click, arguments: Sequence[str]) -> None:
     command, path, arguments_after = called_command(built, arguments)
     known = _options(command)
     # The text after mysql's -p is a password: no message may repeat it.
-    short = {name for one in command.params for name in one.opts if len(name) == 2} | {"-h", "-p"}
-    formats = [str(one.metavar).split("|") for one in command.params if "--format" in one.opts]
+    names = [name for option in command.params for name in option.opts]
+    short = {name for name in names if len(name) == 2} | {"-h", "-p"}
+    formats = [
+        str(option.metavar).split("|") for option in command.params if "--format" in option.opts
+    ]
     for word, following in pairwise([*takewhile(lambda word: word != "--", arguments_after), ""]):
         if match := _ONE_DASH.fullmatch(word):
             name, value = match.groups(default="")
@@ -202,8 +205,8 @@ def _nearest(word: str, names: Iterable[str]) -> str | None:
 
 
 def _options(command: Click) -> list[str]:
-    own = [name for one in command.params for name in one.opts if name.startswith("--")]
-    return [*own, "--help"]
+    names = [name for option in command.params for name in option.opts]
+    return [*(name for name in names if name.startswith("--")), "--help"]
 
 
 def _name(parameter: Click) -> str:

@@ -100,10 +100,10 @@ class Wire:
         return text
 
     def _exactly(self, length: int) -> bytes:
-        found = self._reader.read(length)
-        if len(found) < length:
+        raw = self._reader.read(length)
+        if len(raw) < length:
             raise EOFError
-        return found
+        return raw
 
     def write(self, *packets: bytes) -> None:
         """Send packets."""

@@ -204,7 +204,7 @@ def digest_rows(now: float, *, elapsed_s: float = 0) -> list[tuple[Cell, ...]]:
 
     `now`: the end of the two days, in unix seconds.
     """
-    return [_row(one, now, one.calls(elapsed_s)) for one in TRAFFIC]
+    return [_row(traffic, now, traffic.calls(elapsed_s)) for traffic in TRAFFIC]
 
 
 def _row(traffic: Traffic, now: float, calls: int) -> tuple[Cell, ...]:

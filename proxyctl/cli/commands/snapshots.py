@@ -81,11 +81,11 @@ def history(place: Place, format: FormatOption = "text") -> int:
     from proxyctl.snapshots import folder
 
     address = place.address()
-    found = folder.history(address)
+    kept = folder.history(address)
     if format == "json":
-        write(HISTORY.document(found, address=address))
-    elif found:
-        write(history_text(found, style()))
+        write(HISTORY.document(kept, address=address))
+    elif kept:
+        write(history_text(kept, style()))
     else:
         say(f"there is no snapshot of {address} in {folder.folder_of(address)}")
     return ExitCode.DONE
