@@ -57,7 +57,7 @@ def body_lines(report: Replay, style: Style) -> Iterator[str]:
     rules = {
         f"rule {rule_id}: {column}": load for (rule_id, column), load in report.open_rules.items()
     }
-    yield from _load_lines(report, "What a digest does not tell, by rule and column:", rules)
+    yield from _load_lines(report, "Undecided, by rule and column:", rules)
     notes = [*_notes(report)]
     yield from [*notes, ""] if notes else ()
     yield style("bold", verdict(report))
@@ -103,7 +103,7 @@ def _notes(report: Replay) -> Iterator[str]:
         yield f"{counted(count, 'digest')}: {note}"
     for column, rules, note in (
         ("next_query_flagIN", report.flag_rules, "assumes that every query begins at flagIN 0"),
-        ("replace_pattern", report.rewriting_rules, "queries are counted as what they became"),
+        ("replace_pattern", report.rewriting_rules, "the statistics count the rewritten queries"),
     ):
         if rules:
             yield f"{column} (rule {', '.join(map(str, rules[:MOST_LINES]))}): {note}"

@@ -62,8 +62,8 @@ def _listed(report: Report) -> str:
     if report.count == len(report.digests):
         return f"All {counted(report.count, 'digest')}."
     return (
-        f"{len(report.digests):,} of {report.count:,} digests: those with most time. Totals, shares"
-        " and the load over time are of all."
+        f"{len(report.digests):,} of {report.count:,} digests: the digests with most time. Totals,"
+        " shares and the load over time cover all digests."
     )
 
 

@@ -184,4 +184,4 @@ def doubts(tables: Sequence[DigestTable]) -> Iterator[str]:
     if changed:
         yield f"{', '.join(sorted(changed))} changed: the same query may count as another"
     if not all(is_counting(table.variables) for table in tables):
-        yield f"{SWITCH} is false or was so: queries that ran meanwhile are not counted"
+        yield f"{SWITCH} is or was false: queries that ran meanwhile are not counted"

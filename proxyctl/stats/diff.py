@@ -166,7 +166,7 @@ def compare(
     if after.table.taken_at <= before.table.taken_at:
         raise UsageError(
             "AFTER was not taken later than BEFORE: no time passed between them",
-            fix="name the earlier one first; after one that was just taken, wait a second",
+            fix="name the earlier snapshot first, and wait at least a second between two snapshots",
         )
     is_cleared = after.was_cleared_since(before)
     began_at = max(before.table.taken_at, after.began_at if is_cleared else 0)

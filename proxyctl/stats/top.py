@@ -150,7 +150,7 @@ class Top:
             notes.append(NOT_COUNTING + (earlier if self.total.entries else ""))
         columns = (*self.options.groups, *self.options.columns)
         if Group.CLIENT_ADDRESS in columns and not tracks_clients(self.variables):
-            notes.append(f"{TRACKS_CLIENTS} is false: clients are not told apart")
+            notes.append(f"{TRACKS_CLIENTS} is false: digests are not counted per client")
         return notes
 
 

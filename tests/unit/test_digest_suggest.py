@@ -136,7 +136,7 @@ def test_undecided_digests_do_not_prevent_a_rule():
     (one,) = result.found
     assert one.rule
     assert "1 digest with an uncertain text" in result.proof
-    assert result.notes[0].startswith("rule 5: replace_pattern makes other digests")
+    assert result.notes[0].startswith("rule 5: replace_pattern rewrites queries")
 
 
 def test_last_rules_and_fast_routing():
@@ -149,8 +149,8 @@ def test_last_rules_and_fast_routing():
     assert "no rule is proposed: 1 digest would change" in notes
 
 
-def test_of_very_many_digests_those_with_most_time_are_followed_through_the_rules():
-    """The sums are of all; what is proposed is replayed on the rows that are followed."""
+def test_the_rules_are_checked_on_the_entries_with_most_time():
+    """The sums cover all entries; a replay covers the checked entries only."""
     few = [digest(f"SELECT a FROM t{n} WHERE b = 1", calls=n, average=1) for n in range(1, 40)]
     big = [
         digest("SELECT code FROM countries", calls=900),
@@ -160,8 +160,8 @@ def test_of_very_many_digests_those_with_most_time_are_followed_through_the_rule
     assert [one.evidence["calls"] for one in result.found] == [900, 900]
     assert "replayed together on 2 entries" in result.proof
     assert result.notes == [
-        "of 41 entries, 2 are followed through the rules: those with most time, 69.8% of all"
-        " queries. The others count in the sums and may include more reads on a writer",
+        "the rules are checked on 2 of 41 entries, those with most time: 69.8% of all queries."
+        " The other entries count in the sums and may include more reads on a writer",
     ]
 
 

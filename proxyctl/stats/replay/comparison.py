@@ -33,7 +33,7 @@ MOST_WAYS = 64
 
 CUT = "cut"
 OTHER_OPTIONS = "made under other mysql-query_digests variables"
-TOO_MANY = "too many rules that cannot be told"
+TOO_MANY = "too many undecided rules"
 
 
 # The outcome of a query ---------------------------------------------------------------------------

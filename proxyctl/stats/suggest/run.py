@@ -52,14 +52,14 @@ def suggest(
         calls = sum(seen.count_star for seen in followed)
         share = calls / max(1, context.total.count_star)
         notes.append(
-            f"of {counted(len(table.rows), 'entry')}, {len(followed):,} are followed through the"
-            f" rules: those with most time, {share:.1%} of all queries."
-            " The others count in the sums and may include more reads on a writer"
+            f"the rules are checked on {len(followed):,} of {counted(len(table.rows), 'entry')},"
+            f" those with most time: {share:.1%} of all queries."
+            " The other entries count in the sums and may include more reads on a writer"
         )
     if rewriting := context.now.rewriting_rules:
         notes.append(
-            f"rule {', '.join(map(str, rewriting))}: replace_pattern makes other digests, which no"
-            " rule finds by digest"
+            f"rule {', '.join(map(str, rewriting))}: replace_pattern rewrites queries, so no rule"
+            " finds them by digest"
         )
     found = [
         suggestion
@@ -105,5 +105,6 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
         " Queries that were not seen may differ."
     )
     if unknown:
-        proof += f" {counted(len(unknown), 'digest')} with an uncertain text cannot be told."
+        digests = counted(len(unknown), "digest")
+        proof += f" For {digests} with an uncertain text, the effect of the rules is unknown."
     return found, proof
