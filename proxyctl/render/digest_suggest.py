@@ -54,18 +54,18 @@ def suggest_text(result: Suggestions, style: Style = PLAIN, *, width: int = WIDT
     """Render the suggestions by kind, each with its evidence, and the rules to paste."""
     title = printable(
         f"{result.table.name}  ProxySQL {result.table.version}:"
-        f" {counted(len(result.found), 'suggestion')} from"
+        f" {counted(len(result.suggestions), 'suggestion')} from"
         f" {counted(len(result.table.rows), 'entry')},"
         f" {counted(result.total.count_star, 'query')}, {time_text(result.total.sum_time)}"
     )
     lines = [*(style("bold", line) for line in wrapped(title, width)), ""]
     for kind, heading in _HEADINGS.items():
         lines += _kind_lines(result, kind, heading, style, width)
-    if not result.found:
+    if not result.suggestions:
         lines += ["Nothing to suggest.", ""]
     if result.proof:
         lines += [*wrapped(result.proof, width), ""]
-    for kind in dict.fromkeys(suggestion.kind for suggestion in result.found):
+    for kind in dict.fromkeys(suggestion.kind for suggestion in result.suggestions):
         lines.append(style("dim", f"What digests do not tell, for {_HEADINGS[kind]}:"))
         for text in _UNKNOWN[kind]:
             lines += wrapped(text, width, first="  - ", then="    ")
@@ -78,7 +78,7 @@ def suggest_text(result: Suggestions, style: Style = PLAIN, *, width: int = WIDT
 def _kind_lines(
     result: Suggestions, kind: Kind, heading: str, style: Style, width: int
 ) -> Iterator[str]:
-    suggestions = [suggestion for suggestion in result.found if suggestion.kind is kind]
+    suggestions = [suggestion for suggestion in result.suggestions if suggestion.kind is kind]
     if not suggestions:
         return
     yield style("bold", heading.upper())
@@ -106,7 +106,7 @@ def suggest_json(result: Suggestions) -> str:
             suggestion,
             yaml=rules_yaml(result.layout, [suggestion.rule]) if suggestion.rule else None,
         )
-        for suggestion in result.found
+        for suggestion in result.suggestions
     ]
     return SUGGESTIONS.document(result, suggestions=suggestions)
 

@@ -68,7 +68,7 @@ def verdict(report: Replay) -> str:
     if not report.total.entries:
         return "Replay: the instance has seen no digests."
     changed, undecided = report.changed, report.undecided
-    if not report.moves:
+    if not report.may_change:
         return f"Replay: nothing changes for any of {counted(report.total.entries, 'digest')}."
     return (
         f"Replay: {share_text(report.share(changed))} of the query time changes"

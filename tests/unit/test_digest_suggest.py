@@ -59,7 +59,7 @@ def table(*seen, **variables):
 
 def found(seen, given, kind, **options):
     result = suggest(table(*seen), given, only=[kind], **options)
-    return result.found, result.notes
+    return result.suggestions, result.notes
 
 
 READ = "SELECT a FROM t WHERE id = 1"
@@ -69,7 +69,7 @@ SMALL = "SELECT code FROM countries"
 def test_a_read_of_the_default_hostgroup_gets_a_rule_behind_all():
     seen = [digest(READ), digest("UPDATE t SET a = 1")]
     result = suggest(table(*seen), configuration(rule(30, "^INSERT")), only=[Kind.READS])
-    (one,) = result.found
+    (one,) = result.suggestions
     proposed = one.rule
     assert proposed["rule_id"] == 40
     assert proposed["destination_hostgroup"] == 20
@@ -133,7 +133,7 @@ def test_undecided_digests_do_not_prevent_a_rule():
     other_options = digest("SELECT 2 FROM t", digest_text="SELECT 2 FROM t", calls=1)
     seen = [digest(READ), other_options]
     result = suggest(table(*seen), configuration(rewrites, rule(20, "^SELECT")), only=[Kind.READS])
-    (one,) = result.found
+    (one,) = result.suggestions
     assert one.rule
     assert "1 digest with an uncertain text" in result.proof
     assert result.notes[0].startswith("rule 5: replace_pattern rewrites queries")
@@ -157,7 +157,7 @@ def test_the_rules_are_checked_on_the_entries_with_most_time():
         digest("SELECT name FROM cities", calls=900),
     ]
     result = suggest(table(*few, *big), configuration(), only=[Kind.READS], most_rows=2)
-    assert [one.evidence["calls"] for one in result.found] == [900, 900]
+    assert [one.evidence["calls"] for one in result.suggestions] == [900, 900]
     assert "replayed together on 2 entries" in result.proof
     assert result.notes == [
         "the rules are checked on 2 of 41 entries, those with most time: 69.8% of all queries."

@@ -63,7 +63,7 @@ def _seen(random):
 def test_what_is_proposed_holds_alone_and_together(seed):
     random = Random(seed)
     given, seen = _configuration(random), _seen(random)
-    proposed = [one for one in suggest(seen, given, limit=1_000).found if one.rule]
+    proposed = [one for one in suggest(seen, given, limit=1_000).suggestions if one.rule]
     for one in proposed:
         sides = Sides(given, with_rules(given, [one.rule]))
         report = replay(seen, sides, limit=1_000)

@@ -280,7 +280,7 @@ def replay(
         write(replay_json(report, moves))
     else:
         write(replay_text(report, style(), moves=moves))
-    if detailed_exitcode and (report.moves or moves):
+    if detailed_exitcode and (report.may_change or moves):
         return ExitCode.DIFFERENCES
     return ExitCode.DONE
 

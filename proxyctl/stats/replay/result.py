@@ -58,7 +58,7 @@ class Replay:
     texts: Counter[str] = field(default_factory=Counter)
 
     @property
-    def moves(self) -> bool:
+    def may_change(self) -> bool:
         """Whether any digest changes or may change."""
         return bool(self.changed.entries or self.undecided.entries)
 

@@ -59,15 +59,15 @@ class Suggestion:
 class Suggestions:
     """All suggestions of a run.
 
-    Shape: `found` is sorted by kind, then largest first; `left_out` counts the suggestions beyond
-    the limit, by kind; `notes` say what was not checked, and why; `proof` says what was replayed,
-    empty without a proposed rule. `layout` is the layout of mysql_query_rules.
+    Shape: `suggestions` are sorted by kind, then largest first; `left_out` counts the suggestions
+    beyond the limit, by kind; `notes` say what was not checked, and why; `proof` says what was
+    replayed, empty without a proposed rule. `layout` is the layout of mysql_query_rules.
     """
 
     table: DigestTable
     total: Load
     layout: Layout
-    found: Sequence[Suggestion]
+    suggestions: Sequence[Suggestion]
     notes: Sequence[str]
     proof: str
     left_out: Mapping[Kind, int]

@@ -61,32 +61,32 @@ def suggest(
             f"rule {', '.join(map(str, rewriting))}: replace_pattern rewrites queries, so no rule"
             " finds them by digest"
         )
-    found = [
+    suggestions = [
         suggestion
         for kind, find in _FINDERS.items()
         if not only or kind in only
         for suggestion in find(context)
     ]
-    found, proof = _proven(context, found)
+    suggestions, proof = _proven(context, suggestions)
     return Suggestions(
         table,
         context.total,
         rules_of(configuration).layout,
-        found,
+        suggestions,
         notes,
         proof,
         context.left_out,
     )
 
 
-def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion], str]:
+def _proven(context: Context, suggestions: list[Suggestion]) -> tuple[list[Suggestion], str]:
     """Replay the digests with all rules at once: a rule may change only its own digest.
 
     Returns the suggestions, without rules if another digest changes, and what was replayed.
     """
-    own = {suggestion.digest for suggestion in found if suggestion.rule}
+    own = {suggestion.digest for suggestion in suggestions if suggestion.rule}
     if not own:
-        return found, ""
+        return suggestions, ""
     comparison = Comparison(Sides(context.configuration, context.proposed), context.table.variables)
     others, unknown = set(), set()
     for seen in context.followed:
@@ -98,7 +98,7 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
     if others:
         # The cause is not a match: a last rule with apply stops fast routing, for example.
         context.notes.append(f"no rule is proposed: {counted(len(others), 'digest')} would change")
-        return [replace(suggestion, rule=None) for suggestion in found], ""
+        return [replace(suggestion, rule=None) for suggestion in suggestions], ""
     proof = (
         "The proposed rules were replayed together on"
         f" {counted(len(context.followed), 'entry')}: each changes its own digest and no other."
@@ -107,4 +107,4 @@ def _proven(context: Context, found: list[Suggestion]) -> tuple[list[Suggestion]
     if unknown:
         digests = counted(len(unknown), "digest")
         proof += f" For {digests} with an uncertain text, the effect of the rules is unknown."
-    return found, proof
+    return suggestions, proof

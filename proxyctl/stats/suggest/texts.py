@@ -106,7 +106,7 @@ def is_cacheable(text: str) -> bool:
 
 def _called(text: str) -> frozenset[str]:
     """Return the functions that a text calls, in capitals; a quoted name counts as a function."""
-    return frozenset(found[1].strip("`").upper() for found in _CALL.finditer(text)) - _WORDS
+    return frozenset(call[1].strip("`").upper() for call in _CALL.finditer(text)) - _WORDS
 
 
 @lru_cache(maxsize=4096)
