@@ -31,7 +31,7 @@ _UNKNOWN = {
         "Whether the application tolerates answers as old as cache_ttl, even after its own session"
         " changed the rows.",
         "How many answers the cache keeps: one for each query text, user and schema. The estimate"
-        " assumes a single one, and queries that come evenly.",
+        " assumes a single answer, and queries that arrive evenly.",
         "Whether ProxySQL caches them: not if they are prepared statements, and empty answers only"
         " with mysql-query_cache_stores_empty_result.",
     ),

@@ -91,7 +91,7 @@ def make_report(tables: Sequence[DigestTable], *, limit: int = 250, snapshots: i
     if any(earlier.taken_at == later.taken_at for earlier, later in pairwise(ordered)):
         raise UsageError(
             "two snapshots were taken in the same second: no time passed between them",
-            fix="leave out one of the two",
+            fix="leave out one of these snapshots",
         )
     intervals: list[Interval] = []
     first = last = tally(ordered[0], parts=_PLACE)

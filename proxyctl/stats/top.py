@@ -51,9 +51,10 @@ class TopOptions:
     """What to list.
 
     Shape: `columns`, `texts` and `seen_s` filter rows of the table before grouping, `min_count` and
-    `min_avg_us` filter the groups. A row passes if it has one of the values of every column in
-    `columns`, and contains one of `texts`: case does not matter, `%` matches any run of characters.
-    Units: `seen_s` in seconds before the instance's current time.
+    `min_avg_us` filter the groups; an empty filter passes all. A row passes `columns` if it has one
+    of the values of every column, and `texts` if its text contains one of them: case does not
+    matter, `%` matches any run of characters. Units: `seen_s` in seconds before the instance's
+    current time.
     """
 
     sort: Sort = Sort.TIME

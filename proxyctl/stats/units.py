@@ -38,7 +38,7 @@ def time_text(microseconds: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """Return a number: rounded to a whole one from 100 on, with three digits below."""
+    """Return a number: a whole number from 100 on, three digits below."""
     return f"{number:,.0f}" if number >= 100 or number == int(number) else _three_digits(number)
 
 
