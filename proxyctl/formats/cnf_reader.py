@@ -1,8 +1,8 @@
 """The text of a proxysql.cnf -> the rows and variables that ProxySQL makes of it, and notes.
 
-ProxySQL skips what it does not understand silently: unknown keys, values of another type, rows that
-a quote breaks. Whatever is left out or changed here is a note. Rows that a CHECK of the table
-refuses are not looked for: `validate` refuses them.
+ProxySQL silently skips unknown keys, values of another type, and rows that a quote breaks. A note
+reports everything that is left out or changed here. `validate` refuses rows that fail a CHECK of
+their table.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ from proxyctl.state.row import Key, Row
 from proxyctl.text import Nearest
 
 _NEAR = 0.85
-"""How near a known word has to be to be worth a suggestion."""
+"""The least similarity of a suggested word."""
 
 
 def read_cnf(text: str, path: str, *, version: Version | None = None) -> tuple[Exported, list[str]]:
-    """Return what ProxySQL makes of the file, and the keys that every start reads from it.
+    """Return the configuration that ProxySQL makes of the file, and the keys of every start.
 
-    Bytes that are not UTF-8 come as surrogate escapes. Passwords stand in the tables and variables
-    as they stand in the file, and in no warning and no error. `version` is that of the ProxySQL
-    that reads the file; by default the one that wrote it, if the file says so.
-    Raises: ConfigError for a file with which ProxySQL does not start.
+    Bytes that are not UTF-8 are surrogate escapes. Tables and variables hold passwords as the file
+    does; warnings and errors hold none. Keys of every start: those that ProxySQL reads from the
+    file at each start. `version`: of the ProxySQL that reads the file, by default of the ProxySQL
+    that wrote it, if the file has its version. Raises: ConfigError for a file that keeps ProxySQL
+    from starting.
     """
     root = parse(text, path)
     named = version or _writer(root)
@@ -57,11 +58,11 @@ def read_cnf(text: str, path: str, *, version: Version | None = None) -> tuple[E
 
 
 def _writer(root: Setting) -> Version | None:
-    """Return the version that SAVE CONFIG TO FILE put among the admin variables; None without."""
+    """Return the version that SAVE CONFIG TO FILE wrote as an admin variable, or None."""
     variables = (root.members or {}).get("admin_variables")
-    found = (variables.members or {}).get("version") if variables else None
+    version = (variables.members or {}).get("version") if variables else None
     try:
-        return None if found is None else parse_version(str(found.value))
+        return None if version is None else parse_version(str(version.value))
     except ValueError:
         return None
 
@@ -82,12 +83,12 @@ class _Reader:
         self.found.warnings.append(f"{_line(place)}: {name}: {text}")
 
     def _like(self, word: str, known: Collection[str]) -> str:
-        """Return `; did you mean threads?` or nothing."""
+        """Return `; did you mean threads?`, or an empty text."""
         near = self._nearest.of(word, sorted(known))
         return f"; did you mean {near}?" if near else ""
 
     def read(self, name: str, setting: Setting) -> None:
-        """Read what stands at the top of the file. Changes: self."""
+        """Read a setting of the top level. Changes: self."""
         section = SECTIONS.get(name)
         if section is not None and not self._version.has(section.since):
             section = None
@@ -127,7 +128,7 @@ class _Reader:
                 self.found.variables[name] = value
 
     def _variable(self, name: str, setting: Setting) -> str | None:
-        """Return the value that ProxySQL runs with; None where it keeps its default."""
+        """Return the value that ProxySQL uses; None if it keeps its default."""
         known = VARIABLES.get(name)
         if known is None or name in READ_ONLY or not known.exists_in(self._version):
             self._note(setting.place, *self._why_unread(name))
@@ -153,22 +154,22 @@ class _Reader:
         return canonical(name, value)
 
     def _why_unread(self, name: str) -> tuple[str, str]:
-        """Return a name, and what is wrong with it."""
-        rest = name.partition("-")[2]
+        """Return the name of a variable that ProxySQL ignores, and the reason."""
+        bare = name.partition("-")[2]
         if name in READ_ONLY:
             return name, "read-only: it cannot be set"
         if name in VARIABLES:
             return name, f"ProxySQL {self._version} has no such variable"
-        if rest.startswith(tuple(VARIABLE_SECTIONS.values())):
-            return rest, "the group adds the prefix again, so ProxySQL ignores the line"
-        names = {other.partition("-")[2]: other for other in VARIABLES}
-        fix = f"; did you mean {names[rest]}?" if rest in names else self._like(rest, names)
+        if bare.startswith(tuple(VARIABLE_SECTIONS.values())):
+            return bare, "the group adds the prefix again, so ProxySQL ignores the line"
+        names = {known.partition("-")[2]: known for known in VARIABLES}
+        fix = f"; did you mean {names[bare]}?" if bare in names else self._like(bare, names)
         return name, f"ProxySQL has no such variable{fix}"
 
     # Tables -------------------------------------------------------------------------------------
 
     def _section(self, section: CnfSection, setting: Setting) -> None:
-        """Read the entries of a table. Of equal keys the last one wins. Changes: self."""
+        """Read the entries of a table: the last of two with one key wins. Changes: self."""
         layout = layout_of(TABLES[section.table], self._version)
         rows: dict[Key, Row] = {}
         holders: dict[tuple[tuple[str, ...], Row], Key] = {}
@@ -199,7 +200,7 @@ class _Reader:
             self.found.tables[layout.name] = list(rows.values())
 
     def _lost_column(self, section: CnfSection, cells: Mapping[str, Value]) -> str | None:
-        """Return the column that loses the row: ProxySQL pastes texts between quotes."""
+        """Return the column whose quote breaks the row: ProxySQL pastes text between quotes."""
         for name, value in () if self._binds_values else cells.items():
             quote = section.quote_of(name)
             if isinstance(value, str) and quote is not None and quote in value:
@@ -209,7 +210,7 @@ class _Reader:
     def _cells(
         self, section: CnfSection, layout: Layout, entry: Setting
     ) -> dict[str, Value] | None:
-        """Return the cells of an entry by column, or None where ProxySQL skips it."""
+        """Return the cells of an entry by column; None if ProxySQL skips the entry."""
         if entry.members is None:
             text = f"expected an entry {{ }}, got {entry.type}: skipped"
             self._note(entry.place, section.name, text)
@@ -245,7 +246,7 @@ class _Reader:
     def _setting(
         self, section: CnfSection, column: Column, members: Mapping[str, Setting]
     ) -> Setting | None:
-        """Return the setting that the column is taken from: the first key of the right type."""
+        """Return the setting that ProxySQL reads for a column: the first of the right type."""
         wanted = Type.INT if column.is_numeric else Type.TEXT
         for key in () if column.name in section.unread else section.keys_of(column.name):
             setting = members.get(key)

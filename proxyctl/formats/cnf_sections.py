@@ -1,7 +1,7 @@
-"""What ProxySQL does with each section of a proxysql.cnf: the facts that reader and writer share.
+"""How ProxySQL reads each section of a proxysql.cnf: the facts that reader and writer share.
 
-Every entry becomes one INSERT OR REPLACE. Text is pasted into it between quotes, mostly without
-doubling a quote inside: such an entry is lost silently.
+Every entry becomes one INSERT OR REPLACE. ProxySQL pastes text into it between quotes, and for most
+columns does not double a quote inside: the entry is then lost silently.
 Source: ProxySQL 2.7.1, run with each section; lib/ProxySQL_Config.cpp of it and of 3.0.
 """
 
@@ -14,18 +14,18 @@ from proxyctl.catalog import MAX_INT, Column, Value, Version
 from proxyctl.catalog.releases import CNF_HAS_HOSTGROUP_ATTRIBUTES, OLDEST
 
 MIN_INT = -MAX_INT - 1
-"""Numbers beyond 32 bits are of another type in libconfig, and ProxySQL ignores them."""
+"""Numbers beyond 32 bits have another type in libconfig: ProxySQL ignores them."""
 
 
 @dataclass(frozen=True)
 class CnfSection:
     """One section.
 
-    `keys`: columns that have several names in the file, in the order in which they win.
-    `mandatory`: without these columns an entry is skipped. `unread`: columns that ProxySQL never
-    takes from the file. `defaults`: where they differ from the table's. `doubled`: columns in which
-    ProxySQL doubles quotes itself. `quote`: what it pastes texts between; those in `single` stand
-    between single quotes. `since`: the first release that reads the section.
+    `mandatory`: columns without which an entry is skipped. `keys`: names in the file for a column
+    that has several, the preferred first. `unread`: columns that ProxySQL never reads from the
+    file. `defaults`: of columns whose default differs from the table's. `doubled`: columns in which
+    ProxySQL doubles quotes itself. `quote`: the quote around pasted text; columns in `single` have
+    a single quote. `since`: the first release that reads the section.
     """
 
     name: str
@@ -44,15 +44,15 @@ class CnfSection:
         return "restapi_routes" if self.name == "restapi" else self.name
 
     def keys_of(self, column: str) -> tuple[str, ...]:
-        """Return the keys under which the file may hold a column."""
+        """Return the keys that may hold a column in the file."""
         return self.keys.get(column, (column,))
 
     def default_of(self, column: Column) -> Value:
-        """Return what a column gets where the file does not say."""
+        """Return the value of a column that the file does not set."""
         return self.defaults.get(column.name, column.default)
 
     def quote_of(self, column: str) -> str | None:
-        """Return the quote that may not stand in this column, or None if any text may."""
+        """Return the quote that this column cannot hold; None if it can hold any text."""
         if column in self.doubled:
             return None
         return "'" if column in self.single else self.quote
@@ -123,14 +123,14 @@ _OF_PGSQL = ("mysql_servers", "mysql_replication_hostgroups", "mysql_users", "my
 
 SECTIONS: dict[str, CnfSection] = {
     **{section.name: section for section in _SECTIONS},
-    # Of 3.0; ProxySQL reads each as its twin of the MySQL side.
+    # Since 3.0: ProxySQL reads each section like its MySQL twin.
     **{
         (name := section.name.replace("mysql_", "pgsql_")): replace(section, name=name)
         for section in _SECTIONS
         if section.name in _OF_PGSQL
     },
 }
-"""By the section's name, in the order in which we write them."""
+"""By the section's name, in the order of a written file."""
 
 SECTION_OF_TABLE = {section.table: section for section in SECTIONS.values()}
 
@@ -154,7 +154,7 @@ STARTUP_KEYS = frozenset(
         "web_interface_plugin",
     }
 )
-"""Top-level keys that every start reads; they are in no table and stay in the file."""
+"""Top-level keys that ProxySQL reads at every start; no table holds them."""
 
 SINGLE_CHECK_TYPES = frozenset({"read_only", "innodb_read_only", "super_read_only"})
 
@@ -162,5 +162,5 @@ WORDS = {
     "status": (frozenset({"online", "shunned", "offline_soft", "offline_hard"}), "ONLINE"),
     "check_type": (SINGLE_CHECK_TYPES, "read_only"),
 }
-"""The words, in lower case, that ProxySQL takes in a column, and what any other one becomes: the
-combined check types too."""
+"""By column, the words in lower case that ProxySQL takes, and the value of any other word, such as
+a combined check type."""

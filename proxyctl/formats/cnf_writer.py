@@ -1,7 +1,7 @@
 """Rows -> the text of a proxysql.cnf, by rules that keep every value as it is.
 
-ProxySQL reads these files carelessly: a quote in the wrong place loses a whole row, and SAVE CONFIG
-writes files that read back as something else. What a .cnf cannot hold is left out, with a note.
+ProxySQL loses a whole row for a quote in the wrong place, and its SAVE CONFIG writes files that it
+reads back as other values. Rows and variables that a .cnf cannot hold are left out, with a note.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def write_cnf(
     *,
     header: Sequence[str] = (),
 ) -> tuple[str, list[str]]:
-    """Return the file, and what could not be put into it; its comments say that too.
+    """Return the file, and notes on everything left out, which its comments repeat.
 
-    A column that the file does not set gets ProxySQL's default. A user whose password is not set
-    here is left out: without a password anybody could log in. Shape: `tables` by catalogue name.
+    A column that the file does not set gets ProxySQL's default. A user without a password is left
+    out: anybody could log in as that user. Shape: `tables` by catalogue name.
     """
     writer = _Writer([])
     body = [*writer.variables(variables)]
@@ -60,7 +60,7 @@ class _Writer:
         for section, prefix in VARIABLE_SECTIONS.items():
             lines = []
             for name, value in variables.items():
-                if name.startswith(prefix) and self._is_carried(name, value):
+                if name.startswith(prefix) and self._can_hold(name, value):
                     lines.append(f"    {name[len(prefix) :]}={_scalar(value)}")
             if lines:
                 yield from ("", f"{section}=", "{", *lines, "}")
@@ -68,7 +68,7 @@ class _Writer:
             if not name.startswith(tuple(VARIABLE_SECTIONS.values())):
                 self.notes.append(f"{name}: a .cnf cannot hold this variable")
 
-    def _is_carried(self, name: str, value: str) -> bool:
+    def _can_hold(self, name: str, value: str) -> bool:
         if name == "admin-version" or value == "(null)":
             return False
         if '"' in value or "\0" in value:
@@ -96,7 +96,7 @@ class _Writer:
             yield from ("", f"{section.name}=", "(", ",\n".join(entries), ")")
 
     def _entry(self, section: CnfSection, layout: Layout, row: DesiredRow) -> str | None:
-        """Return the settings of a row, or None when it cannot be carried."""
+        """Return the settings of a row; None if a .cnf cannot hold the row."""
         place = row_name(layout.name, layout.key_of(row))
         settings: list[str] = []
         for column, cell in zip(layout.columns, row, strict=True):
@@ -114,7 +114,7 @@ class _Writer:
                 self.notes.append(f"{place}: {column.name}: {reason}")
                 return None
             if column.name == "re_modifiers" and value is None:
-                # An absent key would be CASELESS; '' is what NULL means at RUNTIME.
+                # An absent key would become CASELESS; RUNTIME treats '' like NULL.
                 value = ""
             is_needed = column.name in section.mandatory
             if value is not None and (is_needed or value != section.default_of(column)):
@@ -123,7 +123,7 @@ class _Writer:
 
 
 def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:
-    """Return why ProxySQL would not read this value as it is, or None."""
+    """Return why ProxySQL would lose or change this value, or None."""
     if value is None:
         return None
     if isinstance(value, int):

@@ -1,8 +1,8 @@
-"""One set of rows, written as YAML, SQL or .cnf: the output of export, render and import.
+"""Rows -> YAML, SQL or .cnf: the output of export, render and import.
 
-An instance, or a proxysql.cnf, holds more than our files can say. In YAML a cell is written as
-ProxySQL reads it, and a row or a variable that `validate` refuses stands as a comment. Each of them
-is a warning.
+An instance or a proxysql.cnf can hold values that our files refuse. YAML has such a cell as
+ProxySQL reads it, and a row or a variable that `validate` refuses as a comment. Each case is a
+warning.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, listed_rows,
 from proxyctl.text import shown
 
 Check = Callable[[str], Sequence[Mistake]]
-"""What is wrong with a file of this text."""
+"""Returns the mistakes in the text of a file."""
 
 Tables = Mapping[str, tuple[Layout, list[DesiredRow]]]
 
@@ -46,17 +46,18 @@ def exported_text(
     owned: Mapping[str, DesiredTable] | None = None,
     check: Check | None = None,
 ) -> str:
-    """Return the text in the form `yaml`, `sql` or `cnf`. `owned`: what files own of each table.
+    """Return the text in the form `yaml`, `sql` or `cnf`.
 
-    With `omit` no format is given a password. `check` says what is wrong with our files; what it
-    refuses of rows that come from elsewhere becomes a comment. Changes: exported.
+    `secrets`: with `omit` no form holds a password. `owned`: the tables of the files, with the part
+    that they own. `check`: for rows of an instance or a .cnf; rows and variables that it refuses
+    become comments. Changes: exported.
     """
     shows = secrets != "omit"
     tables: Tables = {
         name: (layout := exported.layouts[name], rows if shows else without_secrets(layout, rows))
         for name, rows in exported.tables.items()
     }
-    # Before rows that our files refuse go: ProxySQL works with them.
+    # Decided with the rows that our files refuse, because ProxySQL uses them.
     dead = _dead_fast_routing(_written(exported, tables))
     exported.warnings += dead
     if form == "yaml" and check is not None:
@@ -84,22 +85,22 @@ def exported_text(
 
 
 def _dead_fast_routing(tables: Tables) -> list[str]:
-    """Return a warning for fast routing that ProxySQL never looks at."""
-    found = []
+    """Return a warning for each table of fast routing that ProxySQL never reads."""
+    warnings = []
     for name in ("mysql_query_rules", "pgsql_query_rules"):
         routing = f"{name}_fast_routing"
         if name in tables and routing in tables and tables[routing][1]:
             last = last_rule_in_the_way(*tables[name])
             if last is not None:
-                found.append(dead_text(routing, last))
-    return found
+                warnings.append(dead_text(routing, last))
+    return warnings
 
 
 # YAML -------------------------------------------------------------------------------------------
 
 
 def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_alive: bool) -> str:
-    """Return the file, with what is left out as comments. Changes: exported.warnings."""
+    """Return the file, with refused rows and variables as comments. Changes: exported.warnings."""
     sections = _written(exported, tables)
     remarks: dict[str, list[str]] = {}
     for name, reasons in exported.left_out.items():
@@ -108,12 +109,14 @@ def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_al
         for row in rows:
             if reason := reasons.get(layout.key_of(row)):
                 by_reason.setdefault(reason, []).append(row)
-        for reason, alike in by_reason.items():
-            remarks.setdefault(name, []).extend([f"left out: {reason}", *row_lines(layout, alike)])
+        for reason, refused in by_reason.items():
+            remarks.setdefault(name, []).extend(
+                [f"left out: {reason}", *row_lines(layout, refused)]
+            )
             text = f"left out (see the comment in the file): {reason}"
             if not exported.places and name in sections:
                 text += "; a plan of this file deletes it"
-            _warn(exported, name, [layout.key_of(row) for row in alike], text)
+            _warn(exported, name, [layout.key_of(row) for row in refused], text)
     for name, reason in exported.refused.items():
         place = exported.places.get(("variables", (name,)))
         start = f"{place}: {name}" if place else name
@@ -130,32 +133,32 @@ def _yaml(exported: Exported, tables: Tables, header: Sequence[str], *, keeps_al
 
 
 def _variables(exported: Exported) -> dict[str, VariableField]:
-    found: dict[str, VariableField] = {**exported.variables}
+    fields: dict[str, VariableField] = {**exported.variables}
     for name, reason in exported.refused.items():
-        found[name] = Commented(exported.variables[name], f"left out: {reason}")
+        fields[name] = Commented(exported.variables[name], f"left out: {reason}")
     for name, value in exported.local.items():
-        found[name] = Commented(value, "takes effect at a restart, or is local")
+        fields[name] = Commented(value, "takes effect at a restart, or is local")
     for name in exported.secrets:
-        found[name] = Commented(EnvRef(environment_name(name)), "secret")
-    return found
+        fields[name] = Commented(EnvRef(environment_name(name)), "secret")
+    return fields
 
 
 def _written(exported: Exported, tables: Tables) -> dict[str, tuple[Layout, list[DesiredRow]]]:
     """Return the tables without the rows that are left out.
 
-    A table of which nothing remains stands in no file: an empty section would delete its rows.
+    A table that loses all its rows is left out too: an empty section would delete the rows.
     """
-    found: dict[str, tuple[Layout, list[DesiredRow]]] = {}
+    written: dict[str, tuple[Layout, list[DesiredRow]]] = {}
     for name, (layout, rows) in tables.items():
         left_out = exported.left_out.get(name)
         kept = [row for row in rows if layout.key_of(row) not in left_out] if left_out else rows
         if kept or not rows:
-            found[name] = (layout, kept)
-    return found
+            written[name] = (layout, kept)
+    return written
 
 
 def _warn(exported: Exported, table: str, keys: Sequence[Key], text: str) -> None:
-    """Warn of rows: once for all, or each at its place in a file. Changes: exported.warnings."""
+    """Warn once for all rows, or per row at its place in a file. Changes: exported.warnings."""
     if exported.places:
         exported.warnings += [
             f"{exported.places[table, key]}: {row_name(table, key)}: {text}" for key in keys
@@ -165,10 +168,10 @@ def _warn(exported: Exported, table: str, keys: Sequence[Key], text: str) -> Non
     exported.warnings.append(f"{listed_rows(names)}: {text}")
 
 
-# What our files cannot say ----------------------------------------------------------------------
+# Values that our files refuse -------------------------------------------------------------------
 
 _MOST_CHECKED = 20_000
-"""A table with more rows is left to `validate`: reading it as YAML takes longer than the export."""
+"""Only `validate` checks a larger table: reading it as YAML takes longer than the export."""
 
 
 def _leave_out_refused(exported: Exported, tables: Tables, check: Check) -> None:
@@ -176,7 +179,7 @@ def _leave_out_refused(exported: Exported, tables: Tables, check: Check) -> None
 
     Changes: exported.left_out, exported.refused.
     """
-    small = {name: found for name, found in tables.items() if len(found[1]) <= _MOST_CHECKED}
+    small = {name: table for name, table in tables.items() if len(table[1]) <= _MOST_CHECKED}
     sections = _written(exported, small)
     text, places = write_document(sections, exported.variables)
     for mistake in check(text):
@@ -191,41 +194,41 @@ def _leave_out_refused(exported: Exported, tables: Tables, check: Check) -> None
 
 
 def _reason(mistake: Mistake) -> str:
-    """Return what is wrong, after the name of the column if it is about one."""
+    """Return the message, after the name of the column if it concerns a column."""
     _, _, column = mistake.key.rpartition("].")
     return f"{column}: {mistake.message}" if column and column != mistake.key else mistake.message
 
 
 def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
-    """Return the rows with the cells that our files refuse as ProxySQL reads them.
+    """Return the rows; cells that our files refuse have the value that ProxySQL reads.
 
-    A plan compares cells by what ProxySQL reads, so it finds no difference there. Keys stay as they
-    are. Changes: exported.warnings.
+    A plan compares the values that ProxySQL reads, so it finds no difference. Keys do not change.
+    Changes: exported.warnings.
     """
     left_out = exported.left_out.get(layout.name, {})
     columns = [n for n in range(len(layout.columns)) if _may_be_read_otherwise(layout, n)]
     known: dict[object, tuple[Value, str | None]] = {}
     warnings: dict[str, list[Key]] = {}
-    found: list[DesiredRow] = []
+    result: list[DesiredRow] = []
     for row in rows:
         cells = list(row)
         for position in columns:
             cell = row[position]
             if cell is None or cell is KEEP:
                 continue
-            asked = (position, cell.__class__, cell)
-            if asked not in known:
-                known[asked] = _cell_as_read(layout, layout.columns[position], cell)
-            read, warning = known[asked]
+            question = (position, cell.__class__, cell)
+            if question not in known:
+                known[question] = _cell_as_read(layout, layout.columns[position], cell)
+            read, warning = known[question]
             if warning is None:
                 cells[position] = read
             elif layout.key_of(row) not in left_out:
                 cells[position] = read
                 warnings.setdefault(warning, []).append(layout.key_of(row))
-        found.append(tuple(cells))
+        result.append(tuple(cells))
     for text, keys in warnings.items():
         _warn(exported, layout.name, keys, text)
-    return found
+    return result
 
 
 def _may_be_read_otherwise(layout: Layout, position: int) -> bool:
@@ -236,7 +239,7 @@ def _may_be_read_otherwise(layout: Layout, position: int) -> bool:
 
 
 def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, str | None]:
-    """Return the cell as it is written, and a warning where that changes it."""
+    """Return the cell to write, and a warning if it differs."""
     if not column.is_listed and cell != column.default:
         return cell, (
             f"{column.name}: proxyctl does not know this column; plan and apply take it at an"
@@ -248,13 +251,13 @@ def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, s
     is_same = type(read) is type(cell) and _words(read) == _words(cell)
     if is_refused or is_same:
         return cell, None
-    if read is None and cell in ("", -1):  # ProxySQL's own ways to say nothing
+    if read is None and cell in ("", -1):  # ProxySQL's own forms of NULL
         return None, None
-    words = ["null" if one is None else shown(one) for one in (cell, read)]
+    words = ["null" if value is None else shown(value) for value in (cell, read)]
     text = f"{column.name} {words[0]} is written as {words[1]}, which is what ProxySQL makes of it"
     return read, text
 
 
 def _words(value: Value) -> list[str]:
-    """Return the words of a list, of which letter case and order do not matter."""
+    """Return the words of a list, without their letter case and order."""
     return sorted(str(value).upper().split(","))

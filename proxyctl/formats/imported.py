@@ -1,4 +1,4 @@
-"""A proxysql.cnf -> what `import` writes of it, and what it says about the rest."""
+"""A proxysql.cnf -> the rows and variables that `import` writes, and its remarks."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from proxyctl.state.runtime import ignored_rows
 
 @dataclass(frozen=True)
 class Imported:
-    """What a proxysql.cnf becomes. `stays`: keys that every start of ProxySQL reads from it."""
+    """The content of a proxysql.cnf. `stays`: keys that every start of ProxySQL reads from it."""
 
     exported: Exported
     stays: tuple[str, ...]
 
     def remarks(self, written: str, *, source: str, out: str) -> Iterator[str]:
-        """Yield what to say at the end: which secrets are comments, what stays, how much was lost.
+        """Yield the last remarks: secrets that are comments, keys that stay, the number of losses.
 
-        `written`: the text for `out`, made of `source`.
+        `written`: the text for `out`, made from `source`.
         """
         exported = self.exported
         lines = written.split("\n")
@@ -48,10 +48,10 @@ class Imported:
 
 
 def import_cnf(text: str, path: str, *, version: Version | None, secrets: str) -> Imported:
-    """Return what a file becomes, with a warning for everything that is left out or changed.
+    """Return the content of a file, with a warning for everything left out or changed.
 
-    `version`: by default the one that the file names. `secrets`: how passwords are written: `hash`,
-    `omit` or `clear`. Raises: ConfigError for a file with which ProxySQL does not start.
+    `version`: by default the version that the file names. `secrets`: the form of passwords: `hash`,
+    `omit` or `clear`. Raises: ConfigError for a file that keeps ProxySQL from starting.
     """
     exported, stays = read_cnf(text, path, version=version)
     for name, layout in exported.layouts.items():
@@ -68,20 +68,20 @@ def import_cnf(text: str, path: str, *, version: Version | None, secrets: str) -
 
 
 def _complete_charset_pair(exported: Exported) -> None:
-    """Add the collation of a character set, or the other way round, as ProxySQL does at its start.
+    """Add the collation of a character set, or the reverse, as ProxySQL does when it starts.
 
     Changes: exported.
     """
     pairs = ((CHARSET, COLLATION, default_collation), (COLLATION, CHARSET, charset_of))
-    for given, derived, derive in pairs:
-        text = derive(exported.variables[given]) if given in exported.variables else None
+    for known, derived, derive in pairs:
+        text = derive(exported.variables[known]) if known in exported.variables else None
         if text is not None and derived not in exported.variables:
             exported.variables[derived] = text
-            exported.places["variables", (derived,)] = exported.places["variables", (given,)]
+            exported.places["variables", (derived,)] = exported.places["variables", (known,)]
 
 
 def _write_counts_for_checksums(exported: Exported) -> None:
-    """Put the count that ProxySQL then takes for 0 in the place of a checksum that is off.
+    """Replace a checksum that is off by its count 0, which ProxySQL then uses.
 
     Changes: exported.
     """
@@ -95,9 +95,9 @@ def _write_counts_for_checksums(exported: Exported) -> None:
 
 
 def leave_out_administrators(exported: Exported, variables: Mapping[str, str]) -> None:
-    """Leave out users who have the name of an administrator. Changes: exported.
+    """Leave out users with the name of an administrator. Changes: exported.
 
-    `variables`: those that may name other administrators than a fresh ProxySQL has.
+    `variables`: may name administrators; the defaults of ProxySQL apply to absent ones.
     """
     layout = exported.layouts.get("mysql_users")
     if layout is None:

@@ -1,9 +1,9 @@
 """The text of a libconfig file -> values that know their lines.
 
-Source: libconfig 1.7.3 inside ProxySQL 2.7.1 and 1.8.1 inside 3.0.3, run. What differs from other
-readers: unknown escapes stay as they are, a number beyond 32 bits is another type, the same key
-twice is an error, a list may have empty places. Forms of numbers that the two read differently,
-such as `010` and `33L`, are refused, and so is `@include`.
+libconfig keeps unknown escapes as they are, gives a number beyond 32 bits another type, refuses a
+duplicate key, and takes a list with empty places. Refused here: numbers that the two versions read
+differently, such as `010` and `33L`, and `@include`. Source: libconfig 1.7.3 inside ProxySQL 2.7.1
+and 1.8.1 inside 3.0.3, run.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from proxyctl.errors import ConfigError, Mistake
 _MIN = -MAX_INT - 1
 
 MAX_DEPTH = 50
-"""Deepest nesting that is read; a proxysql.cnf needs three levels."""
+"""The deepest nesting allowed; a proxysql.cnf needs three levels."""
 
 
 class Type(StrEnum):
-    """What libconfig takes a value for. ProxySQL asks for one type and ignores any other."""
+    """The type of a value in libconfig. ProxySQL reads one type per key and ignores others."""
 
     INT = "a number"
     LONG = "a 64-bit number"
@@ -56,14 +56,14 @@ class Setting:
     items: tuple[Setting, ...] = ()
 
     def children(self) -> tuple[Setting, ...]:
-        """Return the values inside: ProxySQL reads a group as a list of its values too."""
+        """Return the values inside: ProxySQL also reads a group as a list of its values."""
         return tuple(self.members.values()) if self.members is not None else self.items
 
 
 def parse(text: str, path: str) -> Setting:
     """Return the file as one group.
 
-    Raises: ConfigError with the place of the first mistake, where libconfig stops as well.
+    Raises: ConfigError with the place of the first mistake, where libconfig stops too.
     """
     parser = _Parser(text, path)
     members = parser.members()
@@ -93,17 +93,17 @@ _REFUSED = {
     "open": ("text without a closing quote", None),
     "include": ("@include is not read", "put the text of that file here"),
     "invisible": ("an invisible character outside of double quotes", "delete it"),
-    # It may be one of a password without its quotes, so it is not named.
+    # The character may be a part of a password without quotes, so it is not shown.
     "other": ("an unexpected character outside of double quotes", "write text in double quotes"),
 }
-"""Kinds of tokens that nothing can be made of: what is wrong, and the fix."""
+"""Kinds of refused tokens: the message and the fix."""
 
 _ESCAPE = re.compile(r'\\(?:([nrtf\\"])|[xX]([0-9A-Fa-f]{2}))')
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "\\": "\\", '"': '"'}
 
 
 def _byte(escape: re.Match[str]) -> str:
-    r"""Return what an escape stands for. `\xHH` is a byte, which may be a part of a character."""
+    r"""Return the text of an escape. `\xHH` is a byte, which may be a part of a character."""
     if escape[1]:
         return _ESCAPED[escape[1]]
     return bytes.fromhex(escape[2]).decode("ascii", "surrogateescape")
@@ -116,7 +116,7 @@ _SCALARS = (Type.INT, Type.LONG, Type.FLOAT, Type.BOOL)
 class _Parser:
     """Reads a text token by token.
 
-    Shape: `kind` of the next token: the type of a value, `name`, `end`, or the mark itself.
+    Shape: `kind` is that of the next token: the type of a value, `name`, `end`, or the mark itself.
     """
 
     kind: str
@@ -168,34 +168,34 @@ class _Parser:
         return "name", text
 
     def take(self, *kinds: str) -> Scalar:
-        """Return the value of the next token and go behind it. Changes: self.
+        """Return the value of the next token and advance. Changes: self.
 
-        Raises: ConfigError where it is of another kind. Only what can be no part of a password is
-        shown: that may stand there without its quotes.
+        Raises: ConfigError for a token of another kind. The message shows no text that may be a
+        password without quotes.
         """
         if self.kind not in kinds:
             kind = self.kind if len(self.kind) == 1 else "value"
-            what = {"name": "word", "end": "end of the file"}.get(self.kind, kind)
+            token = {"name": "word", "end": "end of the file"}.get(self.kind, kind)
             fix = "a comma, an equals sign, a bracket or a double quote is missing in front of it"
-            self._fail(f"unexpected {what}", fix)
+            self._fail(f"unexpected {token}", fix)
         value = self.value
         self._advance()
         return value
 
     def members(self) -> dict[str, Setting]:
         """Return the settings up to the end of a group. Changes: self."""
-        found: dict[str, Setting] = {}
+        settings: dict[str, Setting] = {}
         while self.kind == "name":
             place, name = self.place, str(self.take("name"))
             self.take(":", "=")
             value = self._value()
-            if name in found:
-                first = f"duplicate {name} (first at line {found[name].place[1]})"
+            if name in settings:
+                first = f"duplicate {name} (first at line {settings[name].place[1]})"
                 self._fail(f"{first}: ProxySQL does not start with such a file", None, place)
-            found[name] = value
+            settings[name] = value
             if self.kind in (";", ","):
                 self._advance()
-        return found
+        return settings
 
     def _value(self) -> Setting:
         kind, place = self.kind, self.place
@@ -204,7 +204,7 @@ class _Parser:
         if kind != Type.TEXT:
             value = self.take(*_SCALARS)
             return Setting(Type(kind), place, value)
-        # Texts that follow each other are one; bytes given one by one may make up characters.
+        # Adjacent texts are one text; bytes of several escapes may make one character.
         text = ""
         while self.kind == Type.TEXT:
             text += str(self.take(Type.TEXT))
@@ -223,7 +223,7 @@ class _Parser:
             items.append(self._value())
             if self.kind != ",":
                 break
-            # Between and behind the values there may be more commas than one.
+            # Several commas may follow a value.
             while self.kind == ",":
                 self._advance()
         self.take(end)

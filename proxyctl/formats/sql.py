@@ -1,9 +1,8 @@
 """Rows -> a SQL script that a person can paste into the admin port.
 
-One statement a line, in the order of an apply: rows, LOAD ... TO RUNTIME, SAVE ... TO DISK. It does
-no more than the files say: rows outside `manage:` stay, and so do columns that a row does not set.
-Comments stand only above the statements: a client that sends them along would hide a LOAD from
-ProxySQL.
+The script has one statement per line, in the order of an apply: rows, LOAD ... TO RUNTIME, SAVE ...
+TO DISK. Rows outside `manage:` stay, and so do columns that a row does not set. Comments appear
+only above the statements: a client that sends them too would hide a LOAD from ProxySQL.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ def write_script(
     owned: Mapping[str, DesiredTable] | None = None,
     header: Sequence[str] = (),
 ) -> str:
-    """Return the script: it replaces the rows that the files own, and sets the variables.
+    """Return the script, which replaces the rows that the files own, and sets the variables.
 
-    Rows that hold KEEP, and columns that count only at INSERT, are updated instead of replaced. The
-    INSERT of a user without a password here is a comment: anybody could log in as that user.
+    A table with KEEP in a row, or with columns set only at INSERT, has its rows updated instead.
+    The INSERT of a user without a password is a comment: anybody could log in as that user.
 
-    Shape: `tables` by catalogue name; `owned` says which part of a table the files own, by default
-    all of it. Raises: ValueError for text with a NUL character; ProxyctlError for a pattern of
-    `manage` that SQL cannot say.
+    Shape: `tables` by catalogue name; `owned` by name, with the part that the files own, by default
+    the whole table. Raises: ValueError for text with a NUL character; ProxyctlError for a pattern
+    of `manage` that SQL cannot express.
     """
     writer = _Writer(tables, variables, owned or {})
     statements = list(writer.statements())
@@ -55,14 +54,16 @@ class _Writer:
     variables: Mapping[str, str]
     owned: Mapping[str, DesiredTable]
     withheld: list[str] = field(default_factory=list)
-    """Lines of statements that nobody can run as they are."""
+    """Statements that need a password before anybody can run them, one per line."""
 
     def statements(self) -> Iterator[str]:
         """Yield every statement. Changes: self.withheld."""
         modules = [
             module
             for module in ADMIN_MODULES.values()
-            if any(one.name in self.tables or self._variables_of(one) for one in module.tables)
+            if any(
+                table.name in self.tables or self._variables_of(table) for table in module.tables
+            )
         ]
         for module in modules:
             for table in module.tables:
@@ -98,14 +99,17 @@ class _Writer:
         conditions = list(_conditions(layout, owned.scope if owned else None))
         is_whole = not kept and all(KEEP not in row for row in rows)
         if rows and not is_whole:
-            # The others are updated in place.
-            found = ",".join(f"({','.join(_cells(layout, row, keys).values())})" for row in rows)
-            conditions.append(f"({', '.join(map(quoted_name, keys))}) NOT IN (VALUES {found})")
+            # Rows of these keys are updated in place.
+            kept_keys = ",".join(
+                f"({','.join(_cells(layout, row, keys).values())})" for row in rows
+            )
+            conditions.append(f"({', '.join(map(quoted_name, keys))}) NOT IN (VALUES {kept_keys})")
         yield f"DELETE FROM {name}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
         if is_whole:
-            yield from (one.sql for one in sql.inserts(layout, rows))  # type: ignore[arg-type]
+            inserts = sql.inserts(layout, rows)  # type: ignore[arg-type]
+            yield from (insert.sql for insert in inserts)
             return
-        changed = [one for one in layout.names if one not in keys and one not in kept]
+        changed = [column for column in layout.names if column not in keys and column not in kept]
         for row in rows:
             where = " AND ".join(_pairs(_cells(layout, row, keys)))
             if pairs := _pairs(_cells(layout, row, changed)):
@@ -126,7 +130,7 @@ class _Writer:
 
 
 def _cells(layout: Layout, row: DesiredRow, names: Collection[str]) -> dict[str, str]:
-    """Return the cells that the row says, of these columns, as literals."""
+    """Return the cells that the row sets in these columns, as literals."""
     return {
         name: literal(cell)
         for name, cell in zip(layout.names, row, strict=True)
@@ -139,9 +143,9 @@ def _pairs(cells: Mapping[str, str]) -> list[str]:
 
 
 def _conditions(layout: Layout, scope: Scope | None) -> Iterator[str]:
-    """Yield the conditions that are true for the rows that the files own; none for all of them.
+    """Yield the conditions of the rows that the files own; nothing if they own the whole table.
 
-    Raises: ValueError for a scope that is not given as data; ProxyctlError for a pattern.
+    Raises: ValueError for a scope without terms; ProxyctlError for a pattern.
     """
     if scope is not None and not scope.terms:
         raise ValueError(f"the scope of {layout.name} cannot be said in SQL: {scope.text}")
@@ -155,7 +159,7 @@ def _term(column: str, term: Term) -> str:
         case Span(low, high):
             return f"{column}>={low} AND {column}<={high}"
         case Glob(pattern) if "[" in pattern:
-            # SQLite reads some classes of characters in another way.
+            # SQLite reads some classes of characters differently.
             message = f"manage: {pattern!r} cannot be written in SQL"
             raise ProxyctlError(message, fix="a pattern of a script may have * and ?, no class [ ]")
         case Glob(pattern):

@@ -1,7 +1,7 @@
-"""Rows -> our own YAML, without sugar: one section a table, one line a row.
+"""Rows -> our own YAML, without special sections: one section per table, one line per row.
 
-What is written reads back as the same rows, with our own strict reader and with any other reader of
-YAML 1.1 or 1.2. A column that says what an absent key says anyway is left out.
+The text reads back as the same rows, with our own strict reader and with any other reader of YAML
+1.1 or 1.2. A column is left out if an absent key has the same effect.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from proxyctl.text import CONTROL
 
 @dataclass(frozen=True, slots=True)
 class EnvRef:
-    """Stands for a value that the environment holds: written as `{env: NAME}`."""
+    """A value from an environment variable, written as `{env: NAME}`."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Commented:
-    """A variable that is written as a comment, and why."""
+    """A variable that is written as a comment, and the reason."""
 
     value: str | EnvRef
     why: str = ""
 
 
 Field = Value | EnvRef | Enum
-"""One field of a row to write. KEEP is left out: the file shall not say."""
+"""One field of a row to write. KEEP is left out."""
 
 Section = tuple[Layout, Sequence[Sequence[Field]]]
 
@@ -51,13 +51,13 @@ def write_document(
     remarks: Mapping[str, Sequence[str]] | None = None,
     keeps_fast_routing_alive: bool = True,
 ) -> tuple[str, dict[int, tuple[str, int | str]]]:
-    """Return a whole file, and what stands in its lines.
+    """Return a whole file, and the row or variable of its lines.
 
-    Shape: `tables` by catalogue name, in the order to write; a table without rows is written as an
-    empty list, since an absent section would be unmanaged. `version`: the ProxySQL it is for.
-    `header` and `remarks` (by table, also one that is not written) are lines of comment without
-    the `#`. The second value has, by line, the section and the number of the row in it, or the
-    name of the variable. Units: lines count from 1, rows from 0.
+    Shape: `tables` by catalogue name, in the order to write; a table without rows becomes an empty
+    list, since an absent section would be unmanaged. `version`: the ProxySQL that the file is for.
+    `header`, and `remarks` by table, are lines of comment without the `#`; `remarks` may name a
+    table that is not written. The second value has, by line, the section and the number of its row,
+    or `variables` and the name. Units: lines count from 1, rows from 0.
     """
     places: dict[int, tuple[str, int | str]] = {}
     lines = [_comment(line) for line in header]
@@ -68,7 +68,7 @@ def write_document(
         lines += ["", "# ProxySQL skips its fast routing: the last active rule has apply 1."]
         lines += ["keep_fast_routing_alive: false"]
     if variables:
-        # A key with comments only would be null.
+        # A key above nothing but comments would be null.
         is_empty = all(isinstance(value, Commented) for value in variables.values())
         lines += ["", "# variables:" if is_empty else "variables:"]
     for name, value in variables.items():
@@ -89,7 +89,7 @@ def write_document(
 
 
 def _comment(line: str) -> str:
-    """Return a comment. A control character would end it, or the whole file for a YAML reader."""
+    """Return a comment. A control character would end it, or the file for some YAML readers."""
     return f"# {_UNPRINTABLE.sub('?', line)}".rstrip()
 
 
@@ -97,7 +97,7 @@ def _comment(line: str) -> str:
 
 
 def _left_out(layout: Layout, column: Column) -> object:
-    """Return the value at which the column is left out: KEEP always is.
+    """Return the value that is left out beside KEEP; KEEP if no other value is.
 
     An absent password would be unmanaged, and a row without its hostgroup is hard to read.
     """
@@ -139,10 +139,10 @@ def _boolean(value: Field) -> str:
 # Text -------------------------------------------------------------------------------------------
 
 _PLAIN = re.compile(r"(?:[A-Za-z_/][A-Za-z0-9_/.@+-]*|(?:[0-9]{1,3}\.){3}[0-9]{1,3})\Z")
-"""Text that no reader takes for anything else: words, paths, host names, IPv4 addresses."""
+"""Text that every reader takes for text: words, paths, host names, IPv4 addresses."""
 
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null"])
-"""Words that are a boolean or null to some reader, in any case."""
+"""Words that are a boolean or null to some reader, in any letter case."""
 
 _UNPRINTABLE = re.compile(
     r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
@@ -161,7 +161,7 @@ def quoted(text: str) -> str:
         return "'" + text.replace("'", "''") + "'"
     if any("\ud800" <= character <= "\udfff" for character in text):
         return f"{{hex: '{text.encode('utf-8', 'surrogateescape').hex()}'}}"
-    # Python's escapes are YAML's, too.
+    # YAML has the same escapes as Python.
     return '"' + text.encode("unicode_escape").decode().replace('"', '\\"') + '"'
 
 
@@ -169,10 +169,10 @@ def quoted(text: str) -> str:
 
 
 def _json(value: Field) -> str:
-    """Return JSON as it is, which YAML takes; in quotes where readers would disagree about it.
+    """Return JSON as it is, which is YAML, or in quotes where YAML readers would disagree.
 
-    They do about a float, a duplicate key, half a character. So does our own reader about what
-    looks like a reference.
+    YAML readers disagree about a float, a duplicate key and half a character. Our own reader would
+    take some objects for a reference.
     """
     if not isinstance(value, str):
         return _plain(value)
@@ -188,10 +188,10 @@ def _json(value: Field) -> str:
 
 
 def _members(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if (len(found) == 1 and found.keys() <= REFERENCES) or len(found) < len(pairs):
+    members = dict(pairs)
+    if (len(members) == 1 and members.keys() <= REFERENCES) or len(members) < len(pairs):
         raise ValueError("keys that not every reader takes")
-    return found
+    return members
 
 
 def _refused(number: str) -> NoReturn:
@@ -205,7 +205,7 @@ _WRITERS: dict[Kind, Callable[[Field], str]] = {Kind.BOOL: _boolean, Kind.JSON: 
 
 
 def _variable(name: str, value: str | EnvRef) -> str:
-    """Return the value: bare where the variable is a number or a switch, else always text."""
+    """Return the value: bare if the variable is a number or a switch, else as text."""
     if isinstance(value, EnvRef):
         return _plain(value)
     known = VARIABLES.get(name)
@@ -223,10 +223,10 @@ def _variable(name: str, value: str | EnvRef) -> str:
 def manage_section(
     owned: Mapping[str, DesiredTable], tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]]
 ) -> str:
-    """Return the `manage` section; '' where the files own whole tables and set every column.
+    """Return the `manage` section; '' if the files own whole tables and set every column.
 
-    Without it, rendered rows that are a part of a table would own all of it, and delete the rest; a
-    column that the file does not set would get its default. `tables`: the rows that are written.
+    Without the section, a file with a part of a table would own the whole table and delete the
+    other rows, and a column that no row sets would get its default. `tables`: the written rows.
     """
     lines = []
     for name, table in owned.items():
@@ -238,7 +238,7 @@ def manage_section(
             lines.append(f"  {name}: {{{', '.join(columns)}}}")
     ignored = {name: table.keep_on_update for name, table in owned.items() if table.keep_on_update}
     for name, (layout, rows) in tables.items():
-        # Columns that a row does not say, and that are not left alone for that.
+        # Columns that some row does not set, unless an absent key already leaves them alone.
         columns_of = [(n, c.name) for n, c in enumerate(layout.columns) if not c.kept]
         unset = {name for n, name in columns_of if any(row[n] is KEEP for row in rows)}
         if unset:
@@ -254,7 +254,7 @@ def _term(term: Term) -> str:
 
 
 def owned_words(owned: Mapping[str, DesiredTable]) -> list[str]:
-    """Return a line for every table of which the files own a part, for forms that cannot say it."""
+    """Return a line per table that the files own in part, for forms without `manage`."""
     return [
         f"{name}: the files own {table.scope.text} and nothing else of it"
         for name, table in owned.items()
