@@ -148,7 +148,7 @@ def _conditions(layout: Layout, scope: Scope | None) -> Iterator[str]:
     Raises: ValueError for a scope without terms; ProxyctlError for a pattern.
     """
     if scope is not None and not scope.terms:
-        raise ValueError(f"the scope of {layout.name} cannot be said in SQL: {scope.text}")
+        raise ValueError(f"the scope of {layout.name} cannot be written in SQL: {scope.text}")
     for name, terms in scope.terms.items() if scope else ():
         choices = [_term(quoted_name(name), term) for term in terms]
         yield choices[0] if len(choices) == 1 else f"({' OR '.join(choices)})"

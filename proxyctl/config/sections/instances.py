@@ -93,7 +93,7 @@ def refuse_duplicate_addresses(instances: Iterable[Instance]) -> None:
         known = first.setdefault(address, instance)
         if known is not instance:
             path, line, column, _ = instance.where
-            message = f"the address of {known.name}, at {known.where}"
+            message = f"duplicate address (first used by {known.name}, at {known.where})"
             fix = "give each its own address, or remove one of them"
             key = f"instances.{instance.name}"
             mistakes.append(Mistake(path, line, column, key, message, fix))

@@ -43,7 +43,7 @@ def _ignore(part: Part, keys: Keys, entry: IgnoredFindings, context: Context) ->
         fix = context.mistakes.did_you_mean(table, TABLES)
         context.note(part, (*keys, "table"), "no such table", fix)
     elif key is not None and table is None:
-        context.note(part, (*keys, "key"), "of which table?", "add `table:`")
+        context.note(part, (*keys, "key"), "a key needs a table", "add `table:`")
     elif key is not None and not 0 < len(cells) <= len(columns):
         message = f"the key of {table} is {', '.join(columns)}"
         context.note(part, (*keys, "key"), message)
