@@ -71,7 +71,7 @@ class Context:
     def text(
         self, reference: Mapping[str, str], path: str, *, is_secret: bool = False
     ) -> str | Secret:
-        """Return the text that a reference in the file `path` stands for. Raises: Refusal."""
+        """Return the text of a reference in the file `path`. Raises: Refusal."""
         try:
             return resolve(reference, os.path.dirname(path), self.fence, is_secret=is_secret)
         except Refusal:

@@ -238,8 +238,8 @@ def _scope_type(column: Column) -> Any:  # noqa: ANN401 - a type form
     """Return the type of a key column in a scope: a list of lists of terms."""
 
     def number(word: str, info: ValidationInfo) -> Term:
-        if found := _RANGE.match(word):
-            span = Span(int(found[1]), int(found[2]))
+        if ends := _RANGE.match(word):
+            span = Span(int(ends[1]), int(ends[2]))
             if span.low > span.high:
                 raise Refusal(f"{word} runs backwards")
             return span

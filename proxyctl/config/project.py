@@ -96,9 +96,9 @@ class ParsedFiles:
         Raises: ConfigError with the mistakes of the section.
         """
         context = Context(REFERENCE, self._fence)
-        found = compile_lint(self._sections.get("lint", []), context)
+        ignored = compile_lint(self._sections.get("lint", []), context)
         context.mistakes.raise_if_any()
-        return found
+        return ignored
 
     def hostgroup_names(self) -> Mapping[int, str]:
         """Return the names of hostgroups by number, and compile nothing else.

@@ -54,7 +54,7 @@ def read_cnf(text: str, path: str, *, version: Version | None = None) -> tuple[E
     reader = _Reader(Exported(named or REFERENCE, is_for_version=named is not None))
     for name, setting in (root.members or {}).items():
         reader.read(name, setting)
-    return reader.found, reader.stays
+    return reader.exported, reader.stays
 
 
 def _writer(root: Setting) -> Version | None:
@@ -72,15 +72,15 @@ def _line(place: Place) -> str:
 
 
 class _Reader:
-    def __init__(self, found: Exported) -> None:
-        self.found = found
+    def __init__(self, exported: Exported) -> None:
+        self.exported = exported
         self.stays: list[str] = []
-        self._version = found.version
-        self._binds_values = found.version.has(CNF_BINDS_VALUES)
+        self._version = exported.version
+        self._binds_values = exported.version.has(CNF_BINDS_VALUES)
         self._nearest = Nearest(_NEAR)
 
     def _note(self, place: Place, name: str, text: str) -> None:
-        self.found.warnings.append(f"{_line(place)}: {name}: {text}")
+        self.exported.warnings.append(f"{_line(place)}: {name}: {text}")
 
     def _like(self, word: str, known: Collection[str]) -> str:
         """Return `; did you mean threads?`, or an empty text."""
@@ -122,10 +122,10 @@ class _Reader:
             raise ConfigError([Mistake(*setting.place, section, message)])
         for key, item in setting.members.items():
             name = prefix + (key.removeprefix(prefix) if self._binds_values else key)
-            self.found.places["variables", (name,)] = _line(item.place)
+            self.exported.places["variables", (name,)] = _line(item.place)
             value = self._variable(name, item)
             if value is not None:
-                self.found.variables[name] = value
+                self.exported.variables[name] = value
 
     def _variable(self, name: str, setting: Setting) -> str | None:
         """Return the value that ProxySQL uses; None if it keeps its default."""
@@ -183,21 +183,21 @@ class _Reader:
             if lost := self._lost_column(section, cells):
                 text = f"ProxySQL before {CNF_BINDS_VALUES} loses or changes a row with a quote"
                 self._note(entry.place, section.name, f"{words}: {lost}: {text} there")
-                self.found.places[layout.name, key] = _line(entry.place)
+                self.exported.places[layout.name, key] = _line(entry.place)
                 continue
             for unique in (layout.table.key, *layout.table.unique):
                 claim = (unique, tuple(cells[name] for name in unique))
                 other = holders.get(claim)
                 if other in rows:
-                    first = self.found.places[layout.name, other]
+                    first = self.exported.places[layout.name, other]
                     self._note(entry.place, section.name, f"{words}: replaces the entry at {first}")
                     del rows[other]
                 holders[claim] = key
             rows[key] = row
-            self.found.places[layout.name, key] = _line(entry.place)
+            self.exported.places[layout.name, key] = _line(entry.place)
         if rows:
-            self.found.layouts[layout.name] = layout
-            self.found.tables[layout.name] = list(rows.values())
+            self.exported.layouts[layout.name] = layout
+            self.exported.tables[layout.name] = list(rows.values())
 
     def _lost_column(self, section: CnfSection, cells: Mapping[str, Value]) -> str | None:
         """Return the column whose quote breaks the row: ProxySQL pastes text between quotes."""
@@ -247,13 +247,13 @@ class _Reader:
         self, section: CnfSection, column: Column, members: Mapping[str, Setting]
     ) -> Setting | None:
         """Return the setting that ProxySQL reads for a column: the first of the right type."""
-        wanted = Type.INT if column.is_numeric else Type.TEXT
+        expected = Type.INT if column.is_numeric else Type.TEXT
         for key in () if column.name in section.unread else section.keys_of(column.name):
             setting = members.get(key)
-            if setting is not None and setting.type is wanted:
+            if setting is not None and setting.type is expected:
                 return setting
             if setting is not None:
-                text = f"{key}: expected {wanted}, got {setting.type}: ignored"
+                text = f"{key}: expected {expected}, got {setting.type}: ignored"
                 self._note(setting.place, section.name, text)
         return None
 

@@ -152,9 +152,9 @@ def _scalar(value: Value) -> str:
     if not isinstance(value, str):
         return str(value)
 
-    def escaped(found: re.Match[str]) -> str:
-        if found[0] in _ESCAPES:
-            return _ESCAPES[found[0]]
-        return "".join(f"\\x{byte:02x}" for byte in found[0].encode("utf-8", "surrogateescape"))
+    def escaped(special: re.Match[str]) -> str:
+        if special[0] in _ESCAPES:
+            return _ESCAPES[special[0]]
+        return "".join(f"\\x{byte:02x}" for byte in special[0].encode("utf-8", "surrogateescape"))
 
     return '"' + _SPECIAL.sub(escaped, value) + '"'

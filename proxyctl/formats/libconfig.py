@@ -139,14 +139,14 @@ class _Parser:
         """Read the next token. Changes: self. Raises: ConfigError."""
         skipped = _SKIPPED.match(self._text, self._position)
         start = skipped.end() if skipped else self._position
-        found = _TOKEN.match(self._text, start)
-        if found is None:
+        token = _TOKEN.match(self._text, start)
+        if token is None:
             self.kind = "end"
             return
         line = bisect_right(self._lines, start)
         self.place = (self._path, line + 1, start - (self._lines[line - 1] if line else 0) + 1)
-        self._position = found.end()
-        self.kind, self.value = self._token(str(found.lastgroup), found[0])
+        self._position = token.end()
+        self.kind, self.value = self._token(str(token.lastgroup), token[0])
 
     def _token(self, group: str, text: str) -> tuple[str, Scalar]:
         """Return the kind of a token, and its value."""

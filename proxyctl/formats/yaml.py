@@ -97,7 +97,7 @@ def _comment(line: str) -> str:
 
 
 def _left_out(layout: Layout, column: Column) -> object:
-    """Return the value that is left out beside KEEP; KEEP if no other value is.
+    """Return the value that an absent key means; KEEP if the column is never left out.
 
     An absent password would be unmanaged, and a row without its hostgroup is hard to read.
     """

@@ -16,7 +16,7 @@ from os.path import commonprefix
 from proxyctl.config.mistakes import Refusal
 
 MAX_NAMES = 1_000_000
-"""Most names that one pattern or list may stand for."""
+"""Most names of one pattern or list."""
 
 _TOO_MANY = f"more than {MAX_NAMES:,} names"
 
@@ -83,14 +83,14 @@ def _choices(text: str) -> list[str]:
     choices: list[str] = []
     items = [item.strip() for item in text.split(",")]
     for item in items:
-        found = _RANGE.match(item)
-        if found is None and (".." in item or len(items) == 1):
+        span = _RANGE.match(item)
+        if span is None and (".." in item or len(items) == 1):
             raise Refusal(f"{{{text}}} is neither a range {{1..60}} nor a list {{a,b}}")
-        if found is None:
+        if span is None:
             choices.append(item)
             continue
-        first, last = found[1], found[2]
-        numbers = range(int(first), int(last) + 1, int(found[3] or 1))
+        first, last = span[1], span[2]
+        numbers = range(int(first), int(last) + 1, int(span[3] or 1))
         if not numbers:
             raise Refusal(f"{item!r} runs backwards")
         if len(numbers) > MAX_NAMES:
@@ -140,7 +140,7 @@ def _expression(names: tuple[str, ...], known: dict[tuple[str, ...], str]) -> st
 
 
 def _beginning(texts: Sequence[str]) -> str:
-    return commonprefix(texts)  # noqa: RUF071 - letter by letter is meant
+    return commonprefix(texts)  # noqa: RUF071 - letter by letter on purpose
 
 
 def _branches(texts: Sequence[str], known: dict[tuple[str, ...], str]) -> str:
