@@ -189,7 +189,7 @@ def mistakes_in(
 def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Instance, ...]:
     """Return the instances that a text lists: JSON or YAML, a list or a section `instances`.
 
-    `name`: what mistakes call the text. `fence`: the folders that its files must lie in; None
+    `name`: what mistakes call the text. `fence`: the folders of files that the text names; None
     allows any. Raises: ConfigError.
     """
     context = Context(REFERENCE, fence or ANYWHERE)

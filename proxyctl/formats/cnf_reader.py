@@ -169,7 +169,7 @@ class _Reader:
     # Tables -------------------------------------------------------------------------------------
 
     def _section(self, section: CnfSection, setting: Setting) -> None:
-        """Read the entries of a table: the last of two with one key wins. Changes: self."""
+        """Read the entries of a table; the last entry with a key wins. Changes: self."""
         layout = layout_of(TABLES[section.table], self._version)
         rows: dict[Key, Row] = {}
         holders: dict[tuple[tuple[str, ...], Row], Key] = {}

@@ -154,7 +154,7 @@ STARTUP_KEYS = frozenset(
         "web_interface_plugin",
     }
 )
-"""Top-level keys that ProxySQL reads at every start; no table holds them."""
+"""Top-level keys that ProxySQL reads at every start: no table holds them, so they stay there."""
 
 SINGLE_CHECK_TYPES = frozenset({"read_only", "innodb_read_only", "super_read_only"})
 

@@ -33,8 +33,8 @@ def write_cnf(
 ) -> tuple[str, list[str]]:
     """Return the file, and notes on everything left out, which its comments repeat.
 
-    A column that the file does not set gets ProxySQL's default. A user without a password is left
-    out: anybody could log in as that user. Shape: `tables` by catalogue name.
+    A column that the file does not set gets ProxySQL's default. A user whose password is KEEP is
+    left out: anybody could log in as that user. Shape: `tables` by catalogue name.
     """
     writer = _Writer([])
     body = [*writer.variables(variables)]

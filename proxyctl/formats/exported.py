@@ -239,7 +239,7 @@ def _may_be_read_otherwise(layout: Layout, position: int) -> bool:
 
 
 def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, str | None]:
-    """Return the cell to write, and a warning if it differs."""
+    """Return the cell to write, and a warning if that changes the cell."""
     if not column.is_listed and cell != column.default:
         return cell, (
             f"{column.name}: proxyctl does not know this column; plan and apply take it at an"

@@ -28,7 +28,7 @@ def write_script(
     """Return the script, which replaces the rows that the files own, and sets the variables.
 
     A table with KEEP in a row, or with columns set only at INSERT, has its rows updated instead.
-    The INSERT of a user without a password is a comment: anybody could log in as that user.
+    The INSERT of a user whose password is KEEP is a comment: anybody could log in as that user.
 
     Shape: `tables` by catalogue name; `owned` by name, with the part that the files own, by default
     the whole table. Raises: ValueError for text with a NUL character; ProxyctlError for a pattern
@@ -100,10 +100,8 @@ class _Writer:
         is_whole = not kept and all(KEEP not in row for row in rows)
         if rows and not is_whole:
             # Rows of these keys are updated in place.
-            kept_keys = ",".join(
-                f"({','.join(_cells(layout, row, keys).values())})" for row in rows
-            )
-            conditions.append(f"({', '.join(map(quoted_name, keys))}) NOT IN (VALUES {kept_keys})")
+            row_keys = ",".join(f"({','.join(_cells(layout, row, keys).values())})" for row in rows)
+            conditions.append(f"({', '.join(map(quoted_name, keys))}) NOT IN (VALUES {row_keys})")
         yield f"DELETE FROM {name}" + (f" WHERE {' AND '.join(conditions)}" if conditions else "")
         if is_whole:
             inserts = sql.inserts(layout, rows)  # type: ignore[arg-type]

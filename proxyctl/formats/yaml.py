@@ -1,4 +1,4 @@
-"""Rows -> our own YAML, without special sections: one section per table, one line per row.
+"""Rows -> our own YAML: one section per table, one line per row.
 
 The text reads back as the same rows, with our own strict reader and with any other reader of YAML
 1.1 or 1.2. A column is left out if an absent key has the same effect.
