@@ -1,6 +1,6 @@
-"""What the pages need of the command line client `mysql`: `-h -P -u -p -e`, statement by statement.
+"""A small `mysql` client for the pages: it knows `-h -P -u -p -e`.
 
-A machine that runs the tests need not have a client. It imports little: pages start it often.
+The machine that runs the tests needs no client. It imports little, as pages start it often.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
                   none; a line `...` stands for any number of lines
     ```yaml       a configuration file if it has `version: 1`, which has to be valid
 
-A comment on the line before a block says more: `<!-- exit: 2 -->` for its last command,
-`<!-- file: NAME -->` writes the block into the folder the page runs in, `<!-- not run: WHY -->`.
+A comment on the line before a block sets options: `<!-- exit: 2 -->` is the exit code of its last
+command, `<!-- file: NAME -->` writes the block into the page's folder, `<!-- not run: WHY -->`.
 A page that has `<!-- page: no sandbox -->` starts its own. A block with `<!-- run: in containers
 -->`, and every block of a page with `<!-- page: containers -->`, needs a cluster: tests/containers
 runs it.
@@ -51,7 +51,7 @@ class Command:
 
 @dataclass
 class Block:
-    """One fenced block. Shape: `line` is that of its first line inside, counted from 0."""
+    """One fenced block. Shape: `line` is its first line inside the fence, counted from 0."""
 
     language: str
     lines: list[str]
@@ -60,7 +60,7 @@ class Block:
 
     @property
     def text(self) -> str:
-        """The block as it stands."""
+        """The text of the block."""
         return "\n".join(self.lines) + "\n"
 
     @property
@@ -69,7 +69,7 @@ class Block:
         return "run" in self.options
 
     def commands(self) -> list[Command]:
-        """Return the commands of the block, with the exit code each has to end with."""
+        """Return the commands of the block, each with its expected exit code."""
         if "not run" in self.options or self.language not in ("shell", "console"):
             return []
         found = [Command(self.text, self.line)] if self.language == "shell" else self._prompted()
@@ -101,7 +101,7 @@ def blocks(page: Path) -> list[Block]:
 
 
 def blocks_to_run(page: Path, *, in_containers: bool) -> list[Block]:
-    """Return the blocks of a page that run here, and those that only write a file."""
+    """Return the blocks of a page that run here, and the blocks that only write a file."""
     return [b for b in blocks(page) if b.needs_containers == in_containers or not b.commands()]
 
 

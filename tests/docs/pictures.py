@@ -1,4 +1,4 @@
-"""The pictures of a plan and of top: `python -m tests.docs.pictures` draws them again."""
+"""Draw the pictures of a plan and of top: `python -m tests.docs.pictures`."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _proxyctl(port: int, file: Path, *words: str) -> str:
 
 
 def draw_top() -> None:
-    """Draw it: 80 by 24, after some seconds of traffic."""
+    """Draw top, 80 by 24, after some seconds of traffic."""
     with (
         tempfile.TemporaryDirectory() as name,
         sysbench_rig(Path(name)) as (server, _),
@@ -116,7 +116,7 @@ async def _drawn(app: TopApp) -> str:
 
 
 def self_contained(svg: str) -> str:
-    """Return the picture without fonts of the network."""
+    """Return the picture without fonts from the network."""
     return _FONT_OF_THE_NETWORK.sub("", svg).replace("Fira Code, monospace", "monospace")
 
 

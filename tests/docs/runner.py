@@ -1,4 +1,4 @@
-"""Runs the commands of a page as one script, against a sandbox that is the page's own."""
+"""Run the commands of a page as one script, against the page's own sandbox."""
 
 from __future__ import annotations
 
@@ -76,14 +76,14 @@ _VARYING = (
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command wrote and ended with, in the words of the page."""
+    """The output and exit code of a command, with the names that the page uses."""
 
     command: Command
     exit_code: int
     output: list[str]
 
     def is_as_written(self) -> bool:
-        """Return whether the page tells the truth."""
+        """Return whether the page shows this output and exit code."""
         expected = self.command.output
         return self.exit_code == self.command.exit_code and (
             not expected or _matches(_same(expected), _same(self.output))
@@ -103,11 +103,11 @@ def run_page(
     called: Mapping[str, str] = MappingProxyType({}),
     in_containers: bool = False,
 ) -> list[Ran]:
-    """Run the commands of a page in a new folder, those of a cluster or the others, in order.
+    """Run the commands of a page in order, in a new folder: with a cluster, or without.
 
-    `server` is a real ProxySQL to run them on; without one the page has a sandbox. `proxyctl` is
-    the command line that the page's `proxyctl` stands for. `given` are variables of the
-    environment. `called`: what the page calls something, and what it is here.
+    `server` is a real ProxySQL; without one, the page has a sandbox. `proxyctl` is the command line
+    that replaces the page's `proxyctl`. `given` are environment variables. `called` maps names on
+    the page to the names here.
     """
     called = _free_ports(page) | dict(called)
     found = blocks_to_run(page, in_containers=in_containers)
@@ -135,7 +135,7 @@ def run_page(
 
 
 def _free_ports(page: Path) -> dict[str, str]:
-    """Return a free port for each one that a page starts a server of its own on."""
+    """Return a free port for each port on which the page starts a server."""
     written = set(re.findall(r"\b614\d\b", page.read_text(encoding="utf-8")))
     free: dict[str, None] = {}
     while len(free) < len(written):
@@ -144,7 +144,7 @@ def _free_ports(page: Path) -> dict[str, str]:
 
 
 def _furnish(page: Path, work: Path) -> None:
-    """A starter's page stands in the folder that `init` wrote; others see a checkout."""
+    """Give a starter's page the folder that `init` wrote, and other pages a checkout."""
     if page.parent.parent == ROOT / "templates":
         shutil.copytree(page.parent, work)
         return
@@ -204,7 +204,7 @@ def _code(out: Path) -> int:
 
 
 def _output(out: Path, port: str, home: Path, called: Mapping[str, str]) -> list[str]:
-    """Return the output with the port, the home folder and the names that the page speaks of."""
+    """Return the output with the page's port, home folder and names."""
     text = out.read_text(encoding="utf-8", errors="surrogateescape").replace(str(home), "~")
     for name, true in called.items():
         text = re.sub(rf"(?<![\d.]){re.escape(true)}(?!\d)", name, text)
@@ -230,9 +230,9 @@ def _matches(expected: list[str], found: list[str]) -> bool:
 def check_page(
     page: Path, ran: list[Ran], *, in_containers: bool = False, is_recording: bool = False
 ) -> None:
-    """Assert that every command ended and wrote as the page says.
+    """Assert that every command has the output and exit code on the page.
 
-    `is_recording`: only how it ended. Raises: AssertionError.
+    `is_recording`: check the exit code only. Raises: AssertionError.
     """
     found = blocks_to_run(page, in_containers=in_containers)
     assert len(ran) == sum(len(block.commands()) for block in found)
@@ -245,7 +245,7 @@ def check_page(
 
 
 def rewrite(page: Path, ran: list[Ran]) -> None:
-    """Write true output into the page, except where `...` shortens it."""
+    """Write the real output into the page, except where `...` shortens it."""
     lines = page.read_text(encoding="utf-8").split("\n")
     for one in reversed(ran):
         old = one.command.output

@@ -107,7 +107,7 @@ def test_shell_blocks_are_spelled_so_that_they_run() -> None:
 
 @pytest.mark.parametrize("name", sorted(commands_of(build())))
 def test_every_command_is_explained_by_hand(name: str) -> None:
-    """The reference lists it anyway: some page a person wrote has to use it."""
+    """The generated reference lists it anyway: a page written by hand has to use it."""
     used = re.compile(rf"proxyctl {name}\b")
     written = [page for page in PAGES if "reference" not in page.parts]
     assert any(used.search(page.read_text(encoding="utf-8")) for page in written)
@@ -126,7 +126,7 @@ def _pages_of(entry: str) -> list[Path]:
 
 
 def test_the_drawing_matches_the_import_contract() -> None:
-    """Each name stands in the drawing below those that may import it."""
+    """In the drawing, each package is below the packages that may import it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = project["tool"]["importlinter"]["contracts"][0]["layers"]
     (drawing,) = [b for b in blocks(ROOT / "docs" / "architecture.md") if b.language == "text"]
@@ -152,7 +152,7 @@ def test_the_architecture_names_files_that_are_there() -> None:
 
 
 def _line_of(name: str, lines: list[str]) -> int:
-    """Return the line where a package is drawn: the first that begins with it, or lists it."""
+    """Return the first line of the drawing that begins with the package or lists it."""
     return next(
         n for n, line in enumerate(lines) if re.search(rf"(^|\s){re.escape(name)}(\s\s|$)", line)
     )

@@ -1,4 +1,4 @@
-"""Every example and starter: valid, planned, applied, nothing left to do; and taken over."""
+"""Every example and starter is valid, applies, leaves an empty plan, and can be exported."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_example_can_be_applied(
 
 
 def check_routing(instance: Instance, tests: Sequence[RoutingTest]) -> None:
-    """Each routing test goes where the file says: without servers, ProxySQL names the hostgroup."""
+    """Check each routing test: without servers, ProxySQL's error names the hostgroup."""
     instance.execute(
         "SET mysql-connect_timeout_server_max=10",
         "SET mysql-poll_timeout=10",

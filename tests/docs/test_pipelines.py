@@ -1,6 +1,6 @@
-"""What GitHub and pre-commit run: the action, the hooks, and the example of a config repository.
+"""The action for GitHub, the pre-commit hooks, and the example of a config repository.
 
-Steps run as a runner runs them, on sandboxes; `gh` keeps what would become a comment.
+Steps run as on a GitHub runner, on sandboxes; a fake `gh` keeps the comment that it is given.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SHIMS = {
 
 
 class Machine:
-    """A runner with a folder of files, and the sandboxes that it reaches."""
+    """A runner with a folder of files, and its sandboxes."""
 
     def __init__(self, folder: Path, warm: Warm, instances: list[Sandbox]) -> None:
         self.folder = folder
@@ -47,7 +47,7 @@ class Machine:
             shim.chmod(0o755)
 
     def begin(self, step: Mapping[str, Any], environment: Mapping[str, str]) -> Any:
-        """Start a step, in the shell that GitHub takes for `shell: bash`."""
+        """Start a step as GitHub does for `shell: bash`."""
         return subprocess.Popen(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
             cwd=self.files,
@@ -101,7 +101,7 @@ class Action(Machine):
         return self.run(step, {**given, **environment})
 
     def proxyctl(self, command: str, arguments: str = "") -> tuple[int, str]:
-        """Run a command through the action; return how its step ended, and its output."""
+        """Run a command through the action; return the step's result and outputs."""
         output = self.folder / "github_output"
         output.unlink(missing_ok=True)
         done = self.step("run", COMMAND=command, FILE="proxyctl.yaml", ARGUMENTS=arguments)
@@ -151,7 +151,7 @@ def test_the_hooks_for_pre_commit_are_commands(action: Action) -> None:
 
 
 def examples(key: str) -> list[Any]:
-    """Return the lists with this key in the examples of the page about pipelines."""
+    """Return the lists under this key in the examples of the page about pipelines."""
     page = ROOT / "docs" / "how-to" / "ci-pipeline.md"
     texts = [block.text for block in blocks(page) if block.language == "yaml"]
     return [found for text in texts for found in _values(yaml.safe_load(text), key)]
@@ -194,13 +194,13 @@ CONTEXT = {
 
 
 def workflow(path: Path) -> dict[str, Any]:
-    """Return a workflow. BaseLoader keeps text as it is: for others the key `on` is true."""
+    """Return a workflow. BaseLoader keeps text: other loaders read the key `on` as true."""
     found: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader)
     return found
 
 
 def filled_in(text: str) -> str:
-    """Return a text with its expressions replaced. Raises: KeyError for one that nobody gives."""
+    """Return a text with its expressions replaced. Raises: KeyError for an unknown expression."""
     return re.sub(r"\$\{\{ (.+?) \}\}", lambda found: CONTEXT[found[1]], text)
 
 
@@ -208,7 +208,7 @@ class Runner(Machine):
     """The example in a folder of its own."""
 
     def workflow(self, name: str) -> list[Done]:
-        """Run the steps of a workflow until one fails; then those that want to run nevertheless."""
+        """Run the steps of a workflow until one fails; then the steps that run after a failure."""
         found = workflow(self.files / ".github" / "workflows" / name)
         (job,) = found["jobs"].values()
         assert found["defaults"]["run"]["shell"] == "bash"
@@ -260,7 +260,7 @@ def codes(done: list[Done]) -> list[int]:
 
 
 def users(sandbox: Sandbox) -> list[str]:
-    """Return who may log in at RUNTIME."""
+    """Return the users at RUNTIME."""
     rows = sandbox.run("SELECT username FROM runtime_mysql_users WHERE frontend=1").rows
     return [str(name) for (name,) in rows]
 
@@ -314,7 +314,7 @@ def test_a_merge_is_applied_and_an_edit_by_hand_is_drift(runner: Runner) -> None
 
 
 def test_an_apply_that_is_cancelled_stops_and_says_what_it_has_done(runner: Runner) -> None:
-    """Who cancels has a SIGINT sent to the process that the runner started, and to no other one."""
+    """A runner that cancels sends SIGINT only to the process that it started."""
     found = workflow(runner.files / ".github" / "workflows" / "apply.yml")
     (job,) = found["jobs"].values()
     step = job["steps"][-1]

@@ -1,4 +1,4 @@
-"""The reference pages are what the code says now: `make docs` writes them again."""
+"""The reference pages match the code: `make docs` writes them again."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_annotated_files_have_every_section() -> None:
 
 
 def test_saved_plans_are_explained() -> None:
-    """They are written elsewhere, without a shape."""
+    """Saved plans are written elsewhere, without a shape."""
     page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
     saved = save(Plan("a", "a", "2.7.1"), {}, "", paths=[], variables=[], options=[])
     rest = page[page.index("## Saved plan") :]

@@ -1,6 +1,6 @@
-"""The page about messages quotes the program: each message on it can still be printed.
+"""Each message that the page about messages quotes can still be printed.
 
-It is a text of the program, or it stands in output of another page, which a test compares.
+The message is a text of the program, or in the output on another page, which a test compares.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MESSAGES = [message for row in ROWS for message in re.findall(r"`([^`]+)`", row)
 
 
 def texts() -> str:
-    """Return every text of the program, a line each, with `{}` where something is put in."""
+    """Return every text of the program, one per line, with `{}` for each inserted value."""
     found = [b.text for page in pages() if page != PAGE for b in blocks(page) if b.commands()]
     for path in (ROOT / "proxyctl").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,4 +1,4 @@
-"""Workflows that nobody runs here as GitHub does: their parts are checked one by one."""
+"""The workflows of GitHub cannot run here: their parts are checked one by one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 
 def command_lines() -> list[str]:
-    """The commands of the workflows, and those of the pages that are not run."""
+    """The command lines of the workflows, and of the blocks that are not run."""
     texts = [step.get("run", "") for path in WORKFLOWS for step in steps(path)]
     texts += [b.text for page in pages() for b in blocks(page) if "not run" in b.options]
     lines = [
@@ -87,7 +87,7 @@ def test_their_steps_are_those_of_a_workflow(path: Path) -> None:
 def test_a_workflow_without_its_containers_does_not_pass(
     are_named: bool, code: int, outcome: str
 ) -> None:
-    """Where nobody names images, as in a run of all tests, those with containers are skipped."""
+    """A run of all tests without images skips the tests with containers."""
     ci = ROOT / ".github" / "workflows" / "ci.yml"
     images = yaml.safe_load(ci.read_text(encoding="utf-8"))["jobs"]["containers"]["env"]
     kept = {name: value for name, value in os.environ.items() if name not in images}

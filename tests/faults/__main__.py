@@ -1,7 +1,7 @@
 """`make test-faults`: every fault at every statement, and every promise of promises.toml.
 
 Both run on a real ProxySQL and on the sandbox; exit 1 when a promise was broken. The faults end
-with a table. `--only` takes one of the two. With `--every N` only one statement in N is tried.
+with a table. `--only` selects one of the two. `--every N` tries one statement in N.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> int:
 
 
 def _tried_all(given: argparse.Namespace, servers: Sequence[str]) -> bool:
-    """Try the faults and print what became of them; return whether no promise was broken."""
+    """Try the faults and print the results; return whether every promise held."""
     started = time.monotonic()
     tallies: list[Tally] = []
     are_all_tried = True

@@ -1,4 +1,4 @@
-"""proxyctl as a process of its own, forked from one that has everything imported."""
+"""proxyctl in a process of its own, forked from a process that has imported everything."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CONTEXT.set_forkserver_preload(["tests.support.preloaded"])
 
 
 def login(port: int, folder: Path) -> dict[str, str]:
-    """Return what a command line is told by its environment; its snapshots go into the folder."""
+    """Return the environment of a command line; its snapshots go into the folder."""
     return {
         **SECRETS,
         "PROXYCTL_HOST": "127.0.0.1",
@@ -35,9 +35,9 @@ def login(port: int, folder: Path) -> dict[str, str]:
 
 @dataclass
 class Forked:
-    """One command line that runs in a process of its own, in a folder, with an environment.
+    """One command line in a process of its own, in a folder, with an environment.
 
-    `patience_s`: how long it waits for an answer, where that is not the minute of every command.
+    `patience_s`: how long the command waits for an answer, if not the usual minute.
     """
 
     arguments: Sequence[str]
@@ -57,13 +57,13 @@ class Forked:
         self._process.start()
 
     def kill(self) -> None:
-        """End it as kill -9 does; return when another thread, which waits for its end, saw it."""
+        """End the process as kill -9 does; return when the thread in `outcome` saw its end."""
         self._process.kill()
         # Whoever waits for it takes its exit code; a second one would get a wrong one.
         self._has_ended.wait()
 
     def outcome(self) -> Outcome:
-        """Wait for its end and return what it gave; a negative code is the signal that ended it."""
+        """Wait for the end and return the outcome; a negative code is the signal that ended it."""
         self._process.join()
         code = self._process.exitcode
         self._has_ended.set()

@@ -1,4 +1,4 @@
-"""What goes wrong at one statement: each kind of fault is a function."""
+"""The kinds of faults at one statement, each a function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def lost_before(exchange: Exchange) -> None:
 
 
 def lost_after(exchange: Exchange) -> None:
-    """The connection breaks when ProxySQL has carried out the statement."""
+    """The connection breaks after ProxySQL has executed the statement."""
     exchange.ask()
     exchange.hang_up()
 
@@ -37,12 +37,12 @@ def half_an_answer(exchange: Exchange) -> None:
 
 
 def error(exchange: Exchange) -> None:
-    """ProxySQL answers that it could not."""
+    """ProxySQL answers with an error."""
     exchange.deliver(error_packet("a fault of the test"))
 
 
 def confirmed_but_not_done(exchange: Exchange) -> None:
-    """ProxySQL answers that it did it, and did nothing."""
+    """ProxySQL answers OK, but did not execute the statement."""
     exchange.deliver(ok_packet(changed=1))
 
 
@@ -53,7 +53,7 @@ def frozen(exchange: Exchange) -> None:
 
 
 def late(exchange: Exchange) -> None:
-    """No answer comes until proxyctl gives up; then ProxySQL carries out the statement."""
+    """No answer comes until proxyctl gives up; then ProxySQL executes the statement."""
     exchange.wait_until_client_left()
     exchange.ask()
     exchange.hang_up()
@@ -66,7 +66,7 @@ def killed_before(exchange: Exchange) -> None:
 
 
 def killed_after(exchange: Exchange) -> None:
-    """proxyctl is killed when ProxySQL has carried out its statement."""
+    """proxyctl is killed after ProxySQL has executed its statement."""
     exchange.ask()
     exchange.kill_client()
     exchange.hang_up()
@@ -96,9 +96,10 @@ _IS_READ_OR_LOCK = re.compile(
 def can_happen(kind: str, sql: str) -> bool:
     """Return whether this kind of fault can happen at a statement.
 
-    What only reads cannot be left undone; nor is the lock, which is not what an apply brings about.
+    A false OK makes no sense for a statement that only reads. The lock is no part of the change, so
+    a false OK is not tried on it either.
     """
-    return kind != "said and not done" or not _IS_READ_OR_LOCK.match(sql)
+    return kind != "confirmed but not done" or not _IS_READ_OR_LOCK.match(sql)
 
 
 FREEZES = ("frozen", "late")

@@ -1,6 +1,6 @@
 """What proxyctl promises, and the tests that prove it.
 
-promises.toml is the list; docs/reference/safety.md says the same to users in sentences.
+promises.toml is the list; docs/reference/safety.md puts the same into sentences for users.
 """
 
 from __future__ import annotations
@@ -17,6 +17,6 @@ NAMED = sorted({test for promise in PROMISES for test in promise["tests"]})
 
 
 def are_kept() -> bool:
-    """Run every test that the list names, on all servers there are; return whether all pass."""
+    """Run every test that the list names, on all servers at hand; return whether all pass."""
     command = [sys.executable, "-m", "pytest", "-q", *NAMED]
     return subprocess.run(command, cwd=ROOT, check=False).returncode == 0

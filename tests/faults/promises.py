@@ -1,4 +1,4 @@
-"""What has to be true after every fault. Each promise is a function that yields what breaks it."""
+"""What has to hold after every fault. Each promise is a function that yields its violations."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ KILLED = -9
 
 @dataclass(frozen=True)
 class Case:
-    """One fault: what there was, what the files ask for, what was found, and what was said.
+    """One fault: the state before, the wanted state, the state found, and the outcome.
 
-    `kind`: which fault it was.
-    `again` and `state_again` are a second, plain apply without faults and what it left. There is
-    none where the first one left an instance that nothing tells from one before it, lock included.
-    `locks` and `locks_again` are how many live locks there are, after the first and the second.
+    `kind`: the fault.
+    `again` and `state_again` are a second, plain apply without faults and the state that it left.
+    There is no second apply where the first one left the instance as it was, lock included.
+    `locks` and `locks_again` are the numbers of live locks after the first and the second apply.
     """
 
     kind: str
@@ -39,9 +39,9 @@ class Case:
 
 
 def runtime_is_whole(case: Case) -> Iterator[str]:
-    """RUNTIME of each admin module is wholly as before or wholly as in the files.
+    """RUNTIME of each admin module is entirely as before or entirely as in the files.
 
-    A module with two LOADs may stand between them: servers, and a checksum that is turned on.
+    A module with two LOADs may be between them: servers, and a checksum that is turned on.
     """
     for module in MODULES:
         old, new = case.before[module, RUNTIME], case.after[module, RUNTIME]
@@ -50,7 +50,7 @@ def runtime_is_whole(case: Case) -> Iterator[str]:
 
 
 def disk_is_whole(case: Case) -> Iterator[str]:
-    """DISK of each admin module is wholly as before or wholly as in the files."""
+    """DISK of each admin module is entirely as before or entirely as in the files."""
     for module in MODULES:
         if case.state[module, DISK] not in (case.before[module, DISK], case.after[module, DISK]):
             yield f"DISK of {module} is neither as before nor as in the files"
@@ -66,7 +66,7 @@ def disk_is_not_ahead(case: Case) -> Iterator[str]:
 
 
 def report_is_true(case: Case) -> Iterator[str]:
-    """The exit code, and each layer that the report names, are what the instance holds."""
+    """The exit code and each layer in the report agree with the instance."""
     code, text = case.outcome.code, case.outcome.text
     if code == KILLED:
         return
@@ -90,10 +90,10 @@ def report_is_true(case: Case) -> Iterator[str]:
 
 
 def it_knows(case: Case) -> Iterator[str]:
-    """`not known` is said of a layer only where ProxySQL went on not to answer.
+    """A report calls a layer `not known` only where ProxySQL kept not answering.
 
-    One fault, with an instance behind it that answers again, leaves nothing unknown. None of the
-    faults takes the lock away, which is the other reason; then it is `unknown`.
+    After one fault the instance answers again, so nothing is unknown. The other reason, a lock that
+    was lost, is none of the faults; such a layer is `unknown`.
     """
     if case.outcome.code == KILLED or case.kind in FREEZES:
         return
@@ -108,7 +108,7 @@ _LAYERS = re.compile(
 
 
 def _reported_layers(outcome: Outcome) -> dict[tuple[str, str], str]:
-    """Return what a report says of each layer: the JSON, or the lines for people."""
+    """Return the reported state of each layer, from the JSON or from the lines for people."""
     if outcome.out.startswith("{"):
         document = json.loads(outcome.out)
         if "error" not in document:
@@ -130,7 +130,7 @@ def _reported_layers(outcome: Outcome) -> dict[tuple[str, str], str]:
 
 
 def a_second_run_finishes(case: Case) -> Iterator[str]:
-    """A plain second apply, without any option, makes all layers what the files say."""
+    """A second apply without options brings all layers to the wanted state."""
     if case.again is None:
         return
     if case.again.code != 0:
@@ -142,10 +142,10 @@ def a_second_run_finishes(case: Case) -> Iterator[str]:
 
 
 def the_lock_is_free(case: Case) -> Iterator[str]:
-    """No lock is left by an apply that ended, and none at all by the second one.
+    """An apply that ended leaves no lock, and the second apply leaves no lock at all.
 
-    The lock of one that was killed is free at once on the same machine: the second run does not
-    wait. One that has little patience, on a busy machine, may give up giving it back, and says so.
+    The lock of a killed apply is free at once on the same machine: the second run does not wait. An
+    apply with a short timeout, on a busy machine, may fail to release the lock, and reports that.
     """
     is_reported = case.kind in FREEZES and "the lock could not be released" in case.outcome.err
     if case.outcome.code != KILLED and case.locks and not is_reported:
@@ -166,12 +166,12 @@ PROMISES: tuple[Callable[[Case], Iterator[str]], ...] = (
 
 
 def broken(case: Case) -> list[str]:
-    """Return everything that the case breaks."""
+    """Return every violation in the case."""
     return [text for promise in PROMISES for text in promise(case)]
 
 
 def what_became_of_it(case: Case) -> str:
-    """Return in a word what the first run left at RUNTIME and on DISK."""
+    """Return one word for what the first run left at RUNTIME and on DISK."""
     changed = [
         place
         for place in case.state.parts

@@ -1,4 +1,4 @@
-"""A proxy between proxyctl and an admin port: it counts statements and lets some of them fail."""
+"""A proxy between proxyctl and an admin port that counts statements and makes some fail."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Stream:
         self.socket.sendall(data)
 
     def packet(self) -> bytes:
-        """Return the next packet with its header, and those that it goes on in.
+        """Return the next packet with its header, and its continuation packets.
 
         Raises: EOFError when the other side has left.
         """
@@ -39,7 +39,7 @@ class Stream:
                 return found
 
     def answer(self) -> bytes:
-        """Return all packets that a statement is answered with."""
+        """Return all packets of the answer to a statement."""
         first = found = self.packet()
         if first[4:5] in (_OK, _ERROR):
             return found
@@ -63,7 +63,7 @@ def _is_end(packet: bytes) -> bool:
 
 
 def pass_login(client: Stream, server: Stream) -> None:
-    """Pass on the packets of a login. Raises: EOFError when the server lets nobody in."""
+    """Pass on the packets of a login. Raises: EOFError when the server refuses it."""
     client.send(server.packet())
     server.send(client.packet())
     while True:
@@ -79,15 +79,15 @@ def pass_login(client: Stream, server: Stream) -> None:
 
 
 def ok_packet(*, changed: int) -> bytes:
-    """Return an answer to a statement, which says how many rows it changed: some, below 251."""
+    """Return an OK packet that reports the number of changed rows, below 251."""
     return framed(1, b"\0" + bytes([changed, 0]) + b"\2\0\0\0")
 
 
 class Place(NamedTuple):
     """A statement of one run: the number of its connection, and its number there, from 1.
 
-    proxyctl asks for large tables over a second connection; counted together, the numbers
-    would be others in every run.
+    proxyctl reads large tables over a second connection; counted together, the numbers
+    would differ in every run.
     """
 
     connection: int
@@ -105,7 +105,7 @@ class Exchange:
     kill_client: Callable[[], None]
 
     def ask(self) -> bytes:
-        """Let ProxySQL carry the statement out, and return its answer."""
+        """Let ProxySQL execute the statement, and return its answer."""
         self.server.send(self.packet)
         return self.server.answer()
 
@@ -123,11 +123,11 @@ Fault = Callable[[Exchange], None]
 
 
 class FaultyProxy(TcpServer):
-    """Passes statements on to an admin port, and carries out the faults it is armed with.
+    """Passes statements on to an admin port, and applies the faults it is armed with.
 
     `log`: every statement since it was armed, in the order of their arrival. `kill`: ends the
-    proxyctl that is served. `watch`: is told of every statement when it was answered, before
-    proxyctl gets the answer.
+    proxyctl that is served. `watch`: called with every answered statement, before proxyctl gets
+    the answer.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -146,7 +146,7 @@ class FaultyProxy(TcpServer):
         self.settle()
 
     def arm(self, faults: Mapping[Place, Fault]) -> None:
-        """Begin to count anew, with these faults."""
+        """Restart the count, with these faults."""
         self.settle()
         self._faults = faults
         self._count = 0
@@ -154,7 +154,7 @@ class FaultyProxy(TcpServer):
         self.happened = []
 
     def settle(self) -> None:
-        """Wait until every connection has ended, also what came late there."""
+        """Wait until every connection has ended, late statements included."""
         while self.connections:
             self.connections.pop().join()
 

@@ -1,4 +1,4 @@
-"""One instance, a proxy before it, and proxyctl run through that: a case is a fault at a place."""
+"""One instance, a proxy before it, and proxyctl behind the proxy: a case is a fault at a place."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _REFUSED = "  mysql-eventslog_filename: /no/such/folder/events\n"
 
 @dataclass(frozen=True)
 class Course:
-    """One way of an apply.
+    """One course that an apply can take.
 
-    `files`: what it applies. `behind`: faults are tried behind this statement only, at which
+    `files`: the files to apply. `behind`: faults are tried only after this statement, at which
     `goes_wrong` happens each time.
     """
 
@@ -56,7 +56,7 @@ COURSES = (
 
 @dataclass(frozen=True)
 class Boundary:
-    """A statement of a course at which a fault is tried; `prior` are those of the course."""
+    """A statement of a course at which a fault is tried; `prior` are the statements before it."""
 
     course: Course
     place: Place
@@ -64,13 +64,13 @@ class Boundary:
     prior: Mapping[Place, Fault]
 
     def text(self) -> str:
-        """Return which statement it is, for people."""
+        """Return the statement's place, for people."""
         sql = self.sql if len(self.sql) <= 80 else f"{self.sql[:77]}..."
         return f"statement {self.place.statement} of connection {self.place.connection} ({sql})"
 
 
 class Rig:
-    """Everything to try faults on one instance with. The instance is used up by it."""
+    """Everything needed to try faults on one instance, which is not usable afterwards."""
 
     def __init__(self, instance: Instance, proxy: FaultyProxy, folder: Path) -> None:
         self.instance = instance
@@ -88,7 +88,7 @@ class Rig:
         assert done.code == 0, done.text
 
     def boundaries(self, course: Course) -> list[Boundary]:
-        """Let an apply take this course, and return its statements, in their order."""
+        """Run an apply on this course, and return its statements in order."""
         log = self._log(course.files, {})
         begin, prior = 0, {}
         if course.behind is not None:
@@ -104,7 +104,7 @@ class Rig:
         return self._proxy.log
 
     def attempt(self, boundary: Boundary, kind: str) -> Case:
-        """Apply with this fault at this statement, and look what came of it."""
+        """Apply with this fault at this statement, and read the state that it leaves."""
         outcome = self._until_it_happens(boundary, kind)
         state, left_s = self._look(), self._locks()
         is_untouched = state == self.before and not left_s
@@ -121,9 +121,9 @@ class Rig:
         )
 
     def _until_it_happens(self, boundary: Boundary, kind: str) -> Outcome:
-        """Apply until it gets as far as the fault.
+        """Repeat the apply until it reaches the fault.
 
-        Where a busy machine is so slow that proxyctl gives up before, it is given more time.
+        On a slow, busy machine proxyctl may give up before; then it gets more time.
         """
         faults = {**boundary.prior, boundary.place: KINDS[kind]}
         for patience_s in PATIENCE_S if kind in FREEZES else (None,):
@@ -138,9 +138,9 @@ class Rig:
         assert self._look() == self.before, "the state before the case could not be put back"
 
     def _locks(self) -> list[int]:
-        """Return in how many seconds the lock expires; at most one, and none without a lock.
+        """Return in how many seconds each live lock expires: at most one number.
 
-        One that has expired only keeps what was begun.
+        An expired lock only keeps the record of what was begun.
         """
         tables = "SELECT count(*) FROM sqlite_temp_master WHERE name='proxyctl_lock'"
         if self.instance.query(tables) == [("0",)]:

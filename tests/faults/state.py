@@ -1,4 +1,4 @@
-"""What an instance holds, by admin module and layer, asked with SQL; and putting it back."""
+"""Read with SQL what an instance holds, by admin module and layer; and restore it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class State:
 
 
 class Look:
-    """Looks at all layers with one statement, so at one moment."""
+    """Reads all layers with one statement, so at one moment."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -91,7 +91,7 @@ def between_loads(module: str, old: Tables, new: Tables) -> Tables | None:
 
 
 def put_back(instance: Instance, now: State, wanted: State) -> None:
-    """Turn what the instance holds now into this state, without a restart."""
+    """Bring the instance to this state, without a restart."""
     instance.run("DROP TABLE IF EXISTS proxyctl_lock")
     for module in MODULES:
         for layer in (MEMORY, DISK):

@@ -1,4 +1,4 @@
-"""The short form of `make test-faults`: each kind of fault at a few statements, always the same."""
+"""The short form of `make test-faults`: each kind of fault at a few fixed statements."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
 
 @pytest.fixture(scope="module")
 def boundaries(rig: Rig) -> list[list[Boundary]]:
-    """The statements to choose from: of an apply that plans, that writes, that is put back."""
+    """The statements of an apply that plans, of one that writes, and of one that is rolled back."""
     apply, *put_back = (rig.boundaries(course) for course in COURSES)
     begin = next(at for at, one in enumerate(apply) if "staging MEMORY" in one.sql)
     return [apply[:begin], apply[begin:], [*itertools.chain(*put_back)]]

@@ -1,4 +1,4 @@
-"""Twenty applies at once on one instance: one after another, none lost, none mixed with another."""
+"""Twenty applies at once on one instance run one after another, none lost and none mixed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def started(number: int, folder: Path, port: int) -> Forked:
 
 @contextmanager
 def values_at_runtime(instance: Instance, proxy: FaultyProxy) -> Iterator[list[int]]:
-    """Note what RUNTIME holds after each LOAD of the variable."""
+    """Record the variable at RUNTIME after each LOAD."""
     history: list[int] = []
     own = Instance(instance.host, instance.port)
     one_at_a_time = threading.Lock()
@@ -65,7 +65,7 @@ def values_at_runtime(instance: Instance, proxy: FaultyProxy) -> Iterator[list[i
 
 
 def changes(proxy: FaultyProxy) -> list[int]:
-    """Return the connection of every statement that changes the instance, in their order."""
+    """Return the connection of every statement that changes the instance, in order."""
     verbs = ("INSERT", "UPDATE", "DELETE", "LOAD", "SAVE")
     lock = tuple(f"{verb} proxyctl_lock" for verb in ("INSERT INTO", "UPDATE", "DELETE FROM"))
     return [

@@ -1,4 +1,4 @@
-"""Trying one kind of fault at the statements of every course, and counting what became of it."""
+"""Try one kind of fault at the statements of every course, and count the results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AGAIN = ("nothing to do", "finishes", "fails")
 class Tally:
     """The cases of one kind of fault on one server.
 
-    Shape: `broken` has for each promise that did not hold where that was, and how.
+    Shape: `broken` lists, for each broken promise, the places and the violations.
     """
 
     server: str
@@ -52,7 +52,7 @@ _COUNTED = (*CODES.values(), *ENDS, *AGAIN)
 
 
 def table(tallies: Sequence[Tally]) -> str:
-    """Return the counts as a table: a line a server and kind, and one for all."""
+    """Return the counts as a table: one line per server and kind, and a total."""
     nothing = Tally("", "").numbers()
     found = [nothing, *(one.numbers() for one in tallies)]
     sums = [sum(column) for column in zip(*found, strict=True)]
@@ -96,12 +96,12 @@ def _served(server: str, folder: Path) -> Iterator[Instance]:
 
 
 def _memory() -> str | None:
-    """Return a folder in memory, if there is one: SAVE and snapshots wait for the disk."""
+    """Return a folder in memory, if there is one: SAVE and snapshots are slow on a disk."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 def tried(server: str, kind: str, every: int) -> Tally:
-    """Try one kind of fault at every statement, or one in so many."""
+    """Try one kind of fault at one statement in `every`."""
     tally = Tally(server, kind)
     with rig_for(server) as rig:
         for course in COURSES:
