@@ -1,5 +1,5 @@
-"""Fuzzing: whatever is read, the answer is a value or a ProxyctlError, soon and in little memory.
+"""Fuzzing: each reader returns a value or raises ProxyctlError, soon and in little memory.
 
-`targets.TARGETS` says what is fuzzed, `python -m tests.fuzz` runs it for long, and
+`targets.TARGETS` lists the readers, `python -m tests.fuzz` fuzzes them for long, and
 `test_targets.py` for a moment with every other test.
 """

@@ -1,4 +1,4 @@
-"""`python -m tests.fuzz`: fuzz for long, and print what was tried and what was found.
+"""`python -m tests.fuzz`: fuzz for long, and print the tried inputs and the defects.
 
 Each target has a process of its own: an input that takes too long or too much memory ends it.
 """
@@ -105,7 +105,7 @@ def _fuzz(target: Target, options: argparse.Namespace) -> None:
 
 
 def _inputs(target: Target, options: argparse.Namespace) -> Iterator[bytes]:
-    """Yield the seeds, what the strategy of the target makes, and seeds that were changed."""
+    """Yield the seeds, inputs from the target's strategy, and changed seeds."""
     seeds, words = list(target.seeds()), list(target.words())
     made = [*seeds, *_structured(target, min(options.inputs // 20, MOST_STRUCTURED), options.seed)]
     yield from made[: options.inputs]

@@ -1,4 +1,4 @@
-"""Strategies for files of a project: right ones, nearly right ones, anything under their keys."""
+"""Strategies for files of a project: valid, nearly valid, and any value under a known key."""
 
 from hypothesis import strategies as st
 

@@ -64,7 +64,7 @@ def _template(folder: Path) -> Iterator[Run]:
 
 @contextmanager
 def _beside(folder: Path, kind: str) -> Iterator[Run]:
-    """Return what reads a table beside the YAML. The first byte of an input says which table."""
+    """Return a reader of a table file beside the YAML. An input's first byte chooses the table."""
 
     def run(data: bytes) -> None:
         table = _TABLES[data[0] % len(_TABLES) if data else 0]
@@ -135,7 +135,7 @@ def _template_words() -> Sequence[bytes]:
 
 
 def _with_table(text: bytes) -> bytes:
-    """Return a file of rows behind the byte that stands for its table."""
+    """Return a file of rows after the byte that chooses its table."""
     for number, name in reversed([*enumerate(_TABLES)]):
         if all(one.encode() in text for one in TABLES[name].key):
             return bytes([number]) + text

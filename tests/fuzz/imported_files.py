@@ -30,7 +30,7 @@ def _read(_folder: Path) -> Iterator[Run]:
 
 @contextmanager
 def _imported(folder: Path) -> Iterator[Run]:
-    """Return what runs the whole command: what it writes is taken, or it says that it is not."""
+    """Return a function that runs `import` and checks the file that it wrote."""
     cnf, written = folder / "proxysql.cnf", folder / "proxyctl.yaml"
 
     def run(data: bytes) -> None:
@@ -43,7 +43,7 @@ def _imported(folder: Path) -> Iterator[Run]:
 
 
 def load_without_mistakes(path: Path) -> None:
-    """Load a file that we wrote ourselves."""
+    """Load a file that `import` wrote."""
     try:
         load_project(Sources((str(path),)), needs_secrets=False)
     except ConfigError as error:
@@ -74,7 +74,7 @@ def _words() -> Sequence[bytes]:
 
 
 def _structured() -> st.SearchStrategy[bytes]:
-    """Return files with the right sections, and values that are right more often than not."""
+    """Return files with valid sections, and values that are mostly valid."""
     plain = st.sampled_from(
         ['""', '"a"', '"b\'"', '"c\\"d"', '"\\x00"', '"\\xe9"', '"%"', '"ONLINE"']
     )

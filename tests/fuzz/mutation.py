@@ -1,4 +1,4 @@
-"""Changes inputs at random: what people, disks and networks do to a file, and what attackers do."""
+"""Change inputs at random, as people, disks, networks and attackers do."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def mutated(source: Random, data: bytes, seeds: Sequence[bytes], words: Sequence
 
 
 def _span(source: Random, data: bytes) -> tuple[int, int]:
-    """Return where a piece begins and ends; mostly a short one."""
+    """Return where a mostly short piece begins and ends."""
     start = source.randrange(len(data) + 1)
     length = source.choice((1, 1, 2, 4, 8, 16, 64, 256, 4096))
     return start, min(len(data), start + source.randint(0, length))

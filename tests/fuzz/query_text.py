@@ -1,4 +1,4 @@
-"""Queries and patterns: the digest of a query, and what a pattern matches in it."""
+"""The digest of a query, and the match of a pattern in it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _options(first: int) -> DigestOptions:
 
 @contextmanager
 def _digest(_folder: Path) -> Iterator[Run]:
-    """Return what makes digests; the first byte of an input chooses the options."""
+    """Return a function that makes digests; the first byte of an input chooses the options."""
     digesters = [Digester(_options(first)) for first in range(256)]
 
     def run(data: bytes) -> None:

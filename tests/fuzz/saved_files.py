@@ -1,4 +1,4 @@
-"""Files that proxyctl wrote itself, and that somebody may have changed since."""
+"""Files that proxyctl wrote, and that somebody may have changed since."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ _BEFORE = _digest_text({**_HEADER, "taken_at": 1_600_000_000, "count": 1}, [_ROW
 
 @contextmanager
 def _digest_file(folder: Path) -> Iterator[Run]:
-    """Return what reads a file, reports on it, and compares it with an older one."""
+    """Return a function that reads a file, reports on it, and compares it with an older one."""
     before, path = folder / "before", folder / "digests"
     before.write_bytes(_BEFORE)
 

@@ -1,4 +1,4 @@
-"""What a target of fuzzing is, and the files of the project that inputs start from."""
+"""A target of fuzzing, and the files of the repository that serve as seeds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ Run = Callable[[bytes], None]
 
 @dataclass(frozen=True)
 class Target:
-    """One reader, and what it is given.
+    """One reader, and its inputs.
 
-    `opened` takes an empty folder and gives what reads an input, for as long as it is needed.
-    `seeds` are inputs of the kind that the reader is made for, to be changed at random; `words`
-    are put in on the way, and `structured`, if there is one, makes inputs that are right or nearly
-    right.
+    `opened` takes an empty folder and yields a function that reads an input. `seeds` are valid
+    inputs, to be changed at random by inserting `words` among others. `structured`, if given, makes
+    valid and nearly valid inputs.
     """
 
     name: str
@@ -38,7 +37,7 @@ class Target:
 
 @cache
 def files_like(*patterns: str) -> tuple[bytes, ...]:
-    """Return what the files of the project hold whose paths fit. Shape: sorted, each text once."""
+    """Return the texts of the repository's files whose paths fit. Shape: sorted, each text once."""
     found = sorted(path for pattern in patterns for path in ROOT.glob(pattern) if path.is_file())
     texts = dict.fromkeys(path.read_bytes() for path in found)
     if not texts:
@@ -47,7 +46,7 @@ def files_like(*patterns: str) -> tuple[bytes, ...]:
 
 
 def defect_in(run: Run, data: bytes) -> str | None:
-    """Return the defect that an input shows: the traceback. A refusal with a reason is none."""
+    """Return the traceback if an input shows a defect. A refusal with a reason is no defect."""
     try:
         run(data)
     except InternalError:

@@ -1,4 +1,4 @@
-"""What is fuzzed. A new reader of anything that others may have written is one more entry here."""
+"""The fuzzed readers. Each reader of data that others may have written has an entry here."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A large file takes time that grows with its size, whatever is wrong in it.
+"""The time for a large file grows only linearly with its size, whatever its mistakes.
 
-Each shape is one thing, up to 30,000 times, which takes about a second. Where it is looked for
-among all the others each time, it takes ten and more.
+Each shape repeats one element up to 30,000 times, which takes about a second. A search through all
+elements for each of them takes ten seconds and more.
 """
 
 from __future__ import annotations

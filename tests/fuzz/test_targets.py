@@ -46,7 +46,7 @@ def test_whatever_is_read_is_taken_or_refused(name: str) -> None:
 
 
 def test_seeds_are_worth_changing() -> None:
-    """A reader that refuses all of its seeds is fuzzed in its first lines only."""
+    """Where a reader refuses all of its seeds, fuzzing only reaches its first lines."""
     for target in TARGETS.values():
         seeds = target.seeds()
         assert seeds, target.name

@@ -1,1 +1,1 @@
-"""What a user sees, recorded whole."""
+"""The whole output that a user sees, recorded."""

@@ -1,4 +1,4 @@
-"""What a golden test compares with."""
+"""The comparison with recorded files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Recorded = Callable[[Path, str], None]
 
 @pytest.fixture
 def recorded(pytestconfig: pytest.Config) -> Recorded:
-    """Compare a text with that of a file, which --update-golden writes first."""
+    """Compare a text with a file; --update-golden writes the file first."""
 
     def compare(path: Path, text: str) -> None:
         if pytestconfig.getoption("--update-golden"):

@@ -1,4 +1,4 @@
-"""What the doctor says of facts to which no test brings an instance: `doctor.txt`, case by case."""
+"""The doctor's findings on facts that no test brings about on an instance: `doctor.txt` by case."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def with_servers(*servers: Server) -> Facts:
 
 
 def with_log(log: str, error: str | None, ago_s: int = 5) -> Facts:
-    """db1 with this newest line of a log, whose errors began 200 s ago."""
+    """Return facts where db1 has this newest line in a log, and its errors began 200 s ago."""
     line = MonitorLog(log, DB1, NOW - ago_s, error, NOW - 200)
     others = (one for one in HEALTHY.monitor_logs if (one.log, one.node) != (log, DB1))
     return replace(HEALTHY, monitor_logs=(line, *others))
@@ -89,7 +89,7 @@ def with_versions(server_version: str, **versions: str) -> Facts:
 
 
 def clustered(own: Checksum, seen: Checksum, silent_s: float = 1.0, **variables: str) -> Facts:
-    """A member with this checksum of MYSQL USERS, and what it last saw at its peer."""
+    """Return a member with this checksum of MYSQL USERS, and the last one seen at its peer."""
     listed = (
         Member(PX1, {"mysql_users": own}, 0.5),
         Member(PX2, {"mysql_users": seen}, silent_s if seen.version else None),
@@ -107,14 +107,14 @@ def unknown_host(*nodes: tuple[str, int]) -> Facts:
 
 
 def not_checked(version: str, *logs: MonitorLog) -> Facts:
-    """A replication pair without a reader, at a ProxySQL of this version."""
+    """Return a replication pair without a reader, on a ProxySQL of this version."""
     facts = replace(with_servers(Server(10, "db1", 3306)), families=(PAIR,))
     known = parse_version(version)
     return replace(facts, version_text=version, version=known, monitor_logs=logs)
 
 
 def placed_apart() -> Facts:
-    """Two members whose monitors have placed the same configured servers otherwise."""
+    """Return two members whose monitors have placed the same configured servers differently."""
     own = {"mysql_servers": Checksum(5, 1, "A"), "mysql_servers_v2": Checksum(2, 1, "C")}
     seen = {**own, "mysql_servers": Checksum(9, 1, "B")}
     members = (Member(PX1, own, 0.5), Member(PX2, seen, 1.0))

@@ -1,7 +1,7 @@
-"""What is said of files, and made of them: one folder a case, found by listing `config` and so on.
+"""`validate`, `render` and `import` of files: one folder per case in `config`, `render`, `import`.
 
-A case may have `options` for its command. `pytest --update-golden` writes what is expected again:
-then read the difference. Clear text of a password holds `hunter2`, and is not shown.
+A case may have `options` for its command. `pytest --update-golden` writes the expected files again:
+then read the difference. Every clear-text password contains `hunter2`, which no output shows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def cases(name: str) -> pytest.MarkDecorator:
 def test_every_mistake_is_reported_at_its_place(
     folder: Path, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`version.txt` names the ProxySQL where the files do not."""
+    """`version.txt` names the ProxySQL version where the files do not."""
     monkeypatch.chdir(folder)
     monkeypatch.delenv("PROXYCTL_TEST_NOT_SET", raising=False)
     version = "".join(words(folder, "version.txt"))
@@ -59,13 +59,13 @@ def test_render(folder: Path, offline: Project, recorded: Recorded) -> None:
 
 
 def without_comments(text: str) -> list[str]:
-    """Return the lines that say something: secrets of variables are comments."""
+    """Return the lines without comments: secrets of variables are comments."""
     return [line for line in text.splitlines() if not line.lstrip().startswith("#")]
 
 
 @cases("import")
 def test_import(folder: Path, offline: Project, recorded: Recorded) -> None:
-    """What `import` writes of a proxysql.cnf, and what it says of the rest."""
+    """Compare the imported file and the messages about what could not be imported."""
     shutil.copy(folder / "proxysql.cnf", offline.folder)
     options = words(folder, "options")
     found = proxyctl("import", "proxysql.cnf", "-o", "proxyctl.yaml", *options)

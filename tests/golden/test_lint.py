@@ -1,7 +1,7 @@
-"""What lint says of files: a page a subject in `lint/`, to be read from top to bottom.
+"""The findings of lint: one page per subject in `lint/`.
 
-The first YAML of a page stands in front of each case. A case is a heading with the codes of the
-checks that are asked, the rest of its file, and what a user reads: `make golden` writes it again.
+The first YAML of a page begins the file of each case. A case is a heading with the codes of the
+checks, the rest of its file, and the findings, which `make golden` writes again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def test_page(
 
 
 def finding_lines(codes: list[str]) -> str:
-    """Return the findings of some checks over the file."""
+    """Return the findings of these checks for the file."""
     project = load_project(Sources(("proxyctl.yaml",)), takes_dead_rules=True)
     found = lint_text(lint(Subject(project.configuration), chosen(codes, ())), Style())
     assert not re.search("sesame|hunter2", found)

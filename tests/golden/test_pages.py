@@ -1,8 +1,8 @@
-"""What a user reads of commands: one page a subject, with files, commands and their output.
+"""The output of commands: one page per subject, with files, commands and their output.
 
-The pages are written and run as those of the documentation are (`tests/docs/pages.py`): on a
-sandbox of their own and, where they start none themselves, on a real ProxySQL. To add a command,
-write `?` below it and run `make golden`.
+The pages are written and run like the documentation (`tests/docs/pages.py`): on a sandbox of their
+own and, unless they start one themselves, on a real ProxySQL. To add a command, write `?` below it
+and run `make golden`.
 """
 
 from __future__ import annotations

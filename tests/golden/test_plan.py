@@ -1,8 +1,8 @@
-"""What a user sees of a plan: one folder a case, recorded whole from the command line.
+"""The output of a plan: one folder per case, recorded whole from the command line.
 
-A case has `proxyctl.yaml`, `current.sql` (what happened at the instance before; a line
-`-- place HOSTGROUP HOST:PORT` lets the monitor make that node the writer, `-- shun` shuns it), and
-may have `options` for plan and apply, and `flags` for the apply alone. `plan.*` and `drift.txt`
+A case has `proxyctl.yaml` and `current.sql`: the statements that the instance ran before. A line
+`-- place HOSTGROUP HOST:PORT` lets the monitor make that node the writer, `-- shun` shuns it. A
+case may have `options` for plan and apply, and `flags` for the apply alone. `plan.*` and `drift.txt`
 are recorded.
 """
 
@@ -40,7 +40,7 @@ _FILTERS = (
 
 
 def filtered(text: str) -> str:
-    """Replace what differs from run to run."""
+    """Replace the parts that differ from run to run."""
     for pattern, replacement in _FILTERS:
         text = pattern.sub(replacement, text)
     return text
@@ -53,7 +53,7 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def prepare(sandbox: Sandbox, text: str) -> None:
-    """Do what `current.sql` says."""
+    """Run `current.sql`."""
     for statement in _statements(text):
         played = re.match(r"-- (place|shun) (\d+) (\S+):(\d+)", statement)
         if played is None:
@@ -67,7 +67,7 @@ def prepare(sandbox: Sandbox, text: str) -> None:
 
 
 def words(folder: Path, name: str) -> list[str]:
-    """Return the lines of a file that need not exist."""
+    """Return the lines of a file, or none where it does not exist."""
     path = folder / name
     return path.read_text().splitlines() if path.exists() else []
 
@@ -105,12 +105,12 @@ def test_plan(folder: Path, sandbox: Sandbox, offline: Project, recorded: Record
 
 
 def _drift_options(options: list[str]) -> list[str]:
-    """Return the options without those that let an apply do more: drift has none of them."""
+    """Return the options that drift has too: without those that let an apply do more."""
     return [one for one in options if one != "--discard-pending"]
 
 
 def _layers(sandbox: Sandbox) -> list[object]:
-    """Return what all three layers hold in the tables that the cases touch."""
+    """Return the rows of all three layers, in the tables that the cases change."""
     tables = [
         *("mysql_servers", "mysql_users", "mysql_query_rules", "mysql_query_rules_fast_routing"),
         *("mysql_galera_hostgroups", "mysql_hostgroup_attributes", "global_variables"),

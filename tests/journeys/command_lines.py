@@ -1,4 +1,4 @@
-"""The commands of the program, with arguments that each can be run with."""
+"""Every command of the program, with arguments that it can run with."""
 
 from __future__ import annotations
 

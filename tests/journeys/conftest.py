@@ -1,4 +1,4 @@
-"""A folder with files, connected to the instance of the test; and what the layers hold."""
+"""Fixtures: a folder with files, connected to the test's instance."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def sandbox_project(offline: Project, sandbox_instance: Instance) -> Project:
 def family(
     request: pytest.FixtureRequest, offline: Project, tmp_path: Path
 ) -> Iterator[GaleraFamily]:
-    """The family on the sandbox, then behind a real ProxySQL; the project is connected to it."""
+    """The family on the sandbox, then behind a real ProxySQL; the project connects to it."""
 
     def apply_first(instance: Instance, files: str) -> None:
         offline.connect(instance)
@@ -50,7 +50,7 @@ def family(
 
 @pytest.fixture
 def proxy(family: GaleraFamily) -> Iterator[FaultyProxy]:
-    """A proxy in front of the family's instance, which can let a statement go wrong."""
+    """A proxy in front of the family's instance, which can make a statement fail."""
     with FaultyProxy(family.instance.host, family.instance.port) as running:
         yield running
 
@@ -64,7 +64,7 @@ def ports() -> Iterator[list[int]]:
 
 @pytest.fixture
 def asked(offline: Project) -> Iterator[Asked]:
-    """The port of an instance that no file names, and the statements that reach it."""
+    """The port of an instance that no file names, and the statements that it received."""
     statements: list[str] = []
     with Sandbox(variables={"mysql-monitor_enabled": "false"}) as served:
         served.run("INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'db1')")

@@ -1,4 +1,4 @@
-"""A lock that somebody holds: another proxyctl, a dead one, one of another machine."""
+"""A lock held by another proxyctl, by a dead one, or by one on another machine."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def hold_lock(
 
 
 def hold_dead_lock(instance: Instance, *modules: str, was_saved: bool = True) -> None:
-    """A lock whose owner was killed here, while it staged these admin modules.
+    """Hold a lock whose owner was killed on this machine while it staged these admin modules.
 
-    `was_saved`: whether MEMORY of them was what DISK held before.
+    `was_saved`: MEMORY of the modules was equal to DISK before.
     """
     host, text = os.uname().nodename, json.dumps(dict.fromkeys(modules, was_saved))
     hold_lock(instance, host=host, pid=dead_pid(), modules=text, for_s=60)

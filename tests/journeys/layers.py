@@ -1,4 +1,4 @@
-"""What the three layers of an instance hold, asked with SQL and not with proxyctl."""
+"""The rows of an instance's three layers, read with SQL and not with proxyctl."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def in_layers(instance: Instance, what: str) -> dict[str, list[tuple[str | None,
 
 
 def everywhere(instance: Instance, what: str) -> list[tuple[str | None, ...]]:
-    """Return the rows, which all three layers agree on."""
+    """Return the rows; all three layers have to agree on them."""
     found = in_layers(instance, what)
     assert found["RUNTIME"] == found["MEMORY"] == found["DISK"], found
     return found["RUNTIME"]
 
 
 def dump(instance: Instance) -> Dump:
-    """Return every row of every configuration table, in each layer, in an order of its own."""
+    """Return every row of every configuration table in each layer, sorted."""
     there = {name for (name,) in instance.query("SELECT name FROM main.sqlite_master")}
     return {
         (layer, table): sorted(instance.query(f"SELECT * FROM {schema}{table}"), key=repr)
@@ -40,5 +40,5 @@ def dump(instance: Instance) -> Dump:
 
 
 def of_layer(dumped: Dump, layer: str) -> Dump:
-    """Return the part of a dump that is about one layer."""
+    """Return the part of a dump for one layer."""
     return {place: rows for place, rows in dumped.items() if place[0] == layer}

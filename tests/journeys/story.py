@@ -1,4 +1,4 @@
-"""What the journeys share: the files they start with, the commands, and how a refusal reads."""
+"""Shared parts of the journeys: their first files, the commands, and the check of a refusal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MANY = FILES + "".join(
 
 
 def listed(ports: list[int], *more: str) -> str:
-    """Return a section `instances` of sandboxes: px1, px2 and so on, then more."""
+    """Return a section `instances` with sandboxes px1, px2 and so on, then more entries."""
     lines = [
         f"  - {{name: px{number}, host: 127.0.0.1, port: {port}, password: admin}}\n"
         for number, port in enumerate(ports, 1)
@@ -50,14 +50,14 @@ def apply(*arguments: str) -> Outcome:
 
 
 def applied(*arguments: str) -> Outcome:
-    """Apply, and expect that it worked."""
+    """Apply, and expect success."""
     found = apply(*arguments)
     assert found.code == 0, found.text
     return found
 
 
 def rolled_back(*arguments: str) -> Outcome:
-    """Go back without asking, and expect that it worked."""
+    """Roll back without a question, and expect success."""
     found = proxyctl("rollback", "--auto-approve", *arguments)
     assert found.code == 0, found.text
     assert not any(secret in found.text for secret in SECRETS.values())
@@ -65,7 +65,7 @@ def rolled_back(*arguments: str) -> Outcome:
 
 
 def ended(found: Outcome, code: int, *parts: str) -> None:
-    """Check that it ended with this code and a message for people that has these parts."""
+    """Check that a command ended with this code and a message that contains these parts."""
     assert found.code == code, found.text
     assert "Traceback" not in found.text
     assert "internal error" not in found.text

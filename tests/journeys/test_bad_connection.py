@@ -1,4 +1,4 @@
-"""The way to the instance: what does not answer, or answers as something else."""
+"""Servers that do not answer, or answer as something other than a supported ProxySQL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.servers import Instance
 
 
 def answers(version: bytes, tables: list[list[bytes]]) -> AnsweringServer:
-    """Return what looks like an admin interface of this version with these columns of tables."""
+    """Return an answer function of an admin interface with this version and these columns."""
 
     def answer(sql: bytes) -> bytes:
         if b"@@version" in sql:
@@ -91,7 +91,7 @@ def test_a_port_that_says_nothing() -> None:
 
 
 def resets(client: socket.socket) -> None:
-    """Close it as a host does that has no such connection."""
+    """Close the connection with RST, as a host does that does not know it."""
     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
@@ -117,7 +117,7 @@ def test_a_port_that_is_no_proxysql(
 
 
 def test_a_mysql_server_is_no_proxysql(offline: Project) -> None:
-    """Nor is the port of a ProxySQL that applications use."""
+    """Nor is ProxySQL's port for applications an admin interface."""
 
     def answer(sql: bytes) -> bytes:
         if b"@@version" in sql:

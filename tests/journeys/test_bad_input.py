@@ -22,7 +22,7 @@ from tests.support.servers import Instance
 def test_a_mistake_in_the_files(
     sandbox_project: Project, sandbox_instance: Instance, text: str, parts: list[str]
 ) -> None:
-    """What each mistake is called, and where it stands: `tests/golden/config`."""
+    """`tests/golden/config` has the text and the place of each mistake."""
     sandbox_project.write(text)
     before = dump(sandbox_instance)
     for found in (plan(), apply(), proxyctl("drift")):
@@ -88,7 +88,7 @@ def test_a_user_takes_the_name_of_a_login_once_that_one_is_gone(
 def test_a_user_who_is_an_administrator_already_is_exported_and_plans_to_nothing(
     project: Project, instance: Instance
 ) -> None:
-    """Nobody logs in as `stats` here, so that it does no harm that it is a user."""
+    """Nobody logs in as `stats` here, so the user does no harm."""
     instance.execute("INSERT INTO mysql_users (username, password) VALUES ('stats', 'stats')")
     instance.execute("LOAD MYSQL USERS TO RUNTIME")
     instance.execute("SAVE MYSQL USERS TO DISK")

@@ -1,4 +1,4 @@
-"""Shell completion, asked as bash asks it."""
+"""Shell completion, called as bash calls it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ mysql_servers:
 
 
 def offered(warm: Warm, project: Project, line: str) -> list[str]:
-    """Return what bash would offer for the last word of a command line."""
+    """Return the completions that bash offers for the last word of a command line."""
     asked = {"_PROXYCTL_COMPLETE": "complete_bash", "COMP_WORDS": line}
     done = subprocess.run(
         warm.command,

@@ -1,4 +1,4 @@
-"""--debug: what a ticket needs to say, and nothing that it must not."""
+"""--debug writes what a ticket needs, and no secret."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SECRET = "s3cret-in-an-exception"
 def test_a_bug_shows_where_it_is_and_no_value(
     offline: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A KeyError, a driver's error, a ValueError: their words are values."""
+    """The messages of a KeyError, a driver's error and a ValueError hold values."""
     offline.write(FILES)
 
     def fail(*_: object, **__: object) -> None:
@@ -86,7 +86,7 @@ def test_a_bug_shows_where_it_is_and_no_value(
 def test_a_server_that_repeats_a_statement_shows_no_secret(
     sandbox_project: Project, sandbox: Sandbox
 ) -> None:
-    """Also where it repeats only the beginning, so that a quote is never closed."""
+    """The server may repeat only the beginning, so that a quote is never closed."""
     sandbox_project.write(FILES)
 
     def refuse(sql: str) -> None:

@@ -180,7 +180,7 @@ def named(arguments: tuple[str, ...]) -> str:
 
 @pytest.fixture
 def counted(sandbox_project: Project) -> Project:
-    """A project with a sound snapshot."""
+    """A project with a valid snapshot."""
     sandbox_project.write(FILES)
     table = DigestTable("px1", "px1", "2.7.1", 100, [COUNTED])
     write_digest_file(table, sandbox_project.folder / "sound.jsonl")
@@ -223,7 +223,7 @@ def test_digests_that_are_switched_off_are_said_with_the_variable(
 def test_a_damaged_snapshot_is_an_error_that_names_it(
     counted: Project, arguments: tuple[str, ...]
 ) -> None:
-    """Each kind of damage: `tests/unit/test_digest_file.py`."""
+    """`tests/unit/test_digest_file.py` has each kind of damage."""
     Path("bad.jsonl").write_bytes(Path("sound.jsonl").read_bytes()[:-20])
     found = digest(*arguments)
     assert found.code == 1, found.text

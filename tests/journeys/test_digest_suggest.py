@@ -1,4 +1,4 @@
-"""What `digest suggest` proposes, and that it does what it says once it stands in the files."""
+"""The rules that `digest suggest` proposes work as announced once they are in the files."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def of_kind(found: Outcome, kind: str) -> list[dict]:
 
 
 def pasted(text: str) -> str:
-    """The lines of a section that is proposed, to stand behind the rules of FILES."""
+    """Return the lines of a proposed section, to append to the rules of FILES."""
     return "".join(f"{line}\n" for line in text.splitlines()[1:])
 
 

@@ -51,7 +51,7 @@ def digest(number: int, **other: object) -> SeenDigest:
 
 @pytest.fixture
 def shop(sandbox_project: Project, sandbox_instance: Instance) -> Instance:
-    """A sandbox with the statistics that it carries."""
+    """A sandbox with its sample statistics."""
     assert sandbox_instance.sandbox is not None
     sandbox_instance.sandbox.stats[TABLE] = digest_rows(NOW)
     return sandbox_instance

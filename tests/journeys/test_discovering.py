@@ -1,4 +1,4 @@
-"""nodes discover: which node is asked first, and where the section is written."""
+"""nodes discover: the node that it asks first, and the place of the written section."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pxc_clusters:
 def test_what_no_cluster_says_of_its_members(
     sandbox_project: Project, addresses: bytes, reason: str
 ) -> None:
-    """Nobody is asked then: it would take hours, and anybody could be among them."""
+    """proxyctl asks none of them: that would take hours, and any host could be in the list."""
     answer = result([b"a", b"b"], [[b"wsrep_incoming_addresses", addresses]])
     with AnsweringServer(lambda sql: answer if b"STATUS" in sql else packets([OK])) as node:
         found = proxyctl("nodes", "discover", "--seed", f"127.0.0.1:{node.port}")
@@ -42,7 +42,7 @@ def test_what_no_cluster_says_of_its_members(
 
 
 def test_a_node_of_the_files_is_known_by_its_address(sandbox_project: Project) -> None:
-    """The files name it by host, the cluster by address, also where `active: false` is said."""
+    """The files name a node by host, the cluster by address, also with `active: false`."""
     with AnsweringServer(lambda sql: answer if b"STATUS" in sql else packets([OK])) as node:
         answer = result([b"a", b"b"], [[b"wsrep_incoming_addresses", b"127.0.0.1:%d" % node.port]])
         names = ["localhost", "no-such-host.invalid"]
@@ -97,7 +97,7 @@ def test_a_cluster_is_discovered_from_one_node(cluster: GaleraCluster, offline: 
 def test_a_node_outside_of_the_primary_component_is_not_believed(
     cluster: GaleraCluster, offline: Project
 ) -> None:
-    """It knows of nobody but itself; the others go on without it."""
+    """Such a node knows only itself; the others continue without it."""
     seed = f"{HOSTS[0]}:{cluster.port}"
     alone = cluster.nodes[HOSTS[0]]
     alone.wsrep_cluster_status, alone.wsrep_incoming_addresses = "non-Primary", seed
@@ -111,7 +111,7 @@ def test_a_node_outside_of_the_primary_component_is_not_believed(
 
 
 def test_a_member_that_the_seed_does_not_name(cluster: GaleraCluster, offline: Project) -> None:
-    """A node of a real cluster went on to name two of three, and had three in its count."""
+    """A node of a real cluster kept naming two of three members, though its count was three."""
     addresses = [f"{host}:{cluster.port}" for host in HOSTS]
     cluster.nodes[HOSTS[1]].wsrep_incoming_addresses = ",".join(addresses[:2])
     written = discover(addresses[1], "-o", "proxyctl.yaml")

@@ -1,4 +1,4 @@
-"""Drift at an instance: what was done to it, and what the report says of that."""
+"""Drift: changes by hand on an instance, and their report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def in_sync(project: Project) -> Project:
 
 
 def patterns(found: Outcome) -> dict[str, list[str]]:
-    """The patterns that are named, by admin module."""
+    """Return the reported patterns, by admin module."""
     (instance,) = found.json["instances"]
     modules: list[dict[str, Any]] = instance["modules"]
     return {

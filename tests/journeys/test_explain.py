@@ -1,6 +1,6 @@
-"""explain: files of queries that are wrong, odd queries, and the rules of an instance.
+"""explain: invalid files of queries, odd queries, and the rules of an instance.
 
-What it writes of a query: `tests/golden/pages/explain.md`.
+`tests/golden/pages/explain.md` has its output for queries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Faults in the middle of an apply: nothing half done that is not said."""
+"""Faults in the middle of an apply: the report names everything that is half done."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Act = Callable[[], None]
 
 
 class Troubles:
-    """A hook of the sandbox: each act happens once, in turn, at a statement that starts so."""
+    """A hook of the sandbox: runs each act once, in order, at a statement with its prefix."""
 
     def __init__(self, *troubles: tuple[str, Act]) -> None:
         self.left = [*troubles]
@@ -62,13 +62,13 @@ def fail() -> None:
 
 
 def end(number: signal.Signals) -> Act:
-    """Return what sends this process a signal."""
+    """Return a function that sends this process a signal."""
     return partial(os.kill, os.getpid(), number)
 
 
 @pytest.fixture
 def before(sandbox_project: Project, sandbox_instance: Instance) -> Dump:
-    """What the layers hold where FILES are applied, and CHANGED are to be."""
+    """The layers after FILES were applied, and before CHANGED is."""
     sandbox_project.write(FILES)
     applied()
     sandbox_project.write(CHANGED)
@@ -78,7 +78,7 @@ def before(sandbox_project: Project, sandbox_instance: Instance) -> Dump:
 @pytest.mark.usefixtures("before")
 @pytest.mark.parametrize("step", STEPS)
 def test_the_connection_breaks_after_a_step(sandbox: Sandbox, step: str) -> None:
-    """It was carried out, which is seen there: it is not sent a second time."""
+    """ProxySQL executed the step, which proxyctl sees: it does not send the step again."""
     sent: list[str] = []
     sandbox.options.before_statement = sent.append
     hook = sandbox.options.after_statement = Troubles((step, cut))
@@ -108,7 +108,7 @@ def test_whatever_ends_the_process_leaves_nothing_half_done(
 def test_a_second_signal_does_not_end_the_report(
     sandbox: Sandbox, sandbox_instance: Instance, before: Dump, where: str, again: signal.Signals
 ) -> None:
-    """Neither while layers are put back, nor while the lock is given back."""
+    """Neither while layers are restored, nor while the lock is released."""
     happens = Troubles((LOADED, end(signal.SIGINT)), (where, end(again)))
     sandbox.options.after_statement = happens
     found = apply()
@@ -120,9 +120,9 @@ def test_a_second_signal_does_not_end_the_report(
 
 @pytest.mark.usefixtures("before")
 def test_in_what_order_things_are_put_back(sandbox: Sandbox) -> None:
-    """Users and rules before the servers that they lead to, and DISK before RUNTIME.
+    """Users and rules come before the servers that they lead to, and DISK before RUNTIME.
 
-    A proxyctl that is killed meanwhile must not leave on DISK what RUNTIME does not hold.
+    If proxyctl is killed meanwhile, DISK must not hold anything that RUNTIME does not.
     """
     sent: list[str] = []
     happens = Troubles(("SAVE MYSQL USERS", fail))
@@ -252,7 +252,7 @@ def test_a_proxysql_that_dies_in_the_middle(
 def test_a_proxysql_that_restarts_has_forgotten_what_was_loaded(
     fresh_proxysql: ProxySQL, offline: Project, monkeypatch: pytest.MonkeyPatch, module: str
 ) -> None:
-    """RUNTIME comes from DISK then, also that of modules that were loaded and read back before."""
+    """RUNTIME then comes from DISK, even for modules that were loaded and read back before."""
     instance = fresh_proxysql.instance
     offline.connect(instance)
     offline.write(FILES)
