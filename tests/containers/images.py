@@ -29,7 +29,7 @@ def what_is_missing() -> str | None:
         reason = f"no Docker that answers: {error}"
     if client is None:
         with warnings.catch_warnings():
-            # What tried to connect left its socket open; another test would be told.
+            # A failed connection left its socket open; another test would get the warning.
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()
         return reason

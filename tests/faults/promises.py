@@ -84,9 +84,9 @@ def report_is_true(case: Case) -> Iterator[str]:
             words = reported.get((module, layer), "as in the files" if code == 0 else "as before")
             expected = {"as before": case.before, "as in the files": case.after}.get(words)
             if expected is None and words != "not known":
-                yield f"{module}: {layer} is said to be {words!r}, which says nothing"
+                yield f"{module}: {layer} is reported as {words!r}, which is no known state"
             if expected and case.state[module, layer] != expected[module, layer]:
-                yield f"{module}: {layer} is said to be {words}, and is not (exit code {code})"
+                yield f"{module}: {layer} is reported as {words}, and is not (exit code {code})"
 
 
 def it_knows(case: Case) -> Iterator[str]:
@@ -99,7 +99,7 @@ def it_knows(case: Case) -> Iterator[str]:
         return
     for (module, layer), words in _reported_layers(case.outcome).items():
         if words.startswith("not known"):
-            yield f"{module}: {layer} is said to be not known:\n{case.outcome.text}"
+            yield f"{module}: {layer} is reported as not known:\n{case.outcome.text}"
 
 
 _LAYERS = re.compile(

@@ -2,8 +2,8 @@
 
 A case has `proxyctl.yaml` and `current.sql`: the statements that the instance ran before. A line
 `-- place HOSTGROUP HOST:PORT` lets the monitor make that node the writer, `-- shun` shuns it. A
-case may have `options` for plan and apply, and `flags` for the apply alone. `plan.*` and `drift.txt`
-are recorded.
+case may have `options` for plan and apply, and `flags` for the apply alone. The test records
+`plan.*` and `drift.txt`.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def test_snapshots_make_a_page_with_the_load_over_time(offline: Project) -> None
     assert "Load over time" in text
     assert "before the snapshot of 2026-09-01 08:20:00 UTC" in text
     mode = stat.S_IMODE((offline.folder / "report.html").stat().st_mode)
-    assert mode == 0o600  # queries tell what an application does
+    assert mode == 0o600  # queries reveal what an application does
 
 
 def test_snapshots_that_hardly_belong_together_are_said(offline: Project) -> None:

@@ -1,4 +1,4 @@
-"""Many instances at once: which are meant, each plan said once, and one that fails or is away."""
+"""Many instances at once: their selection, each distinct plan once, and an instance that fails."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_json_has_each_instance_under_its_own_name(offline: Project, ports: list
 
 
 def test_one_that_hangs_does_not_hold_the_others(offline: Project, ports: list[int]) -> None:
-    """With one of two places taken by it, the others go through the second one."""
+    """The hanging instance holds one of two slots; the others run in the second slot."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         hangs = f"{{name: hangs, host: 127.0.0.1, port: {silent.getsockname()[1]}}}"
         text = SERVERS + listed(ports, hangs)
@@ -75,7 +75,7 @@ def test_it_stops_where_one_fails(offline: Project, ports: list[int]) -> None:
 
 
 def test_it_stops_where_a_server_gets_shunned(offline: Project, ports: list[int]) -> None:
-    """Who was SHUNNED before is no news."""
+    """A server that was SHUNNED before does not stop the rollout."""
     offline.write(SERVERS.replace("db1", "db1, status: SHUNNED") + listed(ports))
     apply = ("apply", "--all", "--auto-approve")
     found = proxyctl(*apply)
@@ -91,7 +91,7 @@ def test_it_stops_where_a_server_gets_shunned(offline: Project, ports: list[int]
 
 
 def make_members(ports: list[int]) -> None:
-    """Let instances be members of one ProxySQL Cluster."""
+    """Make the instances members of one ProxySQL Cluster."""
     for port in ports:
         instance = Instance("127.0.0.1", port)
         instance.execute("INSERT INTO proxysql_servers (hostname) VALUES ('px1')")
@@ -166,7 +166,7 @@ def loaded(ports: list[int]) -> list[str | None]:
 
 
 def test_one_that_is_gone_after_its_plan_is_skipped(offline: Project) -> None:
-    """One that is gone before: `golden/pages/fleet.md`."""
+    """`golden/pages/fleet.md` has an instance that is gone before."""
     with ExitStack() as stack:
         made = [stack.enter_context(Sandbox()) for _ in range(3)]
         made[1].options.before_statement = refuse_locks

@@ -1,4 +1,4 @@
-"""A Galera family: a drained node, whatever is done meanwhile, and an apply that is killed."""
+"""A Galera family: a drained node during other changes, and an apply that is killed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def nodes(command: str, node: str, *options: str) -> Outcome:
 
 @pytest.fixture
 def drained(family: GaleraFamily) -> str:
-    """The node that was the writer, and is drained."""
+    """The drained node, which was the writer."""
     node = family.writer
     nodes("drain", node)
     assert is_drained(family, node)
@@ -39,7 +39,7 @@ def is_drained(family: GaleraFamily, node: str) -> bool:
 
 
 def change(family: GaleraFamily, node: str, attribute: str) -> str:
-    """Return the files with one more attribute of a node."""
+    """Return the files with one more attribute for a node."""
     before = NODE.format(node)
     assert before in family.files
     return family.files.replace(before, before.replace("}", f", {attribute}}}"))
@@ -171,7 +171,7 @@ def test_a_placement_in_memory_is_refused_with_the_statement_that_takes_it_back(
 def test_after_a_command_that_is_killed_a_second_one_finishes(
     family: GaleraFamily, offline: Project, proxy: FaultyProxy, command: str, second: str
 ) -> None:
-    """At every statement from the first one that writes on."""
+    """Kill the command at each statement from the first write on."""
     node, configured = family.writer, family.servers("")
     other = "drain" if command == "restore" else "restore"
     if command == "restore":
@@ -205,7 +205,7 @@ OTHERS = {
 def test_a_plain_second_run_finishes_and_gives_the_nodes_their_rows_back(
     family: GaleraFamily, offline: Project, proxy: FaultyProxy, what: str
 ) -> None:
-    """At every statement from the first row that only keeps the placement to the last SAVE."""
+    """Kill at each statement from the first row that only keeps the placement to the last SAVE."""
     before, after = (OTHERS[what].format(value) for value in ("false", "true"))
     writer = family.writer
     offline.write(before)

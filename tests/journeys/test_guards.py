@@ -1,4 +1,4 @@
-"""Guards at an instance: a refusal changes nothing, and what is no transition goes through."""
+"""Guards: a refusal changes nothing, and a state that the change does not cause is not refused."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_guard_refuses_once_and_then_it_is_a_state(
 
 
 def held(instance: Instance) -> Dump:
-    """What the layers hold, but for the servers that the monitor could not reach meanwhile."""
+    """Return the layers, without the servers that the monitor could not reach meanwhile."""
     return {
         place: [tuple("ONLINE" if cell == "SHUNNED" else cell for cell in row) for row in rows]
         for place, rows in dump(instance).items()

@@ -1,4 +1,4 @@
-"""Who interrupts is told what became of each instance; before that there is no traceback."""
+"""An interrupt ends with the result for each instance, and never with a traceback."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def proxy(offline: Project) -> Iterator[FaultyProxy]:
 
 
 def interrupt_behind(proxy: FaultyProxy, statement: str, *, after: str = "") -> None:
-    """End the process when this statement is answered, for the first time behind another one."""
+    """Interrupt the process at the first answer to this statement after another statement."""
     is_armed = not after
 
     def watch(_connection: int, sql: str, _answer: bytes) -> None:

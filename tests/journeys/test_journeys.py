@@ -27,7 +27,7 @@ MODULES = ("MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES", "MYSQL VARIABLES
 
 
 def by_hand(instance: Instance, *more: str) -> None:
-    """Set an instance up as an administrator would: MEMORY, then LOAD and SAVE."""
+    """Set up an instance as an administrator does: MEMORY, then LOAD and SAVE."""
     instance.execute(*BY_HAND, *more)
     instance.load(*MODULES, saves=True)
 
@@ -147,7 +147,7 @@ def test_no_save_leaves_disk_alone(project: Project, instance: Instance) -> None
 def test_files_may_have_tables_of_an_admin_module_and_not_its_main_one(
     project: Project, instance: Instance, more: str
 ) -> None:
-    """Nobody reads mysql_servers then, also where that admin module is in sync."""
+    """proxyctl then does not read mysql_servers, even where the admin module is in sync."""
     files = "mysql_replication_hostgroups: [{{writer_hostgroup: 10, reader_hostgroup: {0}}}]\n"
     project.write(files.format(20))
     applied()

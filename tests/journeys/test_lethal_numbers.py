@@ -1,4 +1,4 @@
-"""Rows with numbers that ProxySQL does not survive to show: proxyctl does not ask for them."""
+"""Rows with numbers that crash a ProxySQL that shows them: proxyctl does not read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lock: respected while its owner lives, taken over when it is dead, and lost on the way."""
+"""The lock: respected while its owner lives, taken over from a dead owner, and lost on the way."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_apply_without_a_terminal_asks_for_a_decision(project: Project, instance
 def test_a_process_number_of_another_container_tells_nothing(
     project: Project, instance: Instance
 ) -> None:
-    """Two containers may have one host name; what is no process here lives there."""
+    """Two containers may share a host name; the process may live in the other one."""
     project.write(FILES)
     host = os.uname().nodename
     hold_lock(instance, host=host, pid=dead_pid(), for_s=60, space="2f1c8a9e-4026532177")
@@ -60,7 +60,7 @@ LEFT_S = "SELECT expires-CAST(strftime('%s','now') AS INT) FROM proxyctl_lock"
 
 
 def test_the_lock_is_renewed(instance: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It outlives a statement that is still awaited."""
+    """The lock does not expire during a long statement."""
 
     def left_s() -> int:
         return int(str(instance.query(LEFT_S)[0][0]))
@@ -85,7 +85,7 @@ def test_the_lock_is_renewed(instance: Instance, monkeypatch: pytest.MonkeyPatch
 def test_one_that_was_stopped_for_a_while_writes_nothing_when_it_goes_on(
     project: Project, instance: Instance, change: str, stopped_s: float
 ) -> None:
-    """Another apply took over meanwhile: what it staged is not written over, nor added to."""
+    """Another apply took over meanwhile: its staged rows are neither overwritten nor extended."""
     project.write(FILES)
     applied()
     before = dump(instance)
@@ -120,7 +120,7 @@ def test_apply_waits_for_the_lock_as_long_as_it_may(project: Project, instance: 
 def test_a_row_of_the_lock_that_somebody_wrote_by_hand(
     project: Project, instance: Instance, modules: str
 ) -> None:
-    """One whose expiry is no number is taken over."""
+    """A lock whose expiry is not a number is taken over."""
     project.write(FILES)
     hold_lock(instance, host="elsewhere", pid=1, modules=modules, for_s=3600)
     huge = f"host='{os.uname().nodename}', pid=99999999999999999"
@@ -221,7 +221,7 @@ NOT_KNOWN = "MEMORY unknown, RUNTIME unknown, DISK unknown"
 
 @pytest.fixture
 def first(project: Project, instance: Instance) -> Callable[..., ProxyctlError]:
-    """Apply weight 7 where 1 was, and do something once it says a step. Returns how it ended."""
+    """Change weight 1 to 7, call `meanwhile` at a step, and return the error of the apply."""
 
     def weighing(weight: int) -> str:
         return FILES.replace("hostname: db1, weight: 1}", f"hostname: db1, weight: {weight}}}")
@@ -252,7 +252,7 @@ STEPS = ["MYSQL SERVERS: write MEMORY", "LOAD MYSQL SERVERS", "SAVE MYSQL SERVER
 def test_another_apply_went_on_and_finished(
     first: Callable[..., ProxyctlError], instance: Instance, step: str, way: str
 ) -> None:
-    """The layers hold what that one made of them, so nothing is claimed, and nothing put back."""
+    """The layers hold the other apply's changes, so this one claims and restores nothing."""
 
     def another() -> None:
         if way == "unlocked":
@@ -306,7 +306,7 @@ def unlock() -> None:
 def test_a_lock_removed_while_the_connection_was_lost_is_no_restart(
     project: Project, instance: Instance
 ) -> None:
-    """Nobody is told that ProxySQL was restarted, and the lock is not taken again in silence."""
+    """The message does not claim a restart, and the lock is not silently taken again."""
     with AdminClient(Login(port=instance.port, password="admin")) as client:
         lock = Lock(client, "apply")
         lock.take(timeout_s=0)

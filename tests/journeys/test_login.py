@@ -1,4 +1,4 @@
-"""Logging in: accounts, TLS that is verified, and a password that is not given to anybody."""
+"""Logging in: accounts, verified TLS, and a password that no stranger gets."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def certificates(folder: Path, name: str) -> tuple[Path, Path, Path]:
 def test_tls_with_certificates_of_our_own(
     fresh_proxysql: ProxySQL, offline: Project, tmp_path: Path
 ) -> None:
-    """The CA is what is verified: a certificate of it counts whatever host it is for."""
+    """TLS verifies the CA: its certificate is valid for any host."""
     authority, certificate, key = certificates(tmp_path, "proxysql.example.com")
     stranger, _, _ = certificates(tmp_path, "somebody.example.org")
     fresh_proxysql.stop()
@@ -239,7 +239,7 @@ def test_logins_with_caching_sha2_password(project: Project, instance: Instance)
 
 
 def test_the_port_for_applications(fresh_proxysql: ProxySQL, offline: Project) -> None:
-    """It refuses an admin account in the words of the admin port, and gives others a server."""
+    """The port refuses an admin account as the admin port does, and greets other accounts."""
     admin = fresh_proxysql.instance
     admin.execute("INSERT INTO mysql_users (username,password) VALUES ('app','app')")
     admin.execute("LOAD MYSQL USERS TO RUNTIME")

@@ -1,7 +1,7 @@
-"""No command, in any format, shows a secret: neither of the files nor of the instance.
+"""No command, in any format, shows a secret of the files or of the instance.
 
-Every column, variable and option that holds a secret has one of its own here, before and after. New
-commands are run as well, without being named here: with their formats, and --debug.
+Every column, variable and option for a secret has its own here, before and after the change. The
+tests find every command of the program and run it in each format and with --debug.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def native_hash(text: str) -> str:
 
 @dataclass
 class Sentinels:
-    """Secrets by the place they stand in.
+    """Secrets by their place.
 
-    `in_columns` stand in columns and variables that hold secrets. `referenced` came by a reference
-    into other columns: an export of an instance cannot know of those.
+    `in_columns` are in columns and variables for secrets. `referenced` came by a reference into
+    other columns: an export of an instance cannot know them.
     """
 
     in_columns: dict[str, str] = field(default_factory=dict)
@@ -52,13 +52,13 @@ class Sentinels:
         return self.in_columns.setdefault(place, f"SeNtInEl-{place}-{len(self.in_columns)}-x")
 
     def reference(self, place: str) -> str:
-        """Return a new secret for a column that holds none as such."""
+        """Return a new secret for a column that is not meant for secrets."""
         return self.referenced.setdefault(place, f"ReFeReNcE-{place}-{len(self.referenced)}-x")
 
     def shown_in(
         self, text: str | bytes, *, hashes: bool = True, references: bool = True
     ) -> list[str]:
-        """Return which secrets a text shows, as they are or in a form that gives them away.
+        """Return the secrets that a text shows, in clear or in an encoded form.
 
         `hashes` and `references` False: those may be shown, as in an export.
         """
@@ -84,7 +84,7 @@ _SHOWS_REFERENCES = ("export", "rules", "digest")
 
 
 class SecretStory:
-    """Files with a secret wherever one can stand, and an instance that holds other ones."""
+    """Files with a secret in every possible place, and an instance with other secrets."""
 
     def __init__(self, project: Project, sandbox: Sandbox, version: str) -> None:
         self.project = project
@@ -94,7 +94,7 @@ class SecretStory:
         self.login = self.sentinels.secret("login")
 
     def write(self, side: str, *, users: bool = True) -> None:
-        """Write the files of one side, with secrets of its own."""
+        """Write the files of one side, with their own secrets."""
         secret, reference = self.sentinels.secret, self.sentinels.reference
         self.project.monkeypatch.setenv("ENV_PASSWORD", secret(f"env-password-{side}"))
         self.project.monkeypatch.setenv("ENV_ARGUMENT", reference(f"argument-{side}"))
@@ -149,7 +149,7 @@ mysql_variables: {{ monitor_password = "{secret(f"cnf-monitor-{side}")}"; }}
 """, "proxysql.cnf")  # fmt: skip
 
     def check(self, found: Outcome, command: str) -> Outcome:
-        """Check what was written, to the terminal or to files that are not asked for in clear."""
+        """Check the output, and written files unless clear secrets were requested."""
         self.check_text(found.text, command)
         assert found.code in (0, 1, 2, 3, 4), found.text
         assert "internal error" not in found.text, found.text
@@ -197,7 +197,7 @@ def test_every_secret_column_and_variable_has_one(story: SecretStory) -> None:
 
 
 def test_no_command_shows_a_secret(story: SecretStory) -> None:
-    """Where the files differ from the instance, and where nothing differs any more."""
+    """Run with differences between the files and the instance, then without."""
     for name in ("first", "second"):
         story.run("plan", "--out", "reviewed.plan")
         for arguments in command_lines():
@@ -228,7 +228,7 @@ def writes(sql: str) -> bool:
 @pytest.mark.sweep
 @pytest.mark.parametrize("story", ["2.7.1"], indirect=True)
 def test_a_statement_that_is_refused_shows_none(story: SecretStory) -> None:
-    """Every statement of an apply in turn; the server repeats it in its error, whole and cut."""
+    """Refuse each statement of an apply in turn; the error repeats the statement, whole or cut."""
     codes = []
     for step in range(100):
         count = 0
@@ -252,7 +252,7 @@ def test_a_statement_that_is_refused_shows_none(story: SecretStory) -> None:
 
 
 def test_what_is_read_back_wrong_shows_none(story: SecretStory) -> None:
-    """Somebody else writes between our statement and our look at what became of it."""
+    """Somebody else writes between our statement and our read-back."""
     other = story.sentinels.secret("by-another-hand")
     edits = {
         "UPDATE mysql_users": f"UPDATE mysql_users SET password='{other}'",
@@ -336,7 +336,7 @@ def test_a_mistake_in_a_file_shows_none(offline: Project, text: str) -> None:
 
 
 def test_a_login_that_fails_shows_none(story: SecretStory) -> None:
-    """Wherever the password comes from, and whatever is wrong with that place."""
+    """Try each source of the password, with each mistake in that source."""
     wrong = story.sentinels.secret("wrong")
     for name, text in {
         "pw": f"{wrong}\n",
@@ -379,7 +379,7 @@ OLD, NEW = "SET @a='the first'", "SET @a='the second'"
 def test_a_reference_is_not_shown_where_only_some_layers_differ(
     project: Project, instance: Instance, monkeypatch: pytest.MonkeyPatch, layer: str
 ) -> None:
-    """As an apply that was killed leaves it: MEMORY, and perhaps RUNTIME, hold the new text."""
+    """A killed apply leaves this state: MEMORY, and perhaps RUNTIME, hold the new text."""
     project.write("db1\n", "host")
     project.write(ANY_COLUMN)
     monkeypatch.setenv("APP_PASSWORD", OLD)
@@ -401,7 +401,7 @@ def test_a_reference_is_not_shown_where_only_some_layers_differ(
 
 
 def processes_below(pid: int) -> list[Path]:
-    """Return the folders in /proc of a process and of all that it started."""
+    """Return the folders in /proc of a process and of its descendants."""
     found = [Path(f"/proc/{pid}")]
     for one in found:
         with suppress(OSError):  # it may have ended
@@ -419,7 +419,7 @@ def visible(place: Path, name: str) -> bytes:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
 def test_nobody_sees_the_password_from_outside(story: SecretStory) -> None:
-    """While an apply runs: its command line, and what it started."""
+    """While an apply runs, check its command line and its child processes."""
     (story.project.folder / "pw").touch(mode=0o600)
     story.project.write(story.login, "pw")
     environment = {k: v for k, v in os.environ.items() if k != "PROXYCTL_PASSWORD"}
@@ -450,7 +450,7 @@ def test_nobody_sees_the_password_from_outside(story: SecretStory) -> None:
 @pytest.mark.sweep
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs Linux's /proc")
 def test_no_child_gets_the_password(offline: Project) -> None:
-    """The demo starts proxyctl: with the login of its own sandbox only."""
+    """The demo starts proxyctl only with the login of its own sandbox."""
     sentinels = Sentinels()
     offline.write(sentinels.secret("password-file"), "pw")
     environment = {

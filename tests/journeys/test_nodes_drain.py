@@ -1,4 +1,4 @@
-"""nodes drain and nodes restore where no monitor places servers, on the sandbox and for real."""
+"""nodes drain and nodes restore where no monitor places servers."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def test_an_apply_leaves_it_drained(
 
 
 def ended(exchange: Exchange) -> None:
-    """Answer the statement, and end the process that sent it as a pipeline does."""
+    """Answer the statement, and end its process with SIGTERM, as a pipeline does."""
     answer = exchange.ask()
     os.kill(os.getpid(), signal.SIGTERM)
     exchange.deliver(answer)
 
 
 def lost(exchange: Exchange) -> None:
-    """Let the statement run, and the connection break before its answer."""
+    """Let the statement run, and break the connection before the answer."""
     exchange.ask()
     exchange.hang_up()
 
@@ -122,7 +122,7 @@ def proxy(servers: Instance, project: Project) -> Iterator[FaultyProxy]:
 def test_a_command_that_is_cut_off_says_what_became_of_the_node(
     proxy: FaultyProxy, servers: Instance, command: str, fault: Fault, code: int
 ) -> None:
-    """At every statement from the first change to the one that gives MEMORY back."""
+    """Interrupt at each statement from the first change to the one that restores MEMORY."""
     configured = rows(servers, "mysql_servers")
     other = "restore" if command == "drain" else "drain"
     if command == "restore":
@@ -152,7 +152,7 @@ def test_a_command_that_is_cut_off_says_what_became_of_the_node(
 def test_after_a_command_that_is_killed_a_second_one_finishes(
     proxy: FaultyProxy, servers: Instance, project: Project, command: str, second: str
 ) -> None:
-    """At every statement that writes."""
+    """Kill the command at each statement that writes."""
     configured = rows(servers, "mysql_servers")
     other = "restore" if command == "drain" else "drain"
     if command == "restore":

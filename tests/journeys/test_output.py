@@ -1,4 +1,4 @@
-"""Where text goes when nobody takes it: an apply goes on all the same, or says what it did."""
+"""Closed or full output streams: an apply continues, or reports its changes."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Shell = Callable[[str], subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def shell(warm: Warm) -> Shell:
-    """Runs a command line of a shell, where $proxyctl is the program, and $cold, too.
+    """Run a shell command line, where $proxyctl and $cold are the program.
 
-    Only the second one can be started without a stream.
+    Only $cold can start without one of its streams.
     """
 
     def run(command: str) -> subprocess.CompletedProcess[str]:

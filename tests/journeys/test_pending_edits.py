@@ -1,4 +1,4 @@
-"""Somebody's edit in MEMORY that an apply would publish: refused, with the two ways on."""
+"""An edit in MEMORY that an apply would publish is refused, with two fixes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ EDITS = {
 
 @pytest.fixture
 def in_sync(project: Project, instance: Instance) -> Project:
-    """All layers hold what the files say, and rows that are somebody else's."""
+    """An instance whose layers hold the files' rows, and rows that others manage."""
     instance.execute(*THEIRS)
     instance.load(*MODULES, saves=True)
     project.write(FILES + SCOPE)

@@ -1,4 +1,4 @@
-"""What lint finds in a change, and its guard. Texts: `golden/pages/findings.md`."""
+"""The findings of lint in a change, and their guard. `golden/pages/findings.md` has the texts."""
 
 from __future__ import annotations
 

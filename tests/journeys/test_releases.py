@@ -1,6 +1,6 @@
-"""What one release of ProxySQL has and another one lacks, and what a plan and an apply say of that.
+"""Tables, columns and variables that one release of ProxySQL has and another lacks.
 
-The table decides that the instance has, not its version.
+The instance's own tables decide, not its version.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ ALL = "SELECT hostgroup_id, hostname, zone, burst FROM {}mysql_servers ORDER BY 
 
 @pytest.fixture
 def instance(offline: Project) -> Iterator[Instance]:
-    """A ProxySQL of tomorrow."""
+    """A ProxySQL of a future release."""
     with serving(offline, "2.7.1", TOMORROW) as served:
         yield served
 

@@ -1,4 +1,4 @@
-"""Digests under the rules of the files: saved, in a plan, of shards; as `pages/digests.md`."""
+"""Replay of digests under the rules of the files: saved, in a plan, and for shards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""rollback brings back what served traffic, in all layers, and leaves to others what is theirs."""
+"""rollback restores the snapshot in all layers, and leaves rows that others manage."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CHANGES = {
 
 
 def test_after_a_change_of_every_kind(project: Project, instance: Instance) -> None:
-    """What an instance held by itself counts as much as what files put there."""
+    """Rows that no file described are restored like rows from files."""
     older = whole_files(instance.version).replace("variables:\n", MORE)
     newer = older
     for old, new in CHANGES.items():

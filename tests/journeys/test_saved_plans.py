@@ -1,4 +1,4 @@
-"""A saved plan is a receipt: applied if nothing changed since, else refused."""
+"""A saved plan is applied if nothing changed since, and refused otherwise."""
 
 from __future__ import annotations
 

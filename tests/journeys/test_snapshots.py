@@ -1,4 +1,4 @@
-"""snapshot and history: what is kept, what it says of itself, and files that cannot be used."""
+"""snapshot and history: kept snapshots, their descriptions, and unusable files."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def test_a_lock_holds(sandbox_project: Project, sandbox: Sandbox) -> None:
 
 @pytest.fixture
 def proxy(project: Project, instance: Instance) -> Iterator[FaultyProxy]:
-    """A proxy that all commands go through: snapshots are kept by host and port."""
+    """A proxy for all commands: snapshots are kept by host and port."""
     with FaultyProxy(instance.host, instance.port) as running:
         project.connect(replace(instance, host="127.0.0.1", port=running.port))
         yield running
@@ -180,7 +180,7 @@ def test_after_an_apply_that_was_killed(
 def test_what_a_killed_apply_left_in_memory_does_not_come_back(
     project: Project, instance: Instance, proxy: FaultyProxy
 ) -> None:
-    """The next apply finds it there when it takes its snapshot."""
+    """MEMORY still holds the killed apply's rows when the next apply takes its snapshot."""
     project.write(FILES)
     applied()
     before = dump(instance)

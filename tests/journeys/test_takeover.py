@@ -1,8 +1,7 @@
-"""Odd rows that run in a real ProxySQL: taking it over never stops, and says what it changes.
+"""Odd rows that work in a real ProxySQL: an export never fails, and reports what it changes.
 
-A case is a row, or a few, that an administrator could INSERT and LOAD. The export of each layer is
-a file that `validate` accepts, and its plan is empty but for the rows that the export named. Every
-case runs on the sandbox and on a real ProxySQL.
+A case is one or a few rows that an administrator could INSERT and LOAD. `validate` accepts the
+export of each layer, and its plan changes only the rows that the export named.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ LAYERS = ("runtime", "memory", "disk")
 
 
 def rule(columns: str, values: str, rule_id: int = 1) -> str:
-    """Return a statement that inserts a rule; the same of the others."""
+    """Return a statement that inserts a rule."""
     into = f"INSERT INTO mysql_query_rules (rule_id, active, {columns})"
     return f"{into} VALUES ({rule_id}, 1, {values})"
 
@@ -56,14 +55,14 @@ PLAIN = (
 
 
 def run(instance: Instance, *statements: str) -> None:
-    """Let all three layers hold what the statements write."""
+    """Run the statements, then LOAD and SAVE, so that all three layers are equal."""
     instance.execute(*statements)
     modules = ("MYSQL SERVERS", "MYSQL USERS", "MYSQL QUERY RULES", "MYSQL FIREWALL", "SCHEDULER")
     instance.load(*modules, saves=True)
 
 
 def taken_over(layer: str) -> tuple[Outcome, Outcome]:
-    """Export a layer, and return that and the plan of the file, which is valid."""
+    """Export a layer, validate the file, and return the outcomes of the export and the plan."""
     Path("proxyctl.yaml").unlink(missing_ok=True)
     exported = proxyctl("export", "--layer", layer, "-o", "proxyctl.yaml")
     assert exported.code == 0, exported.text
@@ -77,7 +76,7 @@ def taken_over(layer: str) -> tuple[Outcome, Outcome]:
 
 
 def changes(planned: Outcome) -> list[tuple[str, str, list[str]]]:
-    """Return what a plan changes: the table, the action and the layers."""
+    """Return the changes of a plan: table, action and layers."""
     return [
         (change["table"], change["action"], change["layers"])
         for module in planned.json["instances"][0]["modules"]

@@ -1,8 +1,8 @@
-"""Nothing that others wrote moves the cursor, hides a line or turns text round on a terminal.
+"""No foreign text moves the cursor, hides a line or reverses text on a terminal.
 
-Rows of an instance, queries it has seen, what a server answers, files of a pull request and their
-names: all of it may hold control characters, and line breaks behind which one would read what we
-never said. Runners of pipelines take some lines of a log for commands.
+Rows and queries of an instance, a server's answers, files of a pull request and their names may
+hold control characters, and line breaks followed by a forged message. Runners of pipelines take
+some lines of a log for commands.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def check(found: Outcome, *arguments: str) -> None:
 
 @pytest.fixture
 def hostile(sandbox_project: Project, sandbox_instance: Instance, sandbox: Sandbox) -> Project:
-    """An instance on which somebody wrote into every text column that takes it."""
+    """An instance with hostile text in every text column that accepts it."""
     values = {
         "mysql_servers (hostgroup_id, hostname, comment)": f"(1, 'h{SQL}', '{SQL}')",
         "mysql_users (username, password, default_schema, comment)": (
@@ -206,7 +206,7 @@ def test_what_a_lock_says(
 
 
 def test_control_characters_in_a_table(offline: Project) -> None:
-    """They are what they are in a row; nothing shows them raw. NUL no row can hold."""
+    """The row keeps its control characters; no output shows them raw. No row can hold NUL."""
     offline.write(
         f'hostgroup_id,hostname,comment\n1,db1,"{HOSTILE.replace(chr(13), "")}"\n', "a.csv"
     )
@@ -242,7 +242,7 @@ def test_names_of_files(offline: Project) -> None:
 
 
 def test_a_name_that_is_a_command(offline: Project) -> None:
-    """Without a line break: a path and a hostname may stand where a line begins."""
+    """No line break is needed: a path or a hostname may begin a line."""
     offline.write("mysql_servers: [{hostgroup_id: x}]\n", "::error::forged.yaml")
     for path in (".", "::error::forged.yaml", "::error::forged"):
         check(proxyctl("validate", "-f", path), "validate")
@@ -298,6 +298,6 @@ def test_what_many_instances_are_called(offline: Project) -> None:
     ids=lambda arguments: " ".join(arguments).partition(HOSTILE)[0] or "nothing",
 )
 def test_what_is_typed(offline: Project, arguments: tuple[str, ...]) -> None:
-    """A pipeline may hand a title or the name of a branch on."""
+    """A pipeline may pass on a title or the name of a branch."""
     offline.write("mysql_servers: [{hostgroup_id: 1, hostname: db1}]\n")
     check(proxyctl(*arguments, "--debug"), *arguments)

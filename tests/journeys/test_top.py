@@ -1,4 +1,4 @@
-"""The live view on the sandbox: what keys do, and what the server says and does meanwhile."""
+"""The live view on the sandbox: its keys, and changes and errors of the server."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def shop(sandbox_instance: Instance) -> Instance:
 
 
 def watch(instance: Instance, story: Story, *, ready: str = ITEMS) -> TopApp:
-    """Open the view, wait until it shows a text, and let the story go on from there."""
+    """Open the view, wait until it shows a text, and yield."""
     client = AdminClient(Login(port=instance.port, password="admin", connect_timeout_s=60))
     app = TopApp(client, 0.5)
 
@@ -58,7 +58,7 @@ def watch(instance: Instance, story: Story, *, ready: str = ITEMS) -> TopApp:
 
 
 def screen(app: TopApp) -> list[str]:
-    """Return the lines that a person sees."""
+    """Return the visible lines."""
     strips = app.screen._compositor.render_strips()
     return ["".join(segment.text for segment in strip) for strip in strips]
 
@@ -77,7 +77,7 @@ async def press(pilot: Pilot[Any], *keys: str) -> None:
 
 
 def place(app: TopApp, text: str) -> int:
-    """Return in which line of the screen a text is."""
+    """Return the number of the screen line with a text."""
     [found] = [number for number, one in enumerate(screen(app)) if text in one]
     return found
 
@@ -270,7 +270,7 @@ def test_a_lost_connection_is_reported_and_opened_again(shop: Instance) -> None:
 
 
 def test_looks_are_selects_and_name_no_table_that_reading_clears(instance: Instance) -> None:
-    """Rules are read again when they were loaded only."""
+    """Rules are read again only after a LOAD."""
     sent: list[str] = []
     with AdminClient(Login(port=instance.port, password="admin"), trace=sent.append) as client:
         looker = Looker(client)
@@ -278,7 +278,7 @@ def test_looks_are_selects_and_name_no_table_that_reading_clears(instance: Insta
         def reads_rules() -> bool:
             sent.clear()
             looker.look(0)
-            # What is told of the answers begins with a blank.
+            # Trace lines about answers begin with a blank.
             asked = [line for line in sent if not line.startswith(" ")]
             assert all(one.startswith("SELECT ") and "_reset" not in one for one in asked)
             assert sum(DIGESTS in one for one in asked) <= 1
@@ -291,7 +291,7 @@ def test_looks_are_selects_and_name_no_table_that_reading_clears(instance: Insta
 
 
 def test_digests_that_take_too_long_are_left_alone_for_a_while(sandbox: Sandbox) -> None:
-    """ProxySQL goes on with the copy when nobody waits for it any more: do not ask at once."""
+    """ProxySQL continues the copy when the client has given up: do not ask again at once."""
     with ExitStack() as held:
 
         def hold_digests(statement: str) -> None:

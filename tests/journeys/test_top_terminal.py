@@ -1,4 +1,4 @@
-"""What top leaves behind on a terminal, however it ends, and what it says without one."""
+"""The terminal after top, however it ends, and top's error without a terminal."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_it_goes_to_the_background_and_comes_back() -> None:
 
 
 def test_another_size_is_drawn_anew() -> None:
-    # A shell that exports its size does not tell when it changes.
+    # A shell that exports its size does not report a change.
     with terminal(COLUMNS="80", LINES="24") as shown:
         so_far = shown.wait_for("61.4")
         shown.resize(150, 40)

@@ -1,6 +1,6 @@
-"""Files that cannot be read, or hold mistakes: an error says which and why, and nothing is sent.
+"""Files that are unreadable or invalid: the error names the file and the reason; nothing is sent.
 
-Such a file may name the instance: nobody connects to another one instead.
+Such a file may name the instance: proxyctl does not connect to another instance instead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VERSION_3 = 0x20080522
 
 @contextmanager
 def modes_count() -> Iterator[None]:
-    """Give up for a while what lets root read any file: in this thread, and those it starts."""
+    """Drop root's right to read any file, in this thread and in those that it starts."""
     if os.geteuid():
         yield
         return
@@ -58,9 +58,9 @@ def run(*arguments: str) -> Outcome:
 
 
 class Kind(NamedTuple):
-    """What the folder holds, which of it has another mode, and the options that name it.
+    """The files of the folder, the file with another mode, and the options that name it.
 
-    A text of None: a link that leads nowhere.
+    A text of None is a dangling link.
     """
 
     files: dict[str, str | None]
@@ -103,7 +103,7 @@ KINDS = {
 
 @pytest.mark.parametrize(("name", "kind"), crossed([*CONNECTING, *OFFLINE], KINDS))
 def test_files_that_cannot_be_read(offline: Project, asked: Asked, name: str, kind: str) -> None:
-    """The host would come from the files, and the rest of the instance with it."""
+    """The files would name the host and the rest of the instance."""
     port, statements = asked
     KINDS[kind].make(offline.folder)
     files = KINDS[kind].options
@@ -134,7 +134,7 @@ def check(found: Outcome, name: str, kind: str, files: tuple[str, ...]) -> None:
 def test_beside_an_address_the_default_file_may_be_broken(
     offline: Project, asked: Asked, name: str
 ) -> None:
-    """Whoever drains a node in a hurry need not mend a file first that says nothing of that."""
+    """An operator who drains a node in a hurry need not first mend an unrelated file."""
     port, statements = asked
     offline.write(BROKEN["yaml"])
     found = proxyctl(*CONNECTING[name], "--host", "127.0.0.1", "--port", str(port))
@@ -166,7 +166,7 @@ def test_an_instance_that_brings_what_a_template_needs(offline: Project, asked: 
 
 @pytest.mark.parametrize(("name", "kind"), crossed(["plan", "apply", "drift", "doctor"], BROKEN))
 def test_all_instances(offline: Project, asked: Asked, name: str, kind: str) -> None:
-    """Whether those that can be read are all, nobody knows."""
+    """The unreadable file may name further instances."""
     port, statements = asked
     wrong = KINDS[f"broken {kind}"]
     wrong.make(offline.folder)
@@ -178,7 +178,7 @@ def test_all_instances(offline: Project, asked: Asked, name: str, kind: str) -> 
 
 
 def test_an_option_file_that_was_named(offline: Project, asked: Asked) -> None:
-    """It may name the host: without it the command would go to another instance."""
+    """The file may name the host: without the file the command would go to another instance."""
     port, statements = asked
     offline.write(FILES)
     (offline.folder / "px.cnf").write_text("[client]\nhost=px1\n")

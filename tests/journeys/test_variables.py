@@ -1,7 +1,7 @@
-"""Every variable of the catalogue, with values that `validate` accepts, through a whole apply.
+"""Apply every variable of the catalogue, with values that `validate` accepts.
 
-A round gives every variable one value. The apply reads RUNTIME back and compares it with the
-runtime image, and a second plan has to be empty. On the sandbox the same rounds have to pass.
+Each round gives every variable one value. The apply compares RUNTIME with the runtime image, and a
+second plan has to be empty.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ ANY_TEXT = ["a", "it's", "é ☃", " blanks ", "back\\slash\nline", "0"]
 
 
 def sample(variable: Variable, number: int, folder: Path, version: Version) -> object:
-    """Return the value of a variable in a round; all rounds together try its limits."""
+    """Return the value of a variable in a round; all rounds together cover its limits."""
     match variable.kind:
         case VariableKind.BOOL:
             return variable.name in DIFFS_BY_CHECKSUM or number % 2 == 0
@@ -189,7 +189,7 @@ def test_nothing_is_pending_after_a_load_of_any_text(instance: Instance) -> None
 
 
 def pending(instance: Instance, prefix: str) -> list[tuple[object, object, object]]:
-    """Return what MEMORY holds and RUNTIME would show otherwise after a LOAD."""
+    """Return the variables whose value in MEMORY a LOAD would show differently at RUNTIME."""
     layout = layout_of(TABLES[f"{prefix}_variables"], REFERENCE)
     sql = (
         "SELECT variable_name, variable_value FROM {} WHERE variable_name LIKE '{}-%'"
@@ -208,7 +208,7 @@ def pending(instance: Instance, prefix: str) -> list[tuple[object, object, objec
 
 
 def by_hand(instance: Instance, values: dict[str, str], *steps: str) -> None:
-    """Write variables into MEMORY as an operator does, and LOAD and SAVE them where asked."""
+    """Write variables into MEMORY as an operator does, with LOAD and SAVE if requested."""
     for name, value in values.items():
         text = value.replace("'", "''")
         instance.execute(
@@ -224,7 +224,7 @@ SAVE = "SAVE {} TO DISK"
 
 
 def held(instance: Instance, *names: str) -> dict[str, tuple[str, ...]]:
-    """Return by layer what it holds of these variables."""
+    """Return the values of these variables by layer."""
     layers = in_layers(instance, "SELECT variable_name, variable_value FROM {}global_variables")
     return {
         layer: tuple(str(dict(rows).get(name)) for name in names) for layer, rows in layers.items()

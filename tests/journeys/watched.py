@@ -1,4 +1,4 @@
-"""An apply that a test interferes with: at a step that it announces, or by killing it."""
+"""Disturb an apply at a step that it announces, or kill it."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def failed_apply(
     saves: bool = True,
     first: Callable[[], None] = lambda: None,
 ) -> ProxyctlError:
-    """Apply `proxyctl.yaml`, which has to fail, and return how.
+    """Apply `proxyctl.yaml`, which has to fail, and return the error.
 
-    `progress` is told each step before it is taken; `first` is called when the plan is made.
+    `progress` is called with each step before it runs; `first` is called after planning.
     """
     with AdminClient(Login(port=instance.port, password="admin")) as client:
         lock = Lock(client, "apply")
@@ -49,7 +49,7 @@ def failed_apply(
 
 
 def at_step(start: str, act: Callable[[], None]) -> Callable[[str], None]:
-    """Return what acts, once, when a step is announced whose text starts so."""
+    """Return a function that acts once, at the first step with this prefix."""
     happened: list[str] = []
 
     def progress(text: str) -> None:
@@ -62,16 +62,17 @@ def at_step(start: str, act: Callable[[], None]) -> Callable[[str], None]:
 
 @dataclass
 class Killable:
-    """Runs `arguments` in a process of its own, through a proxy in front of the instance."""
+    """Runs a command line in a process of its own, through a proxy in front of the instance."""
 
     project: Project
     proxy: FaultyProxy
     arguments: tuple[str, ...]
 
     def statements(self, begin: str, end: str) -> list[tuple[Place, str]]:
-        """Run it, and return what it sent, but for queries.
+        """Run the command, and return its statements except queries.
 
-        From the first statement with the text `begin` to the last one that starts with `end`.
+        They begin with the first statement that contains `begin`, and end with the last that starts
+        with `end`.
         """
         self.proxy.arm({})
         done = self._run()
@@ -83,13 +84,13 @@ class Killable:
         return [(place, sql) for place, sql in sent_there if not sql.startswith("SELECT")]
 
     def kill_after(self, place: Place) -> None:
-        """Run it again, and kill it when the instance has carried out this statement."""
+        """Run the command again, and kill it after the instance has executed this statement."""
         self.proxy.arm({place: killed_after})
         done = self._run()
         assert done.code == -9, done.text
 
     def kill_after_first(self, start: str) -> None:
-        """Run it, and kill it when the instance has carried out a statement that starts so."""
+        """Run the command; kill it after the instance has executed a statement that starts so."""
 
         def watch(_connection: int, sql: str, _answer: bytes) -> None:
             if sql.startswith(start):

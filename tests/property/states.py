@@ -1,6 +1,6 @@
-"""Strategies for what an instance may hold: rows with every kind of text and key, in some tables.
+"""Strategies for an instance's rows: every kind of text and key, in some tables.
 
-Hostgroups of families lie apart from those of servers: an instance with a family would need nodes.
+Families and servers have different hostgroups: an instance with a family would need nodes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SECRET = "s3cret"
 
 
 def _as_stored(text: str) -> str:
-    """Bytes that happen to be UTF-8 come back as the characters they mean."""
+    """Return the text as ProxySQL returns it: bytes that are UTF-8 become characters."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
 
 
@@ -154,7 +154,7 @@ _ODD_CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
 
 
 def _row(table: str, cells: dict[str, Value], *, is_odd: bool = False) -> Row:
-    """Leave out what ProxySQL refuses, or cannot show at RUNTIME."""
+    """Make a row without values that ProxySQL refuses or cannot show at RUNTIME."""
     if table == "scheduler" and not is_odd:
         cells |= {
             name: str(cells[name]).replace('"', "'")
@@ -196,9 +196,9 @@ def _is_accepted(table: str, one: Row, *, is_odd: bool) -> bool:
 
 
 def _unique(table: str, rows: Iterable[Row], *, is_odd: bool) -> Iterator[Row]:
-    """Yield the rows that have no key and no UNIQUE value of a row before them.
+    """Yield the rows whose key and UNIQUE values no earlier row has.
 
-    In a table of families that is not odd no hostgroup at all: the files refuse two rows with one.
+    In a table of families that is not odd, rows share no hostgroup: the files refuse that.
     """
     of = layout(table)
     is_families = "writer_hostgroup" in of.index and not is_odd
@@ -245,7 +245,7 @@ odd_states: st.SearchStrategy[State] = st.fixed_dictionaries(
 
 
 def nodes_of_a_family(*statuses: str) -> st.SearchStrategy[Rows]:
-    """Rows of up to three nodes in the hostgroups 10 to 40 of a family, and of one server apart."""
+    """Rows of up to three nodes in the hostgroups 10 to 40 of a family, and of one other server."""
     cells = st.fixed_dictionaries(
         {
             "hostgroup_id": st.sampled_from([10, 20, 30, 40, 50]),
@@ -267,7 +267,7 @@ def modules_of(state: Mapping[str, object]) -> list[str]:
 
 
 def fill(sandbox: Sandbox, state: Mapping[str, Rows]) -> None:
-    """Let MEMORY hold these rows."""
+    """Replace the rows in MEMORY."""
     for table, rows in state.items():
         sandbox.run(f"DELETE FROM {table}")
         for statement in inserts(layout(table), rows.values()):
@@ -289,7 +289,7 @@ def clear(sandbox: Sandbox) -> None:
 
 
 def drained_by(older: State, newer: State) -> bool:
-    """Return whether a server of the older state is drained where MEMORY has the newer one."""
+    """Return whether a server of the older state is drained when MEMORY holds the newer state."""
     table = "mysql_servers"
     status = layout(table).index["status"]
     return any(

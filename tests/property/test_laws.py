@@ -1,4 +1,4 @@
-"""Laws of applying, exporting and going back, for whatever an instance and the files hold."""
+"""Laws of apply, export and rollback, for any files and any instance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of planning, for whatever files and an instance may hold: in memory, without an instance."""
+"""Laws of planning, for any files and any instance: in memory, without a server."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_one_apply_is_enough_for_a_family(
     layout = build.layout("mysql_servers")
     around = Surroundings((family,), (family,), is_member)
     if is_member:
-        # A peer's placed rows cannot be told from a node that is configured in two hostgroups.
+        # A peer's placed rows look like a node that is configured in two hostgroups.
         nodes = {key[1:]: key for key in wanted}
         wanted = {key: wanted[key] for key in nodes.values()}
     desired = build.desired("mysql_servers", *as_dicts("mysql_servers", wanted))

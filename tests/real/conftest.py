@@ -52,13 +52,13 @@ def nodes(tmp_path: Path) -> Iterator[tuple[ProxySQL, ProxySQL]]:
 
 @pytest.fixture(scope="module")
 def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """A rig for all tests of a file. Each loads what it needs."""
+    """A rig for all tests of a file. Each test loads its own rules."""
     with Rig(needed_binary(), tmp_path_factory.mktemp("rig")) as started:
         yield started
 
 
 @pytest.fixture
 def three(tmp_path: Path) -> Iterator[list[ProxySQL]]:
-    """The members of one native cluster, which agree."""
+    """The members of one native cluster, in sync."""
     with members(tmp_path) as found:
         yield found

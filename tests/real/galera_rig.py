@@ -1,4 +1,4 @@
-"""A real ProxySQL in front of simulated Galera nodes, and plans and applies of their rows."""
+"""A real ProxySQL in front of simulated Galera nodes, with plans and applies of their rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def files(cluster: GaleraCluster, hosts: list[str], **attributes: dict[str, int]
 
 
 def with_rule(wanted: Desired, hostgroup: int, digest: str = "^SELECT") -> Desired:
-    """Add a rule. Where it leaves a hostgroup with its servers, MYSQL SERVERS has two LOADs."""
+    """Add a rule. If rule and servers leave a hostgroup, MYSQL SERVERS has two LOADs."""
     rule = {
         "rule_id": 1,
         "match_digest": digest,
@@ -70,7 +70,7 @@ def apply(
     *,
     force: bool = False,
 ) -> list[str]:
-    """Apply these rows; return what was said on the way."""
+    """Apply these rows; return the announced steps."""
     steps: list[str] = []
 
     def record(step: str) -> None:
@@ -94,18 +94,18 @@ def plan(server: ProxySQL, wanted: Desired) -> Plan:
 
 
 def writer_of(server: ProxySQL) -> str:
-    """Return the node that writes."""
+    """Return the writer."""
     (found,) = online(placement(server.instance)[10])
     return found
 
 
 def checks(count: float) -> None:
-    """Let the monitor check the nodes so many times."""
+    """Wait while the monitor checks the nodes this many times."""
     time.sleep(CHECK_MS / 1000 * count)
 
 
 def limits(server: ProxySQL, host: str) -> set[tuple[str | None, ...]]:
-    """Return weight and max_connections of a node at RUNTIME, wherever it stands."""
+    """Return weight and max_connections of a node at RUNTIME, in any hostgroup."""
     return set(
         server.instance.query(
             f"SELECT weight, max_connections FROM runtime_mysql_servers WHERE hostname='{host}'"

@@ -1,4 +1,4 @@
-"""A node of a ProxySQL Cluster that took its servers from a peer, monitor's placement included."""
+"""A member of a ProxySQL Cluster that pulled its servers from a peer, placement included."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def on_disk(node: ProxySQL, what: str, table: str) -> set[str | None]:
 
 
 def has_taken_over(node: ProxySQL) -> bool:
-    """Return whether the node has saved rules, and servers as the monitor placed them."""
+    """Return whether the member has saved rules, and the servers as the monitor placed them."""
     limits = on_disk(node, "max_connections", "mysql_servers")
     return "77" in limits and bool(on_disk(node, "rule_id", "mysql_query_rules"))
 
@@ -51,7 +51,7 @@ def test_rows_that_a_peer_placed_are_no_difference(
 def test_a_node_that_the_other_member_drained_has_to_be_restored_there(
     nodes: tuple[ProxySQL, ProxySQL], cluster: GaleraCluster, offline: Project
 ) -> None:
-    """The second member has taken the drain over into MEMORY and DISK."""
+    """The second member has pulled the drain into MEMORY and DISK."""
     first, second = nodes
     apply(first, files(cluster, HOSTS))
     settle(first.instance, HOSTS)

@@ -1,6 +1,6 @@
 """Digests of random queries, under random options, here and on a real ProxySQL.
 
-PROXYCTL_TEST_DIGESTS says how many queries (600 unless told), PROXYCTL_TEST_SEED which ones.
+PROXYCTL_TEST_DIGESTS is the number of queries (default 600), PROXYCTL_TEST_SEED chooses them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DigestServer]:
 
 
 def differences(server: DigestServer, digester: Digester, queries: list[bytes]) -> list[object]:
-    """Return what differs; queries whose digest is said to be uncertain are not compared."""
+    """Return the differences, without queries whose digest is uncertain."""
     server.configure(digester.options)
     found: list[object] = []
     for query, seen in zip(queries, server.digests(queries), strict=True):
@@ -68,7 +68,7 @@ def test_random_queries(server: DigestServer) -> None:
 
 
 def test_long_queries(server: DigestServer) -> None:
-    """Longer than the packets that travel at once, and than the text may be."""
+    """The queries are longer than one packet, and than the limit of the text."""
     values = b",".join(b"%d" % number for number in range(30_000))
     queries = [
         b"SELECT a FROM t WHERE id IN (" + values + b")",
@@ -114,7 +114,7 @@ def test_recorded_digests_are_still_what_it_says(
 
 
 def record(case: Case, shown: tuple[str | None, ...], version: Version) -> None:
-    """Put an answer into a case: of the older kind, or where it is another one from LATER on."""
+    """Put an answer into a case: the answer of 2.7, or a different one from LATER on."""
     if version < DIGESTS_DROP_LAST_COMMENT:
         case["text"], case["digest"] = shown
     elif shown != (case["text"], case["digest"]):

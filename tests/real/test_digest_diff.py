@@ -1,4 +1,4 @@
-"""Counters of a real ProxySQL that are cleared, start again, or end while they are read."""
+"""Counters of a real ProxySQL that are cleared, restart, or end while proxyctl reads them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SET_UP = (
 
 @pytest.fixture
 def proxysql(fresh_proxysql: ProxySQL, offline: Project) -> ProxySQL:
-    """A ProxySQL that counts every query, and answers it by a rule before it needs a server."""
+    """A ProxySQL that counts every query, and answers it by a rule without a server."""
     fresh_proxysql.instance.execute(*SET_UP)
     fresh_proxysql.instance.load("MYSQL USERS", "MYSQL QUERY RULES", saves=True)
     offline.connect(fresh_proxysql.instance)
@@ -55,7 +55,7 @@ def sums(proxysql: ProxySQL) -> tuple[int, int]:
 
 
 def keep(proxysql: ProxySQL, name: str) -> None:
-    """Take a snapshot, and wait for the next second of the clock: what is compared needs one."""
+    """Take a snapshot, and wait for the next second: a comparison needs a time difference."""
     done("snapshot", "-o", name)
     clock = "SELECT strftime('%s','now')"
     taken = proxysql.instance.query(clock)
@@ -63,7 +63,7 @@ def keep(proxysql: ProxySQL, name: str) -> None:
 
 
 def wait_for_uptime(proxysql: ProxySQL, seconds: int) -> None:
-    """A ProxySQL that says 0 may be one that does not say."""
+    """Wait for a positive uptime: 0 may mean that ProxySQL does not report it."""
     asked = (
         "SELECT 1 FROM stats_mysql_global WHERE Variable_Name='ProxySQL_Uptime'"
         f" AND CAST(Variable_Value AS INTEGER) >= {seconds}"

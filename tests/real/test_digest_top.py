@@ -1,4 +1,4 @@
-"""digest top, digest reset and rules against the admin interface's own numbers."""
+"""digest top, digest reset and rules, compared with the admin interface's own numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the doctor finds of a real ProxySQL with real servers and peers, one by one."""
+"""The doctor's findings on a real ProxySQL with real servers and peers, one by one."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def mariadb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MariaDB]:
 
 @pytest.fixture
 def proxysql(tmp_path: Path, mariadb: MariaDB) -> Iterator[ProxySQL]:
-    """A ProxySQL in which nothing is wrong."""
+    """A ProxySQL without findings."""
     with ProxySQL(needed_binary(), tmp_path / "proxysql", monitor=True) as server:
         run = server.instance.execute
         for name, value in {
@@ -70,7 +70,7 @@ def load(instance: Instance, *statements: str, module: str = "MYSQL SERVERS") ->
 
 
 def query(server: ProxySQL, sql: str, account: str = USER) -> tuple[tuple[object, ...], ...]:
-    """Return what a client gets; the accounts of these tests are their own passwords."""
+    """Return a client's rows; each account here has its name as the password."""
     connection = pymysql.connect(
         host="127.0.0.1", port=server.traffic_port, user=account, password=account
     )

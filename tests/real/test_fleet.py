@@ -33,7 +33,7 @@ mysql_users: [{{username: sb, password: sb, default_hostgroup: 10}}]
 
 @contextmanager
 def clients(ports: list[int]) -> Iterator[None]:
-    """Ask one query after the other at these ports, whatever becomes of them."""
+    """Send one query after the other to these ports, and ignore errors."""
     is_over = threading.Event()
 
     def ask(port: int) -> None:

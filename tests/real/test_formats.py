@@ -1,4 +1,4 @@
-"""Our files and a real ProxySQL: it makes of them what we wrote, and what we read."""
+"""A real ProxySQL reads proxyctl's files as proxyctl does."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ AWKWARD = (
 def awkward_tables(end: str = "") -> Tables:
     """Rows with every kind of text that a .cnf can carry, in every section that it has.
 
-    `end`: what every text ends with.
+    `end`: the end of every text.
     """
     texts = [(number, text + end) for number, text in enumerate(AWKWARD)]
     quoted = 'it\'s "x"'
@@ -114,7 +114,7 @@ def awkward_tables(end: str = "") -> Tables:
 
 @contextmanager
 def started(folder: Path, cnf: str) -> Iterator[Instance]:
-    """Start a ProxySQL with this proxysql.cnf. Marks in it stand for the ports."""
+    """Start a ProxySQL with this proxysql.cnf, whose marks are replaced by the ports."""
     text = f'datadir="@FOLDER@"\n{cnf}'.replace("{", "{{").replace("}", "}}")
     marks = {"@FOLDER@": "folder", "@ADMIN_PORT@": "port", "@TRAFFIC_PORT@": "traffic_port"}
     for mark, name in marks.items():
@@ -231,7 +231,7 @@ def by_statement(instance: Instance, script: str) -> None:
 
 
 def by_client(instance: Instance, script: str) -> None:
-    """Pipe the script into the command line client, as a person would paste it."""
+    """Pipe the script into the command line client."""
     client = shutil.which("mariadb") or shutil.which("mysql")
     if client is None:
         pytest.skip("no mariadb or mysql client on PATH")

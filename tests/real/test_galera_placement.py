@@ -1,6 +1,6 @@
-"""A LOAD of MYSQL SERVERS keeps the placement: seen on a real ProxySQL with simulated nodes.
+"""A LOAD of MYSQL SERVERS keeps the placement, on a real ProxySQL with simulated nodes.
 
-RUNTIME is sampled all the while: never two writers, never an empty reader hostgroup.
+Samples of RUNTIME never show two writers or an empty reader hostgroup.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def test_when_the_writer_leaves_another_takes_its_place_at_once(
 def test_a_writer_that_fails_while_an_apply_runs_stays_out(
     load: int, proxysql: ProxySQL, cluster: GaleraCluster
 ) -> None:
-    """The monitor moves it after the apply has read where the nodes stand."""
+    """The monitor moves the writer after the apply has read the placement."""
     writer, heir, _ = HOSTS
     weights = {writer: {"weight": 1000}, heir: {"weight": 900}}
     alone = "127.0.1.4"
@@ -180,7 +180,7 @@ def test_all_nodes_are_replaced_in_two_steps(proxysql: ProxySQL, cluster: Galera
 def test_a_node_that_waits_nowhere_but_as_writer_does_not_become_a_second_one(
     placed: ProxySQL, cluster: GaleraCluster
 ) -> None:
-    """When the writer changes, the monitor may leave a node so until its next check."""
+    """When the writer changes, the monitor may leave a node in this state until its next check."""
     waiting, reader = sorted(online(placement(placed.instance)[30]))
     changed = files(cluster, HOSTS, **{reader: {"max_connections": 77}})
     run = placed.instance.execute
@@ -213,7 +213,7 @@ SECOND = {
 def with_second(
     wanted: Desired, cluster: GaleraCluster, hosts: list[str], first: dict[str, int]
 ) -> Desired:
-    """Add the rows of another Galera family with these nodes; `first` is that of the others."""
+    """Add the rows of another Galera family with these nodes; `first` is the other family."""
     servers = wanted.tables["mysql_servers"].rows.values()
     second = [{"hostgroup_id": 60, "hostname": host, "port": cluster.port} for host in hosts]
     writers = [
@@ -229,13 +229,13 @@ def with_second(
 
 
 def writers_in(samples: list[Placement], hostgroup: int = 10) -> list[set[str]]:
-    """Return who could write, each time that this changed."""
+    """Return the sets of writers, one for each change."""
     found = [online(sample.get(hostgroup, set())) for sample in samples]
     return found[:1] + [now for before, now in pairwise(found) if now != before]
 
 
 def test_a_new_cluster_is_placed_once(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
-    """Its monitor begins with the first LOAD; the second, without the old server, leaves it so."""
+    """The monitor starts with the first LOAD; the second, without the old server, keeps that."""
     old = {"hostgroup_id": 50, "hostname": ALONE, "port": cluster.port}
     nodes = [{"hostgroup_id": 10, "hostname": host, "port": cluster.port} for host in HOSTS]
     wanted = with_rule(files(cluster, HOSTS), 10)
@@ -265,7 +265,7 @@ def test_a_new_cluster_is_placed_once(proxysql: ProxySQL, cluster: GaleraCluster
 def test_a_writer_hostgroup_of_another_number_has_a_writer_at_once(
     proxysql: ProxySQL, cluster: GaleraCluster
 ) -> None:
-    """No monitor knows the cluster by that number yet, though one is at another cluster."""
+    """The monitor does not know this hostgroup yet, though it already checks another cluster."""
     before = with_second(files(cluster, HOSTS), cluster, [ALONE], GROUPS)
     apply(proxysql, before, force=True)
     settle(proxysql.instance, HOSTS)
@@ -298,7 +298,7 @@ def test_a_node_that_leaves_one_of_two_clusters_serves_until_the_rules_have_chan
 
 
 def test_nobody_has_moved_where_nobody_has(proxysql: ProxySQL, cluster: GaleraCluster) -> None:
-    """A reader that leaves stands in more hostgroups than the rules use."""
+    """A reader that leaves is in more hostgroups than the rules use."""
     heavy = {HOSTS[2]: {"weight": 1000}}
     apply(proxysql, with_rule(files(cluster, HOSTS, **heavy), 10), force=True)
     settle(proxysql.instance, HOSTS)

@@ -35,7 +35,7 @@ mysql_users: [{{username: sb, password: sb, default_hostgroup: 10}}]
 
 @dataclass
 class Rig:
-    """A ProxySQL with files in force, and a client in the middle of a transaction."""
+    """A ProxySQL with applied files, and a client in the middle of a transaction."""
 
     proxysql: ProxySQL
     project: Project
@@ -65,7 +65,7 @@ class Rig:
 
 @pytest.fixture
 def rig(tmp_path: Path, offline: Project) -> Iterator[Rig]:
-    """Apply the files, and let a client begin a transaction."""
+    """Apply the files, and begin a transaction."""
     with (
         MariaDB(tmp_path, setup=SETUP) as mariadb,
         ProxySQL(needed_binary(), tmp_path / "proxysql") as proxysql,

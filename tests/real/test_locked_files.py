@@ -1,4 +1,4 @@
-"""Where SQLite cannot read a file, ProxySQL 2.7 answers no row, and no error; 3.0 waits."""
+"""Where SQLite cannot read a file, ProxySQL 2.7 returns no rows and no error; 3.0 waits."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A node of a Galera family is drained and restored, behind a real ProxySQL with simulated nodes.
+"""Drain and restore a node of a Galera family, behind a real ProxySQL with simulated nodes.
 
-RUNTIME is sampled all the while: always one writer that takes connections, always a reader.
+Every sample of RUNTIME has one writer that takes connections, and a reader.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ MISSING = [name for name in ("initdb", "pg_ctl") if shutil.which(name) is None]
 
 
 class PostgreSQL:
-    """A server that lets everybody in. Shape: `port` of 127.0.0.1."""
+    """A server that trusts every login. Shape: `port` of 127.0.0.1."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -33,14 +33,14 @@ class PostgreSQL:
         self.port = free_port()
 
     def create(self, template: PostgreSQL | None = None) -> None:
-        """Make its data directory, as a copy of that of a stopped server if there is one."""
+        """Create the data directory, as a copy of a stopped server's if one is given."""
         if template is None:
             run("initdb", "-D", self._data, "-U", USER, "-A", "trust", "--no-sync")
         else:
             run("cp", "-a", template._data, self._data)
 
     def start(self, *, is_standby: bool) -> None:
-        """Start it; a standby says that it is in recovery, which is what ProxySQL asks for."""
+        """Start the server; a standby reports that it is in recovery, which ProxySQL checks."""
         signal = self._data / "standby.signal"
         run("touch" if is_standby else "rm", *([] if is_standby else ["-f"]), signal)
         options = (
@@ -82,7 +82,7 @@ class Pair:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def fail_over(self) -> None:
-        """Let the standby take the writes, and the primary become a standby."""
+        """Make the standby the primary, and the primary a standby."""
         self.primary, self.standby = self.standby, self.primary
         for server in (self.standby, self.primary):
             server.stop()
@@ -273,7 +273,7 @@ def family(tmp_path: Path, offline: Project, pair: Pair) -> Iterator[ProxySQL]:
 
 
 def files(pair: Pair, weight: int = 1) -> str:
-    """Return the files, in which the primary of the start is the writer for ever."""
+    """Return the files, which always name the first primary as the writer."""
     first, second = sorted((pair.primary, pair.standby), key=lambda one: one is pair.standby)
     return FAMILY.format(first.port, second.port, weight)
 

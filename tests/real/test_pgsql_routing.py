@@ -1,4 +1,4 @@
-"""Rules of the PostgreSQL side, here and on a real ProxySQL 3.0: random rule sets and queries.
+"""Rules of the PostgreSQL side, in the evaluator and on a real ProxySQL 3.0: random rule sets.
 
 PROXYCTL_TEST_ROUTING_PAIRS and PROXYCTL_TEST_ROUTING_SEED are those of `test_routing.py`.
 """
@@ -65,7 +65,7 @@ _CLEAR_TEXT = 3
 
 
 class Seen(NamedTuple):
-    """What becomes of a query: its hostgroup and its digest; None: ProxySQL answered by itself."""
+    """A query's hostgroup and digest; None where ProxySQL answered by itself."""
 
     hostgroup: int | None
     digest_text: str | None
@@ -73,7 +73,7 @@ class Seen(NamedTuple):
 
 
 class PgsqlRig:
-    """A ProxySQL that is asked in PostgreSQL."""
+    """A ProxySQL with sessions over the PostgreSQL protocol."""
 
     def __init__(self, binary: str, folder: Path) -> None:
         self.port = free_port()
@@ -98,7 +98,7 @@ class PgsqlRig:
         self.server.instance.execute(sql)
 
     def load(self, rules: Iterable[Row], fast: Iterable[Row]) -> None:
-        """Put rules and fast routing at work."""
+        """Load rules and fast routing."""
         for table, rows in ((RULES, rules), (FAST, fast)):
             self._run(f"DELETE FROM {table}")
             for row in rows:
@@ -108,7 +108,7 @@ class PgsqlRig:
 
     @property
     def version(self) -> Version:
-        """What the ProxySQL says it is."""
+        """The version that ProxySQL reports."""
         return binary_version(self.server.binary)
 
     def send(self, username: str, database: str, query: bytes) -> Seen:
@@ -199,7 +199,7 @@ def held(table: str, version: Version, rows: Iterable[Cells]) -> Held:
 
 
 def random_rules(random: Random, queries: list[bytes], port: int) -> list[Cells]:
-    """Rules of the MySQL side, with databases; none that answers or changes the session."""
+    """Rules of the MySQL side, with databases; no rule answers or changes the session."""
     found = []
     for number in range(1, random.choice((3, 8, 15)) + 1):
         cells = rule(random, number, queries, [port], DigestOptions())

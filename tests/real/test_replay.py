@@ -1,4 +1,4 @@
-"""What replay and suggest foretell, and what a real ProxySQL then does with the same queries."""
+"""Predictions of replay and suggest, compared with the routing of a real ProxySQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ APP = Client("app")
 
 
 def running(rig: Rig, project: Project, files: str) -> Project:
-    """Connect a folder to the rig's ProxySQL, which runs with these files then."""
+    """Apply the files to the rig's ProxySQL, and return a connected folder."""
     rig.observe(Case([], []))
     project.connect(rig.server.instance)
     project.write(files)
@@ -84,7 +84,7 @@ def test_a_replay_foretells_where_queries_go(rig: Rig, project: Project) -> None
             assert new.hostgroup in [one["hostgroup"] for one in row["desired"]], query
             assert (row["status"] == "undecided") == (len(row["desired"]) > 1), query
     status = Counter(one["status"] for one in found.json["digests"])
-    # Where rule 15 looks into the query, a digest that rule 20 sends elsewhere cannot be told.
+    # Where rule 15 looks into the query, the hostgroup of a digest that rule 20 moves is undecided.
     assert status == {"changed": 4, "undecided": 3}
     assert {move["name"] for move in found.json["shard_moves"]} == {"t1", "t2", "t3", "t4"}
 

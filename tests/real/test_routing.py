@@ -1,8 +1,8 @@
-"""The evaluator against a real ProxySQL: random rule sets, and what cannot be recorded.
+"""The evaluator compared with a real ProxySQL: random rule sets, and cases that cannot be recorded.
 
-PROXYCTL_TEST_ROUTING_PAIRS says how many queries are sent to random rule sets (the full count is
-10,000), PROXYCTL_TEST_ROUTING_SEED which ones. A case that disagrees is named `seed:number`; record
-it with `python -m tests.support.routing_recorded seed:number` once it is mended.
+PROXYCTL_TEST_ROUTING_PAIRS is the number of queries to random rule sets (10,000 in full),
+PROXYCTL_TEST_ROUTING_SEED chooses them. A case that disagrees is named `seed:number`; once it is
+fixed, record it with `python -m tests.support.routing_recorded seed:number`.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def test_a_prepared_statement_is_evaluated_at_both_steps(rig: Rig) -> None:
 def test_a_repeated_group_ends_the_process(
     tmp_path: Path, pattern: str, unit: bytes, survives: int, ends: int
 ) -> None:
-    """How much stack a step takes depends on the compiler, so both are far from the limit."""
+    """The stack of a step depends on the compiler, so both cases are far from the limit."""
     assert repeats_a_group(pattern)
     case = Case([{"rule_id": 1, "match_pattern": pattern}], [])
     with Rig(needed_binary(), tmp_path) as rig:

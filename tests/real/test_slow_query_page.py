@@ -1,6 +1,6 @@
 """The page "Find and fix a slow query", with a real shop: MariaDB, ProxySQL and sysbench.
 
-`--update-golden` writes what was said into the page. Numbers depend on the machine and the moment;
+`--update-golden` writes the output into the page. Numbers depend on the machine and the moment;
 everything else is compared.
 """
 
@@ -53,7 +53,7 @@ _VERDICT = re.compile(r"^(new|vanished|same|slower|faster|too few)\b.*", re.MULT
 
 
 def skeleton(text: str) -> list[str]:
-    """Return the lines without what another run says otherwise; the order of digests is one."""
+    """Return the lines without parts that differ between runs, such as the order of digests."""
     text = re.sub(r"0x[0-9A-F]{16}", "<digest>", text)
     text = re.sub(r"ProxySQL [23]\.\S+", "<ProxySQL>", text)
     text = re.sub(r"(, )?\d+ (new|vanished|same|slower|faster|too few)\b", "<verdicts>", text)
@@ -77,7 +77,7 @@ def traffic(port: int) -> Iterator[None]:
 
 
 class Reader:
-    """Does what the page says, one block after the other."""
+    """Runs the blocks of the page in order."""
 
     def __init__(self, project: Project, proxysql: ProxySQL, mariadb: MariaDB) -> None:
         self._project = project
@@ -115,7 +115,7 @@ class Reader:
         assert self._last.code == 0, self._last.text
 
     def wait_for_queries(self, enough: int) -> None:
-        """Wait until the shop has sent enough."""
+        """Wait until the shop has sent enough queries."""
         count = f"SELECT sum(count_star) FROM stats_mysql_query_digest WHERE digest_text='{RAREST}'"
         [(before,)] = self._proxysql.instance.query(count)
         for _ in range(3_000):

@@ -1,4 +1,4 @@
-"""top and digest report on a real ProxySQL: their numbers are those that sysbench counted."""
+"""top and digest report on a real ProxySQL show the numbers that sysbench counted."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What tests stand on: servers, clients, builders of rows, recorded answers."""
+"""Support of the tests: servers, clients, builders of rows, recorded answers."""

@@ -16,7 +16,7 @@ def layout(table: str, version: Version = REFERENCE) -> Layout:
 
 
 def row(table: str, **values: Value) -> Row:
-    """A row with ProxySQL's defaults for what is not given; rules and users are active."""
+    """A row with ProxySQL's defaults for missing columns; rules and users are active."""
     columns = layout(table).columns
     unknown = set(values) - {column.name for column in columns}
     assert not unknown, unknown
@@ -49,7 +49,7 @@ def servers(text: str) -> Rows:
 
 
 def servers_text(found: Rows) -> str:
-    """Where servers stand, sorted and as `servers` reads it; defaults go without saying."""
+    """Return servers as sorted text that `servers` reads; it omits defaults."""
     usual = {"status": "ONLINE", "weight": 1, "max_connections": 1000}
     made = []
     for one in sorted(found.values(), key=repr):
@@ -67,7 +67,7 @@ def desired(
     scope: Scope | None = None,
     keep_on_update: Iterable[str] = (),
 ) -> DesiredTable:
-    """A managed table: status and password that are not given are left alone, as in files."""
+    """A managed table: a missing status or password is left alone, as in files."""
     found: dict[tuple[Value, ...], DesiredRow] = {}
     of = layout(table)
     for values in given:
@@ -89,7 +89,7 @@ def diff(
     table: str = "",
     surroundings: Surroundings | None = None,
 ) -> TableDiff:
-    """Survey a table whose three layers are given; RUNTIME and DISK default to MEMORY's rows."""
+    """Survey a table with these layers; RUNTIME and DISK default to MEMORY's rows."""
     layers = {
         Layer.MEMORY: memory,
         Layer.RUNTIME: dict(memory) if runtime is None else runtime,

@@ -25,7 +25,7 @@ SECRETS = {"APP_PASSWORD": "s3cret-of-app", "OTHER_PASSWORD": "s3cret-of-other"}
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one command line gave. Bytes that are not UTF-8 stand as surrogate escapes."""
+    """The outcome of one command line. Bytes that are not UTF-8 become surrogate escapes."""
 
     code: int
     out: str
@@ -33,12 +33,12 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """Everything that was written."""
+        """The whole output, stdout and stderr."""
         return self.out + self.err
 
     @property
     def json(self) -> Any:
-        """What stdout holds as JSON."""
+        """The JSON on stdout."""
         return json.loads(self.out)
 
 
@@ -55,7 +55,7 @@ def proxyctl(*arguments: str) -> Outcome:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    """Run it as in a process of its own: what it does with signals ends with it."""
+    """Run a command as in a process of its own: its signal handlers end with it."""
     if threading.current_thread() is not threading.main_thread():
         return run(arguments)
     with signals_restored():
@@ -64,7 +64,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 @contextmanager
 def signals_restored() -> Iterator[None]:
-    """Let signals do behind the block what they did before it."""
+    """Restore the signal handlers after the block."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in numbers}
     try:
@@ -81,7 +81,7 @@ def _written(stream: io.TextIOWrapper) -> str:
 
 
 def without_settings() -> None:
-    """Take the settings of whoever runs the tests out of this process, but those of the tests."""
+    """Remove the user's own settings from the environment, except those for the tests."""
     for name in [*os.environ]:
         if name.startswith("PROXYCTL_") and not name.startswith("PROXYCTL_TEST_"):
             del os.environ[name]
@@ -109,7 +109,7 @@ class Project:
         self.monkeypatch.chdir(self.folder)
 
     def connect(self, instance: Instance) -> None:
-        """Let the commands talk to this instance."""
+        """Let the commands connect to this instance."""
         self.monkeypatch.setenv("PROXYCTL_HOST", instance.host)
         self.monkeypatch.setenv("PROXYCTL_PORT", str(instance.port))
         self.monkeypatch.setenv("PROXYCTL_USER", instance.user)

@@ -1,7 +1,7 @@
-"""Random queries and options for digests: what programs send, and what no program should.
+"""Random queries and options for digests: those that programs send, and malformed ones.
 
-Half of the queries are statements with random values, blanks and comments put in; the others are
-pieces that mean something to a digest, in any order, and plain bytes.
+Half of the queries are statements with random values, blanks and comments; the others are pieces
+that matter to a digest, in any order, and plain bytes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Simulated Galera nodes: small MySQL servers that answer the monitor of a real ProxySQL.
 
-Each node listens on an address of its own in 127.0.0.0/8, so that they can share one port as real
-nodes do. What a node says of itself is changed while it runs.
+Each node listens on an address of its own in 127.0.0.0/8, so that all share one port as real nodes
+do. A test changes a node's answers while it runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tests.support.packets import OK
 
 @dataclass
 class GaleraNode:
-    """What one node answers. The fields are those that ProxySQL's monitor reads."""
+    """The answers of one node. The fields are those that ProxySQL's monitor reads."""
 
     host: str
     wsrep_desync: str = "OFF"

@@ -81,7 +81,7 @@ class MariaDB:
             time.sleep(0.1)
 
     def send_signal(self, number: int) -> None:
-        """Send its process a signal: SIGSTOP and SIGCONT let it be away for a while."""
+        """Send the process a signal: SIGSTOP and SIGCONT make it hang for a while."""
         assert self._process is not None
         self._process.send_signal(number)
 
@@ -93,14 +93,14 @@ class MariaDB:
 
 
 def sysbench(port: int, *arguments: str) -> str:
-    """Run oltp_read_write with these arguments through a ProxySQL; return what it says."""
+    """Run oltp_read_write with these arguments through a ProxySQL; return its output."""
     command = _sysbench(port, *arguments)
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 @contextmanager
 def running_sysbench(port: int, *arguments: str) -> Iterator[None]:
-    """Let it run beside, until the end."""
+    """Run sysbench in the background until the end of the block."""
     command = [*_sysbench(port, "--time=0", *arguments), "run"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         try:
@@ -120,7 +120,7 @@ def _sysbench(port: int, *arguments: str) -> list[str]:
 
 @contextmanager
 def sysbench_rig(folder: Path) -> Iterator[tuple[ProxySQL, MariaDB]]:
-    """Yield the two servers. DISK holds what RUNTIME does; all servers are the one MariaDB."""
+    """Yield MariaDB and ProxySQL. DISK equals RUNTIME; all servers are the one MariaDB."""
     with (
         MariaDB(folder) as mariadb,
         ProxySQL(needed_binary(), folder / "proxysql", monitor=True) as server,

@@ -1,7 +1,7 @@
-"""What ProxySQL's monitor does to the servers at RUNTIME of a sandbox.
+"""Place servers at RUNTIME of a sandbox, as ProxySQL's monitor does.
 
-Nothing is checked and no node is asked: the test says which nodes are healthy. MEMORY is never
-touched, as with the real monitor.
+No node is checked: the test names the healthy nodes. MEMORY never changes, as with the real
+monitor.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def place(
     writers: Iterable[Node],
     offline: Iterable[Node] = (),
 ) -> None:
-    """Place all nodes of one Galera family as its monitor would.
+    """Place all nodes of one Galera family as the monitor does.
 
     Writers are ONLINE in the writer hostgroup. Other healthy nodes are SHUNNED there, ONLINE in the
-    backup writer hostgroup and, as writer_is_also_reader has it, among the readers.
+    backup writer hostgroup and, depending on writer_is_also_reader, among the readers.
     """
     with sandbox.held():
         families = sandbox.runtime["mysql_galera_hostgroups"]

@@ -1,4 +1,4 @@
-"""Servers of this machine that speak MySQL: what they answer is up to the test."""
+"""Local servers that speak the MySQL protocol, with answers from the test."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ class HostileServer(TcpServer):
 
 
 class AnsweringServer(TcpServer):
-    """Each statement gets what `answer` returns for it. Empty bytes end the connection.
+    """Answers each statement with what `answer` returns. Empty bytes end the connection.
 
-    It lets everybody in; with `checks_logins` those whose password is their name.
+    Every login succeeds; with `checks_logins` only if the password is the user name.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ def text(value: bytes) -> bytes:
 
 
 def packets(parts: Iterable[bytes], *, first: int = 1) -> Answer:
-    """Return packets that follow each other."""
+    """Return consecutive packets."""
     return b"".join(framed(number % 256, part) for number, part in enumerate(parts, first))
 
 

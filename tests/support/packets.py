@@ -1,4 +1,4 @@
-"""The MySQL protocol as far as servers, clients and proxies of the tests have to know it."""
+"""The part of the MySQL protocol that the tests' servers, clients and proxies need."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def framed(number: int, data: bytes) -> bytes:
 
 
 def error_packet(message: str) -> bytes:
-    """Return an answer to a statement, which says that it failed."""
+    """Return an error packet as the answer to a statement."""
     return framed(1, b"\xff" + (1045).to_bytes(2, "little") + b"#28000" + message.encode())
 
 
@@ -47,7 +47,7 @@ def greeting(
 
 
 def exactly(connection: socket.socket, count: int) -> bytes:
-    """Return so many bytes.
+    """Return this number of bytes.
 
     Raises: EOFError when the other side has left.
     """
@@ -62,7 +62,7 @@ def exactly(connection: socket.socket, count: int) -> bytes:
 
 
 def read_packet(connection: socket.socket) -> Packet:
-    """Return the next packet, together with those that it goes on in.
+    """Return the next packet, together with its continuation packets.
 
     Raises: EOFError when the other side has left.
     """

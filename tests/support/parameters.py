@@ -1,4 +1,4 @@
-"""Parameters of a test that goes over a large set, or over two: what is no sweep."""
+"""Parameters of a test over one or two large sets: most cases get the marker `sweep`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 def crossed(names: Iterable[object], kinds: Iterable[object]) -> list[object]:
     """Return every name with the first kind, and every kind with the first name.
 
-    All other pairs have the marker `sweep`.
+    All other pairs get the marker `sweep`.
     """
     names, kinds = list(names), list(kinds)
     return [
@@ -25,7 +25,7 @@ def crossed(names: Iterable[object], kinds: Iterable[object]) -> list[object]:
 
 
 def some(cases: Iterable[object], every: int = 3) -> list[object]:
-    """Return all cases; one in `every` is run at any time, the others have the marker `sweep`."""
+    """Return all cases; one in `every` always runs, the others get the marker `sweep`."""
     return [
         pytest.param(
             *(case if isinstance(case, tuple) else (case,)),

@@ -1,4 +1,4 @@
-"""Where the nodes of a Galera family stand at RUNTIME, looked at as often as can be."""
+"""Samples of a Galera family's placement at RUNTIME, as frequent as possible."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Placement = dict[int, set[tuple[str, str]]]
 
 
 def placement(instance: Instance, *, usable: bool = False) -> Placement:
-    """Return where the servers stand now, without those whose last connections drain.
+    """Return the hosts by hostgroup, without servers that drain their last connections.
 
-    `usable`: only servers that take new connections, if their status lets them.
+    `usable`: only servers whose limits allow new connections.
     """
     and_usable = " AND max_connections>0 AND weight>0" if usable else ""
     found: Placement = {10: set(), 20: set(), 30: set(), 40: set()}
@@ -70,7 +70,7 @@ class Sampler:
         self._instance.close()
 
     def check(self) -> None:
-        """Assert that there always was one writer, and a reader.
+        """Assert that every sample has one writer, and a reader.
 
         Raises: AssertionError.
         """

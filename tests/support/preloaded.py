@@ -1,4 +1,4 @@
-"""What the process that forks has done already: imports, models, patterns take longer than a case.
+"""Work that the forking process does once: imports, models and patterns take longer than a case.
 
 Importing this runs the change on a sandbox of its own, once.
 """

@@ -1,4 +1,4 @@
-"""A terminal of 80 by 24 with a process in it, as the terminal sees it: bytes, modes, settings."""
+"""A terminal of 80 by 24 with a process in it: its bytes, modes and settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USUALLY_ON = frozenset({CURSOR, LINE_WRAP})
 
 
 def shown(command: Sequence[str], *, columns: int = 80, **env: str) -> str:
-    """Run a command to its end on a terminal that is so wide; return what it wrote."""
+    """Run a command to its end on a terminal of this width; return its output."""
     env = {**os.environ, "COLUMNS": str(columns), **env}
     with PseudoTerminal(command, env, columns=columns) as terminal:
         terminal.wait()
@@ -31,7 +31,7 @@ def shown(command: Sequence[str], *, columns: int = 80, **env: str) -> str:
 
 
 class PseudoTerminal:
-    """A process with a terminal of its own, which it leads; ends with the test."""
+    """A process that leads a terminal of its own; it ends with the test."""
 
     def __init__(
         self, command: Sequence[str], env: dict[str, str], *, columns: int = 80, lines: int = 24
@@ -67,7 +67,7 @@ class PseudoTerminal:
         fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
 
     def send(self, keys: str) -> None:
-        """Type."""
+        """Type text."""
         os.write(self._ours, keys.encode())
 
     def signal(self, number: signal.Signals) -> None:
@@ -75,15 +75,15 @@ class PseudoTerminal:
         self.process.send_signal(number)
 
     def hang_up(self) -> None:
-        """Go away, as a window that is closed."""
+        """Hang up, as a closed window does."""
         if self._ours >= 0:
             os.close(self._ours)
             self._ours = -1
 
     def wait_for(self, text: str, *, after: int = 0) -> int:
-        """Wait until a text was written; return how much was written by then.
+        """Wait until the process has written a text; return the length of the output.
 
-        `after`: what was written before does not count. Raises: AssertionError.
+        `after`: ignore the output before this length. Raises: AssertionError.
         """
         deadline = time.monotonic() + _PATIENCE_S
         while text.encode() not in self.written[after:]:
@@ -103,7 +103,7 @@ class PseudoTerminal:
         return self.process.returncode
 
     def read_all(self) -> None:
-        """Read what is there."""
+        """Read the available output."""
         while self._read():
             pass
 
@@ -118,7 +118,7 @@ class PseudoTerminal:
         return bool(part)
 
     def settings(self) -> list[Any]:
-        """Return how the terminal treats what is typed."""
+        """Return the terminal's input settings."""
         return termios.tcgetattr(self._theirs)
 
     def modes(self) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""A client of the MySQL protocol that says exactly what a test wants, right or wrong."""
+"""A client of the MySQL protocol that sends exactly the packets of a test, valid or not."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class RawClient:
         second: Proof | None = None,
         capabilities: int = CAPABILITIES,
     ) -> list[Packet]:
-        """Log in and return what was answered; `second` answers the request for another plugin."""
+        """Log in and return the answer; `second` answers the request for another plugin."""
         given = proof(password.encode(), self.nonce) if password else b""
         head = capabilities.to_bytes(4, "little") + bytes(4) + b"\x21" + bytes(23)
         data = head + user.encode() + b"\0" + bytes([len(given)]) + given
@@ -88,7 +88,7 @@ class RawClient:
         return answers
 
     def answers(self, count: int) -> list[Packet]:
-        """Return as many packets; fewer where the connection ends."""
+        """Return this number of packets, or fewer where the connection ends."""
         found: list[Packet] = []
         try:
             while len(found) < count:

@@ -1,4 +1,4 @@
-"""Digests of a real ProxySQL: asked, and recorded.
+"""Read digests from a real ProxySQL, and record them.
 
 To add a case, write a line with `about`, `query` and, where they are not the defaults, `options`
 into one of the files. Run tests/real/test_digest.py with --update-golden and a 2.7 on PATH, then
@@ -48,7 +48,7 @@ def options_of(case: Case, version: Version = REFERENCE) -> DigestOptions:
 
 
 def answer_of(case: Case, version: Version = REFERENCE) -> tuple[str | None, str | None]:
-    """Return the text and the digest that were recorded; None for one that is not certain."""
+    """Return the recorded text and digest; None for an uncertain text."""
     text, digest = (
         case[LATER]
         if version >= DIGESTS_DROP_LAST_COMMENT and LATER in case
@@ -81,7 +81,7 @@ _RESET = "SELECT 1 FROM stats_mysql_query_digest_reset LIMIT 1"
 
 
 class Seen(NamedTuple):
-    """What the statistics show for a query: the text that is stored, and its number in hex."""
+    """A query in the statistics: the stored text, and the digest in hex."""
 
     text: bytes
     digest: str
@@ -91,7 +91,7 @@ class DigestServer:
     """A ProxySQL and one connection to it. Queries that follow each other share its buffer.
 
     A rule answers every query before it needs a backend. Each query goes out under a schema name of
-    its own, so that the statistics tell which digest is whose.
+    its own, so that the statistics show the digest of each.
     """
 
     def __init__(self, binary: str, folder: Path) -> None:
@@ -106,7 +106,7 @@ class DigestServer:
 
     @property
     def version(self) -> Version:
-        """What it says it is."""
+        """The version that ProxySQL reports."""
         return parse_version(str(self._proxysql.instance.query("SELECT @@version")[0][0]))
 
     def __exit__(self, *exc: object) -> None:
@@ -115,13 +115,13 @@ class DigestServer:
         self._proxysql.stop()
 
     def configure(self, options: DigestOptions) -> None:
-        """Put options in force. The thread of the connection takes them before its next query."""
+        """Set options. The connection's thread reads them before its next query."""
         given = asdict(options)
         del given["version"]
         self.set_variables({name: str(value).lower() for name, value in given.items()})
 
     def set_variables(self, values: Mapping[str, str]) -> None:
-        """Do the same with texts that may be no good options."""
+        """Set options from texts that may be invalid."""
         instance = self._proxysql.instance
         for name, text in values.items():
             instance.execute(
@@ -133,7 +133,7 @@ class DigestServer:
             self._send(b"SELECT 1")
 
     def digests(self, queries: Sequence[bytes]) -> list[Seen | None]:
-        """Return what ProxySQL shows for each query; None for one that it keeps no count of."""
+        """Return the statistics of each query; None for a query that ProxySQL does not count."""
         instance = self._proxysql.instance
         instance.execute("DELETE FROM mysql_query_rules")
         instance.execute(_ANSWER_ALL)
@@ -150,7 +150,7 @@ class DigestServer:
         return [found.get(f"q{number}") for number in range(len(queries))]
 
     def hostgroups(self, queries: Sequence[bytes]) -> list[int]:
-        """Return which hostgroup each query is meant for. There are no servers and no rules."""
+        """Return the hostgroup of each query. The ProxySQL has no servers and no rules."""
         self._proxysql.instance.execute("DELETE FROM mysql_query_rules")
         self._proxysql.instance.execute("LOAD MYSQL QUERY RULES TO RUNTIME")
         found = []
@@ -177,7 +177,7 @@ class DigestServer:
         connection._read_ok_packet()
 
     def _send(self, query: bytes) -> str:
-        """Send the bytes of a query, and return what the error says if there is one."""
+        """Send the bytes of a query, and return the text of an error."""
         connection = self._connection()
         connection._execute_command(COMMAND.COM_QUERY, query)
         try:

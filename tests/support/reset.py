@@ -1,4 +1,4 @@
-"""Putting a used ProxySQL back into the state of its start, without a restart."""
+"""Reset a used ProxySQL to the state after its start, without a restart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _VARIABLE_MODULES = {"mysql-": "MYSQL", "pgsql-": "PGSQL", "admin-": "ADMIN"}
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a fresh ProxySQL holds: its tables in the schemas main and disk, and its variables.
+    """The state of a fresh ProxySQL: its tables in the schemas main and disk, and its variables.
 
     Its configuration tables are empty in all layers.
     """
@@ -23,11 +23,11 @@ class Baseline:
 
     @classmethod
     def of(cls, instance: Instance) -> Baseline:
-        """Return what this instance holds now, just after its start."""
+        """Read the baseline from an instance just after its start."""
         return cls(_tables(instance), _variables(instance, "main.runtime_global_variables"))
 
     def restore(self, instance: Instance) -> bool:
-        """Bring the instance back; return False where only a restart would help.
+        """Reset the instance; return False where only a restart would help.
 
         Raises: pymysql.err.MySQLError when it does not let us in.
         """

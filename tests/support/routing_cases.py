@@ -97,7 +97,7 @@ SUBNETS = ("127.0.0.0/8", "127.0.0.2/32", "10.0.0.0/8", "127.0.0.0/31")
 
 
 def statement(random: Random) -> bytes:
-    """Return a statement, as an application may send it, or somewhat odd."""
+    """Return a statement as an application sends it, or an odd one."""
     text = random.choice(STATEMENTS)
     for mark, choices in (("{t}", TABLES), ("{c}", COLUMNS), ("{v}", LITERALS)):
         while mark in text:
@@ -133,7 +133,7 @@ def rule(
     ports: Sequence[int],
     options: DigestOptions,
 ) -> Cells:
-    """Return a rule with some of the columns that decide anything."""
+    """Return a rule with some of the columns that affect routing."""
     cells: Cells = {"rule_id": rule_id, "active": int(random.random() < 0.95)}
 
     def maybe(name: str, chance: float, choices: Sequence[Value]) -> None:

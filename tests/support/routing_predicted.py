@@ -1,4 +1,4 @@
-"""What the evaluator says of a routing case, in the shape of what a real ProxySQL shows."""
+"""The evaluator's answers for a routing case, in the shape of a real ProxySQL's."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def router_of(case: Case, version: Version = REFERENCE) -> Router:
 
 
 def predict(case: Case, ports: list[int], version: Version = REFERENCE) -> Observed:
-    """Return what the evaluator says of a case."""
+    """Return the evaluator's answers for a case."""
     router = router_of(case, version)
     flags: dict[Client, int] = {}
     schemas: dict[Client, str] = {}
@@ -108,7 +108,7 @@ def _seen(explained: Explanation, query: bytes) -> Seen:
     )
     chosen = route.destination_hostgroup if route.source is not Source.DEFAULT_HOSTGROUP else None
     if special is SET_AT_HOME:
-        # The session shows what rules and hints said, although it did not follow them.
+        # The session shows the hostgroups of rules and hints, although it did not follow them.
         destinations = [step.sets.get("destination_hostgroup") for step in explained.steps]
         destinations.append(explained.hints.get("destination_hostgroup"))
         chosen = next((int(one) for one in reversed(destinations) if one is not None), None)

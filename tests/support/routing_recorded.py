@@ -1,9 +1,9 @@
-"""Cases for the evaluator with what a real ProxySQL made of them, one JSON object a line.
+"""Cases for the evaluator with the answers of a real ProxySQL, one JSON object per line.
 
     python -m tests.support.routing_recorded        record again, on the proxysql of PATH
     python -m tests.support.routing_recorded 7:12   record this case only, or add it
 
-A name is the habit of ProxySQL that a case is about, or `seed:number` for a random case. To add a
+A name is the behaviour of ProxySQL that a case shows, or `seed:number` for a random case. To add a
 case, write a line with `name`, `rules` and `queries` (user, schema, client address, number of the
 interface, text) and, where they are needed, `fast_routing` and `variables`; run this, and read the
 difference before you commit it. Texts of queries are bytes as Latin-1.
@@ -80,7 +80,7 @@ def _dumped(name: str, case: Case, ports: list[int], observed: Observed) -> str:
 
 
 def _text(text: bytes | None, query: bytes) -> str | bool | None:
-    """Return the text that arrived; True if it is the query as it was sent."""
+    """Return the text that arrived; True if it equals the sent query."""
     return True if text == query else None if text is None else text.decode("latin-1")
 
 
@@ -111,13 +111,13 @@ def _encoded(text: str | None) -> bytes | None:
 
 
 def observed(rig: Rig, case: Case) -> Observed:
-    """Return what ProxySQL makes of a case, hits as well."""
+    """Return ProxySQL's answers for a case, hits included."""
     seen = rig.observe(case)
     return seen._replace(hits=rig.hits(predict(case, rig.ports, rig.version).hits))
 
 
 def _record(names: Sequence[str]) -> list[str]:
-    """Return the lines of the file, with these cases recorded; without any, with every case so."""
+    """Return the lines of the file with these cases, or all, recorded again."""
     binary = proxysql_binary()
     if binary is None:
         raise SystemExit("no proxysql on PATH")

@@ -1,4 +1,4 @@
-"""A real ProxySQL between a client and recording backends: what becomes of queries there.
+"""A real ProxySQL between a client and recording backends, to observe queries.
 
 `Rig.observe` loads a case and sends its queries, one session for each kind of client;
 `routing_predicted` says the same with the evaluator. Both give an `Observed`, and the two have to
@@ -166,7 +166,7 @@ class Rig:
 
     @property
     def version(self) -> Version:
-        """What the ProxySQL says it is."""
+        """The version that ProxySQL reports."""
         return parse_version(str(self.server.instance.query("SELECT @@version")[0][0]))
 
     @property
@@ -175,7 +175,7 @@ class Rig:
         return self._ports
 
     def observe(self, case: Case) -> Observed:
-        """Load a case, send its queries, and return what became of them."""
+        """Load a case, send its queries, and return the observation."""
         self._load(case)
         with ExitStack() as stack:
             sessions: dict[Client, Any] = {}
@@ -187,9 +187,9 @@ class Rig:
         return Observed(seen, {}, self._digests())
 
     def hits(self, expected: dict[int, int], timeout: float = 4) -> dict[int, int]:
-        """Return the hits of the rules, once they are as expected or have settled.
+        """Return the hits of the rules, once they are as expected or no longer change.
 
-        ProxySQL adds up what its threads counted every two seconds.
+        ProxySQL sums the counters of its threads every two seconds.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -226,7 +226,7 @@ class Rig:
         )
 
     def send(self, client: Client, *queries: str) -> dict[str, Seen]:
-        """Send queries in one session, and return what became of each."""
+        """Send queries in one session, and return the result of each."""
         with closing(self.connect(client)) as session:
             self.backends.take()
             return {query: self._send(session, query.encode()) for query in queries}

@@ -1,4 +1,4 @@
-"""What a routing case is made of, and what becomes of it: on a server or in the evaluator."""
+"""The parts of a routing case, and its results on a server or in the evaluator."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Sent(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """What ProxySQL is given, and the queries that are sent then."""
+    """The configuration of a ProxySQL, and the queries to send."""
 
     rules: list[Cells]
     queries: list[Sent]
@@ -68,10 +68,10 @@ class Case:
 
 
 class Seen(NamedTuple):
-    """What becomes of one query.
+    """The result of one query.
 
-    Shape: `answer` is what ProxySQL says by itself (`OK text`, `ERR text`, `OWN`), and None if the
-    text went to a backend. `destination` is what rules, fast routing and hints chose, if anything.
+    Shape: `answer` is ProxySQL's own answer (`OK text`, `ERR text`, `OWN`), None if a backend
+    got the text. `destination` is the hostgroup that rules, fast routing and hints chose, or None.
     """
 
     hostgroup: int | None
@@ -95,7 +95,7 @@ UNCERTAIN = "?"
 
 
 class Observed(NamedTuple):
-    """What became of a case."""
+    """The results of a case."""
 
     seen: list[Seen]
     hits: dict[int, int]
@@ -103,7 +103,7 @@ class Observed(NamedTuple):
 
 
 def differences(expected: Observed, found: Observed) -> list[str]:
-    """Return what is not the same, in words."""
+    """Return the differences in words."""
     lines = [
         f"query {number}: {one} is not {other}"
         for number, (one, other) in enumerate(zip(expected.seen, found.seen, strict=True))

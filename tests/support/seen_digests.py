@@ -15,7 +15,7 @@ TABLE = "stats_mysql_query_digest"
 
 
 def seen_digest(query: str, hostgroup: int = 10, **cells: object) -> SeenDigest:
-    """Return the row of a query of the user app, with other cells where they are given."""
+    """Return the row of a query by the user app; the arguments replace other cells."""
     made = Digester().digest(query)
     row: dict[str, object] = {
         **{"hostgroup": hostgroup, "schemaname": "shop", "username": "app", "client_address": ""},
@@ -27,13 +27,13 @@ def seen_digest(query: str, hostgroup: int = 10, **cells: object) -> SeenDigest:
 
 
 def fill(instance: Instance, rows: Iterable[SeenDigest]) -> None:
-    """Let a sandbox have seen these."""
+    """Fill a sandbox's statistics with these digests."""
     assert instance.sandbox is not None
     instance.sandbox.stats[TABLE] = [tuple(row) for row in rows]
 
 
 def change_header(path: Path, **changed: object) -> None:
-    """Change what a snapshot says of itself, such as `taken_at`; packed or plain, it stays so."""
+    """Change the header of a snapshot, such as `taken_at`; compression stays as it is."""
     held = path.read_bytes()
     is_packed = not held.startswith(b"{")
     first, rest = (gzip.decompress(held) if is_packed else held).split(b"\n", 1)

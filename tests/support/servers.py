@@ -1,6 +1,6 @@
-"""Admin interfaces for the tests: a handle that is the same for both, and a real ProxySQL process.
+"""Admin interfaces for the tests: one handle for sandbox and real, and a real ProxySQL process.
 
-A real ProxySQL gets its own data directory and its own loopback ports and is stopped by its pid.
+A real ProxySQL has its own data directory and loopback ports, and is stopped by its pid.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Record = tuple[str | None, ...]
 
 @dataclass(frozen=True)
 class Reply:
-    """Everything that one statement was answered with.
+    """The whole answer to one statement.
 
     Shape: `columns` and `rows` are empty unless the statement gave a result set.
     """
@@ -55,7 +55,7 @@ def _text(value: object) -> str | None:
 
 @dataclass
 class Instance:
-    """An admin interface that tests talk to. Bytes that are not UTF-8 come as surrogate escapes."""
+    """An admin interface of a test. Bytes that are not UTF-8 become surrogate escapes."""
 
     host: str
     port: int
@@ -71,7 +71,7 @@ class Instance:
 
     @property
     def version(self) -> Version:
-        """The version of ProxySQL that it says it is."""
+        """The version that ProxySQL reports."""
         [(text,)] = self.query("SELECT version()")
         return parse_version(str(text))
 
@@ -84,8 +84,8 @@ class Instance:
     ) -> pymysql.Connection:
         """Return a new PyMySQL connection, which the caller closes.
 
-        It is without TLS: PyMySQL takes 20 ms of processor time to read the CA certificates.
-        Units: `read_timeout` in seconds; without one it waits for an answer for good.
+        It has no TLS: PyMySQL takes 20 ms of processor time to read the CA certificates.
+        Units: `read_timeout` in seconds; without one it waits for an answer for ever.
         """
         return pymysql.connect(
             host=self.host,
@@ -118,7 +118,7 @@ class Instance:
         return [self.run(sql).affected for sql in statements][-1]
 
     def load(self, *modules: str, saves: bool = False) -> None:
-        """Load admin modules to RUNTIME and, where asked, save them to DISK."""
+        """Load admin modules to RUNTIME and, if requested, save them to DISK."""
         for module in modules:
             self.run(f"LOAD {module} TO RUNTIME")
             if saves:
@@ -134,9 +134,9 @@ class Instance:
 
 @contextmanager
 def sandbox_of(version: Version) -> Iterator[Instance]:
-    """Serve a sandbox of a version, with its monitor off, as in the real one.
+    """Serve a sandbox of a version, with its monitor off, as on the real ProxySQL.
 
-    For a version newer than all that are known it is one of the newest that is.
+    For a version newer than every known one, it is a sandbox of the newest known version.
     """
     with Sandbox(
         str(min(version, NEWEST_KNOWN)), variables={"mysql-monitor_enabled": "false"}
@@ -171,7 +171,7 @@ def needed_binary() -> str:
 
 @cache
 def binary_version(binary: str) -> Version:
-    """Return the version that a ProxySQL says it is."""
+    """Return the version that a ProxySQL reports."""
     asked = [binary, "--version"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=60)
     return parse_version(done.stdout.partition("ProxySQL version ")[2])
@@ -220,7 +220,7 @@ _CRASHED = "Error: signal "
 
 
 def _on_loopback(config: str) -> str:
-    """Return a .cnf whose PostgreSQL side listens on loopback: by default it does everywhere."""
+    """Return a .cnf whose PostgreSQL side listens on loopback, not on all addresses."""
     if "pgsql_ifaces" not in config:
         interface = f'pgsql_ifaces="127.0.0.1:{free_port()}"'
         config = re.sub(r"(admin_variables\s*=\s*\{)", rf"\1\n    {interface}", config)
@@ -275,7 +275,7 @@ class ProxySQL:
         return text if binary_version(self.binary) < (3, 0, 0) else _on_loopback(text)
 
     def start(self, *, initial: bool = False) -> None:
-        """Start it and wait until its admin port lets us in. `initial` forgets the DISK."""
+        """Start it and wait until its admin port accepts a login. `initial` discards DISK."""
         self.folder.mkdir(parents=True, exist_ok=True)
         config = self.folder / "proxysql.cnf"
         config.write_text(self.configuration(), encoding="utf-8", errors="surrogateescape")
@@ -293,9 +293,9 @@ class ProxySQL:
         raise RuntimeError(f"ProxySQL did not start:\n{self.log_tail()}")
 
     def _has_started(self) -> bool:
-        """Wait until it lets us in; return whether it did, and did not crash on the way.
+        """Wait for a login; return whether it succeeded without a crash before.
 
-        Raises: RuntimeError when it ended by itself, or does not answer.
+        Raises: RuntimeError when the process ended by itself, or does not answer.
         """
         deadline = time.monotonic() + 120
         while True:
@@ -315,7 +315,7 @@ class ProxySQL:
                 return True
 
     def log_tail(self) -> str:
-        """Return the last lines that ProxySQL has written."""
+        """Return the last lines of ProxySQL's log."""
         log = self.folder / "output.log"
         text = log.read_text(errors="replace") if log.exists() else ""
         return "\n".join(text.splitlines()[-25:])
@@ -330,7 +330,7 @@ class ProxySQL:
         self._end(signal.SIGTERM)
 
     def restart(self) -> None:
-        """Stop and start again: what DISK holds comes back."""
+        """Stop and start again, with the configuration of DISK."""
         self.stop()
         self.start()
 

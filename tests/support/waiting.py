@@ -1,4 +1,4 @@
-"""Waiting for what takes its time: a monitor, a peer, a server that starts."""
+"""Wait for a monitor, a peer, or a server that starts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 
 def until(is_so: Callable[[], object], *, most_s: float = 60, what: str = "") -> None:
-    """Ask again and again until it is so. Raises: AssertionError after `most_s`."""
+    """Repeat the check until it is true. Raises: AssertionError after `most_s`."""
     deadline = time.monotonic() + most_s
     while not is_so():
         assert time.monotonic() < deadline, what or "it did not come"

@@ -1,4 +1,4 @@
-"""`proxyctl` from a process that has imported everything already: it forks for every command.
+"""`proxyctl` from a process that has imported everything, and forks for every command.
 
 A cold interpreter takes half a second to import the command line; a fork takes some milliseconds.
 The command is a process of its own all the same, with the arguments, the environment, the folder
@@ -73,7 +73,7 @@ class Warm:
 
 
 def serve(path: str) -> None:
-    """Fork for every command that comes, until a signal ends this process."""
+    """Fork for every command, until a signal ends this process."""
     _import_everything()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the processes that wait
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
@@ -103,7 +103,7 @@ def _import_everything() -> None:
 
 
 def _one(connection: socket.socket) -> None:
-    """Carry out one command in a process of its own, and send how it ended."""
+    """Run one command in a process of its own, and send its exit code."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     streams, arguments, folder, environment = _received(connection)
     pid = os.fork()

@@ -1,4 +1,4 @@
-"""Small builders for tests of the files: a text in, a project or its mistakes out."""
+"""Small builders for tests of the files: they turn a text into a project or its mistakes."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def load(folder, text, *, version=REFERENCE, name="proxyctl.yaml", variables=Non
 
 
 def mistakes(folder, text, **options):
-    """Return what is wrong with a file, as `line: key: message`."""
+    """Return the mistakes of a file, as `line: key: message`."""
     try:
         load(folder, text, **options)
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""What single checks of lint say about a few rows, or about a file."""
+"""The findings of single lint checks for a few rows, or for a file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tests.unit.config_files import write
 
 
 def in_file(folder, text):
-    """What a file says, under lint."""
+    """Return a lint subject from a file."""
     path = write(folder, f"version: 1\n{text}")
     return Subject(load_project(Sources((path,)), takes_dead_rules=True).configuration)
 
 
 def subject(*rules, users=(), fast_routing=(), version=str(REFERENCE), **variables):
-    """A configuration: rules numbered 1, 2, ... unless they have a rule_id; no users: not managed.
+    """A configuration: rules numbered 1, 2, ... unless they have a rule_id; users are not managed.
 
-    A variable goes by its name without `mysql-`.
+    Name variables without `mysql-`.
     """
     numbered = [{"rule_id": number, **cells} for number, cells in enumerate(rules, 1)]
     given = {RULES: numbered, FAST_ROUTING: fast_routing}
@@ -33,14 +33,14 @@ def subject(*rules, users=(), fast_routing=(), version=str(REFERENCE), **variabl
 
 
 def findings(code, *rules, **given):
-    """What one check finds, as (rule_id, message) for each row; other keys as they are."""
+    """Return one check's findings, as (rule_id, message) for each row; other keys as they are."""
     found = all_checks()[code].find(subject(*rules, **given))
     rows = [(key, one.message) for one in found for key in (one.key, *one.also)]
     return [(key[0] if len(key) == 1 else key, message) for key, message in rows]
 
 
 def keys_found(code, *rules, **given):
-    """The keys that one check names."""
+    """Return the keys in one check's findings."""
     return [key for key, _ in findings(code, *rules, **given)]
 
 

@@ -1,4 +1,4 @@
-"""Looks at statistics, made by hand."""
+"""Looks at statistics, for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A router of a few rules, and three users: one with a schema, one who passes rules by."""
+"""A router of a few rules and three users: one has a schema, one bypasses the rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading back: a text that is the expected one proves what its rows would, and nothing less."""
+"""Read-back: the expected text proves as much as the rows would."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_text_that_is_not_utf8_is_not_known() -> None:
 def test_rows_that_change_after_the_first_read_are_reported(
     instance: Instance, client: AdminClient
 ) -> None:
-    """The expected text belongs to the rows that were asked for, not to the table."""
+    """The expected text belongs to the rows of the query, not to the table."""
     write(client, ROUTES, routes("a"))
     read_back = ReadBack(client)
     read_back.stored(ROUTES, Layer.MEMORY, routes("a"))
@@ -155,7 +155,7 @@ ANY_USERS = st.lists(
 def test_the_rows_that_runtime_should_list_have_no_shortfall(
     made: list[dict[str, Value]],
 ) -> None:
-    """What is accepted by its text would be accepted row by row."""
+    """Whatever the text proves, a comparison row by row accepts too."""
     loaded = rows(USERS.name, *made)
     listed = runtime_rows(USERS, loaded)
     assert listed is not None

@@ -1,4 +1,4 @@
-"""A server behind ProxySQL: what it says, why it could not be asked, and no password for it."""
+"""A server behind ProxySQL: its answers, the reasons for no answer, and an empty password."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def node_answer(node: Node, account: Account = ACCOUNT) -> NodeAnswer:
 
 
 def answer_with(variables: Answer, account: Account = ACCOUNT) -> NodeAnswer:
-    """Return what a server says that answers SHOW VARIABLES with this."""
+    """Return the answer of a server whose reply to SHOW VARIABLES is `variables`."""
     with AnsweringServer(lambda sql: variables if b"VARIABLES" in sql else DONE) as server:
         return node_answer(("127.0.0.1", server.port), account)
 

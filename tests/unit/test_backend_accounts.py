@@ -1,4 +1,4 @@
-"""Which accounts of a server become users of ProxySQL."""
+"""The accounts of a server that become users of ProxySQL."""
 
 from __future__ import annotations
 

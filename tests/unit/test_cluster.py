@@ -1,4 +1,4 @@
-"""A member of a native cluster: what it must not load, and who does not follow it."""
+"""A member of a native cluster: the modules that it must not load, and peers out of sync."""
 
 from __future__ import annotations
 

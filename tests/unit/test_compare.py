@@ -1,4 +1,4 @@
-"""When two values mean the same to ProxySQL, and what it makes of one cell."""
+"""Values that are equal to ProxySQL, and the value that it stores for a cell."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OK_MSG = ("mysql_query_rules", "OK_msg")
         (JSON, '{"a":true}', '{"a": true}', True),
         (JSON, '{"a": 1}', '{"a": 2}', False),
         (JSON, "", "{}", False),
-        # ProxySQL tells these apart.
+        # ProxySQL distinguishes these.
         (JSON, '{"weight":true}', '{"weight":1}', False),
         (JSON, '{"weight":true}', '{"weight":1.0}', False),
         (JSON, '{"weight":1.0}', '{"weight":1}', False),

@@ -1,4 +1,4 @@
-"""Whatever stands in a file: a project or a list of mistakes, no other error, and no secret."""
+"""Any file gives a project or a list of mistakes, never another error or a secret."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ files = st.fixed_dictionaries(
 @given(files)
 @example({"mysql_query_rules": [{"rule_id": 1, "re_modifiers": {"env": "SECRET"}}]})
 def test_no_message_holds_a_secret(tmp_path, content):
-    """A name that comes from the environment is shown like any other: a plan shows it, too."""
+    """Names from the environment are shown, as in a plan."""
     path = tmp_path / "proxyctl.yaml"
     path.write_text(json.dumps(content))
     with pytest.MonkeyPatch.context() as patch:

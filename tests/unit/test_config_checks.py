@@ -1,4 +1,4 @@
-"""Rows that ProxySQL would refuse, drop or half ignore; the rule that keeps fast routing alive."""
+"""Rows that ProxySQL would refuse, drop or partly ignore; the rule that enables fast routing."""
 
 import sqlite3
 from contextlib import closing

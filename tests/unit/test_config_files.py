@@ -41,7 +41,7 @@ def test_an_empty_folder_is_a_mistake(tmp_path):
 
 
 def test_a_link_that_leads_nowhere_is_a_mistake(tmp_path):
-    """What it meant is not known: its rows must not be deleted as if the files did without them."""
+    """The target is unknown: its rows must not be deleted as if the files lacked them."""
     (tmp_path / "a.yaml").write_text("version: 1\n")
     (tmp_path / "b.yaml").symlink_to(tmp_path / "gone.yaml")
     with pytest.raises(ConfigError) as caught:
@@ -96,7 +96,7 @@ def test_restricted_paths_hold_for_everything_a_file_names(tmp_path):
 
 
 def test_restricted_paths_hold_for_the_files_themselves(tmp_path):
-    """A pull request can make a link of any file, and a mistake in it would show what it holds."""
+    """A pull request can link to any file, and an error about the file would show its content."""
     inside = tmp_path / "in"
     inside.mkdir()
     (tmp_path / "shadow").write_text("daemon:x:0:0\n")
@@ -136,7 +136,7 @@ def test_a_pipe_of_the_shell_is_read():
 
 
 def test_a_link_inside_the_folder_is_fine(tmp_path):
-    """Kubernetes mounts every file of a ConfigMap as such a link."""
+    """Kubernetes mounts every file of a ConfigMap as a link inside the folder."""
     (tmp_path / "..data").mkdir()
     (tmp_path / "..data" / "a.yaml").write_text("version: 1\n")
     (tmp_path / "a.yaml").symlink_to("..data/a.yaml")

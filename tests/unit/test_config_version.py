@@ -1,4 +1,4 @@
-"""The ProxySQL that files are for: `proxysql_version` in them, the option, or neither."""
+"""The ProxySQL version of the files: from `proxysql_version`, the option, or neither."""
 
 from __future__ import annotations
 

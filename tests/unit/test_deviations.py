@@ -1,4 +1,4 @@
-"""What an instance has beyond the catalogue, as files for it may use it."""
+"""Tables, columns and variables of an instance beyond the catalogue, for use in its files."""
 
 from __future__ import annotations
 

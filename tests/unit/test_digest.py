@@ -1,6 +1,6 @@
-"""Digests against what a real ProxySQL showed, and laws that hold for all queries.
+"""Digests compared with a real ProxySQL's, and laws that hold for all queries.
 
-`tests/support/record_digests.py` says how the cases are recorded.
+`tests/support/record_digests.py` records the cases.
 """
 
 import random
@@ -148,6 +148,6 @@ def test_a_megabyte_of_anything_has_a_digest(repeated, before):
 @pytest.mark.sweep
 @pytest.mark.parametrize("repeated", [b"1,", b"?,", b"(1,2,3,4,5),"])
 def test_a_megabyte_that_takes_a_round_for_every_few_bytes(repeated):
-    """The room is all but filled with what cannot be shortened."""
+    """Text that cannot be shortened almost fills the limit."""
     query = b"x " * 32_480 + b"(1," + repeated * (MEGABYTE // 4 // len(repeated))
     assert digest(query).text.startswith(b"x x x")

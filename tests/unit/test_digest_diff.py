@@ -1,4 +1,4 @@
-"""The rule that says whether a difference means something, and how times and rates come about."""
+"""The rule for significant differences, and the calculation of times and rates."""
 
 from __future__ import annotations
 

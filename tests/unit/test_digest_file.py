@@ -1,4 +1,4 @@
-"""The file with digests: what is written comes back, and what is damaged is said to be."""
+"""The file with digests: a written file reads back, and a damaged one is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report on digests: its sums, what it lists, and that nothing of a server runs in its page."""
+"""The report on digests: its sums, its lists, and a page that runs no text from a server."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_text_that_proxysql_cut_is_marked(length: str, is_cut: bool) -> None:
 
 
 class _Page(HTMLParser):
-    """What an HTML parser makes of the page."""
+    """The page as an HTML parser reads it."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

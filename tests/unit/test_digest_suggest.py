@@ -1,4 +1,4 @@
-"""What is proposed from digests, and what is not."""
+"""The rules that digests lead to, and those that are not proposed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random rules and digests: what is proposed does what it says, alone and together."""
+"""Random rules and digests: proposals work as announced, alone and together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Members of a cluster in its own words, and what the files lack or have too many of."""
+"""Members as a cluster reports them, and nodes that the files lack or have in excess."""
 
 from __future__ import annotations
 

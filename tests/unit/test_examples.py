@@ -1,4 +1,4 @@
-"""Starter layouts and examples: complete, valid, and what their texts say."""
+"""Starter layouts and examples are complete and valid, and their texts are right."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an export does with passwords, with rows that no file takes, and with secrets."""
+"""Export of passwords, of rows that files cannot hold, and of secrets."""
 
 from __future__ import annotations
 

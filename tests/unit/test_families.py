@@ -1,4 +1,4 @@
-"""Monitored families: what is a difference, and which rows a LOAD must write to move nobody."""
+"""Monitored families: their differences, and the rows that a LOAD needs to move no server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HEAVIER = (
 
 
 def wanted(text):
-    """The servers of files, which leave the status alone."""
+    """The servers of files that leave the status alone."""
     names = [name for name in SERVERS.names if name != "status"]
     found = (dict(zip(SERVERS.names, one, strict=True)) for one in servers(text).values())
     return desired("mysql_servers", *({name: one[name] for name in names} for one in found))

@@ -1,4 +1,4 @@
-"""In which order instances change, and which exit code says what became of them."""
+"""The order in which instances change, and the exit code of a rollout."""
 
 import pytest
 
@@ -51,7 +51,7 @@ GONE = InstanceError("gone")
     ids=str,
 )
 def test_the_exit_code_of_a_rollout(states, more, code):
-    """What was changed in part is incomplete, and what could not be read is not changed."""
+    """A partly changed instance is incomplete; an unreadable one is unchanged."""
     unread = [Failed("gone", "gone:6032", GONE)] if "unread" in states else ()
     first, *rest = (state for state in states if state != "unread")
     rolled = [Rolled("px1", "px1", first, **more)]

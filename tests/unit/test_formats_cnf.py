@@ -1,4 +1,4 @@
-"""Writing a proxysql.cnf: it reads back as the same rows, and what cannot be written is said."""
+"""Writing a proxysql.cnf: it reads back as the same rows; unwritable values are reported."""
 
 from __future__ import annotations
 

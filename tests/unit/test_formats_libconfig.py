@@ -1,4 +1,4 @@
-"""libconfig's text: what ProxySQL's own reader takes and refuses, found by trying it there."""
+"""libconfig's syntax: accepted and refused texts, as observed with ProxySQL's own reader."""
 
 from __future__ import annotations
 

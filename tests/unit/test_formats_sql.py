@@ -1,4 +1,4 @@
-"""The SQL script: order of the statements, quoting, and no secret when it is masked."""
+"""The SQL script: order of the statements, quoting, and masked secrets."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_pattern_that_sql_reads_differently_is_refused(pattern: str) -> None:
 
 
 def ran(before: list[Row], wanted: DesiredTable) -> list[Row]:
-    """What a table holds after the script of a desired table ran."""
+    """Return a table's rows after running the script of a desired table."""
     of = wanted.layout
     script = write_script({of.name: (of, list(wanted.rows.values()))}, {}, owned={of.name: wanted})
     database = sqlite3.connect(":memory:")

@@ -1,4 +1,4 @@
-"""Our YAML: what is written reads back, with our own reader and with PyYAML."""
+"""proxyctl's YAML reads back, with its own reader and with PyYAML."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ TEXTS = st.one_of(
 
 
 def expected(text: str) -> object:
-    """What a YAML reader finds for a text."""
+    """Return the value that a YAML reader has to find for a text."""
     if any("\ud800" <= character <= "\udfff" for character in text):
         return {"hex": text.encode("utf-8", "surrogateescape").hex()}
     return text
 
 
 def both_readers(text: str) -> Any:
-    """Read with our own reader and with PyYAML, which must agree."""
+    """Read with proxyctl's reader and with PyYAML, which must agree."""
     mistakes = Mistakes()
     document = read_yaml(text, "x.yaml", mistakes)
     mistakes.raise_if_any()

@@ -1,4 +1,4 @@
-"""Guards judge transitions: of rows, hostgroups, logins, and the account of the monitor."""
+"""Guards judge changes of rows, hostgroups, logins, and the monitor's account."""
 
 from __future__ import annotations
 

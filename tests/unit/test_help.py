@@ -1,4 +1,4 @@
-"""What help says, and that a command line imports what its command needs."""
+"""The text of help, and the imports of a command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signals that end a process: the first is taken, those behind it are not."""
+"""Signals that end a process: the first counts, later ones are ignored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def all_signals() -> None:
 
 @pytest.mark.parametrize("number", ENDS)
 def test_only_the_first_interrupts(number: signal.Signals) -> None:
-    """Also those that come before anything is held back, and behind the block."""
+    """That holds also before and after the block that holds signals back."""
     passed = []
     with interruptible():
         try:
@@ -48,7 +48,7 @@ def test_blocks_inside_each_other_take_one_signal() -> None:
 
 
 def test_what_is_held_back_stays_so_inside() -> None:
-    """What puts back applies in turn."""
+    """A restore runs an apply inside the block."""
     with interruptible(), uninterrupted(), interruptible():
         all_signals()
 

@@ -1,4 +1,4 @@
-"""What lint calls dead has no hit: random rule sets and queries, through the evaluator."""
+"""A rule that lint calls dead has no hit: random rule sets and queries in the evaluator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEAD = ("PX101", "PX104", "PX122", "PX201", "PX204", "PX208")
 
 
 def case_of(random, ports=PORTS):
-    """A case with more of what hides rules: apply, few columns, and prepared duplicates."""
+    """A case whose rules often hide others: apply, few columns, and prepared duplicates."""
     case = random_case(random, ports, queries=30)
     if int(case.variables.get("mysql-query_processor_iterations", "0")) > 1:
         case.variables["mysql-query_processor_iterations"] = "1"
@@ -50,7 +50,7 @@ def subject_of(case):
 
 
 def dead_rules(subject):
-    """The rules that lint says never have a hit."""
+    """Return the rules that lint calls dead."""
     dead = set()
     negated = {rule.rule_id for rule in subject.rules if rule.negated}
     for code in DEAD:
@@ -95,7 +95,7 @@ def test_an_overwritten_destination_never_decides(seed):
 
 
 def test_many_rules_are_found_dead():
-    """The test before would pass if nothing were ever said."""
+    """The previous test would pass without any finding."""
     random = Random(1)
     dead = sum(len(dead_rules(subject_of(case_of(random)))) for _ in range(40))
     assert dead > 100

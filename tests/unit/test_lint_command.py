@@ -63,7 +63,7 @@ def test_sarif_has_what_the_standard_demands(project):
 
 
 def test_what_no_row_of_a_file_holds_has_the_file_in_sarif(project):
-    """GitHub refuses all results if one has no file."""
+    """GitHub refuses all results if one result has no file."""
     project.write("version: 1\nvariables: {mysql-max_connections: 100}\n")
     [run] = proxyctl("lint", "--select", "PX541", "--format", "sarif").json["runs"]
     [result] = run["results"]
@@ -73,7 +73,7 @@ def test_what_no_row_of_a_file_holds_has_the_file_in_sarif(project):
 
 @pytest.fixture
 def wrong(project):
-    """A file that cannot be looked at."""
+    """A file with a mistake."""
     project.write("mysql_query_rules:\n  - {rule_id: 10, match_digits: a}\n")
     return project
 

@@ -1,4 +1,4 @@
-"""What the documentation of a check shows as bad is found; examples have nothing of it."""
+"""Each check finds the bad example in its documentation, and nothing in the examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plain texts in a pattern, and what lint (PX1xx) claims of every text that it matches."""
+"""The literals in a pattern, and lint's claims (PX1xx) about every text that it matches."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_pattern_that_matches_a_digest_text_is_not_reported(pattern, query, op
     if made is None or not made.matches(text):
         return
     kind = why_never(literals_of(pattern, is_caseless=True), options)
-    # `= 42` is said to be in vain although `= 42x` is a name that begins like this.
+    # lint calls `= 42` useless although `= 42x` is a name that begins like this.
     assert kind is None or re.search(r"\d", pattern)
 
 

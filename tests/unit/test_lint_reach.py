@@ -1,4 +1,4 @@
-"""Lint, PX2xx: rules that queries do not get to. Each check has its mistake and near misses."""
+"""Lint, PX2xx: rules that no query reaches. Each check has its mistake and near misses."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ KEYS = {
         "queries may come in between": ([ENTER, IN_5[0], WEB, IN_5[1]], {}, []),
         "texts are not rewritten": (SHOWN, {}, [20]),
         "a query may be rewritten in between": ([*SHOWN, REWRITES], {}, []),
-        "without digests nothing is said of them": ([READS, LOCKS], {"query_digests": False}, []),
+        "without digests there is no finding": ([READS, LOCKS], {"query_digests": False}, []),
         "RE2": ([READS, LOCKS], {"query_processor_regex": 2}, [2]),
         **{f"{text} takes all": ([digest(text), READS], {}, [2]) for text in (".*", "^.*", "^")},
         "RE2 takes all": ([pattern(".*"), READS], {"query_processor_regex": 2}, [2]),

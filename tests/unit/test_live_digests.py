@@ -1,4 +1,4 @@
-"""Rates of digests: what is known, what is not, and what must not come out of it."""
+"""Rates of digests: known, unknown, and never wrong."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_entries_of_several_users_and_schemas_are_one_line_of_a_hostgroup() -> N
 
 
 def test_an_entry_that_was_idle_is_compared_with_when_it_was_seen_last() -> None:
-    """Only what was hit is looked at: the counters of the others stand still."""
+    """A look reads only digests with new hits: the counters of the others do not change."""
     line = only(
         rates(
             digest_look(0, entry("0x1", 10), whole=Load(2, 20, 0)),
@@ -77,7 +77,7 @@ def test_an_old_entry_that_was_never_looked_at_has_a_rate_from_the_second_time_o
 
 
 def test_a_look_that_was_cut_forgets_what_it_did_not_bring() -> None:
-    """It is not known whether the others were hit meanwhile."""
+    """The missing digests may have had hits meanwhile."""
     found = rates(
         digest_look(0, entry("0x1", 10), whole=Load(2, 20, 0)),
         digest_look(2, entry("0x2", 10), whole=Load(2, 30, 0), is_cut=True),

@@ -1,4 +1,4 @@
-"""What the live view shows of a hostgroup as a whole."""
+"""The live view's totals of a hostgroup."""
 
 from __future__ import annotations
 

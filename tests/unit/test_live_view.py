@@ -1,4 +1,4 @@
-"""What the live view shows of looks: rates of the instance and of servers, restarts, notes."""
+"""The live view of looks: rates of the instance and of servers, restarts, notes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_slow_table_is_read_less_often_with_a_note() -> None:
 
 
 def test_the_size_of_the_table_is_asked_for_rarely_where_that_takes_its_time() -> None:
-    """Every query waits while ProxySQL adds up: 0.3 s for 300,000 digests."""
+    """Every query waits while ProxySQL counts: 0.3 s for 300,000 digests."""
     assert seconds_between_sizes(0.001) == 10
     assert seconds_between_sizes(0.02) == 200
     assert seconds_between_sizes(1) == 3_600

@@ -1,4 +1,4 @@
-"""Which rows drain a node, who writes after it, and what would be left without a server."""
+"""The rows that drain a node, the next writer, and hostgroups without a server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DRAINED_N3 = DRAINED_N2.replace("n2", "n3")
 
 
 def server_state(text: str, *drained: str) -> ServerState:
-    """Servers that are configured in hostgroup 10, or where no monitor places them."""
+    """Servers configured in hostgroup 10 of a family, or without a family."""
     configured = {}
     for row in servers(text).values():
         cells = dict(zip(SERVERS.names, row, strict=True)) | {"status": "ONLINE"}

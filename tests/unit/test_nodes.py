@@ -1,4 +1,4 @@
-"""Nodes put together from rows, checks and answers, and how they read."""
+"""Nodes, combined from rows, checks and answers, and their text."""
 
 from __future__ import annotations
 

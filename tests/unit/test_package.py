@@ -1,4 +1,4 @@
-"""What the wheel holds, and what an early Python 3.11 does otherwise than a later one."""
+"""The content of the wheel, and a bug of early Python 3.11 releases."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ POSSESSIVE_GROUP = re.compile(r"\)(?:\*\+|\+\+|\?\+)|\)\{[0-9,]*\}\+")
 
 
 def test_no_expression_of_ours_has_a_possessive_group() -> None:
-    """Before 3.11.5 Python goes wrong with those: a digest was another text, without a word."""
+    """Python before 3.11.5 misreads possessive groups: a digest was silently a different text."""
     found = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in sorted((ROOT / "proxyctl").rglob("*.py"))

@@ -1,4 +1,4 @@
-"""From three layers to changes, steps, pending edits and what is said beside them."""
+"""From three layers to changes, steps, pending edits and remarks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TestPendingEdits:
         assert self.codes(module) == []
 
     def test_an_inactive_row_that_a_peer_took_out_of_memory_is_no_edit(self):
-        """Its RUNTIME does not show the row, and MEMORY of a member is what peers send."""
+        """RUNTIME does not show an inactive row, and peers overwrite a member's MEMORY."""
         wanted = desired(RULES, {"rule_id": 1}, {"rule_id": 2, "active": 0})
         held = rows(RULES, {"rule_id": 1}, {"rule_id": 2, "active": 0})
         there = {key: row for key, row in held.items() if key == (1,)}

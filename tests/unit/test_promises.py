@@ -1,4 +1,4 @@
-"""The list of promises names tests that there are."""
+"""The tests that the list of promises names exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading tables: what an instance holds is what is read, or nothing is believed."""
+"""Reading tables: a read returns exactly the instance's rows, or fails."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_an_answer_that_nobody_took_is_not_that_of_the_next_statement(client: Ad
 
 
 class _Cut(AdminClient):
-    """A connection whose answers lack their last row, as after a failure inside SQLite."""
+    """A connection that drops the last row of each answer, as after a failure inside SQLite."""
 
     def send(self, statement: Statement) -> None:
         self.sql = statement.sql
@@ -95,7 +95,7 @@ def test_a_part_of_a_table_is_never_believed(instance: Instance) -> None:
 
 
 class _Late(AdminClient):
-    """A connection to a ProxySQL that cannot read a table at first, as while a file is locked."""
+    """A connection to a ProxySQL that at first cannot read a table, as while a file is locked."""
 
     def __init__(self, login: Login) -> None:
         self.asked: set[str] = set()

@@ -1,10 +1,10 @@
-r"""Both engines against what the real ones answered.
+r"""Both regex engines, compared with recorded answers of the real ones.
 
-`data/patterns_*.jsonl` holds one case a line: the pattern, whether CASELESS, and null where it does
-not compile, or subjects with the span of the match (null: none). All texts are bytes, as Latin-1.
+`data/patterns_*.jsonl` holds one case per line: the pattern, whether CASELESS, and null where it
+does not compile, or subjects with the span of the match (null: none). All texts are bytes, as Latin-1.
 They were recorded from PCRE 8.45 and RE2 2022-12-01 as ProxySQL 2.7.1 builds them: patterns that
 people write, one for each rule of the syntax, and generated ones. What proxyctl answers otherwise
-than PCRE has unusual syntax and is said to be not verified.
+than PCRE has unusual syntax and is reported as not verified.
 """
 
 import json
@@ -40,7 +40,7 @@ def answer(pattern, engine, caseless, subjects):
 
 
 def differing(engine, name):
-    """Return the recorded cases that are answered otherwise."""
+    """Return the recorded cases with a different answer."""
     different = []
     for pattern, caseless, expected in recorded(name):
         subjects = [subject for subject, _ in expected or ()]
@@ -54,7 +54,7 @@ def test_every_recorded_case_of_re2():
 
 
 def test_the_recorded_cases_of_pcre():
-    """Each verified one is answered as PCRE 8.45 did, and few of the others are not."""
+    """Each verified case has PCRE 8.45's answer, and few of the others differ."""
     patterns = [pattern for pattern, _, _ in recorded("patterns_pcre.jsonl")]
     different = differing(Engine.PCRE, "patterns_pcre.jsonl")
     assert [pattern for pattern in different if is_verified(pattern.encode("latin-1"))] == []
@@ -158,7 +158,7 @@ def test_replacements(engine, pattern, template, subject, first, every):
 
 
 def test_a_class_of_many_ranges_is_refused_at_once():
-    """`a-z` was read in two ways, and so a long class that ends wrong in 2 ** 300 of them."""
+    """`a-z` was ambiguous, so a long, unclosed class had 2 ** 300 readings."""
     with pytest.raises(BadPattern):
         compile_pattern(b"[" + b"a-z" * 300 + b"z-a]", Engine.PCRE, caseless=False)
 

@@ -1,4 +1,4 @@
-"""Patterns at speed: what RE2 rules out PCRE does not match, and no match takes for ever."""
+"""Fast patterns: PCRE matches nothing that RE2 rules out, and no match takes for ever."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_matches_that_take_many_steps(pattern, subject, matches):
 
 
 def test_what_takes_many_steps_is_found_all_the_same():
-    """Far more steps than are taken at first, from places that are not the first."""
+    """The match needs more steps than the first attempt allows, and starts late in the text."""
     subject = b"b" * 5 + b"a" * 17 + b"!" + b"ac"
     assert compiled(rb"(?:a+)+c").search(subject) == ((23, 25),)
     replaced = compiled(rb"(?:a+)+c|b*").replace(b"-", subject, every=True)

@@ -1,4 +1,4 @@
-"""What every writer uses: text without power over a terminal, tables, and JSON by its keys."""
+"""Shared parts of all writers: text that is safe on a terminal, tables, and JSON by its keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The plan as markdown: how long it gets, and what its text cannot do."""
+"""The plan as markdown: its length, and escaped text."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def comment(plan, **more):
 
 
 def fleet_of(plan, count):
-    """A fleet of instances that have equal plans, each its own."""
+    """A fleet of instances with equal but separate plans."""
     return Fleet([Planned(plan.name, plan.address, replace(plan)) for _ in range(count)])
 
 

@@ -1,6 +1,6 @@
-"""Drift: a sentence for each pattern of layers, and how many rows are listed.
+"""Drift: a sentence for each pattern of layers, and the limit of listed rows.
 
-What it says of rows: `golden/plan/layers-differ-each-otherwise`.
+`golden/plan/layers-differ-each-otherwise` has its lines about rows.
 """
 
 from __future__ import annotations

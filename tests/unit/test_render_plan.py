@@ -1,4 +1,4 @@
-"""The plan for a terminal: which rows are listed, how one reads, and that lines fit."""
+"""The plan for a terminal: the listed rows, their text, and the width of lines."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ PATTERN = "^SELECT .* FROM orders JOIN customers USING \\(customer_id\\) WHERE r
 
 
 def plan() -> Plan:
-    """A rule that comes, one that goes, and everything that may stand below them."""
+    """A plan with a new rule, a deleted rule, and everything that may follow them."""
     wanted = desired(
         RULES, {"rule_id": 1, "match_digest": PATTERN, "destination_hostgroup": 10, "timeout": 1000}
     )

@@ -1,4 +1,4 @@
-"""The statements of a plan as text: what a client may run, and what it must not."""
+"""The statements of a plan as text: those that a client may run, and those that it must not."""
 
 from __future__ import annotations
 

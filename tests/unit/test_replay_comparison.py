@@ -1,4 +1,4 @@
-"""What a replay says of a digest, and what it lists as not to be told."""
+"""A replay's result for a digest, and the list of undecided digests."""
 
 from __future__ import annotations
 

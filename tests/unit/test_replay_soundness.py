@@ -1,7 +1,7 @@
-"""What a replay says of a digest, against the evaluation of the query that the digest was made of.
+"""A replay's result for a digest, compared with the evaluation of the digest's query.
 
-A digest knows less than a query. So a replay may say that it cannot tell; what it does say has to
-be so for every query that the digest stands for.
+A digest holds less than a query. So a replay may leave a digest undecided; any other result has to
+hold for every query with the digest.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def configuration(case: Case) -> Configuration:
 
 
 def changed(random: Random, case: Case) -> Case:
-    """The case after somebody edited its files."""
+    """Return the case after an edit of its files."""
     rules: list[Cells] = []
     for cells in case.rules:
         what = random.random()
@@ -83,7 +83,7 @@ def request(client: Client, query: bytes, flag: int) -> Request:
 
 
 def seen_of(router: Router, asked: Request, route: Route) -> SeenDigest | None:
-    """The row of the statistics that the query is counted in."""
+    """Return the row of the statistics that counts the query."""
     made = route.final_digest
     if not isinstance(made, Digest) or not made.certain:
         return None

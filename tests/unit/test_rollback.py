@@ -1,4 +1,4 @@
-"""What a snapshot asks for, where the monitor places nodes, and what its file says."""
+"""The wanted state of a snapshot where the monitor places nodes, and the snapshot's file."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def node(name: str, hostgroup: int, **cells: Value) -> dict[str, Value]:
 
 
 def back(kind: str, memory: list[Row], runtime: list[Row]) -> Desired:
-    """Return what a snapshot taken by hand asks for; `kind` is that of the family 10 to 40."""
+    """Return the wanted state of a snapshot; `kind` is the kind of the family 10 to 40."""
     family = row(
         kind,
         writer_hostgroup=10,

@@ -1,4 +1,4 @@
-"""Rules that go round, grow or find no end: each is named, and an answer comes."""
+"""Rules that loop, grow or never end: each is reported, and the evaluation ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluator as its callers meet it, and held against what ProxySQL did."""
+"""The evaluator's interface, and its answers compared with ProxySQL's."""
 
 from __future__ import annotations
 

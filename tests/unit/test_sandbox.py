@@ -1,4 +1,4 @@
-"""What is particular to the sandbox: versions, DISK files, RUNTIME by hand, and refusals."""
+"""Peculiarities of the sandbox: versions, DISK files, RUNTIME by hand, and refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Opened = Callable[..., Sandbox]
 
 @pytest.fixture
 def opened() -> Iterator[Opened]:
-    """Make sandboxes that nobody connects to."""
+    """Make sandboxes without a server."""
     with ExitStack() as stack:
         yield lambda *version, **given: stack.enter_context(closing(Sandbox(*version, **given)))
 

@@ -20,7 +20,7 @@ DIGESTS = "stats_mysql_query_digest"
 
 
 class Clock:
-    """Stands still until it is put on."""
+    """A clock that only the test moves."""
 
     def __init__(self) -> None:
         self.now = 1_800_000_000.0

@@ -1,4 +1,4 @@
-"""Tables and schemas that change shard: what counts as a move, and what does not."""
+"""Tables and schemas that change shard: changes that count as a move, and others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def desired(tmp_path: Any, files: Files) -> Desired:
 
 @pytest.fixture
 def moved(tmp_path: Any) -> Any:
-    """Return what moves when files are applied to an instance that runs with other files."""
+    """Return the shard moves from the running files to the new files."""
 
     def moves(before: Files, after: Files) -> list[ShardMove]:
         held = running(tmp_path, before)
@@ -88,17 +88,17 @@ RUNS = instance(sharding=[TABLES])
 
 
 def of_tables(**changes: Any) -> dict[str, Any]:
-    """Files that shard tables, with this otherwise."""
+    """Return files that shard tables, with these changes."""
     return instance(sharding=[{**TABLES, **changes}])
 
 
 def of_schemas(**changes: Any) -> dict[str, Any]:
-    """Files that shard schemas, with this otherwise."""
+    """Return files that shard schemas, with these changes."""
     return instance(sharding=[{**SCHEMAS, **changes}])
 
 
 def and_a_rule(files: Files, pattern: str, hostgroup: int = 12, **cells: Value) -> dict[str, Any]:
-    """Files with a rule in front of those that sharding makes."""
+    """Return files with a rule before the generated rules."""
     rule = {"rule_id": 1, "match_digest": pattern, "destination_hostgroup": hostgroup, **cells}
     return {**files, "mysql_query_rules": [rule]}
 

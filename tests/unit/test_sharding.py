@@ -78,7 +78,7 @@ def sbtest(**options: Any) -> ShardingModel:
 
 
 def destinations(spec: ShardingModel, engine: Engine) -> Callable[[str], set[object]]:
-    """Return a function that tells where the rules send a text: all of them, not the first."""
+    """Return a function from a text to the hostgroups of all matching rules, not just the first."""
     rules = [
         (engine(str(rule.get("match_digest") or rule["match_pattern"])), rule)
         for rule in generate(spec)

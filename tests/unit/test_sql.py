@@ -1,4 +1,4 @@
-"""Statements: few, plain, in an order that works, and masked when they are made."""
+"""Statements are few and plain, in an order that works, and masked from the start."""
 
 import sqlite3
 from contextlib import closing
@@ -245,7 +245,7 @@ def test_servers_may_trade_their_keys(column):
 
 
 def applied(of, before, after):
-    """What SQLite holds after the transition of a table as ProxySQL declares it."""
+    """Return SQLite's rows after the transition of a table as ProxySQL declares it."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(create_text(of))
         for statement in [*inserts(of, before.values()), *transition(of, before, after)]:

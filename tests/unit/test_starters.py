@@ -1,4 +1,4 @@
-"""`init`: what it writes, what it refuses, and what it says comes next."""
+"""`init`: its files, its refusals, and the next steps that it names."""
 
 from __future__ import annotations
 

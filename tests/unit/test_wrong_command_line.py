@@ -1,4 +1,4 @@
-"""A wrong command line: one message and a way out, whatever Typer would have said."""
+"""A wrong command line gives one message and one fix, instead of Typer's text."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """`make test-version`: is proxyctl right about this ProxySQL? Ends with a table, in markdown.
 
 Runs the conformance cases, the journeys, the catalogue, and the routing of random queries on one
-ProxySQL. One that is newer than all that proxyctl knows is compared with the newest of those. The
-table goes to stdout, the rest to stderr. Exit 1 when something differs from what proxyctl expects,
-is unknown to it, or cannot be run.
+ProxySQL. A ProxySQL newer than every known version is compared with the newest known one. The table
+goes to stdout, all else to stderr. Exit 1 when something differs from what proxyctl expects, is
+unknown to it, or cannot be run.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class Row:
 
 
 class Outcomes:
-    """A pytest plugin that keeps what became of every test."""
+    """A pytest plugin that keeps the result of every test."""
 
     def __init__(self) -> None:
         self._reports: dict[str, pytest.TestReport] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the report of a test: of the phase that failed, or of the test itself."""
+        """Keep the report of a test: of the failed phase, or of the call."""
         if report.when == "call" or not report.passed:
             self._reports[report.nodeid] = report
 
@@ -81,7 +81,7 @@ class Outcomes:
         return rows
 
     def not_run(self) -> dict[str, int]:
-        """Return why tests were not run, and how many for each reason."""
+        """Return the reasons why tests did not run, with a count for each."""
         reasons: dict[str, int] = {}
         for report in self._reports.values():
             if report.skipped and isinstance(report.longrepr, tuple):
@@ -122,14 +122,14 @@ def main() -> int:
 
 
 def _found(binary: str) -> str:
-    """Return the path of a program, also of one on PATH."""
+    """Return the path of a program, if necessary from PATH."""
     return shutil.which(binary) or binary
 
 
 def _version_of(binary: str) -> Version:
     """Return the version of a ProxySQL.
 
-    Raises: RuntimeError when it is none that runs here, or one that is too old.
+    Raises: RuntimeError when it does not run here, or is too old.
     """
     fix = "name a proxysql that runs on this machine, or IMAGE=name:tag"
     try:
@@ -148,7 +148,7 @@ def _version_of(binary: str) -> Version:
 
 
 def _run(jobs: int) -> Outcomes:
-    """Run the tests; what fails, perhaps since the machine is busy, runs again by itself."""
+    """Run the tests; run failed tests again alone, as a busy machine may be the reason."""
     outcomes = Outcomes()
     options = ["-q", "-m", "real and not alone", "-p", "no:cacheprovider"]
     pytest.main([*options, "-n", str(jobs), "--dist", "worksteal", *PATHS], plugins=[outcomes])

@@ -1,4 +1,4 @@
-"""A ProxySQL out of an image. It runs here, with the libraries of the image, and can be killed."""
+"""A ProxySQL from an image. It runs here, with the libraries of the image, and can be killed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _FOLDERS = ("lib", "lib64", "usr/lib", "usr/lib64")
 
 
 def unpacked(image: str, folder: Path) -> str:
-    """Return a script in `folder` that runs the proxysql of an image, pulled where it is missing.
+    """Return a script in `folder` that runs the proxysql of an image; pull a missing image.
 
-    It starts it by the loader of the image: the libraries of this machine may be others.
+    The script uses the loader of the image: this machine may have other libraries.
     Raises: RuntimeError when docker does not give the image, or the image has no proxysql.
     """
     container = _docker(image, "create", image)
@@ -36,7 +36,7 @@ def unpacked(image: str, folder: Path) -> str:
 
 
 def _docker(image: str, *arguments: str) -> str:
-    """Return what a docker command writes.
+    """Return the output of a docker command.
 
     Raises: RuntimeError, with docker's reason, when it fails or there is no docker.
     """

@@ -1,6 +1,6 @@
-"""Whether the real ProxySQL at hand has what the catalogue says of its version.
+"""The catalogue of a version, compared with the real ProxySQL.
 
-What differs, and what the catalogue does not know, is recorded by name for `make test-version`.
+Differences, and names that the catalogue lacks, are recorded by name for `make test-version`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_variables_and_their_defaults(
 
 
 def compare(real: Facts, ours: Facts, note: Note) -> None:
-    """Fail where the two are not alike, and note what differs and what is unknown to us."""
+    """Fail where the two differ, and record the differing and the unknown names."""
     unknown = outermost(real.keys() - ours.keys())
     differs = outermost({name for name, fact in ours.items() if real.get(name) != fact})
     note("known", len(set(map(whole, ours)) - set(map(whole, differs))))
@@ -64,12 +64,12 @@ def compare(real: Facts, ours: Facts, note: Note) -> None:
 
 
 def whole(name: str) -> str:
-    """Return the table that a fact is about, or the variable."""
+    """Return the table or the variable of a fact."""
     return re.split("[. ]", name, maxsplit=1)[0]
 
 
 def outermost(names: Set[str]) -> list[str]:
-    """Return names without those of which the whole table is among them."""
+    """Return the names, without columns whose whole table is among the names."""
     return sorted(name for name in names if name == whole(name) or whole(name) not in names)
 
 

@@ -1,4 +1,4 @@
-"""A ProxySQL Cluster in the middle of an upgrade: its members do not follow one another."""
+"""A ProxySQL Cluster during an upgrade: its members do not pull from one another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real ProxySQL is started on the DISK of an older one: nothing is left to do."""
+"""A real ProxySQL that starts on the DISK of an older one has an empty plan."""
 
 from __future__ import annotations
 

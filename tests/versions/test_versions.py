@@ -1,4 +1,4 @@
-"""The main journey on every version: each that changed a table on the sandbox, and a real one."""
+"""The main journey, on a sandbox of each version that changed a table, and on a real ProxySQL."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Server:
         self.version = instance.version
 
     def restart(self) -> None:
-        """Let it forget everything but DISK."""
+        """Restart it: only DISK survives."""
         self.instance.close()
         self.running.restart()
 

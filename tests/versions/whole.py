@@ -1,4 +1,4 @@
-"""Files that use every table a ProxySQL version has, and a row as its columns are there."""
+"""Files that use every table of a ProxySQL version, with the columns that it has."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _fitting(row: str, table: Table, version: Version) -> str:
 
 
 def changing_versions() -> list[Version]:
-    """Return the versions of which each has other tables, columns or checks than the one before."""
+    """Return the versions whose tables, columns or checks differ from the version before."""
     found = {
         parse_version(since)
         for table in TABLES.values()

@@ -18,7 +18,7 @@ POLL_MS = 200
 
 @contextmanager
 def members(folder: Path, count: int = 3) -> Iterator[list[ProxySQL]]:
-    """Yield members that list one another and agree."""
+    """Yield members that list one another and are in sync."""
     binary = needed_binary()
     with ExitStack() as stack:
         found = [
@@ -34,7 +34,7 @@ def members(folder: Path, count: int = 3) -> Iterator[list[ProxySQL]]:
 
 
 def join(one: ProxySQL, listed: Sequence[ProxySQL]) -> None:
-    """Make a ProxySQL a member that lists these; all of that is saved."""
+    """Make a ProxySQL a member that lists these, and save its configuration."""
     run = one.instance.execute
     run(f"SET admin-admin_credentials='admin:admin;radmin:radmin;{ACCOUNT}:{ACCOUNT}'")
     run(f"SET admin-cluster_username='{ACCOUNT}'")
@@ -46,7 +46,7 @@ def join(one: ProxySQL, listed: Sequence[ProxySQL]) -> None:
 
 
 def agree(one: ProxySQL, listed: Sequence[ProxySQL]) -> bool:
-    """Return whether a member has seen all of these, and holds in every module what they do."""
+    """Return whether a member has seen all of these, and has their checksum of every module."""
     own = {name: checksum for name, (_, _, checksum) in checksums(one).items()}
     rows = one.instance.query(
         "SELECT port, name, checksum FROM stats_proxysql_servers_checksums WHERE version>0"
@@ -60,7 +60,7 @@ def agree(one: ProxySQL, listed: Sequence[ProxySQL]) -> bool:
 
 
 def checksums(one: ProxySQL) -> dict[str, tuple[int, int, str]]:
-    """Return version, epoch and checksum by name, of the modules that travel."""
+    """Return version, epoch and checksum by name, for the modules that members exchange."""
     rows = one.instance.query(
         "SELECT name, version, epoch, checksum FROM runtime_checksums_values WHERE version>0"
     )
@@ -73,7 +73,7 @@ def checksums(one: ProxySQL) -> dict[str, tuple[int, int, str]]:
 
 
 def set_admin(one: ProxySQL, **variables: object) -> None:
-    """Set variables of the administration at a member."""
+    """Set admin variables at a member."""
     for name, value in variables.items():
         one.instance.execute(f"SET admin-{name}='{value}'")
     one.instance.execute("LOAD ADMIN VARIABLES TO RUNTIME")
@@ -87,28 +87,28 @@ RULE = "mysql_query_rules: [{{rule_id: 1, match_digest: '^SELECT', destination_h
 
 
 def write(project: Project, text: str) -> None:
-    """Write the only file."""
+    """Write the project's only file."""
     project.write("version: 1\n" + text)
 
 
 def apply(*arguments: str) -> Outcome:
-    """Apply at the member that the environment names, or the arguments."""
+    """Apply at the member that the arguments or the environment name."""
     return proxyctl("apply", "--auto-approve", *arguments)
 
 
 def hostgroups(one: ProxySQL, table: str = "mysql_users", layer: str = "runtime_") -> set[Any]:
-    """Return where the users, or the rules, of a member lead."""
+    """Return the hostgroups of a member's users or rules."""
     column = "default_hostgroup" if table == "mysql_users" else "destination_hostgroup"
     return {row[0] for row in one.instance.query(f"SELECT {column} FROM {layer}{table}")}
 
 
 def name(one: ProxySQL) -> str:
-    """Return what the others list a member as."""
+    """Return the name under which others list a member."""
     return f"127.0.0.1:{one.port}"
 
 
 def keep_apart(three: list[ProxySQL]) -> None:
-    """Let variables of the administration be a member's own."""
+    """Exclude admin variables from the exchange between members."""
     for one in three:
         set_admin(one, cluster_admin_variables_diffs_before_sync=0)
         one.instance.execute("SAVE ADMIN VARIABLES TO DISK")
@@ -124,7 +124,7 @@ def fleet_of(*instances: ProxySQL) -> str:
 
 
 def fall_behind(three: list[ProxySQL]) -> None:
-    """Load users at the second member that the first one sees, and does not take over yet."""
+    """Load users at the second member, which the first one sees but does not pull yet."""
     first, second, _ = three
     run = second.instance.execute
     run("INSERT INTO mysql_users (username, password, default_hostgroup) VALUES ('new','x',30)")

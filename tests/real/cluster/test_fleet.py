@@ -1,4 +1,4 @@
-"""apply --all where instances are members of one native cluster of real ProxySQL."""
+"""apply --all on members of one native cluster of real ProxySQL."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_a_member_outside_the_fleet_that_does_not_follow(
 
 
 def test_a_member_that_fails_stops_the_others(three: list[ProxySQL], project: Project) -> None:
-    """It is loaded again as it was before, and the others take that over."""
+    """The failed member is restored, and the others pull that."""
     keep_apart(three)
     write(project, three, USER.format(10))
     assert apply_all().code == 0

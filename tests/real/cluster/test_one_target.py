@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.real, pytest.mark.since("2.6.0", "mysql_servers_v2")]
 
 @pytest.fixture
 def project(three: list[ProxySQL], offline: Project) -> Project:
-    """Files that are applied at the first member, if nothing else is said."""
+    """Files that apply to the first member by default."""
     offline.connect(three[0].instance)
     return offline
 
@@ -84,7 +84,7 @@ def test_what_does_not_synchronise_is_shown_in_the_plan(
 
 
 def test_members_that_do_not_follow_are_named(three: list[ProxySQL], project: Project) -> None:
-    """One with the module switched off, and one that is down."""
+    """One member has the module switched off, and one is down."""
     keep_apart(three)
     first, second, third = three
     set_admin(second, cluster_mysql_users_diffs_before_sync=0)
@@ -179,6 +179,6 @@ def test_a_server_is_drained_and_restored_at_one_member(
 
 
 def until_all_show(three: list[ProxySQL], status: str) -> None:
-    """Wait until every member has the server `a` so at RUNTIME."""
+    """Wait until every member has the server `a` in this state at RUNTIME."""
     asked = "SELECT status FROM runtime_mysql_servers WHERE hostname='a'"
     until(lambda: [one.instance.query(asked) for one in three] == [[(status,)]] * 3)
