@@ -13,7 +13,7 @@ PROXYSQL = os.environ.get(_NAMES[1], "proxysql/proxysql:2.7.1")
 PYTHON = os.environ.get("PROXYCTL_TEST_PYTHON_IMAGE", "python:3.13-slim")
 """What the image of proxyctl is built on."""
 ARE_NAMED = any(name in os.environ for name in _NAMES)
-"""Somebody said which images: then the tests are to run, and nothing may pass for that unseen."""
+"""Somebody named the images: then the tests have to run, and none may pass unseen."""
 
 
 @cache

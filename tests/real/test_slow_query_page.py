@@ -86,7 +86,7 @@ class Reader:
         self._last: Outcome | None = None
         self.traffic_port = proxysql.traffic_port
         self.outputs: list[tuple[Block, str]] = []
-        """The text blocks, and what was said there."""
+        """The text blocks, each with its output."""
 
     def read(self, block: Block) -> None:
         if name := block.options.get("file"):

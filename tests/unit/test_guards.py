@@ -70,7 +70,7 @@ EMPTIED = {
     "one that is SHUNNED now did not serve": (DEAD, "10 a", {RULES: {20}}, None, None),
     "a server that is replaced": ("10 a, 20 b", "10 a, 20 new", {RULES: {20}}, None, None),
 }
-"""Servers at RUNTIME and what is loaded, who needs hostgroups, a family, and what is said once."""
+"""Servers at RUNTIME, the loaded rows, the needs of hostgroups, a family, and the messages."""
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ STRAYS = [
     (RULES, to_rules(10, 10, None, 98), to_rules(11, 10, 11, 99), "the destination of 1 rule (1)"),
     (FAST, routes(10), routes(11), "the destination of fast routing in 1 row (app/shop)"),
 ]
-"""A table, its rows before and after, and what is said. Only hostgroup 10 has a server."""
+"""A table, its rows before and after, and the messages. Only hostgroup 10 has a server."""
 
 
 @pytest.mark.parametrize(("table", "before", "after", "danger"), STRAYS)

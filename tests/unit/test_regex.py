@@ -1,10 +1,10 @@
 r"""Both regex engines, compared with recorded answers of the real ones.
 
 `data/patterns_*.jsonl` holds one case per line: the pattern, whether CASELESS, and null where it
-does not compile, or subjects with the span of the match (null: none). All texts are bytes, as Latin-1.
-They were recorded from PCRE 8.45 and RE2 2022-12-01 as ProxySQL 2.7.1 builds them: patterns that
-people write, one for each rule of the syntax, and generated ones. What proxyctl answers otherwise
-than PCRE has unusual syntax and is reported as not verified.
+does not compile, or subjects with the span of the match (null: none). All texts are bytes,
+as Latin-1. They were recorded from PCRE 8.45 and RE2 2022-12-01 as ProxySQL 2.7.1 builds them:
+patterns that people write, one for each rule of the syntax, and generated ones. A pattern with
+another answer than PCRE has unusual syntax, and proxyctl reports it as not verified.
 """
 
 import json
