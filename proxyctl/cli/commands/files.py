@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from proxyctl.cli.connect import Place, password_from
+from proxyctl.cli.connect import Place
+from proxyctl.cli.login import password_from
 from proxyctl.cli.options import (
     OR_STDOUT,
     FileOptions,

@@ -1,0 +1,140 @@
+"""The login at an instance, from options, environment, files and an option file of mysql.
+
+Passwords come from a file, the environment or a question, never from the command line.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from proxyctl.cli.options import ConnectionOptions
+from proxyctl.cli.output import ask_password, can_ask
+from proxyctl.errors import ProxyctlError, UsageError, os_reason
+
+if TYPE_CHECKING:
+    from proxyctl.config.project import Instance
+    from proxyctl.instance.connect import Authority, Login
+
+
+@dataclass
+class Logins:
+    """The logins of a command: each file is read once, each password is asked for once."""
+
+    options: ConnectionOptions
+    _asked: dict[str, str] = field(default_factory=dict)
+
+    def of(self, chosen: Instance | None) -> Login:
+        """Return the login at an instance.
+
+        Asks for the password on a terminal when it is not known, once per account.
+        """
+        from proxyctl.instance.connect import Login
+
+        options = self.options
+        host, port, socket = self.endpoint(chosen)
+        user = options.user or (chosen and chosen.user) or self._option_file.get("user") or "admin"
+        return Login(
+            host=host,
+            port=port,
+            user=user,
+            password=self._password(chosen, user, socket or f"{host}:{port}"),
+            name=chosen.name if chosen else "",
+            socket=socket,
+            ca=_authority(options.tls_ca, chosen),
+            tls_required=options.tls_required or bool(chosen and chosen.tls_required),
+        )
+
+    def endpoint(self, chosen: Instance | None) -> tuple[str, int, str | None]:
+        """Return host, port and socket; a socket wins. Raises: UsageError, ProxyctlError."""
+        options, file = self.options, self._option_file
+        name, colon, number = (options.host or "").partition(":")
+        if colon and number.isdecimal():
+            raise UsageError(
+                f"--host {options.host}: expected a host without a port",
+                fix=f"did you mean --host {name} --port {number}?",
+            )
+        if not file.get("port", "0").isdecimal():
+            raise ProxyctlError(f"--defaults-file: port={file['port']} is not a number")
+        host = options.host or (chosen and chosen.host) or file.get("host") or "127.0.0.1"
+        port = options.port or (chosen and chosen.port) or int(file.get("port", 0)) or 6032
+        socket = options.socket
+        if socket is None and options.host is None and options.port is None:
+            socket = chosen.socket if chosen else file.get("socket")
+        return host, port, socket
+
+    @cached_property
+    def _option_file(self) -> dict[str, str]:
+        """Return the [client] group of --defaults-file, or user and password of ~/.my.cnf.
+
+        The host in ~/.my.cnf is a MySQL server, not a ProxySQL admin interface.
+        """
+        from proxyctl.config.files import unreadable_file
+        from proxyctl.instance.connect import client_options
+
+        named = self.options.defaults_file
+        path = named or os.path.expanduser("~/.my.cnf")
+        if not named and not os.path.isfile(path):
+            return {}
+        try:
+            options = client_options(path)
+        except OSError as error:
+            option = "--defaults-file" if named else ""
+            raise unreadable_file(path, os_reason(error), option=option) from None
+        names = ("user", "password", "host", "port", "socket") if named else ("user", "password")
+        return {name: options[name] for name in names if name in options}
+
+    def _password(self, chosen: Instance | None, user: str, address: str) -> str:
+        """Return the password from the first source that has one; --debug names the source."""
+        log = self.options.debug or (lambda _text: None)
+        for source, password in self._passwords(chosen):
+            if password is not None:
+                log(f"the password comes from {source}")
+                return password
+        if not can_ask():
+            log("no password is given; an empty one is used")
+            return ""
+        if user not in self._asked:
+            self._asked[user] = ask_password(f"{user}@{address}")
+        return self._asked[user]
+
+    def _passwords(self, chosen: Instance | None) -> Iterator[tuple[str, str | None]]:
+        """Yield each possible source with its password or None, by precedence."""
+        if self.options.password_file:
+            yield "--password-file", self._password_in_file
+        yield "PROXYCTL_PASSWORD", os.environ.get("PROXYCTL_PASSWORD")
+        if chosen is not None:
+            yield f"the instance {chosen.name} in the files", chosen.password()
+        yield "the option file", self._option_file.get("password")
+
+    @cached_property
+    def _password_in_file(self) -> str:
+        return password_from(self.options.password_file or "", "--password-file")
+
+
+def _authority(tls_ca: str | None, chosen: Instance | None) -> Authority | None:
+    """Return the CA of --tls-ca, or else the CA of the instance in the files."""
+    from proxyctl.instance.connect import Authority
+
+    if tls_ca:
+        from proxyctl.config.sections.instances import certificates
+
+        return Authority(f"--tls-ca {tls_ca}", lambda: certificates(tls_ca, "--tls-ca"))
+    if chosen and chosen.tls_ca:
+        return Authority(f"tls_ca {chosen.tls_ca}", chosen.certificates)
+    return None
+
+
+def password_from(path: str, option: str) -> str:
+    """Return the password from the file that an option names. Raises: ProxyctlError."""
+    from proxyctl.config.files import unreadable_file
+
+    try:
+        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = os_reason(error) if isinstance(error, OSError) else "not UTF-8"
+        raise unreadable_file(path, reason, option=option) from None
