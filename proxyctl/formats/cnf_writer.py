@@ -127,7 +127,7 @@ def _why_not(section: CnfSection, column: Column, value: Value) -> str | None:
     if value is None:
         return None
     if isinstance(value, int):
-        is_rule = section.name == "mysql_query_rules" and column.name != "rule_id"
+        is_rule = section.name.endswith("_query_rules") and column.name != "rule_id"
         if is_rule and value < 0:
             return "a negative number is ignored"
         return None if MIN_INT <= value <= MAX_INT else "a number beyond 32 bits is ignored"

@@ -11,7 +11,7 @@ from proxyctl.state.fold import Exported
 from proxyctl.state.row import Row
 from tests.support.build import layout, row
 
-RULES = "mysql_query_rules"
+RULES, PGSQL_RULES = "mysql_query_rules", "pgsql_query_rules"
 
 
 def read(text: str) -> Exported:
@@ -68,8 +68,11 @@ def test_rows_come_back(some: list[Row], accounts: list[tuple[str, str]]) -> Non
 def test_what_an_instance_may_hold_and_a_cnf_cannot() -> None:
     rows = [row(RULES, rule_id=3, timeout=3_000_000_000), row(RULES, rule_id=4, delay=-1)]
     variables = {"admin-version": "2.7.1", "mysql-init_connect": "(null)", "sqliteserver-x": "1"}
-    assert write_cnf({RULES: (layout(RULES), rows)}, variables)[1] == [
+    postgresql = (layout(PGSQL_RULES), [row(PGSQL_RULES, rule_id=5, delay=-1)])
+    tables = {RULES: (layout(RULES), rows), PGSQL_RULES: postgresql}
+    assert write_cnf(tables, variables)[1] == [
         "sqliteserver-x: a .cnf cannot hold this variable",
         "rule 3: timeout: a number beyond 32 bits is ignored",
         "rule 4: delay: a negative number is ignored",
+        "pgsql rule 5: delay: a negative number is ignored",
     ]
