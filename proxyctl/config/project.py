@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -52,12 +51,6 @@ class ParsedFiles:
                 parsed._by_vars = self._by_vars
                 self._by_vars[key] = parsed
             return self._by_vars[key]
-
-    def readable(self) -> ParsedFiles:
-        """Return the files without the mistakes made in reading them."""
-        parsed = copy(self)
-        parsed._mistakes = Mistakes()
-        return parsed
 
     @property
     def sections(self) -> frozenset[str]:

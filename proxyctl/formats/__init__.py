@@ -1,1 +1,1 @@
-"""Rows as text and back: our own YAML, a SQL script, a proxysql.cnf. No server, no options."""
+"""Rows as YAML, as a SQL script, and as a proxysql.cnf, which is read, too."""

@@ -239,12 +239,9 @@ def _diff_servers(
         for key in switched_off(layout, target, runtime, place):
             image.pop(key, None)
         at_runtime = _by_family(desired, runtime, image, surroundings, drained=drained)
+    loaded = runtime_image(layout, memory)
     published = compare_servers(
-        layout,
-        runtime,
-        runtime_image(layout, memory),
-        surroundings.memory_families,
-        drained=drained,
+        layout, runtime, loaded, surroundings.memory_families, drained=drained
     )
     changes = {
         Layer.MEMORY: in_memory,

@@ -13,7 +13,7 @@ flagIN and flagOUT, fast routing, hints in the first comment, the user's default
 
 from __future__ import annotations
 
-from proxyctl.routing.route import (
+from proxyctl.routing.result import (
     Digested,
     DigestOf,
     Explanation,

@@ -16,7 +16,7 @@ from proxyctl.catalog import Value, releases
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.routing.regex import Engine
 from proxyctl.routing.regex.pattern import rewritten
-from proxyctl.routing.route import (
+from proxyctl.routing.result import (
     Explanation,
     FastRoutingUse,
     Outcome,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from proxyctl.routing.regex import Broken
-from proxyctl.routing.route import Digested, Request
+from proxyctl.routing.result import Digested, Request
 from proxyctl.routing.walk import Walk
 
 if TYPE_CHECKING:

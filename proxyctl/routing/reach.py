@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from proxyctl.routing.route import Request, Route, Source
+from proxyctl.routing.result import Request, Route, Source
 from proxyctl.routing.router import Router
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.tables import FastKey

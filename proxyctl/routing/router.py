@@ -11,7 +11,7 @@ from proxyctl.errors import ProxyctlError
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, DigestWalk, Rewriting
 from proxyctl.routing.regex import Patterns
-from proxyctl.routing.route import (
+from proxyctl.routing.result import (
     NO_SETTINGS,
     Digested,
     DigestOf,

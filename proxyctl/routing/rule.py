@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from proxyctl.catalog import REFERENCE, Layout, Value, Version
 from proxyctl.catalog.releases import CLIENT_ADDR_SUBNETS
 from proxyctl.routing.regex import Broken, Compiled, Patterns, as_bytes, never_matches_if_broken
-from proxyctl.routing.route import Reason
+from proxyctl.routing.result import Reason
 from proxyctl.state.cells import as_read
 from proxyctl.state.runtime import valid_client_addr
 

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from proxyctl.routing.regex import Broken, Compiled, Engine
-from proxyctl.routing.route import (
+from proxyctl.routing.result import (
     NO_SETTINGS,
     Digested,
     FastRoutingUse,

@@ -76,9 +76,7 @@ def test_a_command_that_the_sandbox_refuses(sandbox_instance: Instance, command:
     [bytes([code]) for code in (0, 1, 5, 6, 7, 8, 10, 11, 13, 15, 19, 28, 29, 32, 48, 255)],
     ids=lambda command: command.hex(),
 )
-def test_a_command_that_ends_the_connection_without_a_word(
-    instance: Instance, command: bytes
-) -> None:
+def test_a_command_that_ends_the_connection_silently(instance: Instance, command: bytes) -> None:
     with logged_in(instance) as client:
         client.send(command)
         assert client.answers(1) == []

@@ -25,8 +25,10 @@ def texts() -> str:
     """Return every text of the program, one per line, with `{}` for each inserted value."""
     found = [b.text for page in pages() if page != PAGE for b in blocks(page) if b.commands()]
     for path in (ROOT / "proxyctl").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.JoinedStr | ast.Constant):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        for node in nodes:
+            if isinstance(node, ast.JoinedStr | ast.Constant) and id(node) not in docstrings:
                 found.append(_text(node).replace("\n", " "))
     return "\n".join(found)
 

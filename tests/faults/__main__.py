@@ -14,8 +14,8 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
+from tests.faults.kept import are_kept
 from tests.faults.kinds import KINDS
-from tests.faults.promised import are_kept
 from tests.faults.trying import REAL, SANDBOX, Tally, table, tried
 from tests.support.servers import NO_BINARY, proxysql_binary
 

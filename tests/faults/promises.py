@@ -89,7 +89,7 @@ def report_is_true(case: Case) -> Iterator[str]:
                 yield f"{module}: {layer} is reported as {words}, and is not (exit code {code})"
 
 
-def it_knows(case: Case) -> Iterator[str]:
+def nothing_stays_unknown(case: Case) -> Iterator[str]:
     """A report calls a layer `not known` only where ProxySQL kept not answering.
 
     After one fault the instance answers again, so nothing is unknown. The other reason, a lock that
@@ -159,7 +159,7 @@ PROMISES: tuple[Callable[[Case], Iterator[str]], ...] = (
     disk_is_whole,
     disk_is_not_ahead,
     report_is_true,
-    it_knows,
+    nothing_stays_unknown,
     a_second_run_finishes,
     the_lock_is_free,
 )
@@ -170,7 +170,7 @@ def broken(case: Case) -> list[str]:
     return [text for promise in PROMISES for text in promise(case)]
 
 
-def what_became_of_it(case: Case) -> str:
+def state_reached(case: Case) -> str:
     """Return one word for what the first run left at RUNTIME and on DISK."""
     changed = [
         place

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.faults.forked import Forked, login
 from tests.faults.proxy import FaultyProxy
-from tests.journeys.layers import everywhere
+from tests.support.layers import everywhere
 from tests.support.servers import Instance
 
 APPLIES = range(1, 21)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from proxyctl.sandbox import Sandbox
 from tests.faults.kinds import KINDS, can_happen
-from tests.faults.promises import KILLED, Case, broken, what_became_of_it
+from tests.faults.promises import KILLED, Case, broken, state_reached
 from tests.faults.rig import COURSES, Boundary, Rig, rig_on
 from tests.support.servers import Instance, ProxySQL, proxysql_binary
 
@@ -37,7 +37,7 @@ class Tally:
     def add(self, boundary: Boundary, case: Case) -> None:
         self.boundaries += 1
         self.counts[CODES.get(case.outcome.code, "other")] += 1
-        self.counts[what_became_of_it(case)] += 1
+        self.counts[state_reached(case)] += 1
         again = 0 if case.again is None else 1 if case.again.code == 0 else 2
         self.counts[AGAIN[again]] += 1
         where = f"{self.server}, {boundary.course.name}, {self.kind} at {boundary.text()}"

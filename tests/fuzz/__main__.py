@@ -24,8 +24,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 
 from tests.fuzz.mutation import mutated
+from tests.fuzz.readers import TARGETS
 from tests.fuzz.target import ROOT, Target, defect_in
-from tests.fuzz.targets import TARGETS
 
 LIMIT_S = 2
 """Longest time for one input. Units: seconds of processor time, since machines are shared."""

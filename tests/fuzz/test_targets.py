@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.fuzz.mutation import LONGEST, mutated
+from tests.fuzz.readers import TARGETS
 from tests.fuzz.target import defect_in
-from tests.fuzz.targets import TARGETS
 
 pytestmark = pytest.mark.sweep
 

@@ -11,10 +11,10 @@ import pytest
 from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
 from tests.journeys.command_lines import Asked
-from tests.journeys.story import applied
 from tests.support.cli import Project, proxyctl
 from tests.support.galera_family import GaleraFamily, on_proxysql, on_sandbox
 from tests.support.servers import Instance
+from tests.support.story import applied
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.journeys.command_lines import Asked
-from tests.journeys.layers import dump
-from tests.journeys.story import apply, ended, plan
 from tests.support.cli import Project, proxyctl
+from tests.support.layers import dump
 from tests.support.servers import Instance
+from tests.support.story import apply, ended, plan
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_mistake_in_the_files(
 
 @pytest.mark.parametrize("name", ["plan", "apply", "drift", "rollback"])
 @pytest.mark.parametrize("typed", ["mysql_usres", "MYSQL-USRES"])
-def test_only_with_a_typo_is_said_before_anybody_connects(
+def test_only_with_a_typo_is_refused_before_connecting(
     offline: Project, asked: Asked, name: str, typed: str
 ) -> None:
     port, statements = asked

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from tests.journeys.story import FILES, applied
 from tests.support.cli import Project
+from tests.support.story import FILES, applied
 from tests.support.warm import Warm
 
 INSTANCES = """\

@@ -6,9 +6,9 @@ import pytest
 
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
-from tests.journeys.story import FILES, ended
 from tests.support.cli import SECRETS, Outcome, Project, proxyctl
 from tests.support.servers import Instance
+from tests.support.story import FILES, ended
 
 
 def debug_lines(found: Outcome) -> str:

@@ -107,7 +107,7 @@ def test_snapshots_make_a_page_with_the_load_over_time(offline: Project) -> None
     assert mode == 0o600  # queries reveal what an application does
 
 
-def test_snapshots_that_hardly_belong_together_are_said(offline: Project) -> None:
+def test_snapshots_that_are_hard_to_compare_get_a_note(offline: Project) -> None:
     for number, (address, version) in enumerate([("a:6032", "2.5.5"), ("b:6032", "2.7.1")]):
         table = DigestTable("px", address, version, 1000 + number, SEEN)
         write_digest_file(table, offline.folder / f"{number}.jsonl")
@@ -209,7 +209,7 @@ def test_one_statement_names_the_statistics(
 
 
 @pytest.mark.parametrize("arguments", list(AT_INSTANCE)[:-1], ids=named)
-def test_digests_that_are_switched_off_are_said_with_the_variable(
+def test_a_note_names_the_variable_that_switches_digests_off(
     counted: Project, sandbox_instance: Instance, arguments: tuple[str, ...]
 ) -> None:
     fill(sandbox_instance, [COUNTED])

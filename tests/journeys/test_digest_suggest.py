@@ -7,10 +7,10 @@ import time
 import pytest
 
 from proxyctl.stats.model import SeenDigest
-from tests.journeys.story import applied
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.seen_digests import fill, seen_digest
 from tests.support.servers import Instance
+from tests.support.story import applied
 
 FILES = """\
 version: 1
@@ -77,7 +77,7 @@ def pasted(text: str) -> str:
     return "".join(f"{line}\n" for line in text.splitlines()[1:])
 
 
-def test_all_that_is_proposed_can_stand_together(seen: Project) -> None:
+def test_all_proposed_rules_fit_together(seen: Project) -> None:
     found = suggest("--format", "json")
     text = FILES + "".join(pasted(one["yaml"]) for one in found.json["suggestions"] if one["yaml"])
     seen.write(text)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from proxyctl.plan.drift import PATTERNS
-from tests.journeys.layers import in_layers
-from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.layers import in_layers
 from tests.support.servers import Instance
+from tests.support.story import FILES, applied, plan
 
 DB3 = "UPDATE mysql_servers SET {} WHERE hostname='db3'"
 LOAD, SAVE = "LOAD MYSQL SERVERS TO RUNTIME", "SAVE MYSQL SERVERS TO DISK"

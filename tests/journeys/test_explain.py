@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.story import applied
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
+from tests.support.story import applied
 
 RULES = """
 hostgroups: {writer: {id: 10}, reader: {id: 30}}

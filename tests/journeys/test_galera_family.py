@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.faults.proxy import FaultyProxy
-from tests.journeys.story import applied, ended, plan, rolled_back
 from tests.journeys.watched import Killable
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.galera_family import GaleraFamily
 from tests.support.parameters import crossed
 from tests.support.placement_samples import online, placement
+from tests.support.story import applied, ended, plan, rolled_back
 
 DRAINED = {("0", "0")}
 LAYERS = ("runtime_", "", "disk.")

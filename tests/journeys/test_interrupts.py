@@ -14,8 +14,8 @@ import pytest
 from proxyctl.errors import ExitCode
 from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
-from tests.journeys.story import SERVERS, listed
 from tests.support.cli import Project, proxyctl
+from tests.support.story import SERVERS, listed
 
 ROOT = Path(__file__).parents[2]
 INTERRUPTED = """\

@@ -13,11 +13,11 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import READ_TIMEOUT_S, Login
 from proxyctl.instance.lock import LEASE_S, RENEW_S, Lock
 from tests.journeys.held_lock import dead_pid, hold_dead_lock, hold_lock
-from tests.journeys.layers import dump, everywhere
-from tests.journeys.story import FILES, applied, apply, ended, plan
 from tests.journeys.watched import at_step, failed_apply
 from tests.support.cli import Project, proxyctl
+from tests.support.layers import dump, everywhere
 from tests.support.servers import Instance
+from tests.support.story import FILES, applied, apply, ended, plan
 
 
 def test_apply_without_a_terminal_asks_for_a_decision(project: Project, instance: Instance) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from proxyctl.sandbox import Sandbox
-from tests.journeys.layers import dump
-from tests.journeys.story import FILES, applied, apply, ended, plan
 from tests.support.cli import Project, proxyctl
+from tests.support.layers import dump
 from tests.support.mysql_servers import HostileServer
 from tests.support.servers import Instance, ProxySQL
+from tests.support.story import FILES, applied, apply, ended, plan
 
 PASSWORD = "s3cret-of-app"
 NOT_LOCAL = "127.0.1.7"

@@ -25,10 +25,10 @@ from proxyctl.cli.app import build, commands_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.replies import AdminError
 from tests.journeys.command_lines import command_lines
-from tests.journeys.story import applied, plan
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.seen_digests import change_header
 from tests.support.servers import Instance
+from tests.support.story import applied, plan
 
 
 def native_hash(text: str) -> str:

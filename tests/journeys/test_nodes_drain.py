@@ -11,11 +11,11 @@ from dataclasses import replace
 import pytest
 
 from tests.faults.proxy import Exchange, Fault, FaultyProxy
-from tests.journeys.story import applied
 from tests.journeys.watched import Killable
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.parameters import crossed
 from tests.support.servers import Instance
+from tests.support.story import applied
 
 FILES = """\
 version: 1

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.journeys.story import FILES, applied, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.pseudo_terminal import shown
 from tests.support.servers import Instance, free_port
+from tests.support.story import FILES, applied, plan
 from tests.support.warm import Warm
 
 Shell = Callable[[str], subprocess.CompletedProcess[str]]
@@ -152,7 +152,7 @@ _COLOUR = re.compile(r"\x1b\[(?:\d+;)*[349]\d")
 
 @pytest.mark.parametrize("no_colour", ["", "--no-color", "NO_COLOR"])
 @pytest.mark.parametrize("line", ["schema -o none/x", "plan --nothing", "plna", "plan --help"])
-def test_on_a_terminal_errors_and_help_have_colour_unless_told(
+def test_errors_and_help_have_colour_on_a_terminal_unless_disabled(
     warm: Warm, line: str, no_colour: str
 ) -> None:
     words = [*([no_colour] if no_colour.startswith("-") else []), *line.split()]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.journeys.story import applied, apply, plan
 from tests.support.cli import Project, proxyctl
+from tests.support.story import applied, apply, plan
 
 FAMILY = "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"
 READER = "  - {hostgroup_id: reader, hostname: db2}\n"

@@ -13,10 +13,10 @@ import pytest
 
 from proxyctl.catalog import NO_DEVIATIONS, Column, Deviations
 from proxyctl.sandbox import Sandbox
-from tests.journeys.layers import everywhere
-from tests.journeys.story import FILES, applied, ended, plan
 from tests.support.cli import Project, proxyctl
+from tests.support.layers import everywhere
 from tests.support.servers import Instance
+from tests.support.story import FILES, applied, ended, plan
 
 BLUE_GREEN = """
 mysql_aws_rds_bgd_hostgroups:
@@ -102,7 +102,7 @@ def test_what_another_build_lacks_is_named_before_an_apply(offline: Project) -> 
 
 
 @pytest.mark.parametrize(("version", "is_reported"), [("3.0.12", False), ("3.0.14", True)])
-def test_a_plan_for_a_release_that_is_newer_than_what_is_known_says_so(
+def test_a_plan_for_a_newer_release_warns(
     offline: Project, version: str, is_reported: bool
 ) -> None:
     new = Deviations(variables=frozenset({"mysql-of_tomorrow"})) if is_reported else NO_DEVIATIONS
@@ -248,7 +248,7 @@ def test_a_misspelt_column_is_still_a_mistake(project: Project, instance: Instan
     ended(plan(), 1, "variables.mysql-time_travell: ProxySQL has no such variable")
 
 
-def test_a_table_of_tomorrow_is_left_alone_and_said(project: Project, instance: Instance) -> None:
+def test_an_unknown_table_is_left_alone_and_reported(project: Project, instance: Instance) -> None:
     for name in ("mysql_shards", "runtime_mysql_shards", "disk.mysql_shards"):
         instance.execute(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY)")
     instance.execute("INSERT INTO mysql_shards VALUES (7)")

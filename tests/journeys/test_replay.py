@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.story import FILES, applied, ended
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.seen_digests import fill, seen_digest
 from tests.support.servers import Instance
+from tests.support.story import FILES, applied, ended
 
 READS = "SELECT name FROM users WHERE id = 1"
 LOCKS = "SELECT name FROM users WHERE id = 1 FOR UPDATE"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tests.journeys.layers import dump, everywhere, in_layers
-from tests.journeys.story import FILES, applied, apply, ended, plan, rolled_back
 from tests.support.cli import Project, proxyctl
+from tests.support.layers import dump, everywhere, in_layers
 from tests.support.servers import Instance
+from tests.support.story import FILES, applied, apply, ended, plan, rolled_back
 from tests.versions.whole import whole_files
 
 MORE = """variables:
@@ -109,7 +109,7 @@ def test_after_an_apply_that_failed(project: Project, instance: Instance) -> Non
     assert dump(instance) == before
 
 
-def test_edits_of_memory_that_nobody_loaded_are_said(project: Project, instance: Instance) -> None:
+def test_unloaded_edits_of_memory_are_reported(project: Project, instance: Instance) -> None:
     project.write(FILES)
     applied()
     instance.execute("UPDATE mysql_query_rules SET comment='not loaded' WHERE rule_id=20")

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tests.journeys.layers import dump
-from tests.journeys.story import FILES, plan
 from tests.support.cli import SECRETS, Project, proxyctl
+from tests.support.layers import dump
 from tests.support.servers import Instance
+from tests.support.story import FILES, plan
 
 
 def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:

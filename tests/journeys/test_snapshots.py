@@ -15,11 +15,11 @@ from proxyctl.instance.connect import Login
 from proxyctl.instance.lock import Lock
 from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
-from tests.journeys.layers import dump
-from tests.journeys.story import FILES, applied, ended
 from tests.journeys.watched import Killable
 from tests.support.cli import Project, proxyctl
+from tests.support.layers import dump
 from tests.support.servers import Instance
+from tests.support.story import FILES, applied, ended
 
 CHANGED = FILES.replace("weight: 100", "weight: 70").replace("8.0.36", "8.4.0")
 

@@ -20,10 +20,10 @@ from proxyctl.config.project import load_project
 from proxyctl.state.compare import differences
 from proxyctl.state.row import Rows
 from proxyctl.state.runtime import runtime_image
-from tests.journeys.layers import LAYERS, in_layers
-from tests.journeys.story import applied, apply, ended, offered, plan
 from tests.support.cli import Project
+from tests.support.layers import LAYERS, in_layers
 from tests.support.servers import Instance
+from tests.support.story import applied, apply, ended, offered, plan
 
 
 def write(project: Project, values: Mapping[str, object]) -> None:
@@ -270,7 +270,7 @@ DIFFS = "admin-cluster_mysql_users_diffs_before_sync"
     ],
     ids=str,
 )
-def test_what_proxysql_shows_otherwise_stands_in_nobodys_way(
+def test_a_value_that_proxysql_shows_differently_blocks_no_plan(
     project: Project, instance: Instance, edit: dict[str, str]
 ) -> None:
     for name in edit:

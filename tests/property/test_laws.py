@@ -180,7 +180,7 @@ def done(*arguments: str) -> str:
 
 @few
 @given(older=states, newer=states)
-def test_a_rollback_brings_back_what_the_files_said(
+def test_a_rollback_restores_the_rows_of_the_files(
     project: Project, served: Sandbox, older: State, newer: State
 ) -> None:
     project.write(text_of(older))

@@ -83,7 +83,7 @@ def rig(tmp_path: Path, offline: Project) -> Iterator[Rig]:
             yield found
 
 
-def test_a_transaction_on_a_server_that_leaves_is_lost_and_the_plan_said_so(rig: Rig) -> None:
+def test_a_transaction_on_a_leaving_server_is_lost_as_the_plan_warned(rig: Rig) -> None:
     rig.without_the_first()
     found = proxyctl("apply", "--auto-approve")
     assert found.code == 0, found.text

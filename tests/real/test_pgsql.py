@@ -14,9 +14,9 @@ from typing import Self
 
 import pytest
 
-from tests.journeys.story import applied, apply, ended, plan, rolled_back
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import CONFIG, ProxySQL, free_port, needed_binary
+from tests.support.story import applied, apply, ended, plan, rolled_back
 from tests.support.waiting import until
 
 USER = "postgres"

@@ -6,8 +6,8 @@ import pytest
 
 from proxyctl.catalog.variable_rules import DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variables import READ_ONLY, VARIABLES
-from tests.journeys.layers import in_layers
 from tests.support.cli import Project, proxyctl
+from tests.support.layers import in_layers
 from tests.support.servers import ProxySQL
 
 pytestmark = pytest.mark.real

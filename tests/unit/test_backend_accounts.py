@@ -60,5 +60,5 @@ def test_an_account_with_the_name_of_an_administrator_is_left_out() -> None:
     assert list(exported.left_out[users.name]) == [("admin", 1)]
 
 
-def test_no_password_stands_in_a_repr() -> None:
+def test_a_repr_holds_no_password() -> None:
     assert NATIVE not in repr(account("app"))

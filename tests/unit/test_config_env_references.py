@@ -16,7 +16,7 @@ from tests.unit.config_files import load, mistakes, row, write
         ({"hex": "ff 41"}, "\udcffA"),
     ],
 )
-def test_what_a_reference_stands_for(tmp_path, monkeypatch, reference, text):
+def test_the_value_of_a_reference(tmp_path, monkeypatch, reference, text):
     monkeypatch.setenv("APP_PASSWORD", " as it is\n")
     (tmp_path / "one").write_bytes(b"from a file\n")
     (tmp_path / "two").write_bytes(b"two lines\n\r\n")

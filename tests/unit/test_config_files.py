@@ -9,7 +9,7 @@ from proxyctl.config.project import ParsedFiles, load_project
 from proxyctl.errors import ConfigError, InstanceError
 
 
-def test_a_folder_stands_for_its_files_by_name(tmp_path):
+def test_a_folder_means_its_files_by_name(tmp_path):
     for name in ("b.yml", "a.yaml", "c.yaml.j2", ".hidden.yaml", "notes.txt", "data.csv"):
         (tmp_path / name).write_text("version: 1\n")
     (tmp_path / "below.yaml").mkdir()

@@ -111,7 +111,7 @@ def test_the_output_is_bounded(tmp_path):
     assert "renders to more than" in mistakes(tmp_path, text)[0]
 
 
-def test_an_include_stands_beside_the_template(tmp_path):
+def test_an_include_is_looked_up_beside_the_template(tmp_path):
     write(tmp_path, "# included {{ a }}", "part.inc")
     assert render(tmp_path, "{% include 'part.inc' %}", a=1) == "# included 1"
     assert "no such file" in mistakes(tmp_path, "{% include 'other.inc' %}")[0]

@@ -59,7 +59,7 @@ same: *base
     assert root["same"] == root["base"]
 
 
-def test_merged_keys_stand_where_they_were_written():
+def test_merged_keys_have_the_place_where_they_were_written():
     document = read_yaml("a: &a\n  x: 1\nb:\n  <<: *a\n", "f.yaml", Mistakes())
     assert str(document.where(("b", "x"))) == "f.yaml:2:6"
 

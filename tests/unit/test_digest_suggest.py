@@ -76,7 +76,7 @@ def test_a_read_of_the_default_hostgroup_gets_a_rule_behind_all():
     assert "replayed together on 2 entries" in result.proof
 
 
-def test_without_a_gap_the_rule_stands_further_up():
+def test_without_a_gap_the_rule_moves_up():
     given = configuration(rule(5, "^X"), rule(9, "FOR UPDATE"), rule(10, "^SELECT"))
     (one,), _ = found([digest(READ)], given, Kind.READS)
     assert 5 < one.rule["rule_id"] < 9
@@ -107,7 +107,7 @@ def test_a_reader_without_servers():
     assert "has no server that is up" in notes[0]
 
 
-def test_a_cache_rule_has_no_apply_and_stands_before_the_one_that_decides():
+def test_a_cache_rule_has_no_apply_and_precedes_the_rule_that_decides():
     seen = [digest(SMALL, calls=10_000)]
     (one,), _ = found(seen, configuration(rule(20, "^SELECT")), Kind.CACHE)
     proposed = one.rule

@@ -49,7 +49,7 @@ def test_a_hash_is_exported_as_it_is_and_mysql_clear_text_hashed(table, password
 
 
 @pytest.mark.parametrize("password", ["secret", NATIVE])
-def test_clear_text_of_postgresql_is_left_out_and_said(password):
+def test_a_clear_text_password_of_postgresql_is_left_out_with_a_warning(password):
     found, (warning,) = exported_password("pgsql_users", password, "hash")
     assert found is KEEP
     assert warning.startswith("pgsql user u: password is left out")
@@ -82,7 +82,7 @@ def exported_rows(table, *given, of=None):
     return exported
 
 
-def test_only_one_of_two_rows_that_cannot_stand_together_is_left_out():
+def test_only_one_of_two_conflicting_rows_is_left_out():
     table = "mysql_galera_hostgroups"
     hostgroups = ("writer", "backup_writer", "reader", "offline")
     given = [
@@ -156,7 +156,7 @@ def test_a_script_without_secrets_sets_none() -> None:
     assert [line for line in script.splitlines() if "***" in line and "INSERT" in line]
 
 
-def test_a_cnf_holds_no_user_whose_password_is_not_said() -> None:
+def test_a_cnf_leaves_out_a_user_without_a_password() -> None:
     exported = exported_rows(USERS, {"username": "app", "password": KEEP})
     assert "username" not in exported_text(exported, "cnf", "hash")
     assert exported.warnings == [

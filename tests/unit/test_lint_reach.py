@@ -61,7 +61,7 @@ NOT_SHADOWED = [
 
 
 @pytest.mark.parametrize(("first", "second"), NOT_SHADOWED, ids=str)
-def test_what_is_not_proven_is_not_said(first, second):
+def test_unproven_rules_are_not_reported(first, second):
     assert keys_found("PX201", first, second) == []
 
 

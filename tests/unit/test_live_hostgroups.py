@@ -56,7 +56,7 @@ def test_a_rate_that_is_not_known_of_all_servers_is_not_known() -> None:
     assert cells(found)["q/s"] == "-"
 
 
-def test_it_stands_before_its_servers_and_otherwise_at_the_end() -> None:
+def test_a_hostgroup_precedes_its_servers_or_comes_last() -> None:
     lines = table(line(20, "a", 5), line(20, "b", 9), line(10, "c", 1))
     everything = "all: 2 online"
     assert names(lines, "hg") == ["c:3306", everything, "a:3306", "b:3306"]
@@ -68,14 +68,14 @@ def test_it_stands_before_its_servers_and_otherwise_at_the_end() -> None:
     ("statuses", "kind"),
     [(("ONLINE", "SHUNNED"), "bold"), (("SHUNNED", "OFFLINE_SOFT"), "refuse")],
 )
-def test_a_hostgroup_without_a_server_that_answers_stands_out(
+def test_a_hostgroup_without_an_online_server_is_highlighted(
     statuses: tuple[str, str], kind: str
 ) -> None:
     [found] = hostgroup_lines([line(20, name, status=name) for name in statuses])
     assert SERVERS.kind(found) == kind
 
 
-def test_names_of_the_files_stand_with_the_hostgroups() -> None:
+def test_hostgroups_show_their_names_from_the_files() -> None:
     servers = tuple(server(hostgroup=20, hostname=name) for name in ("a", "b"))
     digests = digest_look(0, entry(hostgroup=20), entry(hostgroup=-1))
     meter = Meter("shop", "127.0.0.1:6032", {20: "reader"})

@@ -98,7 +98,7 @@ def test_why_a_node_is_not_drained(
     assert [*reasons_against(where, node, drained_image(where, node))] == reasons
 
 
-def test_restored_it_serves_where_it_stands() -> None:
+def test_a_restored_node_serves_in_its_present_hostgroup() -> None:
     where = server_state(joined("10 n2", N1, DRAINED_N3), "n3")
     key, rows = (10, "n3", 3306), {**where.configured}
     cells = dict(zip(SERVERS.names, rows[key], strict=True)) | {"weight": 7, "max_connections": 500}

@@ -28,7 +28,7 @@ def report(memory: str, runtime: str, **by_host: NodeAnswer) -> NodeReport:
     return NodeReport("px1", "10.0.0.1:6032", "2.7.1", with_answers(groups, answers))
 
 
-def test_rows_of_one_node_stand_together_inside_a_family() -> None:
+def test_rows_of_a_node_are_grouped_inside_a_family() -> None:
     found = report("10 n1, 10 n2, 100 n1", "20 n2, 10 n1, 30 n2, 100 n1")
     family, other = found.groups
     assert family.hostgroups == (10, 20, 30, 40)
@@ -44,7 +44,7 @@ def test_a_removed_server_is_gone_once_nothing_uses_it() -> None:
     assert found.groups == ()
 
 
-def test_a_node_that_rejects_queries_says_so() -> None:
+def test_a_node_that_rejects_queries_is_marked() -> None:
     """The monitor keeps such a node out of service, though it is Synced."""
     answer = NodeAnswer(variables={"wsrep_reject_queries": "ALL"})
     assert "  rejects queries\n" in nodes_text(report("10 n1", "10 n1", n1=answer))
@@ -83,7 +83,7 @@ def test_hostgroups_have_the_names_of_the_files() -> None:
     assert '"name": "shard0"' in NODES.document(found)
 
 
-def test_what_a_node_says_stands_below_where_the_terminal_is_narrow() -> None:
+def test_a_narrow_terminal_shows_the_report_of_a_node_below_it() -> None:
     found = report(
         "10 n1, 10 /run/mysqld.sock port=0",
         "10 n1, 10 /run/mysqld.sock port=0",

@@ -101,7 +101,7 @@ def test_a_server_that_is_loaded_offline_hard_leaves():
     assert notes.leaving_servers(module) == {(20, "db2", 3306)}
 
 
-def test_a_node_that_a_load_would_take_off_is_named_once_wherever_it_stands():
+def test_a_node_that_a_load_would_remove_is_named_once():
     nodes = [{"hostgroup_id": 10, "hostname": name} for name in ("n1", "n2")]
     standing = rows(
         SERVERS, nodes[0], *({"hostgroup_id": group, "hostname": "n2"} for group in (20, 30))

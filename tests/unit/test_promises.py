@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.faults.promised import NAMED, PROMISES, ROOT
+from tests.faults.kept import NAMED, PROMISES, ROOT
 
 
 @pytest.mark.parametrize("test", NAMED)

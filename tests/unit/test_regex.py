@@ -104,7 +104,7 @@ def test_re2_says_why(pattern, message):
     assert message in refused(pattern, Engine.RE2)
 
 
-def test_what_stands_behind_a_nul_is_not_seen():
+def test_text_behind_a_nul_is_not_matched():
     for engine in Engine:
         compiled = compile_pattern(b"a$\0(", engine)
         assert compiled.search(b"ba\0b") == ((1, 2),)

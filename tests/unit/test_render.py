@@ -32,7 +32,7 @@ def test_control_characters_are_spelled_out(text: str, safe: str) -> None:
     assert printable(text) == safe
 
 
-def test_null_empty_and_long_values_are_told_apart() -> None:
+def test_null_empty_and_long_values_differ() -> None:
     assert (shown(None), shown(""), shown(0), shown("NULL")) == ("NULL", "''", "0", "NULL")
     assert shown("x" * 200) == "x" * 157 + "..."
 
@@ -50,7 +50,7 @@ COLUMNS: list[Column[Line]] = [
 LINES = [("a", 5), ("longer", 1_000)]
 
 
-def test_numbers_stand_to_the_right_and_texts_to_the_left() -> None:
+def test_numbers_are_right_aligned_and_texts_left_aligned() -> None:
     assert aligned(COLUMNS, LINES, indent=1) == [
         " name       time",
         " a          5 ms",

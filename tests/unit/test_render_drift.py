@@ -56,7 +56,7 @@ def test_every_pattern_of_layers_has_a_sentence():
     assert len({one.name for one in PATTERNS.values()}) == len(layers)
 
 
-def test_rows_of_one_pattern_stand_together_and_not_all_of_many():
+def test_rows_are_grouped_by_pattern_and_cut_at_a_limit():
     wanted = [{"rule_id": number, "log": 1} for number in range(MOST_LISTED + 5)]
     there = rows(RULES, *({**rule, "log": 0} for rule in wanted))
     lines = drift(diff(desired(RULES, *wanted), there)).splitlines()

@@ -81,7 +81,7 @@ def test_lines_stay_within_the_width_and_words_stay_whole(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [None, 80])
-def test_a_pattern_stands_behind_its_name_with_no_comma(width: int | None) -> None:
+def test_a_pattern_follows_its_name_without_a_comma(width: int | None) -> None:
     pattern = "x" * 75
     row = {"rule_id": 1, "username": "app", "match_pattern": pattern, "timeout": 1000}
     found = Plan("px1", "1:6032", "2.7.1", [module_plan(diff(desired(RULES, row), rows(RULES)))])
@@ -104,7 +104,7 @@ def test_so_do_drift_the_report_of_an_apply_and_a_saved_plan(width: int) -> None
     assert len(statements) == 1
 
 
-def test_a_note_stands_below_its_row_where_there_is_no_room() -> None:
+def test_a_note_goes_below_its_row_when_there_is_no_room() -> None:
     lines = plan_text(plan(), Style(width=80)).splitlines()
     (place,) = (n for n, line in enumerate(lines) if "- rule 2" in line)
     assert "in no file" not in lines[place]

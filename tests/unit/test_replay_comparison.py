@@ -77,7 +77,7 @@ def test_both_ways_lead_to_the_same_place() -> None:
     assert {one.hostgroup for one in found.before} == {2, 3}
 
 
-def test_every_query_is_taken_to_begin_at_flag_0_and_the_report_says_so() -> None:
+def test_every_query_begins_at_flag_0_and_the_report_notes_it() -> None:
     sets = rule(1, match_digest="^CALL", next_query_flagIN=7, apply=0)
     before = configuration(sets)
     after = configuration(sets, rule(2, flagIN=7, destination_hostgroup=2))

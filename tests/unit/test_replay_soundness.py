@@ -113,7 +113,7 @@ def truth(before: Route, after: Route) -> tuple[Outcome, Outcome, frozenset[Kind
 
 
 @pytest.mark.parametrize("number", range(CASES))
-def test_nothing_is_said_that_is_not_so(number: int) -> None:
+def test_every_verdict_is_true(number: int) -> None:
     random = Random(f"replay:{number}")
     case = random_case(random, PORTS, queries=QUERIES)
     case.variables.pop("mysql-query_digests_max_digest_length", None)

@@ -96,7 +96,7 @@ WEIGHTED = (
 )
 
 
-def test_the_heaviest_way_is_taken_unless_told_otherwise():
+def test_the_heaviest_way_is_the_default():
     route = router(*WEIGHTED).evaluate(Request(b"x"))
     assert (route.destination_hostgroup, route.drawn) == (5, (1,))
     other = router(*WEIGHTED).evaluate(Request(b"x"), lambda weights: weights.index(1))

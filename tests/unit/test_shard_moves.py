@@ -215,7 +215,7 @@ def test_many_ways_are_counted() -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_names_are_read_back_from_the_patterns_that_stand_for_them(seed: int) -> None:
+def test_names_are_read_back_from_their_patterns(seed: int) -> None:
     random = Random(seed)
     made = {
         random.choice(("t", "sbtest", "order-items", "größe", "a b", "x$", ""))

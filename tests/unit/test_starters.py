@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", starter_names())
-def test_what_comes_next_works_as_it_stands(
+def test_the_next_steps_work_as_written(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = proxyctl("init", "--template", name, "my shop")

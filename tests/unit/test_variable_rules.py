@@ -51,7 +51,7 @@ def test_the_newest_release_has_the_widest_bounds(text):
         assert lowest <= low <= high <= highest, variable.name
 
 
-def test_a_refused_text_stands_for_itself_alone():
+def test_a_refused_text_equals_only_itself():
     assert canonical("mysql-max_connections", "0") == "0"
     assert canonical("mysql-default_charset", "UTF8") == "utf8"
     assert canonical("mysql-default_schema", "(null)") == ""

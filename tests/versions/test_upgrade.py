@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.story import applied, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import ProxySQL, binary_version, needed_binary, other_binary
+from tests.support.story import applied, plan
 from tests.versions.whole import whole_files
 
 pytestmark = [pytest.mark.sweep, pytest.mark.real]

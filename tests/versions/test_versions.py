@@ -9,9 +9,9 @@ import pytest
 
 from proxyctl.catalog import parse_version
 from proxyctl.sandbox import Sandbox
-from tests.journeys.story import applied, plan
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance, ProxySQL, needed_binary, sandbox_of
+from tests.support.story import applied, plan
 from tests.versions.whole import changing_versions, tables_of, whole_files
 
 pytestmark = pytest.mark.sweep
