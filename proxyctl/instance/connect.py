@@ -364,6 +364,9 @@ def client_options(path: str) -> dict[str, str]:
         return {name: parser.get("client", name) for name in parser.options("client")}
     except OSError:
         raise
-    except Exception as error:
+    except Exception:
         # The parser's own message repeats the line, which may hold the password.
-        raise ProxyctlError(f"{path}: not an option file: {type(error).__name__}") from None
+        raise ProxyctlError(
+            f"{path}: not an option file of the mysql client",
+            fix="begin it with the line [client], followed by lines such as user=NAME",
+        ) from None
