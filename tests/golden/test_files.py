@@ -20,7 +20,9 @@ from tests.support.cli import SECRETS, Project, proxyctl
 
 
 def cases(name: str) -> pytest.MarkDecorator:
-    folders = sorted(path for path in (Path(__file__).parent / name).iterdir() if path.is_dir())
+    here = Path(__file__).parent / name
+    # Not __pycache__, which an older checkout may have left here.
+    folders = sorted(path for path in here.iterdir() if path.is_dir() and path.name[0] != "_")
     assert folders
     return pytest.mark.parametrize("folder", folders, ids=lambda path: path.name)
 
