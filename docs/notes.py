@@ -63,8 +63,8 @@ table names to columns that are set when a row is added and left alone afterward
     " joined.",
     "keep_fast_routing_alive": """\
 `true` (the default): if the last active rule has `apply`, proxyctl adds a rule behind it that never
-matches, because ProxySQL before 3.0.9 would skip fast routing. `false`: it adds none, and warns if
-fast routing is skipped. `export` writes `false` for an instance that skips it.""",
+matches, because ProxySQL before 3.0.9 would skip fast routing. A plan does so also for fast routing
+that the files leave alone. `false`: it adds none, and warns if fast routing is skipped. `export` writes `false` for an instance that skips it.""",
 }
 
 TABLE_SECTIONS = """\
@@ -148,17 +148,18 @@ KEY = {
     "guards.table_emptied": "All servers, users or rules go, or all users or rules are switched"
     " off.",
     "guards.empty_hostgroup": "A hostgroup that traffic needs loses its last serving server, or"
-    " users and rules are sent to one without.",
+    " users, rules and fast routing are sent to one without.",
     "guards.admin_access": "The login or the address that proxyctl itself uses would be gone.",
     "guards.monitor_credentials": "The monitor's account becomes empty while it places servers.",
     "guards.stale_member": "A member of a ProxySQL Cluster is loaded before it has taken over what"
     " another one was loaded with later.",
     "guards.drained_elsewhere": "A node of a family is drained in all layers, as where another"
     " member of a ProxySQL Cluster drained it, and the files say otherwise.",
-    "guards.shard_moves": "Tables or schemas change shard. It is allowed with"
+    "guards.shard_moves": "Tables of sharding or schemas of fast routing change shard, whoever owns"
+    " their rows. It is allowed with"
     " `--allow-shard-moves`.",
-    "guards.lint": "The change brings an error that `lint` finds. With more than 2,000 rows a"
-    " plan does not look for errors.",
+    "guards.lint": "The change brings an error that `lint` finds. With more than 2,000 rules or"
+    " 10,000 rows a plan does not look for errors.",
     "lint.ignore": "Checks, each by its code, the beginning of a code (`PX3`) or its name; or a"
     " mapping for one table or one row.",
     "ignore.code": "As in `ignore`.",

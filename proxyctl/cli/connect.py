@@ -101,6 +101,28 @@ class Place:
 
         return ParsedFiles(self.files.sources()).hostgroup_names()
 
+    def with_files(self, configuration: Configuration) -> Configuration:
+        """Return what an instance holds, with what the files know of it.
+
+        These are the names of hostgroups and, if -f names the files or they name the instance, the
+        places of rows. Without files, or where they have mistakes, less is known.
+        """
+        configuration = replace(configuration, hostgroup_names=self.hostgroup_names())
+        if not (self._files_decide and self.has_files()):
+            return configuration
+        from proxyctl.config.desired import places_in
+        from proxyctl.config.project import ParsedFiles
+
+        files = ParsedFiles(self.files.sources())
+        try:
+            project = files.project(
+                configuration.version, takes_dead_rules=True, needs_secrets=False
+            )
+        except ConfigError:
+            return configuration
+        desired = project.desired
+        return replace(configuration, place=places_in(desired.tables), lacks=desired.source.lacks)
+
     def asks_instance(self, layer: LayerName | None = None) -> bool:
         """Return whether to examine an instance instead of the files.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,7 @@ from proxyctl.config.validation import check, missing_table
 from proxyctl.config.variables import compile_variables
 from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.compare import fold_users
-from proxyctl.state.configuration import Configuration, Held, variables_of
+from proxyctl.state.configuration import Configuration, Held, Place, variables_of
 from proxyctl.state.fold import (
     Exported,
     export_variables,
@@ -79,15 +80,8 @@ class Project:
             else:
                 tables[name] = Held(table.layout, rows, is_whole=table.scope is None)
 
-        def place(name: str, key: Key, column: str | None) -> Where | None:
-            table = self.desired.tables.get(name)
-            if table is None or key not in table.where:
-                return None
-            return table.where[key] if column is None else field_place(table, key, column)[0]
-
-        return Configuration(
-            self.desired.version, tables, variables, self.desired.hostgroup_names, place
-        )
+        names, place = self.desired.hostgroup_names, places_in(self.desired.tables)
+        return Configuration(self.desired.version, tables, variables, names, place)
 
     def exported(self, secrets: str) -> Exported:
         """Return the desired rows as an export writes them.
@@ -106,6 +100,18 @@ class Project:
                 rows = without_references(result, layout, rows)
             result.tables[name] = with_secrets(result, layout, rows, secrets)
         return result
+
+
+def places_in(tables: Mapping[str, DesiredTable]) -> Place:
+    """Return the function that finds the rows and columns of these tables in the files."""
+
+    def place(name: str, key: Key, column: str | None) -> Where | None:
+        table = tables.get(name)
+        if table is None or key not in table.where:
+            return None
+        return table.where[key] if column is None else field_place(table, key, column)[0]
+
+    return place
 
 
 _NOTHING = (
@@ -138,6 +144,7 @@ def compile_project(sections: Sections, context: Context) -> Project:
         hostgroup_names=names,
         guards=_guards(sections, context),
         warnings=tuple(context.warnings),
+        keeps_fast_routing_alive=keeps_alive,
     )
     return Project(desired, instances, tests, ignores, reserved)
 

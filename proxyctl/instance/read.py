@@ -184,6 +184,30 @@ def read_rows(client: AdminClient, layout: Layout, layer: Layer) -> Rows:
     return parse_rows(layout, ask(client, [(layout, layer)])()[0])
 
 
+def read_layer(client: AdminClient, layouts: Sequence[Layout], layer: Layer) -> dict[str, Rows]:
+    """Return the rows of tables in one layer, by name, as of one moment. Raises: InstanceError."""
+    if not layouts:
+        return {}
+    texts = ask(client, [(layout, layer) for layout in layouts])()
+    return {
+        layout.name: parse_rows(layout, text) for layout, text in zip(layouts, texts, strict=True)
+    }
+
+
+def read_counts(client: AdminClient, layouts: Iterable[Layout]) -> dict[str, int]:
+    """Return the numbers of rows in MEMORY, by name; counting at RUNTIME would fill its tables.
+
+    Raises: InstanceError.
+    """
+    parts = [
+        f"SELECT {literal(layout.name)}, count(*) FROM {table_name(layout, Layer.MEMORY)}"
+        for layout in layouts
+        if layout.table.prefix is None
+    ]
+    rows = client.query(" UNION ALL ".join(parts)) if parts else []
+    return {str(name): client.number(count) for name, count in rows}
+
+
 def read_configuration(
     client: AdminClient, layer: Layer, tables: Iterable[str] | None = None
 ) -> Configuration:

@@ -41,13 +41,15 @@ def _as_text(key: Key) -> tuple[str, ...]:
 class Placed:
     """A finding with its check and its place in the files (None: in no file).
 
-    `others`: the findings in other tables with the same cause.
+    `others`: the findings in other tables with the same cause. `owner`: ` (in no file)` if the
+    files are known and lack the row.
     """
 
     finding: Finding
     check: Check
     where: Where | None
     others: tuple[Placed, ...] = ()
+    owner: str = ""
 
     @property
     def severity(self) -> Severity:
@@ -96,7 +98,8 @@ def lint(
             ignored += 1
             continue
         where = left.where or place(left.table, left.key, left.column)
-        kept.append(Placed(left, check, where))
+        owner = "" if where else subject.configuration.owner(left.table, left.key)
+        kept.append(Placed(left, check, where, owner=owner))
     ran = {check.code: check for check in checks}
     if UNUSED_IGNORE in ran:
         unused = [ignore for number, ignore in enumerate(ignores) if number not in used]

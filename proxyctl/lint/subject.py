@@ -117,6 +117,10 @@ class Subject:
 
     # -- rules --------------------------------------------------------------------------------
 
+    def rule_name(self, rule_id: int) -> str:
+        """Return `rule 5`, or `rule 5 (in no file)`."""
+        return f"rule {rule_id}{self.configuration.owner(RULES, (rule_id,))}"
+
     @cached_property
     def router(self) -> Router:
         """The router of the configuration. Raises: as `router_of`."""

@@ -53,14 +53,17 @@ class Look:
 class Current:
     """The state of an instance.
 
-    Shape: `tables` by name with all layers: every table that the plan may need. `destinations`: the
-    hostgroups that RUNTIME sends traffic to, for the tables of DESTINATIONS that were not read.
-    `connections` in use by table of servers and its key. `membership`: the ProxySQL Cluster as the
-    instance sees it.
+    Shape: `tables` by name with all layers: the admin modules that the files manage. `unmanaged`:
+    the RUNTIME rows of the other tables, except for `counted` ones, which have more rows than a
+    plan reads: their number in MEMORY. `destinations`: the hostgroups that RUNTIME sends traffic
+    to, for the tables of DESTINATIONS that were not read. `connections` in use by table of servers
+    and its key. `membership`: the ProxySQL Cluster as the instance sees it.
     """
 
     look: Look
     tables: Mapping[str, TableRows]
+    unmanaged: Mapping[str, Rows] = field(default_factory=dict)
+    counted: Mapping[str, int] = field(default_factory=dict)
     destinations: Mapping[str, frozenset[Value]] = field(default_factory=dict)
     connections: Mapping[str, Mapping[Key, int]] = field(default_factory=dict)
     membership: Membership = field(default_factory=Membership)
@@ -79,17 +82,20 @@ class Current:
             memory = {**table.rows[Layer.MEMORY], **memory}
         return {**table.rows, Layer.MEMORY: memory}
 
-    def at_runtime(self, name: str) -> Rows:
-        """Return the RUNTIME rows of a table."""
-        return self.tables[name].rows[Layer.RUNTIME]
+    def at_runtime(self, name: str) -> Rows | None:
+        """Return the RUNTIME rows of a table; None if they were not read."""
+        if name in self.tables:
+            return self.tables[name].rows[Layer.RUNTIME]
+        return self.unmanaged.get(name)
 
     def hostgroups_used(self) -> dict[str, frozenset[Value]]:
         """Return the hostgroups that RUNTIME sends traffic to, by table of DESTINATIONS."""
         used = dict(self.destinations)
         for name, column in DESTINATIONS.items():
-            if name in self.tables:
+            rows = self.at_runtime(name)
+            if rows is not None:
                 position = self.look.layouts[name].index[column]
-                used[name] = hostgroups_in(self.at_runtime(name).values(), position)
+                used[name] = hostgroups_in(rows.values(), position)
         return used
 
 

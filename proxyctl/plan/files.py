@@ -8,11 +8,12 @@ from proxyctl.config.desired import Project
 from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
+from proxyctl.plan.before_after import before_after
 from proxyctl.plan.current import Current
 from proxyctl.plan.inspect import begin_reading, inspect, look_at
-from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, routing_change, select, sides
+from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, routing_change, select
 from proxyctl.plan.plan import Plan, ShardMove
-from proxyctl.routing.sides import Sides
+from proxyctl.state.configuration import BeforeAfter
 from proxyctl.state.row import Desired
 
 
@@ -41,16 +42,19 @@ def plan_and_current(
     return planned(client, desired, current, options, project), current
 
 
-def plan_with_sides(
+def plan_and_change(
     client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
-) -> tuple[Plan, Sides]:
-    """Return the plan, and the routing before and after it. Raises: as `plan_files`."""
+) -> tuple[Plan, BeforeAfter]:
+    """Return the plan, and RUNTIME before and after it. Raises: as `plan_files`."""
     desired, current, project = _inspected(client, files, options, routing=True)
-    return planned(client, desired, current, options, project), sides(desired, current)
+    plan = planned(client, desired, current, options, project)
+    return plan, before_after(plan.modules, current, desired)
 
 
-def routing_change_of(client: AdminClient, files: ParsedFiles) -> tuple[Sides, list[ShardMove]]:
-    """Return the routing before and after an apply of the files, and what changes shard.
+def routing_change_of(
+    client: AdminClient, files: ParsedFiles
+) -> tuple[BeforeAfter, list[ShardMove]]:
+    """Return RUNTIME before and after an apply of the files, and what changes shard.
 
     Accepts rules that cannot match if ProxySQL accepts them. Sends SELECTs only. Raises:
     ConfigError, InstanceError.

@@ -10,12 +10,22 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
 from proxyctl.instance.lock import read_staged
-from proxyctl.instance.read import Reading, TableRows, read_deviations, read_layouts
+from proxyctl.instance.read import (
+    Reading,
+    TableRows,
+    read_counts,
+    read_deviations,
+    read_layer,
+    read_layouts,
+)
 from proxyctl.plan.current import Access, Current, Look
-from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, has_sections, section_of
+from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, section_of
 from proxyctl.plan.plan import REGEX_ENGINE
-from proxyctl.routing.sides import SIDE_TABLES
+from proxyctl.routing.router import SERVING_TABLES
 from proxyctl.state.row import Desired, Layer
+
+MOST_UNMANAGED_ROWS = 10_000
+"""The most rows that a plan reads of a table which the files do not manage."""
 
 _LARGE = ("MYSQL USERS", "PGSQL USERS", "MYSQL QUERY RULES", "PGSQL QUERY RULES")
 """Admin modules whose tables may take as long to read as the files take to compile."""
@@ -68,19 +78,22 @@ def inspect(
     reading, layouts = reading or Reading(client), look.layouts
     reading.add(layouts[name] for name in _needed(desired, routing=routing) if name in layouts)
     tables = reading.tables()
-    unread = [name for name in SIDE_TABLES if name in layouts and name not in tables]
-    if unread and _shards_at_runtime(desired, tables):
-        reading.add(layouts[name] for name in unread)
-        tables = reading.tables()
+    unmanaged = [layout for name, layout in layouts.items() if name not in tables]
+    wanted = {*SERVING_TABLES} if _may_move_shards(desired, tables) else set()
+    counts = read_counts(client, (one for one in unmanaged if one.name not in wanted))
+    counted = {name: count for name, count in counts.items() if count > MOST_UNMANAGED_ROWS}
+    small = [layout for layout in unmanaged if layout.name not in counted]
     modules = {TABLES[name].admin_module for name in desired.tables}
     destinations = {
         name: layouts[name]
         for name in DESTINATIONS
-        if name in layouts.keys() - tables and TABLES[servers_of(name)].admin_module in modules
+        if name in counted and TABLES[servers_of(name)].admin_module in modules
     }
     return Current(
         look,
         tables,
+        unmanaged=read_layer(client, small, Layer.RUNTIME),
+        counted=counted,
         destinations=used_hostgroups(client, destinations) if destinations else {},
         connections={
             name: used_connections(client, name)
@@ -100,25 +113,27 @@ def _needed(desired: Desired, *, routing: bool) -> Iterator[str]:
     if changed & {*CREDENTIALS}:
         names.add("mysql_users")  # no user may have the name of an administrator
     names |= {servers_of(name) for name in names & {*DESTINATIONS}}
-    if routing or has_sections(desired.tables):
-        names |= {*SIDE_TABLES}
+    if routing:
+        names |= {*SERVING_TABLES}
     modules = {TABLES[name].admin_module for name in names}
     for module in ADMIN_MODULES.values():
         if module.name in modules:
             yield from (table.name for table in module.tables)
 
 
-def _shards_at_runtime(desired: Desired, tables: Mapping[str, TableRows]) -> bool:
-    """Return whether RUNTIME has a rule of a sharding section that the files may move."""
-    for name in (RULES, FAST_ROUTING):
-        if name in desired.tables and name in tables:
-            layout, running = tables[name].layout, tables[name].rows[Layer.RUNTIME]
-            # Comparing whole tables takes a tenth of the time of looking at every comment.
-            if running != desired.tables[name].rows and any(
-                section_of(layout, row) for row in running.values()
-            ):
-                return True
-    return False
+def _may_move_shards(desired: Desired, tables: Mapping[str, TableRows]) -> bool:
+    """Return whether the files may change rules or fast routing of an instance with shards."""
+    running = {name: tables[name] for name in (RULES, FAST_ROUTING) if name in tables}
+    # Comparing whole tables takes a tenth of the time of looking at every comment.
+    may_change = any(
+        name in desired.tables and table.rows[Layer.RUNTIME] != desired.tables[name].rows
+        for name, table in running.items()
+    )
+    return may_change and any(
+        name == FAST_ROUTING or section_of(table.layout, row) is not None
+        for name, table in running.items()
+        for row in table.rows[Layer.RUNTIME].values()
+    )
 
 
 def _servers_leave(name: str, desired: Desired, tables: Mapping[str, TableRows]) -> bool:

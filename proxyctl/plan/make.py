@@ -10,8 +10,9 @@ notes      rows that are left alone, side effects of a LOAD       -> warnings
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.catalog import ADMIN_MODULES, TABLES
@@ -20,13 +21,16 @@ from proxyctl.config.checks import mistakes_at_runtime
 from proxyctl.config.desired import Project
 from proxyctl.errors import ConfigError, UsageError
 from proxyctl.plan import guards, mistakes, notes, pending_edits
+from proxyctl.plan.before_after import before_after, hostgroups_used
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
+from proxyctl.plan.fast_routing import kept_alive
 from proxyctl.plan.guards import judge, shard_moves
 from proxyctl.plan.pending_edits import Pending
 from proxyctl.plan.plan import ModulePlan, Plan, ShardMove, plan_module
 from proxyctl.plan.steps import with_images
-from proxyctl.routing.sides import SIDE_TABLES, Sides, sides_of
+from proxyctl.routing.router import SERVING_TABLES
+from proxyctl.state.configuration import BeforeAfter
 from proxyctl.state.families import Family
 from proxyctl.state.row import (
     LINT,
@@ -34,7 +38,6 @@ from proxyctl.state.row import (
     Desired,
     DesiredTable,
     GuardAction,
-    GuardLimits,
     Layer,
 )
 from proxyctl.text import nearest
@@ -42,8 +45,8 @@ from proxyctl.text import nearest
 if TYPE_CHECKING:
     from proxyctl.lint.run import Placed
 
-MOST_LINTED = 2_000
-"""The most rows, over all tables, that a plan runs lint on: more rows take a noticeable time."""
+MOST_LINTED_RULES, MOST_LINTED_ROWS = 2_000, 10_000
+"""The most rules, and rows over all tables, that a plan runs lint on: more take a second."""
 
 
 @dataclass(frozen=True)
@@ -81,20 +84,17 @@ def make(
     files do not fit this instance.
     """
     look, limits = current.look, desired.guards
-    tables = _fitted(desired, current)
-    diffs, surroundings, families = _diffs(tables, current)
-    modules = _modules(tables, diffs, current, surroundings)
+    drafted = _draft(desired, current)
+    diffs, modules, surroundings, families = drafted
     unfit = [*mistakes.in_diffs(diffs, look.version_text)]
     if unfit:
         raise ConfigError(unfit)
-    in_use = judge.hostgroups_in_use(diffs, current)
-    used = {table: found.at_any_time for table, found in in_use.items()}
-    modules = with_images(modules, surroundings, used)
-    dangers = [*judge.dangers(modules, diffs, current, desired, in_use, surroundings)]
-    linted = _LintResult()
+    judged = cache(lambda: before_after(modules, current, desired))
+    dangers = [*judge.dangers(modules, diffs, current, desired, surroundings, judged)]
+    linted = _Lint()
     if project is not None and options.lints and limits.action(LINT) is not GuardAction.OFF:
-        linted = _lint(project, diffs, modules, limits)
-    moves = _shard_moves(modules, tables, current, desired.hostgroup_names)
+        linted = _lint(project, drafted, current, judged)
+    moves = _shard_moves(modules, judged)
     pending = [*_pending(modules, current, options)]
     return Plan(
         name=look.name,
@@ -125,6 +125,7 @@ def make(
             *notes.warnings(modules, families, current),
         ],
         findings=linted.findings,
+        known_findings=linted.known_findings,
         restart_required=[*notes.restart_required(modules)],
         members=[one.name for one in current.membership.listed],
         saves=options.saves,
@@ -136,37 +137,73 @@ def make(
     )
 
 
-class _LintResult(NamedTuple):
-    """What lint finds in the files. `dangers`: the errors that the plan introduces."""
+class _Lint(NamedTuple):
+    """What a plan says of lint. `dangers`: the errors that it introduces."""
 
     findings: tuple[Placed, ...] = ()
+    known_findings: int = 0
     warnings: tuple[str, ...] = ()
     dangers: tuple[guards.Danger, ...] = ()
 
 
 def _lint(
     project: Project,
-    diffs: Mapping[str, TableDiff],
-    modules: Iterable[ModulePlan],
-    limits: GuardLimits,
-) -> _LintResult:
-    """Run lint on the files. It never refuses a plan that changes nothing."""
-    is_in_sync = all(one.is_in_sync for one in modules)
-    if sum(len(table.rows) for table in project.desired.tables.values()) > MOST_LINTED:
-        text = f"lint: skipped for more than {MOST_LINTED:,} rows; run proxyctl lint"
-        return _LintResult() if is_in_sync else _LintResult(warnings=(text,))
+    drafted: _Draft,
+    current: Current,
+    judged: Callable[[], BeforeAfter],
+) -> _Lint:
+    """Run lint on RUNTIME before and after. It never refuses a plan that changes nothing."""
+    is_in_sync = all(one.is_in_sync for one in drafted.modules)
+    if _is_too_large(drafted.diffs, current):
+        limits = f"{MOST_LINTED_RULES:,} rules or {MOST_LINTED_ROWS:,} rows"
+        text = f"lint: skipped for more than {limits}; run proxyctl lint"
+        return _Lint() if is_in_sync else _Lint(warnings=(text,))
     from proxyctl.plan.guards import lint  # importing every check takes a while
 
-    report = lint.report_of(project)
-    if report is None:
-        return _LintResult()
-    errors = lint.errors(report)
+    result = lint.lint_change(judged(), project)
     if is_in_sync:
-        return _LintResult(errors, (*lint.summary(report),)) if errors else _LintResult()
-    dangers: tuple[guards.Danger, ...] = ()
-    if errors and limits.action(LINT) is GuardAction.REFUSE:
-        dangers = (*lint.dangers(errors, lint.introduced_by(diffs, project)),)
-    return _LintResult(errors, (*lint.summary(report),), dangers)
+        return _Lint(result.errors_in_files)
+    unread = (
+        f"lint: {name} has {count:,} rows that the files do not manage, too many to read and judge"
+        for name, count in current.counted.items()
+    )
+    dangers = lint.dangers(result.errors)
+    return _Lint(result.introduced, len(result.known), (*unread,), (*dangers,))
+
+
+def _is_too_large(diffs: Mapping[str, TableDiff], current: Current) -> bool:
+    """Return whether lint of RUNTIME, now or afterwards, would take long."""
+    counts = {
+        name: max(
+            len(current.at_runtime(name) or ()),
+            len(diffs[name].target) if name in diffs else 0,
+        )
+        for name, layout in current.look.layouts.items()
+        if layout.table.prefix is None
+    }
+    rules = sum(counts.get(name, 0) for name in ("mysql_query_rules", "pgsql_query_rules"))
+    return rules > MOST_LINTED_RULES or sum(counts.values()) > MOST_LINTED_ROWS
+
+
+class _Draft(NamedTuple):
+    """The modules of a plan, and what they were made from."""
+
+    diffs: dict[str, TableDiff]
+    modules: list[ModulePlan]
+    surroundings: Surroundings
+    families: tuple[Family, ...]
+
+
+def _draft(desired: Desired, current: Current, *, takes_dead_rules: bool = False) -> _Draft:
+    """Return the steps of a plan, before anything judges them. Raises: ConfigError."""
+    tables: Mapping[str, DesiredTable]
+    tables = _fitted(desired, current, takes_dead_rules=takes_dead_rules)
+    if desired.keeps_fast_routing_alive:
+        tables = kept_alive(tables, current)
+    diffs, surroundings, families = _diffs(tables, current)
+    modules = _modules(tables, diffs, current, surroundings)
+    modules = with_images(modules, surroundings, hostgroups_used(diffs, current))
+    return _Draft(diffs, modules, surroundings, families)
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:
@@ -197,34 +234,15 @@ def _tables_of(name: str) -> list[str]:
     raise UsageError(f"--only {name}: no such admin module or table", fix=fix)
 
 
-def sides(desired: Desired, current: Current) -> Sides:
-    """Return the routing before and after an apply.
+def routing_change(desired: Desired, current: Current) -> tuple[BeforeAfter, list[ShardMove]]:
+    """Return RUNTIME before and after an apply, and the tables and schemas that change shard.
 
-    `current`: inspected with `routing`. Raises: as `make`.
+    `current`: inspected with `routing`. Accepts rules that cannot match if ProxySQL accepts them.
+    Raises: ConfigError.
     """
-    return _sides(_fitted(desired, current), current, desired.hostgroup_names)
-
-
-def routing_change(desired: Desired, current: Current) -> tuple[Sides, list[ShardMove]]:
-    """Return the routing before and after an apply, and the tables and schemas that change shard.
-
-    Accepts rules that cannot match if ProxySQL accepts them. Raises: ConfigError.
-    """
-    tables = _fitted(desired, current, takes_dead_rules=True)
-    routing = _sides(tables, current, desired.hostgroup_names)
-    return routing, shard_moves.shard_moves(routing, tables)
-
-
-def _sides(
-    tables: Mapping[str, DesiredTable], current: Current, hostgroup_names: Mapping[int, str]
-) -> Sides:
-    return sides_of(
-        current.look.layouts,
-        tables,
-        lambda layout: current.at_runtime(layout.name),
-        version=current.look.version,
-        hostgroup_names=hostgroup_names,
-    )
+    drafted = _draft(desired, current, takes_dead_rules=True)
+    judged = before_after(drafted.modules, current, desired)
+    return judged, shard_moves.shard_moves(judged)
 
 
 def _fitted(
@@ -318,24 +336,8 @@ def _pending(
 
 
 def _shard_moves(
-    modules: Iterable[ModulePlan],
-    tables: Mapping[str, DesiredTable],
-    current: Current,
-    hostgroup_names: Mapping[int, str],
+    modules: Iterable[ModulePlan], judged: Callable[[], BeforeAfter]
 ) -> list[ShardMove]:
-    """Return the tables and schemas that change shard, if any change concerns sharding."""
-    changes = {
-        name: differences
-        for module in modules
-        for name in SIDE_TABLES
-        if (differences := module.at_runtime(name))
-    }
-    leaving = (
-        (current.look.layouts[name], change.current)
-        for name in (shard_moves.RULES, shard_moves.FAST_ROUTING)
-        for change in changes.get(name, ())
-        if change.current is not None
-    )
-    if not (changes and shard_moves.concerns_shards(tables, leaving)):
-        return []
-    return shard_moves.shard_moves(_sides(tables, current, hostgroup_names), tables)
+    """Return the tables and schemas that change shard, if anything about routing changes."""
+    changes = any(module.at_runtime(name) for module in modules for name in SERVING_TABLES)
+    return shard_moves.shard_moves(judged()) if changes else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Role, Value, Version
 from proxyctl.catalog.releases import (
@@ -154,7 +154,10 @@ def warnings(
         if module.servers is not None and module.load:
             yield from unshunned(module, module.servers, families)
             used = current.connections.get(module.servers.layout.name, {})
-            yield from cut_connections(leaving_servers(module), used, _name_prefix(module.servers))
+            staying = {key[1:] for key in module.images[-1][module.servers.layout.name]}
+            yield from cut_connections(
+                leaving_servers(module), used, _name_prefix(module.servers), staying=staying
+            )
     if current.membership.has_peers:
         yield from not_travelling(modules, current.membership)
         yield from not_answering(modules, current)
@@ -217,20 +220,29 @@ def leaving_servers(module: ModulePlan) -> frozenset[Key]:
 
 
 def cut_connections(
-    leaving: frozenset[Key], used: Mapping[Key, int], prefix: str = ""
+    leaving: frozenset[Key],
+    used: Mapping[Key, int],
+    prefix: str = "",
+    *,
+    staying: Collection[Key] = frozenset(),
 ) -> Iterator[str]:
-    """Yield how many connections in use are cut, by server. `used`: as the instance counts them."""
+    """Yield how many connections in use are cut, by server.
+
+    `used`: as the instance counts them; `staying`: host and port of servers that keep a hostgroup,
+    which a drain would take out of service there.
+    """
     for key, count in sorted(used.items(), key=repr):
-        if key in leaving:
-            drain = (
-                "status: OFFLINE_SOFT in an apply before this one"
-                if prefix
-                else f"proxyctl nodes drain {key[1]}:{key[2]}"
-            )
-            yield (
-                f"{prefix}{key[1]}:{key[2]} leaves hostgroup {key[0]}:"
-                f" {counted(count, 'connection')} in use will be cut; drain it first: {drain}"
-            )
+        if key not in leaving:
+            continue
+        advice = f"drain it first: proxyctl nodes drain {key[1]}:{key[2]}"
+        if prefix:
+            advice = "drain it first: status: OFFLINE_SOFT in an apply before this one"
+        if key[1:] in staying:
+            advice = "apply when their sessions have ended"
+        yield (
+            f"{prefix}{key[1]}:{key[2]} leaves hostgroup {key[0]}:"
+            f" {counted(count, 'connection')} in use will be cut; {advice}"
+        )
 
 
 def unshunned(module: ModulePlan, servers: TableDiff, families: Iterable[Family]) -> Iterator[str]:

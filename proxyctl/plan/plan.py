@@ -76,12 +76,13 @@ class Discarded:
 
 
 class ShardMove(NamedTuple):
-    """A name of a `sharding` section whose queries would go to other servers than now.
+    """A name with a shard of its own whose queries would go to other servers than now.
 
-    Shape: `kind` is table or schema; `current` and `desired` are hostgroups. `how` is one of:
-    `moves`; `enters`: no rule placed the name until now; `joins`: the same, and its section already
-    places other names; `leaves`: the files no longer have the name; `servers`: its hostgroup stays
-    the same and gets servers of another hostgroup.
+    Shape: `sharding` is the section, '' for a row of fast routing that no section made; `kind` is
+    table or schema; `current` and `desired` are hostgroups. `how` is one of: `moves`; `enters`: no
+    rule placed the name until now; `joins`: the same, and its section or fast routing already
+    places other names; `leaves`: nothing places the name afterwards; `servers`: its hostgroup stays
+    the same and gets servers of another hostgroup; `reads`: only its reads go to another shard.
     """
 
     sharding: str
@@ -204,7 +205,10 @@ class Plan:
     """The servers that an operator removed from service; `left_alone` has them, too."""
     warnings: list[str] = field(default_factory=list)
     findings: tuple[Placed, ...] = ()
-    """The errors that lint finds in the files."""
+    """The errors and warnings of lint that the plan introduces; if it changes nothing, the errors
+    about rows of the files."""
+    known_findings: int = 0
+    """The number of errors and warnings that lint finds before and after a change."""
     restart_required: list[str] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
     """The members of the ProxySQL Cluster that the instance lists."""
@@ -265,6 +269,7 @@ class Plan:
             self.members,
             self.discarded,
             [(one.finding, one.where) for one in self.findings],
+            self.known_findings,
         ]
         names = sorted(self.hostgroup_names.items())
         return _hash([self.version, self.saves, names, printed, list(self._content())])

@@ -17,7 +17,15 @@ from proxyctl.plan.notes import saved_placement
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.encode import Shape
 from proxyctl.render.fleet import counts_line, failures, instance_names
-from proxyctl.render.plan import CHANGED, FIELD, MODULE, PLAN, changes_of, plans_json
+from proxyctl.render.plan import (
+    CHANGED,
+    FIELD,
+    MODULE,
+    PLAN,
+    changes_of,
+    finding_remarks,
+    plans_json,
+)
 from proxyctl.render.rows import (
     detail,
     field_text,
@@ -42,8 +50,8 @@ def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
     """Return the drift.
 
     `is_all`: render a fleet: also the instances that could not be read, and the counts. It lists
-    an instance without drift only if an operator removed servers from service or if the files
-    manage nothing there.
+    an instance without drift only if an operator removed servers from service, if lint finds
+    errors, or if the files manage nothing there.
     """
     if not is_all:
         return drift_text(fleet.only_plan(), style)
@@ -51,7 +59,7 @@ def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
     in_sync = [
         drift_text(planned.own_plan, style)
         for planned in fleet.in_sync
-        if planned.plan.out_of_service or not planned.plan.modules
+        if planned.plan.out_of_service or planned.plan.findings or not planned.plan.modules
     ]
     last = "".join([*in_sync, _summary(fleet) + "\n"])
     return "\n".join([*drifted, *failures(fleet.failed, style), last])
@@ -82,6 +90,7 @@ def _lines(plan: Plan, style: Style) -> Iterator[str]:
         remark = printable("; ".join(plan.out_of_service))
         remark = f" ({remark})" if remark else ""
         yield from style.lines(f"{name}{plan.address}: no drift{remark}")
+        yield from finding_remarks(plan, style)
         return
     verb = "differs" if changes == 1 else "differ"
     rows = counted(changes, "row")

@@ -134,7 +134,6 @@ def session_text(request: Request, *, is_pgsql: bool = False) -> str:
 def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN) -> list[str]:
     """Return a line for each rule that ProxySQL tries, in its order."""
     explanation, explainer = answer.explanation, answer.explainer
-    names = explainer.names
     width = max((len(str(step.rule_id)) for step in explanation.steps), default=0)
     text = answer.request.query
     lines: list[str] = []
@@ -143,7 +142,7 @@ def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN
         steps = list(group)
         if reason is None:
             for step in steps:
-                lines += _match_lines(step, text, names, width, style)
+                lines += _match_lines(step, text, explainer, width, style)
                 text = text if step.rewritten is None else step.rewritten
         elif reason is Reason.NOT_REACHED and not lists_all:
             count = counted(len(steps), "rule")
@@ -176,10 +175,10 @@ def _miss_lines(step: Step, explainer: Explainer, width: int, style: Style) -> I
 
 
 def _match_lines(
-    step: Step, text: bytes | None, names: Mapping[int, str], width: int, style: Style
+    step: Step, text: bytes | None, explainer: Explainer, width: int, style: Style
 ) -> Iterator[str]:
     """Yield the effects of a matching rule on a query, whose text was `text` before."""
-    effects = [_setting(name, value, names) for name, value in step.sets.items()]
+    effects = [_setting(name, value, explainer.names) for name, value in step.sets.items()]
     if step.rewritten is not None:
         effects.insert(0, "rewrites nothing" if step.rewritten == text else "rewrites")
     if step.flag_after != step.flag:
@@ -188,7 +187,7 @@ def _match_lines(
         effects.append("apply")
     if step.started_again:
         effects.append("rules are evaluated again from the first")
-    effect = "; ".join(effects) or "nothing set"
+    effect = ("; ".join(effects) or "nothing set") + explainer.owner(step.rule_id)
     first, *further = _row(step.rule_id, "match", effect, width, style)
     yield from (first.replace("match", style("bold", "match"), 1), *further)
     for column, problem in step.broken.items():
@@ -263,7 +262,7 @@ def _reason_text(answer: Answer) -> str:
     if route.is_answered:
         return ""
     if route.source is Source.RULE:
-        return f", rule {route.rule_id}"
+        return f", rule {route.rule_id}{answer.explainer.owner(route.rule_id)}"
     if route.source is Source.FAST_ROUTING and explanation.fast_key is not None:
         username, schemaname, flag = explanation.fast_key
         key = f"{shown(username)}@{shown(schemaname)}"

@@ -28,8 +28,8 @@ def finding_lines(
     """Return the lines of a finding. `name`: its instance; `first`: as for `Style.finding`."""
     finding = placed.finding
     row, row_prefix = row_text(finding), ""
-    place = f"{name}: {row}" if name else row
-    if placed.where is not None:
+    place = f"{name}: {row}{placed.owner}" if name else f"{row}{placed.owner}"
+    if placed.where is not None and not name:
         place = str(placed.where)
         names_row = not finding.key or finding.text.startswith(row)
         row_prefix = "" if names_row else f"{row}: "
@@ -41,7 +41,8 @@ def finding_lines(
 
 def _other_text(placed: Placed) -> str:
     count = len(placed.finding.also)
-    row = row_text(placed.finding) + (f" and {counted(count, 'more row')}" if count else "")
+    row = f"{row_text(placed.finding)}{placed.owner}"
+    row += f" and {counted(count, 'more row')}" if count else ""
     return f"{row} at {placed.where}" if placed.where else row
 
 
@@ -143,7 +144,7 @@ def _command(placed: Placed) -> str:
         properties = {"file": where.path, **properties}
         if where.line:
             properties |= {"line": str(where.line), "col": str(where.column)}
-    row_prefix = "" if where is not None else f"{row_text(finding)}: "
+    row_prefix = "" if where is not None else f"{row_text(finding)}{placed.owner}: "
     text = _text(row_prefix + finding.text, finding.fix)
     return f"::{_LEVELS[placed.severity]} {_properties(properties)}::{text}"
 

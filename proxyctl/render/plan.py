@@ -6,6 +6,7 @@ counts.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -248,13 +249,30 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
         yield from _details(discarded.edits, style)
     for warning in plan.warnings:
         yield from _remark(style, "warning", printable(warning))
+    yield from finding_remarks(plan, style)
+    for name in plan.restart_required:
+        yield from _remark(style, "restart", f"{name} takes effect when ProxySQL is restarted")
+
+
+def finding_remarks(plan: Plan, style: Style) -> Iterator[str]:
+    """Yield the findings of lint, each with its fix, and the number of the known ones."""
     if plan.findings:
         from proxyctl.render.lint import finding_lines  # importing lint takes a while
 
         for finding in plan.findings:
             yield from finding_lines(finding, style, first=f"{'lint':<13}")
-    for name in plan.restart_required:
-        yield from _remark(style, "restart", f"{name} takes effect when ProxySQL is restarted")
+    if text := known_findings_text(plan):
+        yield from _remark(style, "lint", text)
+
+
+def known_findings_text(plan: Plan) -> str:
+    """Return the number of findings that were there before, and the command that lists them."""
+    if not plan.known_findings:
+        return ""
+    count = counted(plan.known_findings, "finding")
+    verb = "was" if plan.known_findings == 1 else "were"
+    place = "--host ..." if plan.name == plan.address else f"--instance {shlex.quote(plan.name)}"
+    return printable(f"{count} {verb} there before: see proxyctl lint {place}")
 
 
 def _refusals(plan: Plan, style: Style) -> Iterator[str]:
@@ -357,7 +375,7 @@ PLANS: Shape[Fleet] = Shape("plan and drift", "instances failed")
 PLAN: Shape[Plan] = Shape(
     "instance of a plan",
     f"{INSTANCE} in_sync modules refusals discarded shard_moves cluster_members left_alone warnings"
-    " findings restart_required fingerprint replay",
+    " findings known_findings restart_required fingerprint replay",
     in_sync=lambda plan: plan.is_in_sync,
     modules=lambda plan: MODULE.each((plan, module) for module in plan.modules),
     refusals=lambda plan: REFUSAL.each(plan.refusals),

@@ -25,16 +25,12 @@ from proxyctl.routing.result import (
     Route,
     Step,
 )
-from proxyctl.routing.router import ROUTING_TABLES, Router, digester_of, router_of
+from proxyctl.routing.router import Router, digester_of, router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.routing.special import hints
 from proxyctl.routing.tables import AFTER_RULES
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.families import FAMILY_TABLES
-
-TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
-"""The tables of an instance that an answer needs."""
 
 _FAST_ROUTING = "mysql_query_rules_fast_routing"
 
@@ -148,6 +144,10 @@ class Explainer:
             self.not_evaluated += (_OWN_PGSQL,)
         self.is_placed = is_placed
         self.has_unusual_syntax = any(rule.unverified for rule in self.router.rules)
+
+    def owner(self, rule_id: int | None) -> str:
+        """Return ` (in no file)` for a rule of the instance that the known files lack, else ''."""
+        return self.configuration.owner("mysql_query_rules", (rule_id,))
 
     @cached_property
     def servers(self) -> HostgroupServers:

@@ -44,10 +44,13 @@ from proxyctl.routing.tables import (
 )
 from proxyctl.routing.walk import Choose, Lane, Walk, heaviest
 from proxyctl.state.configuration import Configuration
+from proxyctl.state.families import FAMILY_TABLES
 
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
 ROUTING_TABLES = (_RULES, _FAST, _USERS, "mysql_variables")
 """The tables of an instance that a router needs."""
+SERVING_TABLES = (*ROUTING_TABLES, "mysql_servers", *FAMILY_TABLES)
+"""The tables that decide where a query goes, and which servers answer there."""
 
 _ANSWERS = frozenset({"OK_msg", "error_msg"})
 _MAX_OUTCOMES = 1_000

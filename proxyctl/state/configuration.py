@@ -31,6 +31,10 @@ class Held:
         return [row[position] for row in self.rows.values()]
 
 
+Place = Callable[[str, Key, str | None], Where | None]
+"""Returns the place in the files of a row (or of one of its columns); None if no file has it."""
+
+
 def _nowhere(table: str, key: Key, column: str | None) -> Where | None:  # noqa: ARG001
     return None
 
@@ -40,17 +44,22 @@ class Configuration:
     """Tables, variables, and names to show.
 
     Shape: `tables` by catalogue name, without tables of variables; `variables`: the variables that
-    are set, in ProxySQL's canonical text; `hostgroup_names` by number. `place` returns the place of
-    a row (or of one of its columns) in the files; None if no file has it. `is_pgsql`: the
-    PostgreSQL side of a configuration, under the names of the MySQL side.
+    are set, in ProxySQL's canonical text; `hostgroup_names` by number. `place` finds rows in the
+    files. `lacks`: the words for a row without a place, such as `in no file`; '' if no files are
+    known. `is_pgsql`: the PostgreSQL side of a configuration, under the names of the MySQL side.
     """
 
     version: Version
     tables: Mapping[str, Held]
     variables: Mapping[str, str] = field(default_factory=dict)
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
-    place: Callable[[str, Key, str | None], Where | None] = _nowhere
+    place: Place = _nowhere
+    lacks: str = ""
     is_pgsql: bool = False
+
+    def owner(self, table: str, key: Key) -> str:
+        """Return ` (in no file)` for a row that the known files lack, else ''."""
+        return f" ({self.lacks})" if self.lacks and self.place(table, key, None) is None else ""
 
     def variable(self, name: str) -> str | None:
         """Return the value in force: the one that is set, else this version's default."""
@@ -68,6 +77,18 @@ class Configuration:
         """Return the rows of a table; none if the configuration lacks the table."""
         held = self.tables.get(table)
         return held.rows.values() if held else ()
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """What RUNTIME holds before and after a change, as whole configurations.
+
+    Shape: both have the same layouts; a table that does not change has the same rows object in
+    both.
+    """
+
+    before: Configuration
+    after: Configuration
 
 
 def variables_of(rows: Iterable[Row]) -> dict[str, str]:

@@ -217,6 +217,7 @@ class Desired:
     """The desired state of one instance, from files or a snapshot.
 
     Shape: `tables` by catalogue name, managed tables only. `hostgroup_names` by number.
+    `keeps_fast_routing_alive`: whether a plan adds the rule that fast routing needs.
     """
 
     tables: Mapping[str, DesiredTable]
@@ -225,6 +226,7 @@ class Desired:
     guards: GuardLimits = GuardLimits()
     warnings: tuple[str, ...] = ()
     source: Source = FILES
+    keeps_fast_routing_alive: bool = False
 
 
 NOUNS: Final = {

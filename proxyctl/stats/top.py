@@ -17,7 +17,7 @@ from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration
 from proxyctl.routing.router import ROUTING_TABLES
-from proxyctl.routing.sides import Sides
+from proxyctl.state.configuration import BeforeAfter
 from proxyctl.state.row import Layer
 from proxyctl.stats.model import (
     NOT_COUNTING,
@@ -222,7 +222,7 @@ def with_rules(client: AdminClient, top: Top) -> Top:
     from proxyctl.stats.replay.comparison import Comparison  # slow to import
 
     now = read_configuration(client, Layer.RUNTIME, ROUTING_TABLES)
-    comparison = Comparison(Sides(now, now), top.variables)
+    comparison = Comparison(BeforeAfter(now, now), top.variables)
     return replace(
         top,
         rows=tuple(

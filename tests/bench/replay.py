@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
-from proxyctl.routing.sides import Sides
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import BeforeAfter, Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.result import Replay, replay
 from tests.bench.measure import Line
@@ -72,7 +71,7 @@ def lines() -> Iterator[Line]:
     table = DigestTable("bench", "bench", str(REFERENCE), 0, digests())
     for name, pattern in _PATTERNS.items():
         for others, shift in (("the same after", 0), ("others after", RULES)):
-            sides = Sides(configuration(pattern), configuration(pattern, shift=shift))
+            sides = BeforeAfter(configuration(pattern), configuration(pattern, shift=shift))
             start = time.process_time()
             report = replay(table, sides)
             seconds = time.process_time() - start

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from proxyctl.catalog import ADMIN_MODULES, REFERENCE, TABLES, Layout, Value, Version, layout_of
+from proxyctl.catalog import (
+    ADMIN_MODULES,
+    REFERENCE,
+    TABLES,
+    Deviations,
+    Layout,
+    Value,
+    Version,
+    layout_of,
+)
+from proxyctl.instance.facts import RuntimeFacts
+from proxyctl.instance.read import TableRows
+from proxyctl.plan.current import Access, Current, Look
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.plan.plan import ModulePlan, plan_module
+from proxyctl.routing.router import SERVING_TABLES
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Row, Rows, Scope
 
 
@@ -59,6 +72,27 @@ def servers_text(found: Rows) -> str:
         words += [str(unusual.pop("status"))] if "status" in unusual else []
         made.append(" ".join([*words, *(f"{name}={value}" for name, value in unusual.items())]))
     return ", ".join(made)
+
+
+def current(tables: Mapping[str, Rows]) -> Current:
+    """The state of an instance of the reference version with these rows in all layers."""
+    layouts = {name: layout(name) for name in SERVING_TABLES}
+    held = {
+        name: TableRows(of, dict.fromkeys(Layer, tables.get(name, {})), {})
+        for name, of in layouts.items()
+    }
+    facts = RuntimeFacts(
+        monitor_enabled=True,
+        pgsql_monitor_enabled=False,
+        rds_discovery=False,
+        regex_engine=1,
+        admin_names=frozenset({"admin"}),
+        is_cluster_member=False,
+        is_read_only=False,
+    )
+    access = Access("admin", "admin", "127.0.0.1", 6032)
+    look = Look("px", "px:6032", str(REFERENCE), access, layouts, Deviations(), facts, {}, {})
+    return Current(look, held)
 
 
 def desired(

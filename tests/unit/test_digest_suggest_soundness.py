@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from proxyctl.routing.sides import Sides
+from proxyctl.state.configuration import BeforeAfter
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.replay.result import replay
 from proxyctl.stats.suggest.context import Kind, with_rules
@@ -65,14 +65,14 @@ def test_what_is_proposed_holds_alone_and_together(seed):
     given, seen = _configuration(random), _seen(random)
     proposed = [one for one in suggest(seen, given, limit=1_000).suggestions if one.rule]
     for one in proposed:
-        sides = Sides(given, with_rules(given, [one.rule]))
+        sides = BeforeAfter(given, with_rules(given, [one.rule]))
         report = replay(seen, sides, limit=1_000)
         changed = {entry.seen.digest for entry in report.entries}
         assert changed == {one.digest}
     ids = [one.rule["rule_id"] for one in proposed]
     assert len(ids) == len(set(ids))
     together = with_rules(given, [one.rule for one in proposed])
-    before, after = Comparison(Sides(given, given), {}), Comparison(Sides(together, together), {})
+    before, after = (Comparison(BeforeAfter(one, one), {}) for one in (given, together))
     for one in proposed:
         wanted = 20 if one.kind is Kind.READS else 1_000
         for row in seen.rows:

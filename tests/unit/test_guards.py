@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.plan.guards.access import Access, blind_monitor, lockouts, replaced_logins
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import (
@@ -80,7 +81,7 @@ def test_a_hostgroup_in_use_keeps_a_server(now, loaded, needed, family, danger):
     families = (family,) if family else ()
     state = Servers(layout(SERVERS), servers(now), servers(loaded), families)
     users = {table: frozenset(needed.get(table, ())) for table in (RULES, USERS)}
-    needs = Needs(frozenset(needed.get("writers", ())), users, {10: "writer"})
+    needs = Needs(frozenset(needed.get("writers", ())), {}, users, {10: "writer"})
     found = [*emptied_hostgroups(state, needs)]
     assert [one.guard for one in found] == ["empty_hostgroup"] * bool(danger)
     assert all(danger in one.message for one in found)
@@ -103,23 +104,41 @@ def routes(hostgroup):
 
 
 FAST = "mysql_query_rules_fast_routing"
+FAMILY = Family("galera", 10, frozenset({10, 11}))
 STRAYS = [
-    (USERS, of_users(app=98), of_users(app=99), None),
-    (USERS, of_users(app=10), of_users(app=10, new=99), None),
-    (USERS, of_users(app=99), of_users(app=10), None),
-    (RULES, to_rules(10, 10, None, 98), to_rules(11, 10, 11, 99), "the destination of 1 rule (1)"),
-    (FAST, routes(10), routes(11), "the destination of fast routing in 1 row (app/shop)"),
+    (USERS, of_users(app=98), of_users(app=99), (), None),
+    (
+        USERS,
+        of_users(app=10),
+        of_users(app=10, new=11),
+        (),
+        "the default hostgroup of 1 user (new)",
+    ),
+    (USERS, of_users(app=10, old=11), of_users(app=10, old=11, new=11), (), None),
+    (USERS, of_users(app=99), of_users(app=10), (), None),
+    (
+        RULES,
+        to_rules(10, 10, None, 98),
+        to_rules(11, 10, 11, 99),
+        (),
+        "the destination of 2 rules (1, 3)",
+    ),
+    (RULES, to_rules(10), to_rules(10, 11), (FAMILY,), None),
+    (FAST, routes(10), routes(11), (), "the destination of fast routing in 1 row (app/shop)"),
+    (FAST, (), routes(11), (), "the destination of fast routing in 1 row (app/shop)"),
 ]
-"""A table, its rows before and after, and the messages. Only hostgroup 10 has a server."""
+"""A table, its rows before and after, families, and messages. Only hostgroup 10 has a server."""
 
 
-@pytest.mark.parametrize(("table", "before", "after", "danger"), STRAYS)
-def test_what_loses_its_servers(table, before, after, danger):
+@pytest.mark.parametrize(("table", "before", "after", "families", "danger"), STRAYS)
+def test_what_is_sent_where_no_server_is(table, before, after, families, danger):
     found = diff(desired(table, *after), rows(table, *before))
+    column = found.layout.index[DESTINATIONS[table]]
+    used = frozenset(row[column] for row in rows(table, *before).values())
     state = Servers(layout(SERVERS), servers("10 a"), servers("10 a"))
-    dangers = unserved_destinations(
-        found.layout, found.changes[Layer.RUNTIME], state, Needs(frozenset(), {}, {})
-    )
+    needs = Needs(frozenset(), {table: used}, {}, {})
+    changes = found.changes[Layer.RUNTIME]
+    dangers = unserved_destinations(found.layout, changes, state, needs, families)
     text = f"hostgroup 11 would be {danger} and has no server that takes queries"
     assert [one.message for one in dangers] == [text] * bool(danger)
 

@@ -8,8 +8,7 @@ import pytest
 
 from proxyctl.catalog import REFERENCE, Value
 from proxyctl.routing.digest import Digester, DigestOptions
-from proxyctl.routing.sides import Sides
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import BeforeAfter, Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.comparison import (
     CUT,
@@ -41,7 +40,7 @@ def seen(query: str, *, hostgroup: int = 1, address: str = "", size: int = 2048)
 
 
 def verdict(before: Configuration, after: Configuration, one: SeenDigest) -> Verdict:
-    return Comparison(Sides(before, after), before.variables).verdict(one)
+    return Comparison(BeforeAfter(before, after), before.variables).verdict(one)
 
 
 def rule(number: int, **cells: Value) -> dict[str, Value]:
@@ -82,7 +81,7 @@ def test_every_query_begins_at_flag_0_and_the_report_notes_it() -> None:
     before = configuration(sets)
     after = configuration(sets, rule(2, flagIN=7, destination_hostgroup=2))
     table = DigestTable("x", "x", "2.7.1", 0, [seen("SELECT 1")])
-    found = replay(table, Sides(before, after))
+    found = replay(table, BeforeAfter(before, after))
     assert found.unchanged.entries == 1
     assert found.flag_rules == [1]
 
@@ -101,7 +100,7 @@ def test_a_digest_that_a_rule_may_have_made_of_another_query_is_taken_as_it_is()
     rewrites = rule(1, match_pattern="^SELECT a", replace_pattern="SELECT b", apply=0)
     before = configuration(rewrites, rule(2, match_digest="^SELECT b", destination_hostgroup=2))
     table = DigestTable("x", "x", "2.7.1", 0, [seen("SELECT b FROM t")])
-    found = replay(table, Sides(before, before))
+    found = replay(table, BeforeAfter(before, before))
     assert (found.unchanged.entries, found.rewriting_rules) == (1, [1])
 
 

@@ -14,8 +14,7 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.routing import Request, Route, Router
 from proxyctl.routing.digest import Digest, DigestOptions
 from proxyctl.routing.router import router_of
-from proxyctl.routing.sides import Sides
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import BeforeAfter, Configuration, Held
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, Kind, Outcome, kinds_of, outcome_of
 from tests.support.build import layout, rows
@@ -119,7 +118,7 @@ def test_every_verdict_is_true(number: int) -> None:
     case.variables.pop("mysql-query_digests_max_digest_length", None)
     case.variables.pop("mysql-query_digests_keep_comment", None)
     after = changed(random, case)
-    sides = Sides(configuration(case), configuration(after))
+    sides = BeforeAfter(configuration(case), configuration(after))
     routers = router_of(sides.before), router_of(sides.after)
     comparison = Comparison(sides, case.variables)
     for client, query in case.queries:

@@ -13,18 +13,12 @@ from proxyctl.catalog import REFERENCE, Value
 from proxyctl.config.project import Sources, load_project
 from proxyctl.config.sections.shard_names import split
 from proxyctl.config.sections.sharding import AFTER, BEFORE
-from proxyctl.plan.guards.shard_moves import (
-    move_texts,
-    names_in,
-    refusals,
-    shard_moves,
-    warnings,
-)
+from proxyctl.plan.guards.shard_moves import move_texts, names_in, refusals, warnings
+from proxyctl.plan.make import routing_change
 from proxyctl.plan.plan import ShardMove
-from proxyctl.routing.sides import SIDE_TABLES, sides_of
 from proxyctl.state.row import Desired, Rows
 from proxyctl.state.runtime import runtime_image
-from tests.support.build import layout
+from tests.support.build import current
 
 SERVERS = [{"hostgroup_id": number, "hostname": f"db{number}"} for number in (1, 10, 11, 12)]
 TABLES = {
@@ -53,17 +47,7 @@ def moved(tmp_path: Any) -> Any:
     """Return the shard moves from the running files to the new files."""
 
     def moves(before: Files, after: Files) -> list[ShardMove]:
-        held = running(tmp_path, before)
-        wanted = desired(tmp_path, after).tables
-        layouts = {name: layout(name) for name in SIDE_TABLES}
-        sides = sides_of(
-            layouts,
-            wanted,
-            lambda of: held.get(of.name, {}),
-            version=REFERENCE,
-            hostgroup_names={10: "first"},
-        )
-        return shard_moves(sides, wanted)
+        return routing_change(desired(tmp_path, after), current(running(tmp_path, before)))[1]
 
     return moves
 
@@ -132,7 +116,19 @@ MOVES: dict[str, tuple[Files, Files, dict[str, tuple[int, int, str]]]] = {
         and_a_rule(of_tables(), "^UPDATE t1 ", apply=1),
         {"t1": (11, 12, "moves")},
     ),
-    "only reads go elsewhere": (RUNS, and_a_rule(of_tables(), "^SELECT", apply=1), {}),
+    "the reads of all shards go to one hostgroup": (
+        RUNS,
+        and_a_rule(of_tables(), "^SELECT", apply=1),
+        {
+            **dict.fromkeys(("t1", "t3"), (11, 12, "reads")),
+            **dict.fromkeys(("t2", "t4"), (10, 12, "reads")),
+        },
+    ),
+    "the reads of one shard may go to its replica": (
+        RUNS,
+        and_a_rule(of_tables(), "^SELECT .*t1", apply=1),
+        {},
+    ),
     "a first apply": ({}, RUNS, {}),
     "servers alone": ({"mysql_servers": SERVERS}, RUNS, {}),
     "the default hostgroup has the tables": (

@@ -109,7 +109,7 @@ def _subject(
     target = place.target(files_are_optional=True)
     with target.connect() as client:
         configuration = read_configuration(client, Layer(layer or "runtime"))
-    subject = Subject(configuration, backend_versions=backend_versions)
+    subject = Subject(place.with_files(configuration), backend_versions=backend_versions)
     return subject, target.files.ignores(), target.name
 
 

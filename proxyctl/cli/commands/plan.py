@@ -125,7 +125,7 @@ def drift(
         raise UsageError(
             "--quiet cannot be used with --format prometheus: a missing gauge says nothing"
         )
-    options = PlanOptions(only=tuple(only or ()))
+    options = PlanOptions(only=tuple(only or ()), lints=True)
     planned = planned_fleet(place.targets(fleet), options, fleet)
     code = planned.exit_code(differences=True)
     if not quiet or code != ExitCode.DONE:
@@ -142,15 +142,15 @@ def drift(
 def _replayed(target: Target, options: PlanOptions) -> tuple[Fleet, Replay]:
     """Return the plan of an instance, and a replay of the digests that it has seen."""
     from proxyctl.fleet.outcome import Fleet
-    from proxyctl.plan.files import plan_with_sides
+    from proxyctl.plan.files import plan_and_change
     from proxyctl.stats.read import read_digests
     from proxyctl.stats.replay.result import replay
 
     with target.connect() as client:
-        plan, sides = plan_with_sides(client, target.files, options)
+        plan, change = plan_and_change(client, target.files, options)
         table = read_digests(client)
     with progress("replaying digests", len(table.rows)) as advance:
-        return Fleet.of(plan), replay(table, sides, limit=_LISTED, progress=advance)
+        return Fleet.of(plan), replay(table, change, limit=_LISTED, progress=advance)
 
 
 _LISTED = 5

@@ -118,7 +118,8 @@ def _explainer(
     is_pgsql: bool,
 ) -> tuple[Explainer, str]:
     """Return the explainer and the source of its rules. Warns of an unknown user."""
-    from proxyctl.routing.explain import TABLES, Explainer
+    from proxyctl.routing.explain import Explainer
+    from proxyctl.routing.router import SERVING_TABLES
     from proxyctl.routing.sides import pgsql_as_mysql, pgsql_names
 
     if "user" in place.connection.typed and not place.asks_instance(layer):
@@ -126,15 +127,16 @@ def _explainer(
             "--user is the admin account of an instance, and explain reads the files",
             fix="name the user of the query with --username",
         )
-    tables = pgsql_names(TABLES) if is_pgsql else TABLES
+    tables = pgsql_names(SERVING_TABLES) if is_pgsql else SERVING_TABLES
     configuration, name = place.subject(version=version, tables=tables, layer=layer)
+    if name:
+        configuration = place.with_files(configuration)
     if is_pgsql:
         configuration = pgsql_as_mysql(configuration)
     if not name:
         if session.username is not None:
             _warn_of_unknown_user(session.username, configuration)
         return Explainer(configuration), ", ".join(map(os.path.normpath, place.files.paths()))
-    configuration = replace(configuration, hostgroup_names=place.hostgroup_names())
     explainer = Explainer(configuration, is_placed=layer in (None, "runtime"))
     return explainer, f"{(layer or 'runtime').upper()} of {name}"
 
@@ -237,7 +239,8 @@ def run_tests(
 def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest, ...], Explainer]:
     """Return the tests of the files, and the explainer to run them with."""
     from proxyctl.config.project import load_project
-    from proxyctl.routing.explain import TABLES, Explainer
+    from proxyctl.routing.explain import Explainer
+    from proxyctl.routing.router import SERVING_TABLES
 
     is_live = place.asks_instance()
     project = load_project(
@@ -245,7 +248,7 @@ def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest,
     )
     if not is_live:
         return project.routing_tests, Explainer(project.configuration)
-    configuration, _name = place.subject(version=version, tables=TABLES)
+    configuration, _name = place.subject(version=version, tables=SERVING_TABLES)
     configuration = replace(configuration, hostgroup_names=project.desired.hostgroup_names)
     return project.routing_tests, Explainer(configuration, is_placed=True)
 

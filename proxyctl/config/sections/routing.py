@@ -48,7 +48,6 @@ def _with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> Desir
 
     Changes: mistakes, if the files leave no id for the rule.
     """
-    places = cast(RowPlaces, rules.where).places
     rule_id = max(cast(int, key[0]) for key in rules.rows) + 1
     key: Key = (rule_id,)
     if rule_id > MAX_INT or not rules.owns(key):
@@ -61,6 +60,12 @@ def _with_last_rule(rules: DesiredTable, last: int, mistakes: Mistakes) -> Desir
             f"leave one id free at the end of the range, or write {SECTION}: false",
         )
         return rules
+    return with_never_matching(rules, rule_id, last)
+
+
+def with_never_matching(rules: DesiredTable, rule_id: int, last: int) -> DesiredTable:
+    """Return the rules with one more rule, which never matches, at the place of rule `last`."""
+    places, key = cast(RowPlaces, rules.where).places, (rule_id,)
     index = rules.layout.index
     values: list[Any] = default_row(rules.layout)
     values[index["rule_id"]] = rule_id

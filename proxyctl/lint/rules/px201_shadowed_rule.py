@@ -39,9 +39,12 @@ def shadowed_rule(subject: Subject) -> Iterable[Finding]:
 
 def _shadowed(subject: Subject) -> Iterator[Finding]:
     for rule, by in verdicts(subject).shadowed:
-        message = f"never reached: rule {by.rule_id} matches all its queries first, and has apply"
+        message = (
+            f"never reached: {subject.rule_name(by.rule_id)} matches all its queries first, and has"
+            " apply"
+        )
         fix = f"give it a rule_id below {by.rule_id}, or remove it"
         yield Finding(RULES, (rule.rule_id,), message, fix=fix)
     for rule_id, first in verdicts(subject).duplicates.items():
-        message, fix = f"the same as rule {first}", "remove one of them"
+        message, fix = f"the same as {subject.rule_name(first)}", "remove one of them"
         yield Finding(RULES, (rule_id,), message, fix=fix, severity=Severity.WARNING)

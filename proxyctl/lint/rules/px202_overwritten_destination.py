@@ -34,7 +34,8 @@ def overwritten_destination(subject: Subject) -> Iterator[Finding]:
     """
     for rule, by in verdicts(subject).overwritten:
         message = (
-            f"destination_hostgroup {rule.destination} never counts: rule {by.rule_id} matches all"
-            f" its queries too and sets {by.destination}"
+            f"destination_hostgroup {rule.destination} never counts:"
+            f" {subject.rule_name(by.rule_id)}"
+            f" matches all its queries too and sets {by.destination}"
         )
         yield Finding(RULES, (rule.rule_id,), message, "destination_hostgroup", "add apply: 1")

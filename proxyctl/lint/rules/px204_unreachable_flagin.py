@@ -68,14 +68,19 @@ def _why(subject: Subject, flag: int) -> tuple[str, str | None]:
     later = [rule for rule in setters if rule.rule_id in reach.reached]
     if later:
         fix = "give it a larger rule_id: ProxySQL continues behind the rule that matched"
-        return f"flagIN {flag} is set behind it, by {_listed(later)}", fix
+        return f"flagIN {flag} is set behind it, by {_listed(subject, later)}", fix
     if setters:
-        return f"flagIN {flag} is set only by {_listed(setters)}, never reached either", None
+        return (
+            f"flagIN {flag} is set only by {_listed(subject, setters)}, never reached either",
+            None,
+        )
     if enders:
-        why = f"flagIN {flag} is set only by {_listed(enders)}, which ends the rules with apply: 1"
+        only = _listed(subject, enders)
+        why = f"flagIN {flag} is set only by {only}, which ends the rules with apply: 1"
         return why, "remove apply: 1 there"
     return f"no rule sets flagIN {flag}", "set it as flagOUT in an earlier rule"
 
 
-def _listed(rules: Sequence[Rule]) -> str:
-    return listed([rule.rule_id for rule in rules])
+def _listed(subject: Subject, rules: Sequence[Rule]) -> str:
+    owner = subject.configuration.owner
+    return listed([f"{rule.rule_id}{owner(RULES, (rule.rule_id,))}" for rule in rules])

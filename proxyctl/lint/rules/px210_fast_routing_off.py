@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog.destinations import last_rule_in_the_way
+from proxyctl.catalog.model import MAX_INT as NEVER
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 
@@ -18,7 +19,8 @@ def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     hostgroup.
 
     Leave `keep_fast_routing_alive` at its default: proxyctl then adds a rule behind the last one
-    that matches nothing. On an instance, add such a rule: apply=0 and a flagIN that no rule sets.
+    that matches nothing. It cannot where the last rule is in no file: then the owner of that rule
+    has to add one, with apply=0 and a flagIN that no rule sets.
 
     ```yaml
     # Bad
@@ -44,7 +46,15 @@ def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     last = last_rule_in_the_way(
         rules.layout, (row for key, row in rules.rows.items() if key in in_use)
     )
-    if last is not None:
+    if last is None:
+        return
+    place, owner = subject.configuration.place, subject.configuration.owner(RULES, (last,))
+    fix = f"add rule {last + 1} with flagIN {NEVER} and apply 0"
+    routes = subject.configuration.tables[FAST_ROUTING].rows
+    key = next((key for key in routes if place(FAST_ROUTING, key, None)), None) if owner else None
+    if key is None:
         message = f"the last active rule has apply: ProxySQL never uses {FAST_ROUTING}"
-        fix = "add a rule behind it with apply 0 and a flagIN that no rule sets"
         yield Finding(RULES, (last,), message, "apply", fix)
+        return
+    message = f"ProxySQL never uses {FAST_ROUTING}: the last active rule, {last}{owner}, has apply"
+    yield Finding(FAST_ROUTING, key, message, fix=f"its owner has to {fix}")

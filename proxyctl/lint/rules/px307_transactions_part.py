@@ -84,7 +84,8 @@ def _split(
             if hostgroup not in (None, rule.destination) and not route.is_answered:
                 return (
                     f"transaction_persistent is 0, and inside a transaction `{probe.query}` goes to"
-                    f" {subject.label(hostgroup)}, queries that match rule {rule.rule_id} go to"
+                    f" {subject.label(hostgroup)}, queries that match"
+                    f" {subject.rule_name(rule.rule_id)} go to"
                     f" {subject.label(rule.destination)}"
                 )
     return None

@@ -17,7 +17,9 @@ def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
     ProxySQL stores the state of a node by host and port, for one family only. The other family
     loses the node, or places it by the state in the first family.
 
-    List each node in the family of its own cluster only.
+    List each node in the family of its own cluster only. Two families with the same nodes are a
+    warning: they stand side by side while [a family gets other
+    hostgroups](../how-to/renumber-hostgroups.md).
 
     ```yaml
     # Bad
@@ -44,14 +46,24 @@ def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
     ```
     """
     first: dict[Node, FamilyRow] = {}
+    same: dict[frozenset[Node], FamilyRow] = {}
     for row in subject.galera:
-        for backend in subject.nodes_of(row):
+        nodes = subject.nodes_of(row)
+        twin = same.setdefault(frozenset(backend.node for backend in nodes), row)
+        if nodes and twin is not row:
+            message = f"has the same nodes as the family of {_writer(subject, twin)}"
+            fix = "remove the older family as soon as nothing uses its hostgroups"
+            yield Finding(row.table, row.key, message, fix=fix, severity=Severity.WARNING)
+            continue
+        for backend in nodes:
             other = first.setdefault(backend.node, row)
             if set(other.roles.values()).isdisjoint(row.roles.values()):
-                writers = [
-                    subject.label(family.roles["writer_hostgroup"]) for family in (other, row)
-                ]
+                writers = " and of ".join(_writer(subject, family) for family in (other, row))
                 name = node_text((backend.hostname, backend.port))
-                message = f"{name} is in the Galera families of {' and of '.join(writers)}"
+                message = f"{name} is in the Galera families of {writers}"
                 fix = "list a node in the family of its own cluster only"
                 yield Finding(SERVERS, backend.key, message, None, fix)
+
+
+def _writer(subject: Subject, family: FamilyRow) -> str:
+    return subject.label(family.roles["writer_hostgroup"])

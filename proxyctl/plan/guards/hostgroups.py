@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.errors import counted
 from proxyctl.plan.guards import Danger
+from proxyctl.routing.servers import family_text
 from proxyctl.state.compare import Difference
-from proxyctl.state.families import Family, ServerColumns
-from proxyctl.state.row import Row, Rows
+from proxyctl.state.families import Family, Node, ServerColumns
+from proxyctl.state.row import DesiredRow, Rows
 
 EMPTY_HOSTGROUP = "empty_hostgroup"
 
@@ -28,15 +30,16 @@ _MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Needs:
-    """The hostgroups that are needed after the apply.
+    """The hostgroups that are needed.
 
-    Shape: `writers` are the writer hostgroups of monitored families; `destinations` are the
-    hostgroups that rules, fast routing and users send traffic to, by table. `names` by number.
-    `noun`: the word for a hostgroup.
+    Shape: `writers` are the writer hostgroups of monitored families; `before` and `after` are the
+    hostgroups that rules, fast routing and users send traffic to now and after the apply, by table,
+    whoever owns their rows. `names` by number. `noun`: the word for a hostgroup.
     """
 
     writers: frozenset[Value]
-    destinations: Mapping[str, frozenset[Value]]
+    before: Mapping[str, frozenset[Value]]
+    after: Mapping[str, frozenset[Value]]
     names: Mapping[int, str]
     noun: str = "hostgroup"
 
@@ -50,9 +53,9 @@ class Needs:
         return f"{hostgroup} ({name})" if name else str(hostgroup)
 
     def of(self, hostgroup: Value) -> list[str]:
-        """Return the uses of a hostgroup; empty if nothing needs it."""
+        """Return the uses of a hostgroup after the apply; empty if nothing needs it."""
         reasons = ["a writer hostgroup"] if hostgroup in self.writers else []
-        used_by = {table for table, used in self.destinations.items() if hostgroup in used}
+        used_by = {table for table, used in self.after.items() if hostgroup in used}
         if used_by & _USERS:
             reasons.append("the default hostgroup of users")
         if used_by - _USERS:
@@ -89,6 +92,14 @@ class Servers:
             }
         )
 
+    def filled_by(self, families: Iterable[Family]) -> frozenset[Value]:
+        """Return the hostgroups that the monitor fills with loaded nodes of these families."""
+        columns = ServerColumns.of(self.layout)
+        loaded = {row[columns.hostgroup] for row in self.loaded.values()}
+        return frozenset().union(
+            *(one.hostgroups - {one.offline} for one in families if one.hostgroups & loaded)
+        )
+
     def _served(self, rows: Rows) -> frozenset[Value]:
         """Return the hostgroups of these servers, and those into which the monitor moves them.
 
@@ -105,9 +116,53 @@ class Servers:
         return served
 
 
-def emptied_hostgroups(servers: Servers, needs: Needs) -> Iterator[Danger]:
-    """Yield the needed hostgroups that would lose their last server that takes queries."""
-    for hostgroup in sorted(servers.served_now - servers.served_afterwards, key=str):
+def renumbered_families(
+    servers: Servers, needs: Needs, before: Iterable[Family], after: Iterable[Family]
+) -> dict[frozenset[Value], Danger]:
+    """Return the families in use whose nodes would all get other hostgroups in one LOAD.
+
+    Shape: by the hostgroups of the family before and after. `before` and `after`: the families at
+    RUNTIME. The LOAD makes every node a writer, and no node a reader, until the monitor's next
+    check. Source: 2.7.1 and 3.0.3, run.
+    """
+    columns = ServerColumns.of(servers.layout)
+    old, new = {*before}, {*after}
+    used: frozenset[Value] = frozenset().union(*needs.before.values())
+
+    def nodes(family: Family, rows: Rows) -> set[Node]:
+        return {
+            columns.node(row)
+            for row in rows.values()
+            if row[columns.hostgroup] in family.hostgroups
+        }
+
+    found: dict[frozenset[Value], Danger] = {}
+    for leaving, coming in product(old - new, new - old):
+        is_other_family = leaving.kind != coming.kind or leaving.hostgroups & coming.hostgroups
+        if is_other_family or leaving.hostgroups.isdisjoint(used):
+            continue
+        if nodes(leaving, servers.now) & nodes(coming, servers.loaded):
+            found[leaving.hostgroups | coming.hostgroups] = Danger(
+                EMPTY_HOSTGROUP,
+                f"{family_text(leaving)} would become {family_text(coming)} in one LOAD: until the"
+                " monitor's next check every node would write, and none would read",
+                "add the new family beside the old one, then point users and rules to it, then"
+                f" remove the old one, in three applies: {_RENUMBER_PAGE}",
+            )
+    return found
+
+
+_RENUMBER_PAGE = "docs/how-to/renumber-hostgroups.md"
+
+
+def emptied_hostgroups(
+    servers: Servers, needs: Needs, renumbered: frozenset[Value] = frozenset()
+) -> Iterator[Danger]:
+    """Yield the needed hostgroups that would lose their last server that takes queries.
+
+    `renumbered`: the hostgroups of `renumbered_families`.
+    """
+    for hostgroup in sorted(servers.served_now - servers.served_afterwards - renumbered, key=str):
         reasons = needs.of(hostgroup)
         if not reasons:
             continue
@@ -171,20 +226,35 @@ _WORDINGS = {
 
 
 def unserved_destinations(
-    layout: Layout, changes: Iterable[Difference], servers: Servers, needs: Needs
+    layout: Layout,
+    changes: Iterable[Difference],
+    servers: Servers,
+    needs: Needs,
+    families: Iterable[Family],
+    renumbered: frozenset[Value] = frozenset(),
 ) -> Iterator[Danger]:
-    """Yield the hostgroups without servers that rows would use instead of hostgroups with servers.
+    """Yield the hostgroups without servers that changed or new rows would send traffic to.
 
-    `layout`: of a table of DESTINATIONS; `changes`: of that table at RUNTIME. A new row is no
-    transition. `emptied_hostgroups` reports a hostgroup that loses its servers.
+    `layout`: of a table of DESTINATIONS; `changes`: of that table at RUNTIME; `families`: those
+    after the apply, which the monitor fills later: soon enough for a new row. A row that had no
+    server before is no transition, and neither is a new row where no hostgroup has a server, or
+    beside others that send to the same hostgroup. `emptied_hostgroups` reports a hostgroup that
+    loses its servers.
     """
-    wording, position = _WORDINGS[layout.name], layout.index[DESTINATIONS[layout.name]]
+    wording = _WORDINGS[layout.name]
     served_now = servers.served_now
-    served = served_now | servers.served_afterwards
-    stray: dict[Value, list[str]] = {}
-    for current, hostgroup in redirected_rows(layout, changes):
-        if hostgroup not in served and current[position] in served_now:
-            name = "/".join(str(current[layout.index[column]]) for column in wording.named_by)
+    served = served_now | servers.served_afterwards | renumbered
+    filled = served | servers.filled_by(families)
+    in_use: frozenset[Value] = frozenset().union(*needs.before.values())
+    stray: dict[int, list[str]] = {}
+    for row, previous, hostgroup in directed_rows(layout, changes):
+        is_transition = (
+            previous in served_now
+            if previous is not None
+            else bool(served_now) and hostgroup not in in_use
+        )
+        if is_transition and hostgroup not in (filled if previous is None else served):
+            name = "/".join(str(row[layout.index[column]]) for column in wording.named_by)
             stray.setdefault(hostgroup, []).append(name)
     for hostgroup, names in sorted(stray.items(), key=repr):
         yield Danger(
@@ -192,6 +262,7 @@ def unserved_destinations(
             f"{needs.called(hostgroup)} {wording.consequence}"
             f" {counted(len(names), wording.noun)} ({_first_names(names)})"
             " and has no server that takes queries",
+            "add a server to it first, or correct the number",
         )
 
 
@@ -199,11 +270,14 @@ def _first_names(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (" ..." if len(names) > _MOST_NAMES else "")
 
 
-def redirected_rows(layout: Layout, changes: Iterable[Difference]) -> Iterator[tuple[Row, Value]]:
-    """Yield the RUNTIME rows that get another destination, with the new hostgroup."""
+def directed_rows(
+    layout: Layout, changes: Iterable[Difference]
+) -> Iterator[tuple[DesiredRow, Value, int]]:
+    """Yield the rows that get a destination, their hostgroup now (None: none) and the new one."""
     position = layout.index[DESTINATIONS[layout.name]]
     for change in changes:
-        if change.current is not None and change.desired is not None:
+        if change.desired is not None:
+            previous = None if change.current is None else change.current[position]
             hostgroup = change.desired[position]
-            if isinstance(hostgroup, int) and hostgroup != change.current[position]:
-                yield change.current, hostgroup
+            if isinstance(hostgroup, int) and hostgroup != previous:
+                yield change.desired, previous, hostgroup

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import SERVERS, destinations_of
@@ -16,9 +15,11 @@ from proxyctl.plan.guards.hostgroups import (
     Needs,
     Servers,
     emptied_hostgroups,
+    renumbered_families,
     unserved_destinations,
 )
 from proxyctl.plan.plan import ModulePlan
+from proxyctl.state.configuration import BeforeAfter, Configuration
 from proxyctl.state.families import (
     FAMILY_TABLES,
     PGSQL_FAMILY_TABLES,
@@ -26,46 +27,7 @@ from proxyctl.state.families import (
     families_in,
     families_of,
 )
-from proxyctl.state.row import Desired, Layer
-from proxyctl.state.runtime import runtime_image
-
-Used = Mapping[str, frozenset[Value]]
-"""The hostgroups that rules, fast routing and users send traffic to, by table."""
-
-
-class HostgroupsInUse(NamedTuple):
-    """The hostgroups in use, now and after the apply."""
-
-    before: Used
-    after: Used
-
-    @property
-    def at_any_time(self) -> frozenset[Value]:
-        """The hostgroups of both sides, over all tables."""
-        return frozenset().union(*self.before.values(), *self.after.values())
-
-
-def hostgroups_in_use(
-    diffs: Mapping[str, TableDiff], current: Current
-) -> dict[str, HostgroupsInUse]:
-    """Return the hostgroups in use by table of servers, without tables that do not change."""
-    in_use: dict[str, HostgroupsInUse] = {}
-    for table in SERVERS:
-        servers = diffs.get(table)
-        if servers is None or not servers.changes[Layer.RUNTIME]:
-            continue
-        destinations = destinations_of(table)
-        before = {
-            name: used for name, used in current.hostgroups_used().items() if name in destinations
-        }
-        after = dict(before)
-        for name, column in destinations.items():
-            diff = diffs.get(name)
-            if diff is not None and diff.desired is not None:
-                image = runtime_image(diff.layout, dict(diff.target))
-                after[name] = hostgroups_in(image.values(), diff.layout.index[column])
-        in_use[table] = HostgroupsInUse(before, after)
-    return in_use
+from proxyctl.state.row import Desired, Layer, Rows
 
 
 def dangers(
@@ -73,27 +35,40 @@ def dangers(
     diffs: Mapping[str, TableDiff],
     current: Current,
     desired: Desired,
-    in_use: Mapping[str, HostgroupsInUse],
     surroundings: Surroundings,
+    judged: Callable[[], BeforeAfter],
 ) -> Iterator[Danger]:
-    """Yield the dangers that all guards find."""
+    """Yield the dangers that all guards find. `judged`: RUNTIME before and after the apply."""
     changes = {
         name: found for one in modules for name in one.diffs if (found := one.at_runtime(name))
     }
     yield from deletions(modules, desired.guards)
     for table in SERVERS:
-        if changes.keys() & {table, *destinations_of(table)}:
-            servers = _servers(table, modules, current, surroundings)
-            used = in_use[table].after if table in in_use else {}
-            noun = "hostgroup" if table == "mysql_servers" else "pgsql hostgroup"
-            writers = frozenset(one.writer for one in _configured_families(table, diffs, current))
-            needs = Needs(writers, used, desired.hostgroup_names, noun)
+        if table in current.look.layouts and changes.keys() & {table, *destinations_of(table)}:
+            families = _configured_families(table, diffs, current)
+            servers = _servers(table, modules, current, surroundings, judged())
+            needs = Needs(
+                writers=frozenset(family.writer for family in families),
+                before=_destinations(table, judged().before, current),
+                after=_destinations(table, judged().after, current),
+                names=desired.hostgroup_names,
+                noun="hostgroup" if table == "mysql_servers" else "pgsql hostgroup",
+            )
+            renumbered = renumbered_families(
+                servers,
+                needs,
+                *(_families(table, side) for side in (judged().before, judged().after)),
+            )
+            yield from renumbered.values()
+            known: frozenset[Value] = frozenset().union(*renumbered)
             if table in changes:
-                yield from emptied_hostgroups(servers, needs)
+                yield from emptied_hostgroups(servers, needs, known)
             for name in destinations_of(table):
                 if name in changes:
                     layout = current.look.layouts[name]
-                    yield from unserved_destinations(layout, changes[name], servers, needs)
+                    yield from unserved_destinations(
+                        layout, changes[name], servers, needs, families, known
+                    )
     if "admin_variables" in changes:
         yield from lockouts(changes["admin_variables"], current.look.access)
     if "admin_variables" in diffs:
@@ -108,26 +83,43 @@ def dangers(
         yield from members.drained_elsewhere(modules)
 
 
+def _destinations(
+    servers: str, side: Configuration, current: Current
+) -> dict[str, frozenset[Value]]:
+    """Return the hostgroups in use by table. A table that was not read does not change."""
+    return {
+        name: hostgroups_in(side.rows(name), side.tables[name].layout.index[column])
+        | current.destinations.get(name, frozenset())
+        for name, column in destinations_of(servers).items()
+        if name in side.tables
+    }
+
+
 def _servers(
-    table: str, modules: Sequence[ModulePlan], current: Current, surroundings: Surroundings
+    table: str,
+    modules: Sequence[ModulePlan],
+    current: Current,
+    surroundings: Surroundings,
+    judged: BeforeAfter,
 ) -> Servers:
     """Return the servers of a table, now and after the last LOAD of the plan."""
     look = current.look
-    for module in modules:
-        if table in module.diffs:
-            now = module.diffs[table].runtime
-            loaded = module.images[-1][table] if module.images else now
-            families = families_of(look.layouts[table], surroundings.families)
-            return Servers(look.layouts[table], now, loaded, tuple(families))
-    now = current.at_runtime(table)
-    rows = {
-        name: current.at_runtime(name).values()
-        for name in look.facts.family_tables
-        if name in current.tables
-    }
-    all_families = families_in(look.layouts, rows, rds_discovery=look.facts.rds_discovery)
-    families = families_of(look.layouts[table], all_families)
-    return Servers(look.layouts[table], now, now, tuple(families))
+    now, loaded = judged.before.tables[table].rows, judged.after.tables[table].rows
+    families = surroundings.families
+    if not any(table in module.diffs for module in modules):
+        rows = {name: current.at_runtime(name) or {} for name in look.facts.family_tables}
+        found = {name: rows[name].values() for name in rows if name in look.layouts}
+        families = tuple(families_in(look.layouts, found, rds_discovery=look.facts.rds_discovery))
+    return Servers(
+        look.layouts[table], now, loaded, tuple(families_of(look.layouts[table], families))
+    )
+
+
+def _families(table: str, side: Configuration) -> list[Family]:
+    """Return the families of a table of servers in a configuration."""
+    layouts = {name: held.layout for name, held in side.tables.items()}
+    rows = {name: side.rows(name) for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES)}
+    return families_of(layouts[table], families_in(layouts, rows, rds_discovery=False))
 
 
 def _configured_families(
@@ -135,9 +127,13 @@ def _configured_families(
 ) -> list[Family]:
     """Return the families of a table of servers, as MEMORY will configure them."""
     layouts = current.look.layouts
-    rows = {
-        name: (diffs[name].target if name in diffs else current.rows(name)[Layer.MEMORY]).values()
-        for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES)
-        if name in current.tables
-    }
-    return families_of(layouts[table], families_in(layouts, rows, rds_discovery=False))
+    rows: dict[str, Rows] = {}
+    for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES):
+        if name in diffs:
+            rows[name] = diffs[name].target
+        elif name in current.tables:
+            rows[name] = current.rows(name)[Layer.MEMORY]
+        else:
+            rows[name] = current.unmanaged.get(name, {})
+    found = {name: rows[name].values() for name in rows if name in layouts}
+    return families_of(layouts[table], families_in(layouts, found, rds_discovery=False))

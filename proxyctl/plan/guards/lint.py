@@ -1,61 +1,124 @@
-"""Guards: lint findings in the changes of a plan. Pure.
+"""Guards: lint findings that a plan introduces. Pure.
 
-The guard `lint` warns unless the files say `refuse`. A plan shows errors in full and counts
-warnings. Only an error that the plan introduces refuses it.
+A plan introduces what lint finds in the configuration after it and not in the one before. The guard
+`lint` warns unless the files say `refuse`: then an introduced error refuses the plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import cast
 
+from proxyctl.catalog import TABLES
 from proxyctl.config.desired import Project
 from proxyctl.errors import counted
-from proxyctl.lint.check import Severity, all_checks
-from proxyctl.lint.run import Ignore, Placed, Report
+from proxyctl.lint.check import UNUSED_IGNORE, Severity, all_checks
+from proxyctl.lint.run import Placed, Report
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import Subject
-from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
-from proxyctl.state.configuration import Configuration, Held, variables_of
-from proxyctl.state.row import LINT, Key, Layer, Row
-
-IsIntroduced = Callable[[Placed], bool]
-"""Tells whether a plan introduces a finding."""
+from proxyctl.state.configuration import BeforeAfter, Configuration
+from proxyctl.state.row import LINT, Key
 
 
-@lru_cache(maxsize=8)  # the instances of a fleet share their files
-def report_of(project: Project) -> Report | None:
-    """Return the lint findings of the files.
+@dataclass(frozen=True)
+class LintResult:
+    """What lint finds in a plan.
 
-    None if their variables would end ProxySQL: no digest can be computed then.
+    Shape: `introduced` has errors and warnings; `known` are those that were there before.
     """
-    return _report(project.configuration, project.ignores)
+
+    introduced: tuple[Placed, ...] = ()
+    known: tuple[Placed, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Placed, ...]:
+        """The errors that the plan introduces."""
+        return tuple(one for one in self.introduced if one.severity is Severity.ERROR)
+
+    @property
+    def errors_in_files(self) -> tuple[Placed, ...]:
+        """The errors about rows of the files that were there before."""
+        return tuple(
+            one
+            for one in self.known
+            if one.severity is Severity.ERROR
+            and any(at.where is not None for at in (one, *one.others))
+        )
 
 
-def _report(configuration: Configuration, ignores: Sequence[Ignore]) -> Report | None:
+def lint_change(change: BeforeAfter, project: Project) -> LintResult:
+    """Return what lint finds after the change, without what the files ignore.
+
+    Empty if the variables would end ProxySQL: no digest can be computed then.
+    """
+    after = _report(_Case.of(change.after, project))
+    before = after if change.before is change.after else _report(_Case.of(change.before, project))
+    if after is None or before is None:
+        return LintResult()
+    is_known = _Known(change, before.findings)
+    findings = [one for one in after.findings if one.severity is not Severity.NOTE]
+    known = tuple(filter(is_known, findings))
+    return LintResult(tuple(one for one in findings if one not in known), known)
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A configuration to lint. Instances of a fleet that hold the same are the same case."""
+
+    project: Project
+    content: Hashable
+    configuration: Configuration = field(compare=False)
+
+    @classmethod
+    def of(cls, configuration: Configuration, project: Project) -> _Case:
+        tables = frozenset(
+            (name, held.is_whole, frozenset(held.rows.values()))
+            for name, held in configuration.tables.items()
+        )
+        variables = frozenset(configuration.variables.items())
+        return cls(project, (configuration.version, tables, variables), configuration)
+
+
+@lru_cache(maxsize=16)
+def _report(case: _Case) -> Report | None:
+    checks = [check for code, check in all_checks().items() if code != UNUSED_IGNORE]
     try:
-        return run(Subject(configuration), [*all_checks().values()], ignores)
+        return run(Subject(case.configuration), checks, case.project.ignores)
     except ValueError:
         return None
 
 
-def introduced_by(diffs: Mapping[str, TableDiff], project: Project) -> IsIntroduced:
-    """Return a function that tells whether the plan introduces a finding.
+class _Known:
+    """Tells whether a finding was there before the plan.
 
-    The plan introduces a finding if it adds or changes the row at RUNTIME, or if lint does not
-    find it in the files without the changes of the plan.
+    It was if lint found the same in each of its rows; and if a row changes, in the same words.
     """
-    touched = {(name, key) for name, diff in diffs.items() for key in _written_keys(diff)}
-    report = _report(_without_changes(diffs, project), project.ignores)
-    known = {row for placed in report.findings for row in _rows_of(placed)} if report else set()
 
-    def is_introduced(placed: Placed) -> bool:
-        return any(row not in known or row[1:] in touched for row in _rows_of(placed))
+    def __init__(self, change: BeforeAfter, findings: Sequence[Placed]) -> None:
+        self._change = change
+        self._rows = {row for placed in findings for row in _rows_of(placed)}
+        self._messages = Counter((one.finding.code, one.finding.message) for one in findings)
 
-    return is_introduced
+    def __call__(self, placed: Placed) -> bool:
+        rows = [*_rows_of(placed)]
+        is_same = (placed.finding.code, placed.finding.message) in self._messages
+        return all(row in self._rows for row in rows) and (
+            is_same or not any(self._changes(table, key) for _, table, key in rows)
+        )
+
+    def _changes(self, table: str, key: Key) -> bool:
+        before, after = self._change.before, self._change.after
+        if table in TABLES and TABLES[table].prefix is not None:
+            name = str(key[0])
+            return before.variables.get(name) != after.variables.get(name)
+        first, second = (
+            side.tables[table].rows.get(key) if table in side.tables else None
+            for side in (before, after)
+        )
+        return first != second
 
 
 def _rows_of(placed: Placed) -> Iterator[tuple[str, str, Key]]:
@@ -64,54 +127,9 @@ def _rows_of(placed: Placed) -> Iterator[tuple[str, str, Key]]:
             yield finding.code, finding.table, key
 
 
-def _written_keys(diff: TableDiff) -> Iterator[Key]:
-    """Yield the keys of the rows that the plan adds or changes at RUNTIME."""
-    for change in diff.changes[Layer.RUNTIME]:
-        if change.desired is not None:
-            yield diff.layout.key_of(cast("Row", change.desired))
-
-
-def _without_changes(diffs: Mapping[str, TableDiff], project: Project) -> Configuration:
-    """Return the configuration of the files, with RUNTIME rows where the plan changes RUNTIME."""
-    fitted = {name: diff.desired for name, diff in diffs.items() if diff.desired is not None}
-    desired = replace(project.desired, tables={**project.desired.tables, **fitted})
-    configuration = replace(project, desired=desired).configuration
-    tables, variables = dict(configuration.tables), dict(configuration.variables)
-    for name in fitted:
-        diff, changes = diffs[name], diffs[name].changes[Layer.RUNTIME]
-        before = [change.current for change in changes if change.current is not None]
-        if diff.layout.table.prefix is not None:
-            variables |= variables_of(before)
-            continue
-        rows = dict(tables[name].rows)
-        for key in _written_keys(diff):
-            rows.pop(key, None)
-        rows |= {diff.layout.key_of(row): row for row in before}
-        tables[name] = Held(diff.layout, rows, tables[name].is_whole)
-    return replace(configuration, tables=tables, variables=variables)
-
-
-def dangers(findings: Iterable[Placed], is_introduced: IsIntroduced) -> Iterator[Danger]:
+def dangers(errors: Sequence[Placed]) -> Iterator[Danger]:
     """Yield one danger for all errors that the plan introduces."""
-    introduced = sum(map(is_introduced, findings))
-    if introduced:
-        listed = counted(introduced, "error")
-        pronouns = "it as its finding says" if introduced == 1 else "them as their findings say"
+    if errors:
+        listed = counted(len(errors), "error")
+        pronouns = "it as its finding says" if len(errors) == 1 else "them as their findings say"
         yield Danger(LINT, f"lint finds {listed} in the changes", f"correct {pronouns}")
-
-
-def errors(report: Report) -> tuple[Placed, ...]:
-    """Return the errors, which a plan shows in full."""
-    return tuple(one for one in report.findings if one.severity is Severity.ERROR)
-
-
-def summary(report: Report) -> Iterator[str]:
-    """Yield the numbers of errors and warnings: `lint: 1 error, 2 warnings`."""
-    words = [
-        counted(report.counts[severity], severity.value)
-        for severity in (Severity.ERROR, Severity.WARNING)
-        if report.counts[severity]
-    ]
-    if words:
-        pointer = "; proxyctl lint shows all" if report.counts[Severity.WARNING] else ""
-        yield f"lint: {', '.join(words)}{pointer}"

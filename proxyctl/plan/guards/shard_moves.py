@@ -1,29 +1,29 @@
 """Guards: tables and schemas that change shard, so that their queries go to other servers. Pure.
 
 proxyctl moves queries, not data, so the data has to move first. The data of a name is where its
-writes go. A hostgroup with another number and the same servers is no move.
+writes go. A hostgroup with another number and the same servers is no move. Every table of a
+sharding section and every schema of fast routing on the instance counts, whoever owns its rows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout
 from proxyctl.config.sections.sharding import AFTER, BEFORE
 from proxyctl.plan.plan import Refusal, ShardMove
 from proxyctl.routing import Source
-from proxyctl.routing.probes import writes_to
+from proxyctl.routing.probes import read_of, writes_to
 from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex.samples import samples
-from proxyctl.routing.router import router_of
+from proxyctl.routing.router import SERVING_TABLES, router_of
 from proxyctl.routing.servers import HostgroupServers
-from proxyctl.routing.sides import Sides
-from proxyctl.state.configuration import Configuration
-from proxyctl.state.row import Desired, DesiredTable, GuardAction, Row
+from proxyctl.routing.tables import FastRouting, RoutingVariables
+from proxyctl.state.configuration import BeforeAfter, Configuration
+from proxyctl.state.row import Desired, GuardAction, Row
 
 RULES, FAST_ROUTING = "mysql_query_rules", "mysql_query_rules_fast_routing"
 
@@ -35,11 +35,15 @@ CODE = "shard_moves"
 
 
 JOINS = "joins"
-"""A new name of a section that already places other names."""
+"""A new name beside others that its section, or fast routing, already places."""
 
 
 SERVERS = "servers"
 """A name that stays in its hostgroup, which gets servers of another hostgroup."""
+
+
+READS = "reads"
+"""A name whose reads go to servers of other shards. Its writes stay."""
 
 
 _ORIGIN = re.compile(r"sharding ([^:;]*)")
@@ -50,43 +54,46 @@ _PLAIN_NAME = re.compile(r"[0-9A-Za-z_$]+")
 
 
 class _Shard(NamedTuple):
-    """A name that a sharding section places. `username` or `schemaname` None: any."""
+    """A table or schema with a shard of its own.
+
+    `sharding` '': a row of fast routing that no section made. `username` or `schemaname` None: any.
+    """
 
     sharding: str
     by_schema: bool
     name: str
     username: str | None
-    schemaname: str | None
+    schemaname: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The name as messages show it: a row of fast routing also has its user."""
+        is_row_of_user = self.username is not None and not self.sharding
+        return f"{self.username}@{self.name}" if is_row_of_user else self.name
 
 
-def shard_moves(sides: Sides, desired: Mapping[str, DesiredTable]) -> list[ShardMove]:
+def shard_moves(change: BeforeAfter) -> list[ShardMove]:
     """Return the names whose queries would go to other servers.
 
-    `desired`: the managed tables, with the places of their rows. Shape: sorted by section and
-    hostgroups; empty if no user could send a query until now.
+    Shape: sorted by section and hostgroups; empty if no user could send a query until now.
     """
-    coming = _shards_of_files(desired)
-    leaving = [
-        shard
-        for shard in _shards_at_runtime(sides.before)
-        if shard.name not in coming.get((shard.sharding, shard.by_schema), {})
-    ]
-    shards = [shard for group in coming.values() for shard in group.values()] + leaving
-    if not shards:
+    if not _routing_differs(change):
         return []
-    running_names: dict[str, set[str]] = {}
-    for shard in _shards_at_runtime(sides.before):
-        running_names.setdefault(shard.sharding, set()).add(shard.name)
-    finder = _MoveFinder(sides)
-    leaving_shards = set(leaving)
-    moves = [
-        move._replace(how=JOINS)
-        if move.how == "enters" and move.name not in running_names.get(move.sharding, {move.name})
-        else move
-        for shard in shards
-        for move in finder.moves(shard, is_leaving=shard in leaving_shards)
-    ]
-    return sorted(set(moves), key=lambda m: (m.sharding, m.current, m.desired, _natural(m.name)))
+    finder = _MoveFinder(change)
+    moves = finder.without_replicas([*_of_rules(finder), *_of_fast_routing(finder)])
+    return sorted(moves, key=lambda m: (m.sharding, m.current, m.desired, _natural(m.name)))
+
+
+def _routing_differs(change: BeforeAfter) -> bool:
+    """Return whether anything differs that decides where queries go. Equal tables are the same."""
+    before, after = change.before, change.after
+    tables = ((before.tables.get(name), after.tables.get(name)) for name in SERVING_TABLES)
+    if any(one and other and one.rows is not other.rows for one, other in tables):
+        return True
+    first, second = (
+        RoutingVariables.from_values(side.all_variables(), side.version) for side in (before, after)
+    )
+    return first != second
 
 
 def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[Refusal]:
@@ -98,7 +105,8 @@ def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> 
     if refused and desired.guards.action(CODE) is GuardAction.REFUSE and not allowed:
         message = f"sharding: queries would go to servers without their data (guards.{CODE})"
         texts = (*move_texts(refused, desired.hostgroup_names),)
-        yield Refusal(CODE, message, ALLOW, texts, "move the data first")
+        fix = "correct the rules, or move the data first"
+        yield Refusal(CODE, message, ALLOW, texts, fix)
 
 
 def warnings(moves: Sequence[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[str]:
@@ -121,13 +129,14 @@ def move_texts(moves: Iterable[ShardMove], names: Mapping[int, str]) -> Iterator
         by_pair = groups.setdefault((move.sharding, move.kind), {})
         by_pair.setdefault((move.current, move.desired, move.how), []).append(move.name)
     for (sharding, kind), pairs in groups.items():
+        label = f"sharding {sharding}" if sharding else "fast routing"
         for number, ((current, desired, how), names_moved) in enumerate(pairs.items()):
             if number == MOST_TEXTS:
                 count = sum(len(n) for n in [*pairs.values()][number:])
-                yield f"sharding {sharding}: {count} more {kind}s change shard"
+                yield f"{label}: {count} more {kind}s change shard"
                 break
             listed = _listed(list(dict.fromkeys(names_moved)), kind)
-            yield f"sharding {sharding}: {listed} {_predicate(how, current, desired, names)}"
+            yield f"{label}: {listed} {_predicate(how, current, desired, names)}"
 
 
 def _predicate(how: str, current: int, desired: int, names: Mapping[int, str]) -> str:
@@ -136,6 +145,8 @@ def _predicate(how: str, current: int, desired: int, names: Mapping[int, str]) -
         return (
             f"would stay in {_hostgroup(desired, names)}, which gets servers of another hostgroup"
         )
+    if how == READS:
+        return f"would be read from {_hostgroup(desired, names)}, together with other shards"
     verb = {
         "moves": "would go from",
         "enters": "would enter the sharding and go from",
@@ -163,48 +174,34 @@ def _natural(name: str) -> tuple[tuple[int, str], ...]:
     return tuple((int(d or 0), t) for d, t in re.findall(r"([0-9]*)([^0-9]*)", name))
 
 
-# Names in the files and at RUNTIME -------------------------------------------------------------
-_ByName = dict[tuple[str, bool], dict[str, _Shard]]
+# Names in rules and in fast routing -------------------------------------------------------------
 
 
-def concerns_shards(
-    desired: Mapping[str, DesiredTable], rows: Iterable[tuple[Layout, Row]]
-) -> bool:
-    """Return whether the files have a `sharding` section, or one of the rows comes from one."""
-    return has_sections(desired) or any(section_of(layout, row) is not None for layout, row in rows)
+def _of_rules(finder: _MoveFinder) -> Iterator[_Move]:
+    """Yield the moves of tables that rules of sharding sections place."""
+    running, coming = (
+        {(shard.sharding, shard.name): shard for shard in _tables_of(side)}
+        for side in (finder.change.before, finder.change.after)
+    )
+    sections = {sharding for sharding, _ in running}
+    for key, shard in {**running, **coming}.items():
+        is_new = key not in running and shard.sharding in sections
+        yield from finder.moves(shard, is_leaving=key not in coming, joins=is_new)
 
 
-def has_sections(desired: Mapping[str, DesiredTable]) -> bool:
-    """Return whether any of these rows comes from a `sharding` section of the files."""
-    tables = [desired[name] for name in (RULES, FAST_ROUTING) if name in desired]
-    return any(one.startswith("sharding ") for table in tables for one in table.origins)
-
-
-def _shards_of_files(desired: Mapping[str, DesiredTable]) -> _ByName:
-    shards: _ByName = {}
-    for name in (RULES, FAST_ROUTING):
-        table = desired.get(name)
-        if table is None:
+def _tables_of(side: Configuration) -> Iterator[_Shard]:
+    """Yield the tables that rules of sharding sections name."""
+    rules = side.tables.get(RULES)
+    for row in rules.rows.values() if rules else ():
+        sharding = section_of(rules.layout, row) if rules else None
+        if rules is None or sharding is None:
             continue
-        for key, row in table.rows.items():
-            where = table.where.get(key)
-            if where is None or not where.origin.startswith("sharding "):
-                continue
-            sharding = where.origin.removeprefix("sharding ")
-            for shard in _shards_of_row(table.layout, row, sharding):
-                shards.setdefault((sharding, shard.by_schema), {})[shard.name] = shard
-    return shards
-
-
-def _shards_at_runtime(before: Configuration) -> Iterator[_Shard]:
-    for name in (RULES, FAST_ROUTING):
-        table = before.tables.get(name)
-        if table is None:
-            continue
-        for row in table.rows.values():
-            sharding = section_of(table.layout, row)
-            if sharding is not None:
-                yield from _shards_of_row(table.layout, row, sharding)
+        cells = dict(zip(rules.layout.names, row, strict=True))
+        username, schemaname = (
+            str(cells[name]) if cells[name] else None for name in ("username", "schemaname")
+        )
+        for name in names_in(str(cells["match_digest"] or cells["match_pattern"])) or ():
+            yield _Shard(sharding, False, name, username, schemaname)
 
 
 def section_of(layout: Layout, row: Row) -> str | None:
@@ -216,73 +213,169 @@ def section_of(layout: Layout, row: Row) -> str | None:
     return match[1] if match else None
 
 
-def _shards_of_row(layout: Layout, row: Iterable[object], sharding: str) -> Iterator[_Shard]:
-    cells = dict(zip(layout.names, row, strict=True))
-    username = str(cells["username"]) if cells["username"] else None
-    if layout.name == FAST_ROUTING:
-        yield _Shard(sharding, True, str(cells["schemaname"]), username, None)
-        return
-    schemaname = str(cells["schemaname"]) if cells["schemaname"] else None
-    pattern = cells["match_digest"] or cells["match_pattern"]
-    for name in names_in(str(pattern)) or ():
-        yield _Shard(sharding, False, name, username, schemaname)
+_Name = tuple[str, str]
+"""username and schemaname of fast routing; username '': any user."""
 
 
-# Hostgroups of a name --------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
+def _of_fast_routing(finder: _MoveFinder) -> Iterator[_Move]:
+    """Yield the moves of schemas. One schema is tried for all that nothing tells apart."""
+    before, after = finder.change.before, finder.change.after
+    running, coming = _routes(before), _routes(after)
+    sections = {**_sections(before), **_sections(after)}
+    started = {sections.get(name, "") for name in running}
+    groups: dict[object, list[_Name]] = {}
+    for name in {**running, **coming}:
+        kind = finder.kind(name)
+        if kind is not None:
+            group = kind, running.get(name), coming.get(name), sections.get(name, "")
+            groups.setdefault(group, []).append(name)
+    for names in groups.values():
+        shards = (_Shard(sections.get(name, ""), True, name[1], name[0] or None) for name in names)
+        first = next(shards)
+        is_new = names[0] not in running and first.sharding in started
+        found = [*finder.moves(first, is_leaving=names[0] not in coming, joins=is_new)]
+        yield from found
+        if found:
+            for shard in shards:
+                yield from (one.of(shard) for one in found)
+
+
+def _routes(side: Configuration) -> dict[_Name, object]:
+    """Return the rows of fast routing by name: flagIN and hostgroup of each row of a name."""
+    table = side.tables.get(FAST_ROUTING)
+    routes: dict[_Name, object] = {}
+    fast = FastRouting(table.layout, table.rows.values()) if table else FastRouting()
+    for (username, schemaname, flag), hostgroup in fast.items():
+        name = username, schemaname
+        routes[name] = (routes.get(name), flag, hostgroup)
+    return routes
+
+
+def _sections(side: Configuration) -> dict[_Name, str]:
+    """Return the sections that made rows of fast routing, by name."""
+    table = side.tables.get(FAST_ROUTING)
+    if table is None:
+        return {}
+    username, schemaname = (table.layout.index[name] for name in ("username", "schemaname"))
+    return {
+        (str(row[username]), str(row[schemaname])): section
+        for row in table.rows.values()
+        if (section := section_of(table.layout, row)) is not None
+    }
+
+
+# Hostgroups of a name ---------------------------------------------------------------------------
+
+
+class _Move(NamedTuple):
+    """A move, and the hostgroup that has the data."""
+
+    move: ShardMove
+    data: int
+
+    def of(self, shard: _Shard) -> _Move:
+        """Return the same move of another name."""
+        return self._replace(move=self.move._replace(name=shard.shown))
+
+
 class _MoveFinder:
     """Compares the hostgroups that queries on a name go to, now and afterwards."""
 
-    sides: Sides
-
-    @cached_property
-    def _reach(self) -> tuple[Reach, Reach]:
-        before, after = self.sides.before, self.sides.after
+    def __init__(self, change: BeforeAfter) -> None:
+        self.change = change
+        before, after = change.before, change.after
         engine = "mysql-query_processor_regex"
         first = router_of(before)
         shared = first.patterns if before.variable(engine) == after.variable(engine) else None
-        return Reach(first), Reach(router_of(after, patterns=shared))
+        second = router_of(after, patterns=shared)
+        self._reach = Reach(first), Reach(second)
+        self._servers = HostgroupServers(before), HostgroupServers(after)
+        self._schemas = {rule.schemaname for router in (first, second) for rule in router.rules}
+        self._routed = {*first.fast_routing, *second.fast_routing}
+        self._data: set[int] = set()
+        """The hostgroups that have the data of any name."""
+        self._users: dict[object, list[str]] = {}
+        """The users who can log in now and afterwards, by what tells them apart."""
+        for name in self._reach[0].classes:
+            kind = self._class(name)
+            if name is not None and kind is not None:
+                self._users.setdefault(kind, []).append(name)
 
-    @cached_property
-    def _servers(self) -> tuple[HostgroupServers, HostgroupServers]:
-        return HostgroupServers(self.sides.before), HostgroupServers(self.sides.after)
-
-    @cached_property
-    def _users(self) -> list[str]:
-        """The users who can log in now and afterwards: one of each kind that rules distinguish."""
+    def _class(self, username: str | None) -> object:
+        """Return the same for users whom nothing tells apart; None for a user of one side only."""
         before, after = (reach.classes for reach in self._reach)
-        tables = (side.tables.get(FAST_ROUTING) for side in (self.sides.before, self.sides.after))
-        routed = {name for table in tables if table for name in table.column("username")}
-        alike: dict[object, str] = {}
-        for name in before:
-            if name is not None and name in after:
-                alike.setdefault(name if name in routed else (before[name], after[name]), name)
-        return list(alike.values())
+        if username not in before or username not in after:
+            return None
+        return before[username], after[username]
 
-    def moves(self, shard: _Shard, *, is_leaving: bool) -> Iterator[ShardMove]:
-        """Yield the moves of a name, for each user whose queries go to other servers."""
+    def kind(self, name: _Name) -> object:
+        """Return the same for rows of fast routing that nothing but their routes tells apart.
+
+        None: nobody could send a query until now.
+        """
+        username, schemaname = name
+        kind = self._class(username) if username else ""
+        return None if kind is None else (kind, schemaname if schemaname in self._schemas else None)
+
+    def _users_of(self, shard: _Shard) -> Iterator[str]:
+        """Yield the users to try: the shard's, or one of each kind, rather without an own row."""
+        if shard.username is not None:
+            if self._class(shard.username) is not None:
+                yield shard.username
+            return
+        for names in self._users.values():
+            yield next(
+                (name for name in names if (name, shard.name, 0) not in self._routed), names[0]
+            )
+
+    def moves(self, shard: _Shard, *, is_leaving: bool, joins: bool) -> Iterator[_Move]:
+        """Yield the moves of a name, for each user whose queries go to other servers.
+
+        `is_leaving`: nothing places the name afterwards. `joins`: nothing places it now.
+        """
+        found: dict[ShardMove, _Move] = {}
+        for username in self._users_of(shard):
+            move = self._move_of_user(shard, username, is_leaving=is_leaving, joins=joins)
+            if move is not None:
+                found.setdefault(move.move, move)
+        yield from found.values()
+
+    def _move_of_user(
+        self, shard: _Shard, username: str, *, is_leaving: bool, joins: bool
+    ) -> _Move | None:
         before, after = self._reach
-        for username in self._users if shard.username is None else [shard.username]:
-            if username not in before.classes:
-                continue  # the user could send no query until now
-            for session, query in _writes(shard, username):
-                first = before.route(session, query)
-                second = after.route(session, query)
-                current, desired = first.destination_hostgroup, second.destination_hostgroup
-                if current is None or desired is None:
+        kind, data = "schema" if shard.by_schema else "table", None
+        session, *queries = _queries(shard, username)
+        for query in queries:
+            first, second = before.route(session, query), after.route(session, query)
+            current, desired = first.destination_hostgroup, second.destination_hostgroup
+            if current is None or desired is None:
+                continue
+            how = "leaves" if is_leaving else "moves"
+            if query is queries[-1]:
+                if data is None or not self._had_data(current, data):
                     continue
-                how = "leaves" if is_leaving else "moves"
-                if current == desired:
-                    if not self._takes_foreign_servers(current):
-                        continue
-                    how = SERVERS
-                elif not self._is_elsewhere(current, desired):
+                how = READS
+            else:
+                data = current
+                self._data.add(current)
+            if current == desired:
+                if how is READS or not self._takes_foreign_servers(current):
                     continue
-                elif first.source is Source.DEFAULT_HOSTGROUP and not is_leaving:
-                    how = "enters"
-                kind = "schema" if shard.by_schema else "table"
-                yield ShardMove(shard.sharding, kind, shard.name, current, desired, how)
-                break
+                how = SERVERS
+            elif not self._is_elsewhere(data, desired):
+                continue
+            elif how == "moves" and first.source is Source.DEFAULT_HOSTGROUP:
+                how = JOINS if joins else "enters"
+            move = ShardMove(shard.sharding, kind, shard.shown, current, desired, how)
+            return _Move(move, data)
+        return None
+
+    def _had_data(self, hostgroup: int, data: int) -> bool:
+        """Return whether the servers of a hostgroup have the data of hostgroup `data` now."""
+        servers = self._servers[0]
+        with_data = {backend.node for backend in servers.of_family(data)}
+        return {backend.node for backend in servers.of(hostgroup)} <= with_data
 
     def _is_elsewhere(self, current: int, desired: int) -> bool:
         """Return whether queries would go to a server without the data.
@@ -306,15 +399,35 @@ class _MoveFinder:
         arriving = {backend.node for backend in after.of(hostgroup)} - with_data
         return bool(arriving & before.nodes() and before.of(hostgroup))
 
+    def without_replicas(self, moves: Sequence[_Move]) -> set[ShardMove]:
+        """Return the moves without reads that may go to a replica of their own shard.
 
-def _writes(shard: _Shard, username: str) -> Iterator[tuple[Session, str]]:
-    """Yield the writes on a name. A session begins at flagIN 0, whose rules lead to the section."""
+        Nothing tells which server replicates which. But no server is the replica of two shards, and
+        a server that takes the writes of another shard is no replica.
+        """
+        shards: dict[int, set[int]] = {}
+        for move, data in moves:
+            if move.how == READS:
+                shards.setdefault(move.desired, set()).add(data)
+        return {
+            move
+            for move, _ in moves
+            if move.how != READS or move.desired in self._data or len(shards[move.desired]) > 1
+        }
+
+
+def _queries(shard: _Shard, username: str) -> tuple[Session, str, str, str, str]:
+    """Return a session, and the writes and last a read of a name.
+
+    A session begins at flagIN 0, whose rules lead to the section.
+    """
     session, name = Session(username, shard.schemaname), shard.name
     if shard.by_schema:
         session, name = Session(username, shard.name), "x"
     elif not _PLAIN_NAME.fullmatch(name):
         name = f"`{name}`"
-    yield from ((session, query) for query in writes_to(name))
+    insert, update, delete = writes_to(name)
+    return session, insert, update, delete, read_of(name)
 
 
 # Names of a pattern -----------------------------------------------------------------------------

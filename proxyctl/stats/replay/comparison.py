@@ -19,9 +19,8 @@ from proxyctl.routing import Request, Route, Router, Source, Special, Stage
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, Rewriting, every_outcome
 from proxyctl.routing.router import router_of
-from proxyctl.routing.sides import Sides
 from proxyctl.routing.special import LAST_INSERT_ID, USE, after_rules, before_rules, is_use
-from proxyctl.state.configuration import Configuration
+from proxyctl.state.configuration import BeforeAfter, Configuration
 from proxyctl.state.row import Row
 from proxyctl.stats.model import SeenDigest
 
@@ -164,7 +163,7 @@ class _TextDigest(NamedTuple):
 class Comparison:
     """Compares the routes of digests under the rules of two sides."""
 
-    def __init__(self, sides: Sides, recorded: Mapping[str, str]) -> None:
+    def __init__(self, sides: BeforeAfter, recorded: Mapping[str, str]) -> None:
         """Compile both sides. `recorded`: the digest variables when ProxySQL made the digests.
 
         Raises: ProxyctlError for variables that ProxySQL refuses, or under which it ends.
@@ -282,7 +281,7 @@ def _options_of(recorded: Mapping[str, str], configuration: Configuration) -> Di
 class _Differences:
     """The differences between two sides, to check whether they may concern an unknown text."""
 
-    def __init__(self, sides: Sides, routers: tuple[Router, Router]) -> None:
+    def __init__(self, sides: BeforeAfter, routers: tuple[Router, Router]) -> None:
         before, after = self._routers = routers
         has_fast = bool(len(before.fast_routing) or len(after.fast_routing))
         self._concern_all = (
@@ -319,7 +318,7 @@ class _Differences:
         )
 
 
-def _differing_ids(sides: Sides) -> set[Value]:
+def _differing_ids(sides: BeforeAfter) -> set[Value]:
     """Return the rule_ids of the rules that differ between the sides, comments aside."""
     tables = [side.tables.get(_RULES) for side in (sides.before, sides.after)]
     if tables[0] is tables[1]:

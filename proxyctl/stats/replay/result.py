@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heapq import nlargest
 from typing import NamedTuple
 
-from proxyctl.routing.sides import Sides
+from proxyctl.state.configuration import BeforeAfter
 from proxyctl.stats.model import DigestTable, Load, SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, Kind, Verdict
 
@@ -74,7 +74,7 @@ _STEP = 500
 
 def replay(
     table: DigestTable,
-    sides: Sides,
+    sides: BeforeAfter,
     *,
     limit: int = 20,
     progress: Callable[[int], None] = lambda _done: None,

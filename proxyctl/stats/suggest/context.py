@@ -15,8 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from proxyctl.catalog import TABLES, Layout, Value, layout_of
 from proxyctl.routing import Source
-from proxyctl.routing.sides import Sides
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import BeforeAfter, Configuration, Held
 from proxyctl.state.row import Row
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
@@ -174,7 +173,7 @@ class Context:
         self._limit, self._may_use = limit, may_use
 
     def _compared(self, before: Configuration, after: Configuration) -> Comparison:
-        return Comparison(Sides(before, after), self.table.variables)
+        return Comparison(BeforeAfter(before, after), self.table.variables)
 
     @cached_property
     def by_digest(self) -> dict[str, list[SeenDigest]]:

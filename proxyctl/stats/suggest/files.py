@@ -8,7 +8,7 @@ from proxyctl.catalog import REFERENCE, parse_version
 from proxyctl.config.project import ParsedFiles, Project
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration, read_deviations, read_layouts
-from proxyctl.routing.sides import SIDE_TABLES
+from proxyctl.routing.router import SERVING_TABLES
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.row import Layer
 from proxyctl.stats.model import DigestTable
@@ -51,7 +51,7 @@ def subject_of_instance(
     instance is read at most once. Raises: ConfigError, InstanceError.
     """
     project = None
-    configuration = read_configuration(client, Layer.RUNTIME, SIDE_TABLES)
+    configuration = read_configuration(client, Layer.RUNTIME, SERVING_TABLES)
     if files is not None:
         deviations = read_deviations(client, read_layouts(client))
         project = files.project(

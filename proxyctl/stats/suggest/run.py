@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from proxyctl.errors import counted
-from proxyctl.routing.sides import Sides
-from proxyctl.state.configuration import Configuration
+from proxyctl.state.configuration import BeforeAfter, Configuration
 from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.suggest.caching import find_cacheable
@@ -87,7 +86,9 @@ def _proven(context: Context, suggestions: list[Suggestion]) -> tuple[list[Sugge
     own = {suggestion.digest for suggestion in suggestions if suggestion.rule}
     if not own:
         return suggestions, ""
-    comparison = Comparison(Sides(context.configuration, context.proposed), context.table.variables)
+    comparison = Comparison(
+        BeforeAfter(context.configuration, context.proposed), context.table.variables
+    )
     others, unknown = set(), set()
     for seen in context.followed:
         verdict = comparison.verdict(seen)

@@ -1,0 +1,155 @@
+"""What RUNTIME holds before and after an apply, as two whole configurations. Pure.
+
+Whatever judges a plan reads these two: they have the rows of the files, the rows that the files
+leave alone, and the tables that the files do not manage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from proxyctl.catalog import Layout, Value
+from proxyctl.catalog.destinations import SERVERS, destinations_of
+from proxyctl.config.desired import places_in
+from proxyctl.plan.current import Current, hostgroups_in
+from proxyctl.plan.diff import TableDiff
+from proxyctl.plan.plan import ModulePlan
+from proxyctl.state.compare import Difference, fold_users
+from proxyctl.state.configuration import BeforeAfter, Configuration, Held, Place, variables_of
+from proxyctl.state.row import (
+    FILES,
+    KEEP,
+    Desired,
+    Key,
+    Layer,
+    Row,
+    Rows,
+    Secret,
+    Where,
+    with_secrets,
+)
+from proxyctl.state.runtime import runtime_image
+
+
+def before_after(modules: Iterable[ModulePlan], current: Current, desired: Desired) -> BeforeAfter:
+    """Return the configurations before and after an apply of these modules.
+
+    A table that was not read is not whole and has no rows.
+    """
+    plans = {name: module for module in modules for name in module.diffs}
+    tables: tuple[dict[str, Held], dict[str, Held]] = {}, {}
+    variables: tuple[dict[str, str], dict[str, str]] = {}, {}
+    for name, layout in current.look.layouts.items():
+        plan = plans.get(name)
+        running = plan.diffs[name].runtime if plan else current.at_runtime(name)
+        before = {} if running is None else _folded(layout, running)
+        before = _with_secrets(plan.diffs[name], before) if plan else before
+        after = _after(plan, plan.diffs[name], before) if plan else before
+        for side, rows in enumerate((before, after)):
+            if layout.table.prefix is not None:
+                variables[side].update(variables_of(rows.values()))
+            else:
+                tables[side][name] = Held(layout, rows, is_whole=running is not None)
+    names, version = desired.hostgroup_names, current.look.version
+    place, lacks = _places(desired, plans), desired.source.lacks if desired.source is FILES else ""
+    first, second = (
+        Configuration(version, held, values, names, place, lacks)
+        for held, values in zip(tables, variables, strict=True)
+    )
+    return BeforeAfter(first, second)
+
+
+def _folded(layout: Layout, rows: Rows) -> Rows:
+    return fold_users(layout, rows) if layout.name in ("mysql_users", "pgsql_users") else rows
+
+
+def _with_secrets(diff: TableDiff, rows: Rows) -> Rows:
+    """Return the rows with the texts that files take from references as secrets."""
+    wanted = diff.desired.rows if diff.desired else {}
+    hidden = {
+        key: with_secrets(rows[key], [n for n, cell in enumerate(row) if isinstance(cell, Secret)])
+        for key, row in wanted.items()
+        if key in rows and Secret in map(type, row)
+    }
+    return {**rows, **hidden} if hidden else rows
+
+
+def hostgroups_used(
+    diffs: Mapping[str, TableDiff], current: Current
+) -> dict[str, frozenset[Value]]:
+    """Return the hostgroups that traffic uses before or after an apply, by table of servers.
+
+    Only for tables of servers that change.
+    """
+    used: dict[str, frozenset[Value]] = {}
+    for table in SERVERS:
+        if table not in diffs or not diffs[table].changes[Layer.RUNTIME]:
+            continue
+        before = current.hostgroups_used()
+        found: set[Value] = set()
+        for name, column in destinations_of(table).items():
+            found |= before.get(name, frozenset())
+            if name in diffs:
+                rows = _changed(diffs[name], _folded(diffs[name].layout, diffs[name].runtime))
+                found |= hostgroups_in(rows.values(), diffs[name].layout.index[column])
+        used[table] = frozenset(found)
+    return used
+
+
+def _after(module: ModulePlan, diff: TableDiff, before: Rows) -> Rows:
+    """Return the rows of a table at RUNTIME after an apply; `before` itself if none changes.
+
+    Servers are those of the last LOAD, where the monitor has them.
+    """
+    if not (diff.is_of_servers and diff.changes[Layer.RUNTIME]):
+        return _changed(diff, before)
+    image = module.images[-1] if module.images else {}
+    loaded = runtime_image(diff.layout, image.get(diff.layout.name, diff.target))
+    return cast("Rows", loaded)
+
+
+def _changed(diff: TableDiff, before: Rows) -> Rows:
+    """Return the rows with the changes of the files; `before` itself if there is none."""
+    changes = diff.changes[Layer.RUNTIME]
+    if not changes:
+        return before
+    rows = dict(before)
+    for change in changes:
+        rows.pop(change.key, None)
+        if change.desired is not None:
+            rows[diff.layout.key_of(cast("Row", change.desired))] = _settled(diff.layout, change)
+    return rows
+
+
+def _settled(layout: Layout, change: Difference) -> Row:
+    """Return the desired row; what the files leave open stays, or is the default in a new row."""
+    desired = cast("tuple[object, ...]", change.desired)
+    if change.current is None:
+        cells = (
+            default if cell is KEEP else cell
+            for cell, default in zip(desired, layout.defaults, strict=True)
+        )
+        return cast("Row", tuple(cells))
+    row = list(change.current)
+    for position in change.columns:
+        row[position] = cast("Row", desired)[position]
+    return tuple(row)
+
+
+def _places(desired: Desired, plans: Mapping[str, ModulePlan]) -> Place:
+    """Return the function that finds rows in the files, also nodes that the monitor has moved."""
+    in_files = places_in(desired.tables)
+    configured: dict[str, dict[Key, Key]] = {}
+    for name, plan in plans.items():
+        identity = plan.diffs[name].place
+        if identity is not None and name in desired.tables:
+            configured[name] = {identity(key): key for key in desired.tables[name].rows}
+
+    def place(name: str, key: Key, column: str | None) -> Where | None:
+        if name in configured and key not in desired.tables[name].rows:
+            identity = plans[name].diffs[name].place
+            key = configured[name].get(identity(key), key) if identity else key
+        return in_files(name, key, column)
+
+    return place

@@ -1,0 +1,12 @@
+-- apply would refuse: sharding: queries would go to servers without their data (guards.shard_moves)
+--   fast routing: schema a_web@t1 would go from 31 to 10
+--   fast routing: schema a_web@t2 would go from 32 to 10
+--   fix: correct the rules, or move the data first; or allow it with --allow-shard-moves
+-- HOST:PORT: what apply would send, in order
+INSERT INTO mysql_query_rules (rule_id, active, username, schemaname, flagIN, client_addr, proxy_addr, proxy_port, digest, match_digest, match_pattern, negate_match_pattern, re_modifiers, flagOUT, replace_pattern, destination_hostgroup, cache_ttl, cache_empty_result, cache_timeout, reconnect, timeout, retries, delay, next_query_flagIN, mirror_flagOUT, mirror_hostgroup, error_msg, OK_msg, sticky_conn, multiplex, gtid_from_hostgroup, log, apply, attributes, comment) VALUES (2000,1,'b_web',NULL,0,NULL,NULL,NULL,NULL,'^SELECT . FROM orders',NULL,0,'CASELESS',NULL,NULL,20,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,1,'',NULL);
+-- MYSQL USERS is commented out: it would set a password or another secret to the mask ***
+-- INSERT INTO mysql_users (username, password, active, use_ssl, default_hostgroup, default_schema, schema_locked, transaction_persistent, fast_forward, backend, frontend, max_connections, attributes, comment) VALUES ('b_web','***',1,0,10,NULL,0,1,0,1,1,10000,'','');
+LOAD MYSQL QUERY RULES TO RUNTIME;
+-- LOAD MYSQL USERS TO RUNTIME;
+SAVE MYSQL QUERY RULES TO DISK;
+-- SAVE MYSQL USERS TO DISK;
