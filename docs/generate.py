@@ -270,7 +270,8 @@ def _lint() -> Iterator[str]:
     for code, check in checks.items():
         yield f"## {links[code]}"
         yield ""
-        yield f"Severity: {check.severity}."
+        also = " It also holds for the `pgsql_*` tables." if check.pgsql else ""
+        yield f"Severity: {check.severity}.{also}"
         yield ""
         yield check.text
         yield ""

@@ -75,7 +75,8 @@ Finder = Callable[["Subject"], Iterable[Finding]]
 class Check:
     """One check. `documentation` is the finder's docstring: the mistake, the reason, the fix.
 
-    `tables`: the check runs only if one of these tables has rows (empty: always).
+    `tables`: the check runs only if one of these tables has rows (empty: always). `pgsql`: it also
+    holds for the PostgreSQL side.
     """
 
     code: str
@@ -84,6 +85,7 @@ class Check:
     documentation: str
     find: Finder
     tables: Sequence[str] = ()
+    pgsql: bool = False
 
     def findings(self, subject: Subject) -> Iterable[Finding]:
         """Return the check's findings in a configuration."""
@@ -106,17 +108,23 @@ _CHECKS: dict[str, Check] = {}
 
 
 def check(
-    code: str, name: str, severity: Severity, *, tables: Sequence[str] = ()
+    code: str,
+    name: str,
+    severity: Severity,
+    *,
+    tables: Sequence[str] = (),
+    pgsql: bool = False,
 ) -> Callable[[Finder], Finder]:
     """Return a decorator that registers a function from a subject to findings as a check.
 
-    `tables`: see Check. Raises: ValueError if the code or the name is taken.
+    `tables`, `pgsql`: see Check. Raises: ValueError if the code or the name is taken.
     """
 
     def register(find: Finder) -> Finder:
         if code in _CHECKS or any(name == known.name for known in _CHECKS.values()):
             raise ValueError(f"duplicate check {code} {name}")
-        _CHECKS[code] = Check(code, name, severity, cleandoc(find.__doc__ or ""), find, tables)
+        documentation = cleandoc(find.__doc__ or "")
+        _CHECKS[code] = Check(code, name, severity, documentation, find, tables, pgsql)
         return find
 
     return register

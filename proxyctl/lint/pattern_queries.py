@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.lint.patterns import is_sql_word
-from proxyctl.routing.probes import LOCK_ENDS, Kind, Probe
+from proxyctl.routing.probes import Kind, Probe, Samples
 from proxyctl.routing.regex.samples import samples
 
 _LONGEST = 2_000
@@ -67,7 +67,8 @@ _READ = re.compile(
     rf" FROM {_FROM}(?:, ?{_FROM})*(?:(?:{_JOIN})(?:{_ON})?)*{_WHERE}"
     rf"(?: GROUP BY {_VALUE}(?:, ?{_VALUE})*)?(?: HAVING {_CONDITION})?"
     rf"(?: ORDER BY {_ORDERED}(?:, ?{_ORDERED})*)?(?: LIMIT \d+(?:(?:, ?| OFFSET )\d+)?)?"
-    r"(?P<lock> FOR UPDATE(?: nowait| skip locked)?| FOR share| LOCK IN share mode)?"
+    r"(?P<lock> FOR UPDATE(?: nowait| skip locked)?| FOR share| LOCK IN share mode"
+    r"| FOR no KEY UPDATE| FOR KEY share)?"
 )
 _WRITE = re.compile(
     rf"(?:INSERT|REPLACE) INTO {_TABLE} ?(?:\({_NAME}(?:, ?{_NAME})*\) ?)?"
@@ -93,27 +94,30 @@ _READ_ENDS = (
 _WRITE_ENDS = ("", " VALUES (1)", " SET c=1", " id=1", " 1", "=1", "1)", " t", "()")
 
 
-def queries_of(pattern: str) -> Iterator[Probe]:
-    """Yield locking reads and writes made from a pattern.
+def queries_of(pattern: str, sql: Samples) -> Iterator[Probe]:
+    """Yield locking reads and writes made from a pattern, as far as the side has them.
 
     The pattern need not match them: the caller tries each with the evaluator.
     """
     for sample in dict.fromkeys(text for fill in _FILLS for text in samples(pattern, fill=fill)):
         text = re.sub(r" {2,}", " ", sample.replace("?", "1")).strip().removesuffix(";")
-        probes = [*_writes(text), *_locking_reads(text)] if len(text) <= _LONGEST else []
+        made = (*_writes(text, sql), *_locking_reads(text, sql))
+        probes = made if len(text) <= _LONGEST else ()
         yield from probes
         if probes:
             return
 
 
-def _locking_reads(text: str) -> Iterator[Probe]:
+def _locking_reads(text: str, sql: Samples) -> Iterator[Probe]:
     query, read = _completed(text, _read_beginning(text), _READ_ENDS, _READ)
     if read is None:
         return
     if read["lock"]:
-        yield Probe(Kind.LOCK, read["lock"].strip().upper(), query)
+        name = read["lock"].strip().upper()
+        if name in sql.lock_ends:
+            yield Probe(Kind.LOCK, name, query)
         return
-    for name, end in LOCK_ENDS.items():
+    for name, end in sql.lock_ends.items():
         if not read["open"]:
             yield Probe(Kind.LOCK, name, query + end)
         elif not end.endswith(";"):
@@ -139,11 +143,12 @@ def _begins_with_table(text: str) -> bool:
     return not parts["clause"] or _PART_OF_READ.match(parts["clause"].strip()) is not None
 
 
-def _writes(text: str) -> Iterator[Probe]:
+def _writes(text: str, sql: Samples) -> Iterator[Probe]:
     for beginning, ends in _write_frames(_COMMENT.sub("", text)):
         query, write = _completed(text, beginning, ends, _WRITE)
-        if write:
-            yield Probe(Kind.WRITE, write[0].split()[0].upper(), query)
+        word = write[0].split()[0].upper() if write else None
+        if word in sql.write_words:
+            yield Probe(Kind.WRITE, word, query)
 
 
 def _write_frames(text: str) -> Sequence[tuple[str, Sequence[str]]]:

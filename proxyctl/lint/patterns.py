@@ -112,7 +112,10 @@ def _letter(atom: str) -> str | None:
 
 # What digest texts never contain ------------------------------------------------------------------
 class Never(NamedTuple):
-    """A kind of text that no digest text contains, and the fix."""
+    """A kind of text that no digest text contains, and the fix.
+
+    Shape: `{side}` in the text stands for mysql or pgsql.
+    """
 
     text: str
     fix: str
@@ -128,11 +131,11 @@ SPACING = Never(
 )
 END = Never("a `;` or a space at the end, which digest texts lose", "leave it out")
 CAPITAL = Never(
-    "capital letters, which mysql-query_digests_lowercase removes",
+    "capital letters, which {side}-query_digests_lowercase removes",
     "set re_modifiers: CASELESS, or write the pattern in lower case",
 )
 DIGIT = Never(
-    "a digit, which mysql-query_digests_no_digits removes",
+    "a digit, which {side}-query_digests_no_digits removes",
     r"write \? for it, or use match_pattern",
 )
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import chain
 
-from proxyctl.catalog.releases import PGSQL_DIGESTS
-from proxyctl.lint.check import RULES, UNUSED_IGNORE, Check, Finding, Severity
-from proxyctl.lint.subject import FAST_ROUTING, Subject
-from proxyctl.routing.sides import pgsql_as_mysql, pgsql_name
+from proxyctl.lint.check import UNUSED_IGNORE, Check, Finding, Severity
+from proxyctl.lint.subject import Subject
+from proxyctl.routing.sides import pgsql_as_mysql
 from proxyctl.state.row import Key, Where
 
 
@@ -158,43 +155,16 @@ def _order(placed: Placed) -> _Order:
     return path, line, column, finding.table, key, finding.code, finding.message
 
 
-# The PostgreSQL side: the checks that apply to it, and their findings with its names -------------
-
-ON_PGSQL = frozenset(
-    (
-        *("PX101", "PX103", "PX104", "PX105", "PX106", "PX120", "PX121", "PX122", "PX123"),
-        *("PX201", "PX202", "PX204", "PX205", "PX208", "PX210"),
-        *("PX301", "PX311", "PX313", "PX401", "PX413", "PX421", "PX424", "PX425"),
-    )
-)
-"""Checks of rules, fast routing and destinations that do not depend on MySQL's SQL, and the check
-of locking reads, which both sides have."""
-_DIGEST_TEXTS = "PX104"
-
-_MYSQL_NAMES = re.compile(
-    r"\bmysql(?=-[a-z]+_|_(?:query_rules|users|servers|replication_hostgroups))|\bschemaname\b"
-)
+# The PostgreSQL side ------------------------------------------------------------------------------
 
 
 def pgsql_findings(subject: Subject, checks: Iterable[Check]) -> Iterator[tuple[Check, Finding]]:
-    """Yield the findings on the PostgreSQL side, if it has rules."""
+    """Yield the findings on the PostgreSQL side, if it has rows."""
     held = subject.configuration
-    if not any(True for name in (RULES, FAST_ROUTING) for _ in held.rows(pgsql_name(name))):
+    if not any(table.rows for name, table in held.tables.items() if name.startswith("pgsql_")):
         return
     side = Subject(pgsql_as_mysql(held))
-    on_pgsql = ON_PGSQL - ({_DIGEST_TEXTS} if held.version >= PGSQL_DIGESTS else set())
     for check in checks:
-        for finding in check.findings(side) if check.code in on_pgsql else ():
-            yield check, _with_pgsql_names(finding)
-
-
-def _with_pgsql_names(finding: Finding) -> Finding:
-    """Return a finding with the names of the PostgreSQL side."""
-    rename = partial(_MYSQL_NAMES.sub, lambda name: pgsql_name(name[0]))
-    return replace(
-        finding,
-        table=pgsql_name(finding.table),
-        column=finding.column and pgsql_name(finding.column),
-        message=rename(finding.message).replace(" in schema ", " in database "),
-        fix=finding.fix and rename(finding.fix),
-    )
+        for finding in check.findings(side) if check.pgsql else ():
+            column = finding.column and side.name(finding.column)
+            yield check, replace(finding, table=side.name(finding.table), column=column)

@@ -15,7 +15,6 @@ from proxyctl.routing.probes import (
     BEGIN,
     DELETE,
     INSERT,
-    PROBES,
     READ,
     UPDATE,
     Kind,
@@ -92,7 +91,8 @@ def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sen
     for culprit, sent, (key, *also) in by_cause.values():
         hostgroup = subject.label(sent.hostgroup)
         query = sent.query.replace("\n", r"\n")
-        message = f"sends `{query}`{sent.session} to {hostgroup}{also_sent(sent.probe_names)}"
+        session = subject.session_words(sent.session)
+        message = f"sends `{query}`{session} to {hostgroup}{also_sent(sent.probe_names)}"
         yield Finding(culprit.table, key, message, culprit.column, also=tuple(also)), sent
 
 
@@ -156,9 +156,7 @@ def _observe(subject: Subject, session: Session, seen: Observations) -> None:
         return
     written = {probe for probe in _WRITES if _routes_elsewhere(routes[probe], readers)}
     seen.begins_elsewhere |= BEGIN in written
-    for probe in PROBES if read else ():
-        if not _is_supported(probe, subject):
-            continue
+    for probe in subject.samples.probes if read else ():
         route = routes.get(probe) or subject.reach.route(session, probe.query)
         culprit = culprit_of(subject, route, session) if _routes_to(route, readers) else None
         if culprit is None or probe.kind is Kind.READ:
@@ -197,11 +195,6 @@ def _routes_elsewhere(route: Route, readers: Set[int]) -> bool:
     return hostgroup is not None and hostgroup not in readers and not route.is_answered
 
 
-def _is_supported(probe: Probe, subject: Subject) -> bool:
-    """Return whether the servers know the query: PostgreSQL has no LOCK IN SHARE MODE."""
-    return not subject.configuration.is_pgsql or "in share mode" not in probe.query.lower()
-
-
 def _takes_whole_sessions(subject: Subject) -> frozenset[int]:
     """Return the rules with criteria for the session and none for the query."""
     return frozenset(
@@ -231,8 +224,8 @@ def _observe_rules(subject: Subject, seen: Observations) -> None:
         pattern = cells.get("match_digest" if rule.match_digest is not None else "match_pattern")
         if pattern is None or isinstance(pattern, Secret):
             continue
-        for probe in queries_of(str(pattern)):
-            if probe.kind in known or not _is_supported(probe, subject):
+        for probe in queries_of(str(pattern), subject.samples):
+            if probe.kind in known:
                 continue
             route = subject.reach.route(session, probe.query)
             if route.rule_id == rule.rule_id and not route.is_answered:

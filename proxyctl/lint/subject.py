@@ -12,11 +12,13 @@ from proxyctl.catalog import Value
 from proxyctl.lint.check import RULES, quoted
 from proxyctl.lint.patterns import Literals, literals_of
 from proxyctl.routing import Frontend, Router, RoutingVariables
+from proxyctl.routing.probes import MYSQL, PGSQL, Samples
 from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex import Broken, Compiled, Engine
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Backend, HostgroupServers, NamedRole, Node, role_in_name
+from proxyctl.routing.sides import pgsql_name
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
@@ -73,7 +75,11 @@ class FamilyRow(NamedTuple):
 
 
 class Subject:
-    """A configuration under lint."""
+    """A configuration under lint: its MySQL side, or its PostgreSQL side.
+
+    Checks know tables, columns and variables by the names of the MySQL side. What a message names
+    is `name(...)` of it.
+    """
 
     def __init__(
         self,
@@ -94,6 +100,28 @@ class Subject:
         if make not in self._once:
             self._once[make] = make(self)
         return cast(T, self._once[make])
+
+    # -- MySQL or PostgreSQL ------------------------------------------------------------------
+
+    @property
+    def is_pgsql(self) -> bool:
+        """Whether this is the PostgreSQL side."""
+        return self.configuration.is_pgsql
+
+    @property
+    def samples(self) -> Samples:
+        """The sample queries in the SQL of this side."""
+        return PGSQL if self.is_pgsql else MYSQL
+
+    def name(self, of_mysql: str) -> str:
+        """Return this side's name of a table, a column or a variable of the MySQL side."""
+        return pgsql_name(of_mysql) if self.is_pgsql else of_mysql
+
+    def session_words(self, session: Session) -> str:
+        """Return the words after a query that name its session; '' for any session."""
+        return session.words(schema="database" if self.is_pgsql else "schema")
+
+    # -- tables -------------------------------------------------------------------------------
 
     def cells(self, table: str) -> list[tuple[Key, Cells]]:
         """Return a table's rows as (key, cells by column name)."""

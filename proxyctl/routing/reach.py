@@ -53,11 +53,14 @@ class Session(NamedTuple):
         text = query.encode("utf-8", "surrogateescape")
         return Request(text, *self[:5], flagIN=self.flag)
 
-    def __str__(self) -> str:
-        """The words after a query that name its session; '' for any session."""
+    def words(self, *, schema: str) -> str:
+        """Return the words after a query that name its session; '' for any session.
+
+        `schema`: what the side calls its schemas.
+        """
         words = {
             "of user": self.username,
-            "in schema": self.schemaname,
+            f"in {schema}": self.schemaname,
             "from": self.client_addr,
             "through": self.proxy_addr,
             "through port": self.proxy_port,

@@ -117,7 +117,7 @@ def normal_digest(value: object) -> str | None:
     return None if read in (0, _LARGEST) else f"0x{read:016X}"
 
 
-DIGEST_FIX = "write 0x and up to 16 hexadecimal digits, as stats_mysql_query_digest shows it"
+DIGEST_FIX = "write 0x and up to 16 hexadecimal digits, as the statistics of digests show it"
 _DIGEST = re.compile(r"0[xX][0-9A-Fa-f]{1,16}\Z")
 
 

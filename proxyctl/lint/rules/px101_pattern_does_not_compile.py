@@ -13,7 +13,7 @@ from proxyctl.state.row import Secret
 _FOR_RE2 = "write it without look-around and back references, or as two rules"
 
 
-@check("PX101", "pattern-does-not-compile", Severity.ERROR)
+@check("PX101", "pattern-does-not-compile", Severity.ERROR, pgsql=True)
 def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
     r"""A pattern that the regular expression engine in force cannot compile.
 

@@ -17,7 +17,7 @@ MARK = re.compile(
 """An escaped `?` where digest texts have a value."""
 
 
-@check("PX103", "pasted-digest", Severity.ERROR)
+@check("PX103", "pasted-digest", Severity.ERROR, pgsql=True)
 def pasted_digest(subject: Subject) -> Iterator[Finding]:
     r"""A digest text in a column that takes a regular expression.
 

@@ -8,7 +8,7 @@ from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
 
 
-@check("PX105", "unusual-syntax", Severity.NOTE)
+@check("PX105", "unusual-syntax", Severity.NOTE, pgsql=True)
 def unusual_syntax(subject: Subject) -> Iterator[Finding]:
     r"""A pattern with rare syntax, for which proxyctl's answers are not verified.
 

@@ -9,7 +9,7 @@ from proxyctl.lint.subject import Subject
 from proxyctl.routing.regex import Engine, repeats_a_group
 
 
-@check("PX106", "repeated-group", Severity.NOTE)
+@check("PX106", "repeated-group", Severity.NOTE, pgsql=True)
 def repeated_group(subject: Subject) -> Iterator[Finding]:
     r"""A group that repeats without bound, such as `(a|b)+`.
 

@@ -24,7 +24,7 @@ _SQL_WITH_DIGIT = re.compile(
 )
 
 
-@check("PX109", "longer-names", Severity.WARNING)
+@check("PX109", "longer-names", Severity.WARNING, pgsql=True)
 def longer_names(subject: Subject) -> Iterator[Finding]:
     r"""A pattern that names a table and also matches the longer names of other tables.
 

@@ -17,7 +17,7 @@ _COMMENT = re.compile(r"/\\?\*|#")
 _DOTS = re.compile(r"(?<!\\)(?:\\\\)*\.[*+]")
 
 
-@check("PX114", "raw-text", Severity.WARNING)
+@check("PX114", "raw-text", Severity.WARNING, pgsql=True)
 def raw_text(subject: Subject) -> Iterable[Finding]:
     r"""A match_pattern with `^` before a word or `.*` between words, where match_digest would do.
 

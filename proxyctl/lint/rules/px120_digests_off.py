@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
 from proxyctl.lint.subject import Subject
 
-_ON = "set mysql-query_digests: true, or use match_pattern"
+_DIGESTS = "mysql-query_digests"
 
 
-@check("PX120", "digests-off", Severity.ERROR)
+@check("PX120", "digests-off", Severity.ERROR, pgsql=True)
 def digests_off(subject: Subject) -> Iterable[Finding]:
     """A rule with match_digest or digest while `mysql-query_digests` is false.
 
@@ -37,11 +37,13 @@ def digests_off(subject: Subject) -> Iterable[Finding]:
 
 
 def _digest_rules(subject: Subject) -> Iterator[Finding]:
+    variable = subject.name(_DIGESTS)
+    fix = f"set {variable}: true, or use match_pattern"
     for rule in subject.rules:
         key = (rule.rule_id,)
         if rule.match_digest is not None:
-            message = "mysql-query_digests is false: match_digest is skipped and matches everything"
-            yield Finding(RULES, key, message, "match_digest", _ON)
+            message = f"{variable} is false: match_digest is skipped and matches everything"
+            yield Finding(RULES, key, message, "match_digest", fix)
         elif rule.digest is not None:
-            message = "mysql-query_digests is false: no query has a digest"
-            yield Finding(RULES, key, message, "digest", _ON)
+            message = f"{variable} is false: no query has a digest"
+            yield Finding(RULES, key, message, "digest", fix)

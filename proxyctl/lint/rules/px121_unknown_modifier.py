@@ -9,7 +9,7 @@ from proxyctl.lint.subject import Subject
 from proxyctl.state.cells import MODIFIERS_FIX, modifiers_problem
 
 
-@check("PX121", "unknown-modifier", Severity.ERROR)
+@check("PX121", "unknown-modifier", Severity.ERROR, pgsql=True)
 def unknown_modifier(subject: Subject) -> Iterator[Finding]:
     """A word in re_modifiers that ProxySQL does not know.
 

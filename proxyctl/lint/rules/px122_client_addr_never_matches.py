@@ -10,7 +10,7 @@ from proxyctl.routing.rule import subnet_of
 from proxyctl.state.runtime import CLIENT_ADDR_FIX, client_addr_of_nobody, client_addr_problem
 
 
-@check("PX122", "client-addr-never-matches", Severity.ERROR)
+@check("PX122", "client-addr-never-matches", Severity.ERROR, pgsql=True)
 def client_addr_never_matches(subject: Subject) -> Iterator[Finding]:
     """A client_addr that matches no client, or that makes ProxySQL drop the rule.
 

@@ -12,7 +12,7 @@ from proxyctl.state.cells import DIGEST_FIX, digest_problem
 _SAME_NUMBER = re.compile(r"\s*(0[xX][0-9A-Fa-f]{1,16}|[1-9][0-9]*)\s*")
 
 
-@check("PX123", "digest-misspelt", Severity.ERROR)
+@check("PX123", "digest-misspelt", Severity.ERROR, pgsql=True)
 def digest_misspelt(subject: Subject) -> Iterator[Finding]:
     """A digest that ProxySQL ignores, or reads as another number.
 

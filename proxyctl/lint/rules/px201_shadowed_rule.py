@@ -9,7 +9,7 @@ from proxyctl.lint.cover import verdicts
 from proxyctl.lint.subject import Subject
 
 
-@check("PX201", "shadowed-rule", Severity.ERROR)
+@check("PX201", "shadowed-rule", Severity.ERROR, pgsql=True)
 def shadowed_rule(subject: Subject) -> Iterable[Finding]:
     """A rule that no query reaches, because an earlier rule with apply takes all its queries.
 

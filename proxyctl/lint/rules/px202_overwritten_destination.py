@@ -9,7 +9,7 @@ from proxyctl.lint.cover import verdicts
 from proxyctl.lint.subject import Subject
 
 
-@check("PX202", "overwritten-destination", Severity.ERROR)
+@check("PX202", "overwritten-destination", Severity.ERROR, pgsql=True)
 def overwritten_destination(subject: Subject) -> Iterator[Finding]:
     """A destination_hostgroup that a later rule always overwrites.
 

@@ -12,7 +12,7 @@ from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import number
 
 
-@check("PX204", "unreachable-flagin", Severity.ERROR)
+@check("PX204", "unreachable-flagin", Severity.ERROR, pgsql=True)
 def unreachable_flagin(subject: Subject) -> Iterable[Finding]:
     """A rule, or a row of fast routing, with a flagIN that no query has.
 

@@ -10,7 +10,7 @@ from proxyctl.lint.subject import FAST_ROUTING, Subject
 from proxyctl.state.cells import number
 
 
-@check("PX205", "flagout-to-nowhere", Severity.WARNING)
+@check("PX205", "flagout-to-nowhere", Severity.WARNING, pgsql=True)
 def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
     """A flagOUT that no rule and no row of fast routing has as its flagIN.
 

@@ -9,7 +9,7 @@ from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
 from proxyctl.state.row import Key
 
 
-@check("PX208", "rule-of-nobody", Severity.ERROR)
+@check("PX208", "rule-of-nobody", Severity.ERROR, pgsql=True)
 def rule_of_nobody(subject: Subject) -> Iterable[Finding]:
     """A rule, or a row of fast routing, for a user whose queries never reach it.
 
@@ -49,7 +49,8 @@ def _of_nobody(subject: Subject) -> Iterator[Finding]:
     for table, key, name in _rows_with_user(subject):
         user = subject.logins.get(name)
         if user is None:
-            message = f"no active row of {USERS} has the frontend user {quoted(name)}"
+            users = subject.name(USERS)
+            message = f"no active row of {users} has the frontend user {quoted(name)}"
             yield Finding(table, key, message, "username", severity=Severity.WARNING)
         elif user.fast_forward:
             message = f"never used: {quoted(name)} has fast_forward, which skips the rules"

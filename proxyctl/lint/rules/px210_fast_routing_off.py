@@ -10,7 +10,7 @@ from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 
 
-@check("PX210", "fast-routing-off", Severity.ERROR, tables=(FAST_ROUTING,))
+@check("PX210", "fast-routing-off", Severity.ERROR, tables=(FAST_ROUTING,), pgsql=True)
 def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     """Fast routing that ProxySQL never uses, because the last active rule has apply.
 
@@ -49,12 +49,12 @@ def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     if last is None:
         return
     place, owner = subject.configuration.place, subject.configuration.owner(RULES, (last,))
-    fix = f"add rule {last + 1} with flagIN {NEVER} and apply 0"
+    fix, unused = f"add rule {last + 1} with flagIN {NEVER} and apply 0", subject.name(FAST_ROUTING)
     routes = subject.configuration.tables[FAST_ROUTING].rows
     key = next((key for key in routes if place(FAST_ROUTING, key, None)), None) if owner else None
     if key is None:
-        message = f"the last active rule has apply: ProxySQL never uses {FAST_ROUTING}"
+        message = f"the last active rule has apply: ProxySQL never uses {unused}"
         yield Finding(RULES, (last,), message, "apply", fix)
         return
-    message = f"ProxySQL never uses {FAST_ROUTING}: the last active rule, {last}{owner}, has apply"
+    message = f"ProxySQL never uses {unused}: the last active rule, {last}{owner}, has apply"
     yield Finding(FAST_ROUTING, key, message, fix=f"its owner has to {fix}")

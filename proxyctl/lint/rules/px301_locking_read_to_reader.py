@@ -16,7 +16,7 @@ _NO_SELECT = frozenset({"WITH ... FOR UPDATE", "FOR UPDATE in parentheses"})
 """Probes that do not begin with SELECT."""
 
 
-@check("PX301", "locking-read-to-reader", Severity.ERROR)
+@check("PX301", "locking-read-to-reader", Severity.ERROR, pgsql=True)
 def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
     """A rule that sends locking reads to a reader.
 
@@ -53,9 +53,32 @@ def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
         apply: true
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
+
+    ```yaml
+    # Bad
+    proxysql_version: 3.0.3
+    pgsql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    pgsql_query_rules:
+      - {rule_id: 1, match_digest: 'FOR (UPDATE|SHARE)', destination_hostgroup: 10, apply: true}
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    proxysql_version: 3.0.3
+    pgsql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    pgsql_query_rules:
+      - rule_id: 1
+        match_digest: '^SELECT.*(FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)'
+        destination_hostgroup: 10
+        apply: true
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
     """
     for finding, sent in sent_to_readers(subject, Kind.LOCK):
-        locks = _PGSQL_LOCKS if subject.configuration.is_pgsql else _LOCKS
+        locks = _PGSQL_LOCKS if subject.is_pgsql else _LOCKS
         pattern = ("^SELECT.*" if _begins_with_select(sent) else r"\b") + locks
         fix = f"put a rule before it that sends match_digest '{pattern}' to the writer, with apply"
         yield replace(finding, fix=fix)

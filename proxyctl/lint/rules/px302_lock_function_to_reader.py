@@ -13,16 +13,23 @@ from proxyctl.routing.probes import Kind
 _FUNCTIONS = (
     r"'^SELECT.*(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\('"
 )
+_PGSQL_FUNCTIONS = (
+    r"'^SELECT.*\b((nextval|setval|currval|lastval|pg_notify|pg_(try_)?advisory_\w+) ?\(|INTO )'"
+)
 
 
-@check("PX302", "lock-function-to-reader", Severity.WARNING)
+@check("PX302", "lock-function-to-reader", Severity.WARNING, pgsql=True)
 def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
-    r"""A rule that sends GET_LOCK and similar functions to a reader.
+    r"""A rule that sends GET_LOCK, nextval and similar functions to a reader.
 
     A named lock exists on one server only: two clients that ask two readers both get it. ROW_COUNT
     is about the last statement of a connection, and that was on the writer. LAST_INSERT_ID is not
     reported: ProxySQL itself sends it where the last write went. A rule that also sends locking
     reads to the reader is reported by PX301 only.
+
+    On the PostgreSQL side the functions are advisory locks, which each server keeps for itself;
+    `nextval`, `setval`, `pg_notify` and `SELECT ... INTO`, which a standby refuses; and `currval`
+    and `lastval`, which only the connection of the last `nextval` can answer.
 
     Put a rule for these functions before the one for reads.
 
@@ -49,8 +56,35 @@ def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
         apply: true
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
+
+    ```yaml
+    # Bad
+    proxysql_version: 3.0.3
+    pgsql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    pgsql_query_rules:
+      - rule_id: 1
+        match_digest: '^SELECT.*(FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)'
+        destination_hostgroup: 10
+        apply: true
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
+
+    ```yaml
+    # Good
+    proxysql_version: 3.0.3
+    pgsql_replication_hostgroups:
+      - {writer_hostgroup: 10, reader_hostgroup: 20}
+    pgsql_query_rules:
+      - rule_id: 1
+        match_digest: '^SELECT.*\b((nextval|setval|currval|lastval|pg_notify|pg_(try_)?advisory_\w+) ?\(|INTO )'
+        destination_hostgroup: 10
+        apply: true
+      - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
+    ```
     """  # noqa: E501 - a pattern stays on its line
-    fix = f"put a rule before it that sends match_digest {_FUNCTIONS} to the writer"
+    functions = _PGSQL_FUNCTIONS if subject.is_pgsql else _FUNCTIONS
+    fix = f"put a rule before it that sends match_digest {functions} to the writer"
     locking = {
         (finding.table, key)
         for finding, _ in sent_to_readers(subject, Kind.LOCK)

@@ -11,7 +11,7 @@ from proxyctl.lint.subject import Subject
 from proxyctl.routing.probes import Kind
 
 
-@check("PX304", "write-to-reader", Severity.ERROR)
+@check("PX304", "write-to-reader", Severity.ERROR, pgsql=True)
 def write_to_reader(subject: Subject) -> Iterator[Finding]:
     """A rule that sends writes to a reader.
 
@@ -21,6 +21,9 @@ def write_to_reader(subject: Subject) -> Iterator[Finding]:
     The usual reasons are a pattern without `^`, which matches `INSERT ... SELECT` as a read, and a
     rule for everything that is not INSERT, UPDATE or DELETE, which also takes CALL, REPLACE, DDL
     and BEGIN. Name the reads, and let default_hostgroup be the writer.
+
+    On the PostgreSQL side COPY ... FROM, DO, MERGE, LOCK TABLE, LISTEN and NOTIFY are writes, too,
+    and a query that begins with WITH may insert, update or delete.
 
     ```yaml
     # Bad

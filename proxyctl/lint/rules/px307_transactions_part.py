@@ -13,7 +13,7 @@ from proxyctl.routing.reach import session_for
 from proxyctl.routing.rule import Rule
 
 
-@check("PX307", "transactions-part", Severity.WARNING, tables=(USERS,))
+@check("PX307", "transactions-part", Severity.WARNING, tables=(USERS,), pgsql=True)
 def transactions_part(subject: Subject) -> Iterable[Finding]:
     """A user without transaction_persistent whose reads and writes go to different hostgroups.
 

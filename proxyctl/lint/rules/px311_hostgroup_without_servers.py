@@ -9,10 +9,10 @@ from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import SERVERS, Subject
 
 _MIRROR_EFFECT = "only the copies are lost; the query itself is not affected"
-_EFFECT = "a client waits for mysql-connect_timeout_server_max, then gets "
+_TIMEOUT = "mysql-connect_timeout_server_max"
 
 
-@check("PX311", "hostgroup-without-servers", Severity.ERROR)
+@check("PX311", "hostgroup-without-servers", Severity.ERROR, pgsql=True)
 def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
     """A rule, a row of fast routing or a user that sends to a hostgroup without servers.
 
@@ -48,11 +48,12 @@ def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
     """
     if not subject.has_all_rows(SERVERS):
         return
-    error = "SQLSTATE 08001" if subject.configuration.is_pgsql else "error 9001"
+    error = "SQLSTATE 08001" if subject.is_pgsql else "error 9001"
+    waits = f"a client waits for {subject.name(_TIMEOUT)}, then gets {error}"
     served = subject.servers.hostgroups | subject.family_hostgroups
     for table, column, hostgroup, (key, *also) in destinations(subject):
         if hostgroup not in served:
             message = f"{subject.label(hostgroup)} has no server"
-            effect = _MIRROR_EFFECT if column == "mirror_hostgroup" else _EFFECT + error
+            effect = _MIRROR_EFFECT if column == "mirror_hostgroup" else waits
             fix = f"add a server to it, or correct the number; {effect}"
             yield Finding(table, key, message, column, fix, also=tuple(also))

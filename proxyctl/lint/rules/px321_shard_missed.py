@@ -61,8 +61,8 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
             continue
         reported.add((culprit, section))
         message = (
-            f"sends `{query}`{session} to {subject.label(actual)}, and {section} has the table on"
-            f" {subject.label(wanted)}"
+            f"sends `{query}`{subject.session_words(session)} to {subject.label(actual)}, and"
+            f" {section} has the table on {subject.label(wanted)}"
         )
         fix, severity = "put the rule behind those of the sharding section", Severity.WARNING
         if origin:

@@ -13,7 +13,7 @@ _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
 _OTHER_DIALECT = re.compile(r"\$(\d)|\$\{(\d)")
 
 
-@check("PX401", "replacement-invalid", Severity.ERROR)
+@check("PX401", "replacement-invalid", Severity.ERROR, pgsql=True)
 def replacement_invalid(subject: Subject) -> Iterator[Finding]:
     r"""A replace_pattern that ProxySQL cannot apply: the query stays unchanged.
 

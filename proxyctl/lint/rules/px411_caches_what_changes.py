@@ -7,18 +7,18 @@ from collections.abc import Iterator, Sequence
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.sample_queries import also_sent
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.probes import CHANGING, LOCKING, Probe
+from proxyctl.routing.probes import Probe
 from proxyctl.routing.reach import Session
 
 
-@check("PX411", "caches-what-changes", Severity.WARNING)
+@check("PX411", "caches-what-changes", Severity.WARNING, pgsql=True)
 def caches_what_changes(subject: Subject) -> Iterator[Finding]:
     """A rule that caches locking reads, or queries whose answer differs each time.
 
     ProxySQL keeps the answer of each SELECT that a rule with cache_ttl takes, and gives it to every
     session of that user and schema: NOW() stands still, UUID() comes twice, and a user variable is
     that of another session. A locking read from the cache (an error) never reaches the server and
-    locks nothing. LAST_INSERT_ID is never cached.
+    locks nothing. LAST_INSERT_ID is never cached. On the PostgreSQL side nextval() comes twice.
 
     Name the queries that are worth caching, or exclude the others with an earlier rule.
 
@@ -36,9 +36,9 @@ def caches_what_changes(subject: Subject) -> Iterator[Finding]:
     ```
     """
     mistake = "caches queries whose answer differs each time"
-    yield from _cached(subject, CHANGING, mistake, Severity.WARNING)
+    yield from _cached(subject, subject.samples.changing, mistake, Severity.WARNING)
     mistake = "caches locking reads, which then lock nothing"
-    yield from _cached(subject, LOCKING, mistake, Severity.ERROR)
+    yield from _cached(subject, subject.samples.locking, mistake, Severity.ERROR)
 
 
 def _cached(
@@ -58,6 +58,7 @@ def _cached(
                 names = cached.setdefault(last, (probe.query, session, []))[2]
                 names += [probe.name] if probe.name not in names else []
     for rule_id, (query, session, names) in cached.items():
-        message = f"{mistake}: `{query}`{session}{also_sent(names)}"
+        where = subject.session_words(session)
+        message = f"{mistake}: `{query}`{where}{also_sent(names)}"
         fix = "name the queries that are worth caching, as their digests"
         yield Finding(RULES, (rule_id,), message, "cache_ttl", fix, severity=severity)

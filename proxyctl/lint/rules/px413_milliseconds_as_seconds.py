@@ -15,7 +15,7 @@ _ROUND_SECONDS = {
 """Usual lifetimes in seconds, from two minutes to a day."""
 
 
-@check("PX413", "milliseconds-as-seconds", Severity.WARNING)
+@check("PX413", "milliseconds-as-seconds", Severity.WARNING, pgsql=True)
 def milliseconds_as_seconds(subject: Subject) -> Iterator[Finding]:
     """A cache_ttl or a timeout that looks like seconds.
 

@@ -13,7 +13,7 @@ _ANSWERS = {
 }
 
 
-@check("PX421", "empty-text", Severity.ERROR)
+@check("PX421", "empty-text", Severity.ERROR, pgsql=True)
 def empty_text(subject: Subject) -> Iterable[Finding]:
     """A message or a pattern of a rule that is '' and not NULL.
 

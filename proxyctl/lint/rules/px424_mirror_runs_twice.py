@@ -8,7 +8,7 @@ from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
 
 
-@check("PX424", "mirror-runs-twice", Severity.ERROR)
+@check("PX424", "mirror-runs-twice", Severity.ERROR, pgsql=True)
 def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
     """A mirror that sends the copy of a query to the servers that get the query itself.
 

@@ -10,7 +10,7 @@ from proxyctl.lint.subject import Subject
 _IDLE = ("reconnect", "sticky_conn", "cache_timeout")
 
 
-@check("PX425", "column-without-effect", Severity.WARNING)
+@check("PX425", "column-without-effect", Severity.WARNING, pgsql=True)
 def column_without_effect(subject: Subject) -> Iterable[Finding]:
     """A column of a rule that has no effect, or another effect than it seems to have.
 

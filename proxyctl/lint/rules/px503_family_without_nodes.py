@@ -9,7 +9,7 @@ from proxyctl.lint.subject import SERVERS, Subject
 from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX503", "family-without-nodes", Severity.WARNING, tables=FAMILY_TABLES)
+@check("PX503", "family-without-nodes", Severity.WARNING, tables=FAMILY_TABLES, pgsql=True)
 def family_without_nodes(subject: Subject) -> Iterator[Finding]:
     """A family without a node in mysql_servers.
 

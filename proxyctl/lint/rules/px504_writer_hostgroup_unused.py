@@ -11,7 +11,7 @@ from proxyctl.state.cells import number
 from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX504", "writer-hostgroup-unused", Severity.WARNING, tables=FAMILY_TABLES)
+@check("PX504", "writer-hostgroup-unused", Severity.WARNING, tables=FAMILY_TABLES, pgsql=True)
 def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
     """A family whose writer hostgroup gets no queries.
 

@@ -11,7 +11,7 @@ from proxyctl.state.families import FAMILY_TABLES
 _NAME = "mysql-monitor_enabled"
 
 
-@check("PX505", "families-not-monitored", Severity.WARNING, tables=FAMILY_TABLES)
+@check("PX505", "families-not-monitored", Severity.WARNING, tables=FAMILY_TABLES, pgsql=True)
 def families_not_monitored(subject: Subject) -> Iterator[Finding]:
     """A family while mysql-monitor_enabled is false.
 
@@ -35,5 +35,6 @@ def families_not_monitored(subject: Subject) -> Iterator[Finding]:
     ```
     """
     if subject.families and subject.configuration.variables.get(_NAME) == "false":
-        message = f"nothing monitors the nodes of {subject.families[0].table}"
-        yield Finding("mysql_variables", (_NAME,), message, "variable_value", "set it to true")
+        message = f"nothing monitors the nodes of {subject.name(subject.families[0].table)}"
+        key = (subject.name(_NAME),)
+        yield Finding("mysql_variables", key, message, "variable_value", "set it to true")
