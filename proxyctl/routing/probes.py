@@ -164,7 +164,7 @@ MYSQL = _samples(
     },
 )
 
-# PostgreSQL: a standby refuses all of these but advisory locks, which it keeps to itself ----------
+# PostgreSQL: a standby refuses the writes and functions, but keeps advisory locks to itself ------
 
 PGSQL = _samples(
     lock_ends={"FOR NO KEY UPDATE": " FOR NO KEY UPDATE", "FOR KEY SHARE": " FOR KEY SHARE"},
@@ -185,7 +185,7 @@ PGSQL = _samples(
     },
     writes={
         "COPY ... FROM": "COPY t FROM STDIN",
-        "DO": "DO $$BEGIN PERFORM close_month(7); END$$",
+        "DO": "DO $$BEGIN CALL close_month(7); END$$",
         "MERGE": "MERGE INTO t USING u ON t.id=u.id WHEN MATCHED THEN UPDATE SET c=u.c",
         "LOCK TABLE": "LOCK TABLE t IN EXCLUSIVE MODE",
         "GRANT": "GRANT SELECT ON t TO report",
