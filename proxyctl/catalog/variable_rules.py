@@ -285,6 +285,8 @@ def complaint(name: str, text: str) -> Complaint | None:
             " checked",
             "take another character",
         )
+    if name in INTERFACES:
+        return interfaces_complaint(text)
     rule = TEXT_RULES.get(name)
     if rule is None:
         return None
@@ -293,6 +295,36 @@ def complaint(name: str, text: str) -> Complaint | None:
         return Complaint(f"expected {rule.expected}", rule.fix, rule.choices)
     if shown != text and name == "mysql-server_version":
         return Complaint(f"ProxySQL turns {text} into {shown}", f"write {shown!r}")
+    return None
+
+
+# --- interfaces ---------------------------------------------------------------------------------
+
+INTERFACES = ("mysql-interfaces", "pgsql-interfaces", "admin-mysql_ifaces", "admin-pgsql_ifaces")
+_ENTRY = re.compile(
+    r"(?:\[[^][]+\]|[^][\s:/]+):\s*(?P<port>\d+)(?P<rest>.*)"
+    r"|/[^:]+:0|(?!(?:[\d.]+|localhost|\*)\Z)[^][:]+",
+    re.DOTALL | re.ASCII,
+)
+"""An address with a port and what follows it, or the path of a Unix socket."""
+
+
+def interfaces_complaint(text: str) -> Complaint | None:
+    """Return why ProxySQL would not listen on an entry of a list of interfaces, or None.
+
+    It splits the list at each `;`, and an entry at its first colon. An entry without the number of
+    a port is the path of a Unix socket. What follows the number is lost, without an error.
+    """
+    fix = "write ADDRESS:PORT, [IPV6]:PORT or the path of a socket, with `;` between"
+    for entry in filter(None, text.split(";")):
+        match = _ENTRY.fullmatch(entry)
+        if entry[0].isspace():
+            return Complaint(f"the blank is part of the interface {entry!r}", "remove the blank")
+        if match is None or not 0 < int(match["port"] or 1) <= 65535:
+            return Complaint(f"{entry!r} is no address with a port, and no path of a socket", fix)
+        if re.search("[,:/]", match["rest"] or ""):
+            message = f"ProxySQL takes {entry!r} for one interface, and loses what follows the port"
+            return Complaint(message, fix)
     return None
 
 

@@ -32,6 +32,7 @@ from proxyctl.state.cells import (
     ignored_keys,
     modifiers_problem,
 )
+from proxyctl.state.flaws import flaws, has_flaws
 from proxyctl.state.row import KEEP, Desired, DesiredTable, Key, Secret
 from proxyctl.state.runtime import (
     CLIENT_ADDR_FIX,
@@ -53,6 +54,7 @@ def check_tables(
     for name, table in tables.items():
         if not context.takes_dead_rules:
             _check_json(table, context)
+            _check_flaws(table, context)
             if name in RULE_TABLES:
                 _check_rules(table, chosen_in_files(variables), context)
         _check_quotes(table, context.mistakes)
@@ -104,6 +106,22 @@ def _check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
             message = f"ProxySQL does not show a row with {quote} in its runtime table as it is"
             fix = "move it into the script that is called"
             mistakes.add(*field_place(table, key, column), message, fix)
+
+
+def _check_flaws(table: DesiredTable, context: Context) -> None:
+    """Note host names and programs that never work; of an inactive row, a warning.
+
+    Changes: context.
+    """
+    names = table.layout.names
+    for key, row in table.rows.items() if has_flaws(table.layout.name) else ():
+        cells = dict(zip(names, row, strict=True))
+        for column, problem, fix in flaws(table.layout.name, cells):
+            where, label = field_place(table, key, column)
+            if cells.get("active") == 0:
+                context.warnings.append(f"{where}: {label}: {problem}; the row is not active")
+            else:
+                context.mistakes.add(where, label, problem, fix)
 
 
 # Rules -------------------------------------------------------------------------------------------

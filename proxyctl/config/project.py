@@ -117,7 +117,8 @@ class ParsedFiles:
 
         `version`: by default the version that the files name, or the newest known if that is older.
         `takes_dead_rules`: accept rules that ProxySQL accepts and that never work: a pattern that
-        does not compile, an unreadable client_addr or digest. `needs_secrets`: False accepts
+        does not compile, an unreadable client_addr or digest; also such hosts, programs and
+        interfaces. `needs_secrets`: False accepts
         secrets that are not available, as in a pull request. `deviations`: what the instance has
         beyond its version.
 

@@ -15,6 +15,7 @@ from proxyctl.catalog.variable_rules import (
     CHARSET,
     COLLATION,
     DIFFS_BY_CHECKSUM,
+    INTERFACES,
     bounds,
     canonical,
     complaint,
@@ -188,7 +189,7 @@ class _Value:
         if "\0" in value:
             raise Refusal(NUL)
         problem = complaint(self._name, value)
-        if problem is None:
+        if problem is None or (self._name in INTERFACES and context.takes_dead_rules):
             spelled = canonical(self._name, value)
             return Secret(spelled) if isinstance(value, Secret) else spelled
         if problem.choices and context.version > NEWEST_KNOWN:

@@ -1,0 +1,42 @@
+"""PX572 unusable-program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from proxyctl.lint.check import Finding, Severity, check, grouped
+from proxyctl.lint.rules.px571_unusable_host import of_rows
+from proxyctl.lint.subject import Subject
+
+_TABLES = ("scheduler", "restapi_routes")
+
+
+@check("PX572", "unusable-program", Severity.ERROR, tables=_TABLES)
+def unusable_program(subject: Subject) -> Iterable[Finding]:
+    """A program of the scheduler or of a REST route that cannot run, or a route without a path.
+
+    ProxySQL starts the program without a shell: the whole text is the path of one file, and with
+    arguments in it no such file exists. Only the error log says so. A REST route is asked for as
+    /sync/URI, where the URI has no slash. It is a warning where the path is relative or has a
+    blank, and may exist all the same.
+
+    Write the absolute path alone. The scheduler has arg1 to arg5; a script of a REST route gets the
+    parameters of the request, one JSON text, as its first argument.
+
+    ```yaml
+    # Bad
+    scheduler:
+      - {id: 1, interval_ms: 10000, filename: /opt/check.sh --config=/etc/check.cnf}
+    restapi_routes:
+      - {id: 1, timeout_ms: 1000, method: GET, uri: /sync/report, script: /opt/report.py}
+    ```
+
+    ```yaml
+    # Good
+    scheduler:
+      - {id: 1, interval_ms: 10000, filename: /opt/check.sh, arg1: --config=/etc/check.cnf}
+    restapi_routes:
+      - {id: 1, timeout_ms: 1000, method: GET, uri: report, script: /opt/report.py}
+    ```
+    """
+    return grouped(of_rows(subject, _TABLES))

@@ -1,0 +1,61 @@
+"""PX573 relative-folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.catalog import Value
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.subject import Subject
+from proxyctl.state.flaws import WHERE_IT_RUNS, is_in_relative_folder
+from proxyctl.state.row import Key
+
+_SSL_PARAMS = ("mysql_servers_ssl_params", "pgsql_servers_ssl_params")
+_SSL_COLUMNS = ("ssl_ca", "ssl_cert", "ssl_key", "ssl_capath", "ssl_crl", "ssl_crlpath")
+_SIDES = ("mysql", "pgsql")
+_TLS_FILES = tuple(
+    f"{side}-{column.replace('ssl_', 'ssl_p2s_')}" for side in _SIDES for column in _SSL_COLUMNS
+)
+_LOGS = tuple(f"{side}-{log}_filename" for side in _SIDES for log in ("auditlog", "eventslog"))
+
+
+@check("PX573", "relative-folder", Severity.WARNING)
+def relative_folder_of_a_file(subject: Subject) -> Iterator[Finding]:
+    """A file of TLS or a log in a relative folder.
+
+    ProxySQL looks for a log below its data directory, and for a file of TLS where it was started;
+    it expands neither `~` nor variables. Without the file no connection with TLS succeeds; without
+    the folder nothing is logged. ProxySQL reports neither at the LOAD. A name without a folder is
+    no finding.
+
+    Write the absolute path.
+
+    ```yaml
+    # Bad
+    variables:
+      mysql-ssl_p2s_ca: certs/ca.pem
+      mysql-eventslog_filename: logs/queries
+    ```
+
+    ```yaml
+    # Good
+    variables:
+      mysql-ssl_p2s_ca: /etc/proxysql/certs/ca.pem
+      mysql-eventslog_filename: queries
+    ```
+    """
+    values = subject.configuration.variables
+    for name in (*_LOGS, *_TLS_FILES):
+        place = "in its data directory" if name in _LOGS else WHERE_IT_RUNS
+        table = f"{name.partition('-')[0]}_variables"
+        yield from _finding(table, (name,), "variable_value", values.get(name), place)
+    for table in _SSL_PARAMS:
+        for key, cells in subject.cells(table):
+            for column in _SSL_COLUMNS:
+                yield from _finding(table, key, column, cells.get(column), WHERE_IT_RUNS)
+
+
+def _finding(table: str, key: Key, column: str, path: Value, place: str) -> Iterator[Finding]:
+    if isinstance(path, str) and is_in_relative_folder(path):
+        message = f"ProxySQL looks for {path!r} {place}"
+        yield Finding(table, key, message, column, "write the absolute path")

@@ -1,0 +1,38 @@
+"""PX574 unusable-interface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from proxyctl.catalog.variable_rules import INTERFACES, interfaces_complaint
+from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.subject import Subject
+
+
+@check("PX574", "unusable-interface", Severity.ERROR)
+def unusable_interface(subject: Subject) -> Iterator[Finding]:
+    """An interface on which ProxySQL does not listen.
+
+    Interfaces are separated by `;`. After a comma the rest of the text is lost, without an error. A
+    text without a port is the path of a Unix socket: `0.0.0.0` makes a socket of that name. A blank
+    behind the `;` is part of the address, and an IPv6 address needs brackets.
+
+    Write ADDRESS:PORT, [IPV6]:PORT or the path of a socket, with `;` between.
+
+    ```yaml
+    # Bad
+    variables:
+      mysql-interfaces: 0.0.0.0:6033,/run/proxysql/proxysql.sock
+    ```
+
+    ```yaml
+    # Good
+    variables:
+      mysql-interfaces: 0.0.0.0:6033;/run/proxysql/proxysql.sock
+    ```
+    """
+    for name in INTERFACES:
+        problem = interfaces_complaint(subject.configuration.variables.get(name, ""))
+        if problem is not None:
+            table = f"{name.partition('-')[0]}_variables"
+            yield Finding(table, (name,), problem.message, "variable_value", problem.fix)

@@ -1,0 +1,263 @@
+"""Host names, programs and paths that a LOAD takes, and that then do not work.
+
+ProxySQL checks none of them: the queries of such a server wait and fail, and a program that cannot
+run is a line in the error log. What never works is a *flaw*, and our files refuse it; what works
+only in rare cases is a *doubt*, and lint warns of it.
+Source: ProxySQL 2.7.1, run; 3.0.3, read; libpq 15, run for the PostgreSQL servers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+
+class Flaw(NamedTuple):
+    """Why the value of a column never works, or only in rare cases, and the fix."""
+
+    column: str
+    message: str
+    fix: str
+
+
+RowValues = Mapping[str, object]
+"""The values of a row by column name; what is no text or number has no flaw."""
+Judge = Callable[[RowValues], Flaw | None]
+
+WHERE_IT_RUNS = "in the directory where it was started (as a daemon, its data directory)"
+
+# Servers -----------------------------------------------------------------------------------------
+
+_SCHEME = re.compile(r"[A-Za-z][\w+.-]*://(?:[^/@]*@)?(\[[^\]]*\]|[^/:?]*)(?::(\d+))?.*", re.DOTALL)
+_WITH_PORT = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(?::(\d*))?")
+_NAME = re.compile(r"[\w.-]+")
+"""What a resolver may know. Host names of other letters than ASCII may stand in /etc/hosts."""
+_NUMBERS = re.compile(r"[\d.]+", re.ASCII)
+_WRITE_HOST = "write the name or the address of the server"
+_WRITE_DOMAIN = (
+    "write what follows the instance in its endpoint: .abc123.eu-west-1.rds.amazonaws.com"
+)
+
+
+def _mysql_server(cells: RowValues) -> Flaw | None:
+    """Port 0 stands for a Unix socket, whose path is the host name."""
+    name, port = cells["hostname"], cells["port"]
+    if isinstance(name, str) and name.startswith("/"):
+        if port == 0:
+            return None
+        message = f"the path of a Unix socket needs port 0, and not {port}"
+        return Flaw("hostname", message, "write port: 0")
+    return None if port == 0 and name else _host(name)
+
+
+def _pgsql_server(cells: RowValues) -> Flaw | None:
+    """The client library also takes the folder of a Unix socket, or its abstract name."""
+    name, port = cells["hostname"], cells["port"]
+    if port == 0:
+        fix = "write the port of the server, also for the folder of a Unix socket"
+        return Flaw("port", "PostgreSQL's client library refuses port 0", fix)
+    if not isinstance(name, str) or name.startswith(("/", "@")):
+        return None
+    return _host(name)
+
+
+def _member(cells: RowValues) -> Flaw | None:
+    return _host(cells["hostname"])
+
+
+def _host(name: object) -> Flaw | None:
+    """Return why no resolver takes a host name or address; None if one may.
+
+    The client libraries split a list of hosts at its commas, so lists are left alone.
+    """
+    if not isinstance(name, str) or "," in name:
+        return None
+    if name == "":
+        return Flaw("hostname", "an empty host name", _WRITE_HOST)
+    if url := _SCHEME.fullmatch(name):
+        return Flaw("hostname", "a URL is no host name", _written(url[1], url[2]))
+    if ":" in name and _is_ipv6(name):
+        return None
+    parts = _WITH_PORT.fullmatch(name)
+    if parts and parts[1].startswith("["):
+        message = "an IPv6 address has no brackets here"
+        return Flaw("hostname", message, _written(parts[1], parts[2]))
+    if parts and parts[2] is not None:
+        message = "the port is no part of the host name"
+        return Flaw("hostname", message, _written(parts[1], parts[2]))
+    if not _NAME.fullmatch(name):
+        wrong = next(letter for letter in name if not _NAME.match(letter))
+        what = "a blank" if wrong.isspace() else f"`{wrong}`"
+        fix = "write one name or one address, and nothing else"
+        return Flaw("hostname", f"no host name has {what}", fix)
+    if _NUMBERS.fullmatch(name) and not _is_ipv4(name):
+        return Flaw("hostname", f"{name} is no IPv4 address", "correct the address")
+    return None
+
+
+def _written(host: str, port: str | None) -> str:
+    host = host.strip("[]")
+    if not host:
+        return _WRITE_HOST
+    return f"write hostname: {host}" + (f", port: {port}" if port else "")
+
+
+def _is_ipv6(name: str) -> bool:
+    # Imported late: every command imports this module, and few rows have a colon.
+    from ipaddress import AddressValueError, IPv6Address
+
+    try:
+        IPv6Address(name)
+    except AddressValueError:
+        return False
+    return True
+
+
+def _is_ipv4(name: str) -> bool:
+    """Return whether C reads a text of digits and dots: the last of at most four fills the rest."""
+    *first, last = name.split(".")
+    if len(first) > 3 or not all(part.isdigit() for part in (*first, last)):
+        return False
+    return all(int(part) < 256 for part in first) and int(last) < 256 ** (4 - len(first))
+
+
+def _relative_socket(cells: RowValues) -> Flaw | None:
+    name = cells["hostname"]
+    if cells["port"] == 0 and isinstance(name, str) and not name.startswith("/"):
+        message = f"{name!r} is then a Unix socket {WHERE_IT_RUNS}"
+        return Flaw("port", message, "write the port of the server, or the path of the socket")
+    return None
+
+
+def _several_hosts(cells: RowValues) -> Flaw | None:
+    if "," not in str(cells["hostname"]):
+        return None
+    message = "the client library tries several hosts in turn, and ProxySQL takes them for one"
+    return Flaw("hostname", message, "write a row for each host")
+
+
+def _domain(cells: RowValues) -> Flaw | None:
+    """The monitor appends the domain of an Aurora cluster to the name of each instance."""
+    domain = cells["domain_name"]
+    flaw = _host(f"a{domain}") if isinstance(domain, str) and domain.startswith(".") else None
+    return flaw and Flaw("domain_name", flaw.message, _WRITE_DOMAIN)
+
+
+def _domain_of_cluster(cells: RowValues) -> Flaw | None:
+    domain = cells["domain_name"]
+    if not isinstance(domain, str) or not domain.startswith((".cluster-", ".proxy-")):
+        return None
+    message = "the endpoint of the cluster ends so, those of its instances do not"
+    return Flaw("domain_name", message, _WRITE_DOMAIN)
+
+
+# Programs ----------------------------------------------------------------------------------------
+
+_ARGUMENTS = re.compile(r"\s(?:-{1,2}[A-Za-z]|/|[|&>;])|\s\Z|\A\s")
+
+
+_ONE_PATH = "ProxySQL takes the whole text as the path of one program, and uses no shell"
+
+
+def _program(column: str, arguments: str) -> Judge:
+    """Return what judges the path of a program. `arguments`: how the program gets them."""
+
+    def judge(cells: RowValues) -> Flaw | None:
+        path = cells[column]
+        if path == "":
+            return Flaw(column, "an empty path", "write the absolute path of a program")
+        if isinstance(path, str) and _ARGUMENTS.search(path):
+            return Flaw(column, _ONE_PATH, f"write the path alone, and {arguments}")
+        return None
+
+    return judge
+
+
+def _doubtful_program(column: str, arguments: str, place: str) -> Judge:
+    """Return what warns of a path with a blank, or of a relative one.
+
+    `place`: where ProxySQL looks for a name without a folder.
+    """
+
+    def judge(cells: RowValues) -> Flaw | None:
+        path = cells[column]
+        if not isinstance(path, str):
+            return None
+        if re.search(r"\s", path):
+            return Flaw(column, _ONE_PATH, f"write the path alone, and {arguments}")
+        if path.startswith("/"):
+            return None
+        where = WHERE_IT_RUNS if "/" in path else place
+        return Flaw(column, f"ProxySQL looks for it {where}", "write the absolute path")
+
+    return judge
+
+
+_OF_SCHEDULER = "the arguments in arg1 to arg5"
+_OF_RESTAPI = "let the script read its parameters, one JSON text, from its first argument"
+
+
+def _route(cells: RowValues) -> Flaw | None:
+    """ProxySQL compares the part of the path behind /sync/, up to the next slash."""
+    uri = cells["uri"]
+    if not isinstance(uri, str) or not re.search("[/']", uri):
+        return None
+    message = "ProxySQL looks for a route of one name behind /sync/, without a slash or quote"
+    names = [part for part in re.split("[/']", uri) if part and part != "sync"]
+    return Flaw("uri", message, f"write {names[0]!r}" if names else "write the name of the route")
+
+
+def _method(cells: RowValues) -> Flaw | None:
+    method = cells["method"]
+    if not isinstance(method, str) or method.isupper():
+        return None
+    return Flaw("method", "ProxySQL compares it in capitals", f"write {method.upper()}")
+
+
+# Other files -------------------------------------------------------------------------------------
+
+
+def is_in_relative_folder(path: str) -> bool:
+    """Return whether a path names a folder, and not from the root.
+
+    A name without a folder is that of a file in the data directory, and may be meant so.
+    """
+    return "/" in path and not path.startswith("/")
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+_FLAWS: Mapping[str, tuple[Judge, ...]] = {
+    "mysql_servers": (_mysql_server,),
+    "mysql_servers_ssl_params": (_mysql_server,),
+    "pgsql_servers": (_pgsql_server,),
+    "pgsql_servers_ssl_params": (_pgsql_server,),
+    "proxysql_servers": (_member,),
+    "mysql_aws_aurora_hostgroups": (_domain,),
+    "scheduler": (_program("filename", _OF_SCHEDULER),),
+    "restapi_routes": (_program("script", _OF_RESTAPI), _route, _method),
+}
+_DOUBTS: Mapping[str, tuple[Judge, ...]] = {
+    "mysql_servers": (_relative_socket, _several_hosts),
+    "pgsql_servers": (_several_hosts,),
+    "proxysql_servers": (_several_hosts,),
+    "mysql_aws_aurora_hostgroups": (_domain_of_cluster,),
+    "scheduler": (_doubtful_program("filename", _OF_SCHEDULER, WHERE_IT_RUNS),),
+    "restapi_routes": (_doubtful_program("script", _OF_RESTAPI, "in the folders of its PATH"),),
+}
+
+
+def has_flaws(table: str) -> bool:
+    """Return whether rows of a table may have flaws."""
+    return table in _FLAWS
+
+
+def flaws(table: str, cells: RowValues) -> Iterator[Flaw]:
+    """Yield the values of a row that never work."""
+    yield from filter(None, (judge(cells) for judge in _FLAWS.get(table, ())))
+
+
+def doubts(table: str, cells: RowValues) -> Iterator[Flaw]:
+    """Yield the values of a row without a flaw that work only in rare cases."""
+    yield from filter(None, (judge(cells) for judge in _DOUBTS.get(table, ())))
