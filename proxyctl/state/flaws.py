@@ -3,7 +3,7 @@
 ProxySQL checks none of them: the queries of such a server wait and fail, and a program that cannot
 run is a line in the error log. What never works is a *flaw*, and our files refuse it; what works
 only in rare cases is a *doubt*, and lint warns of it.
-Source: ProxySQL 2.7.1, run; 3.0.3, read; libpq 15, run for the PostgreSQL servers.
+Source: ProxySQL 2.7.1 and 3.0.3, run.
 """
 
 from __future__ import annotations

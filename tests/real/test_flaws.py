@@ -29,7 +29,7 @@ DEAD = (
     *("", "127.0.0.1:{port}", "mysql://127.0.0.1", "127.0.0.1 ", "[::ffff:127.0.0.1]"),
     *("127.0.0.256", "127.0.0.0/8", "127.0.0.%", f"{USER}@127.0.0.1"),
 )
-ALIVE = ("127.0.0.1", "localhost", "127.1", "::ffff:127.0.0.1")
+ALIVE = ("127.0.0.1", "127.1", "::ffff:127.0.0.1")
 
 
 class Row(NamedTuple):
@@ -54,7 +54,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[Row, bool
         rows = [Row(name.format(port=mariadb.port), mariadb.port) for name in (*DEAD, *ALIVE)]
         rows += [Row(path, 0), Row(path, mariadb.port)]
         server.instance.execute(
-            "SET mysql-connect_timeout_server_max=1000",
+            "SET mysql-connect_timeout_server_max=2000",
             "SET mysql-poll_timeout=50",
             f"INSERT INTO mysql_users (username, password) VALUES ('{USER}', '{PASSWORD}')",
             *(

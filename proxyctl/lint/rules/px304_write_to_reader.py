@@ -22,8 +22,8 @@ def write_to_reader(subject: Subject) -> Iterator[Finding]:
     rule for everything that is not INSERT, UPDATE or DELETE, which also takes CALL, REPLACE, DDL
     and BEGIN. Name the reads, and let default_hostgroup be the writer.
 
-    On the PostgreSQL side COPY ... FROM, DO, MERGE, LOCK TABLE, LISTEN and NOTIFY are writes, too,
-    and a query that begins with WITH may insert, update or delete.
+    On the PostgreSQL side COPY ... FROM, DO, MERGE, LOCK TABLE and NOTIFY are writes, too, and a
+    query that begins with WITH may insert, update or delete.
 
     ```yaml
     # Bad
