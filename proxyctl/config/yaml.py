@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import yaml
 from yaml.events import (
@@ -25,6 +25,7 @@ from yaml.events import (
 )
 
 from proxyctl.config.mistakes import Mistakes, Refusal
+from proxyctl.errors import ConfigError
 from proxyctl.state.row import Where
 
 MAX_DEPTH = 100
@@ -43,6 +44,8 @@ class Mark(NamedTuple):
 
 
 _START = Mark()
+
+_Read = TypeVar("_Read")
 
 
 class YamlMap(dict[str, Any]):
@@ -105,8 +108,33 @@ def _place(path: str, mark: Mark) -> Where:
 
 def read_yaml(text: str, path: str, mistakes: Mistakes) -> Document | None:
     """Return the document in `text`; None after a mistake of syntax. Changes: mistakes."""
+    return _read(text, path, mistakes, lambda composer: Document(path, composer.document()))
+
+
+def read_foreign_yaml(text: str, path: str) -> list[Document]:
+    """Return the documents of a file that another program reads, such as a manifest or a play.
+
+    A value that the files of this project must not have is UNUSABLE, and no mistake: `mode: 0644`
+    in a play concerns nobody here. Raises: ConfigError for a text that is not YAML.
+    """
+    mistakes = Mistakes()
+    documents = _read(
+        text,
+        path,
+        mistakes,
+        lambda composer: [Document(path, root) for root in composer.documents()],
+    )
+    if documents is None:
+        raise ConfigError(mistakes.all()[-1:])  # reading ends at a mistake of syntax
+    return documents
+
+
+def _read(
+    text: str, path: str, mistakes: Mistakes, read: Callable[[_Composer], _Read]
+) -> _Read | None:
+    """Return what `read` makes of the text; None after a mistake of syntax. Changes: mistakes."""
     try:
-        return Document(path, _Composer(text, path, mistakes).document())
+        return read(_Composer(text, path, mistakes))
     except yaml.MarkedYAMLError as error:
         mark = cast(Mark, error.problem_mark or error.context_mark or _START)
         context = error.context
@@ -170,6 +198,14 @@ class _Composer:
         if event.__class__ is not StreamEndEvent:
             self._add(event, "a second document in one file", "put it into a file of its own")
         return value
+
+    def documents(self) -> Iterator[Node]:
+        """Yield the value of each document."""
+        self._next()
+        while self._next().__class__ is not StreamEndEvent:
+            self._anchors.clear()
+            yield self._node(self._next())
+            self._next()
 
     def _add(self, event: Any, message: str, fix: str | None = None, key: str = "") -> None:  # noqa: ANN401
         self._mistakes.add(_place(self._path, event.start_mark), key, message, fix)

@@ -31,7 +31,8 @@ from proxyctl.formats.cnf_sections import (
     WORDS,
     CnfSection,
 )
-from proxyctl.formats.libconfig import Place, Setting, Type, parse
+from proxyctl.formats.foreign import refuse_placeholders, shell_placeholders
+from proxyctl.formats.libconfig import WHOLE_FILE, Offset, Place, Setting, Type, parse
 from proxyctl.state.fold import Exported
 from proxyctl.state.row import Key, Row
 from proxyctl.text import Nearest
@@ -40,20 +41,28 @@ _NEAR = 0.85
 """The least similarity of a suggested word."""
 
 
-def read_cnf(text: str, path: str, *, version: Version | None = None) -> tuple[Exported, list[str]]:
+def read_cnf(
+    text: str, path: str, *, version: Version | None = None, offset: Offset = WHOLE_FILE
+) -> tuple[Exported, list[str]]:
     """Return the configuration that ProxySQL makes of the file, and the keys of every start.
 
     Bytes that are not UTF-8 are surrogate escapes. Tables and variables hold passwords as the file
     does; warnings and errors hold none. Keys of every start: those that ProxySQL reads from the
     file at each start. `version`: of the ProxySQL that reads the file, by default of the ProxySQL
-    that wrote it, if the file has its version. Raises: ConfigError for a file that keeps ProxySQL
-    from starting.
+    that wrote it, if the file has its version. `offset`: of a text inside of a file. Raises:
+    ConfigError for a file that keeps ProxySQL from starting, and for a template.
     """
-    root = parse(text, path)
+    root = parse(text, path, offset)
+    refuse_placeholders(root, text)
     named = version or _writer(root)
     reader = _Reader(Exported(named or REFERENCE, is_for_version=named is not None))
     for name, setting in (root.members or {}).items():
         reader.read(name, setting)
+    for place, key in shell_placeholders(root):
+        reader.exported.warnings.append(
+            f"{_line(place)}: {key}: it holds a `${{NAME}}`, which ProxySQL takes as it is: import"
+            " the file in which a script has put the value"
+        )
     return reader.exported, reader.stays
 
 

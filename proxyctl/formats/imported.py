@@ -10,8 +10,10 @@ from proxyctl.catalog import Version
 from proxyctl.catalog.charsets import charset_of, default_collation
 from proxyctl.catalog.variable_rules import CHARSET, COLLATION, DIFFS_BY_CHECKSUM
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.errors import counted
+from proxyctl.errors import ConfigError, counted
 from proxyctl.formats.cnf_reader import read_cnf
+from proxyctl.formats.foreign import explained
+from proxyctl.formats.libconfig import WHOLE_FILE, Offset
 from proxyctl.state.fold import Exported, environment_name, export_variables, with_secrets
 from proxyctl.state.row import Row
 from proxyctl.state.runtime import ignored_rows
@@ -47,13 +49,24 @@ class Imported:
             yield f"import left out or changed {counted(count, 'thing')}: see the warnings above"
 
 
-def import_cnf(text: str, path: str, *, version: Version | None, secrets: str) -> Imported:
+def import_cnf(
+    text: str,
+    path: str,
+    *,
+    version: Version | None,
+    secrets: str,
+    offset: Offset | None = WHOLE_FILE,
+) -> Imported:
     """Return the content of a file, with a warning for everything left out or changed.
 
     `version`: by default the version that the file names. `secrets`: the form of passwords: `hash`,
-    `omit` or `clear`. Raises: ConfigError for a file that keeps ProxySQL from starting.
+    `omit` or `clear`. `offset`: of a text inside of a file; None if its lines are not lines of the
+    file. Raises: ConfigError for a file that keeps ProxySQL from starting, and for another file.
     """
-    exported, stays = read_cnf(text, path, version=version)
+    try:
+        exported, stays = read_cnf(text, path, version=version, offset=offset or WHOLE_FILE)
+    except ConfigError as error:
+        raise explained(error, text, offset) from error
     for name, layout in exported.layouts.items():
         rows = exported.tables[name]
         exported.tables[name] = with_secrets(exported, layout, rows, secrets)

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.errors import ConfigError, Mistake
@@ -60,12 +60,22 @@ class Setting:
         return tuple(self.members.values()) if self.members is not None else self.items
 
 
-def parse(text: str, path: str) -> Setting:
+class Offset(NamedTuple):
+    """Where a text begins in its file: lines above it, and blanks in front of each of its lines."""
+
+    lines: int = 0
+    columns: int = 0
+
+
+WHOLE_FILE = Offset()
+
+
+def parse(text: str, path: str, offset: Offset = WHOLE_FILE) -> Setting:
     """Return the file as one group.
 
     Raises: ConfigError with the place of the first mistake, where libconfig stops too.
     """
-    parser = _Parser(text, path)
+    parser = _Parser(text, path, offset)
     members = parser.members()
     parser.take("end")
     return Setting(Type.GROUP, (path, 1, 1), members=members)
@@ -123,9 +133,10 @@ class _Parser:
     value: Scalar = ""
     place: Place
 
-    def __init__(self, text: str, path: str) -> None:
+    def __init__(self, text: str, path: str, offset: Offset) -> None:
         self._text = text
         self._path = path
+        self._offset = offset
         self._lines = [found.end() for found in re.finditer("\n", text)]
         self._position = 0
         self._depth = 0
@@ -144,7 +155,8 @@ class _Parser:
             self.kind = "end"
             return
         line = bisect_right(self._lines, start)
-        self.place = (self._path, line + 1, start - (self._lines[line - 1] if line else 0) + 1)
+        column = start - (self._lines[line - 1] if line else 0)
+        self.place = (self._path, self._offset.lines + line + 1, self._offset.columns + column + 1)
         self._position = token.end()
         self.kind, self.value = self._token(str(token.lastgroup), token[0])
 

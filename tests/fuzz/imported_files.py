@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,7 +119,39 @@ def _structured() -> st.SearchStrategy[bytes]:
     return st.lists(sections | variables, max_size=3).map(lambda parts: "".join(parts).encode())
 
 
+def _foreign_seeds() -> Sequence[bytes]:
+    """Return files that hold a proxysql.cnf, or become one."""
+    cnf = b'mysql_servers=( { address="a" hostgroup=0 comment="{{ x }}" port=${P} } )'
+    made = (
+        b"kind: ConfigMap\r\ndata:\r\n  a.cnf: |2-\r\n    " + cnf + b"\r\n---\r\n&a [*a]\r\n",
+        b"kind: Secret\ndata: {a: " + b64encode(cnf) + b"}\n",
+        b"- copy:\n    content: >+\n        " + cnf + b"\n\n",
+        b'{"items": [{"kind": "ConfigMap", "binaryData": {"a": "' + b64encode(cnf) + b'"}}]}',
+        b"{{- if .Values.a }}\n" + cnf + b"\n{% if a %}<% end %>\n",
+        b"cat <<A\ncat <<-'B' > c\n" + cnf + b"\nB\nA\n",
+        b"services: {}\nconfigs: {a: {content: '" + cnf + b"'}}\n",
+    )
+    return [*files_like("tests/golden/import/a*/*.y*ml"), *made]
+
+
+def _foreign_words() -> Sequence[bytes]:
+    yaml = (b"data:", b"kind: Secret", b": |\n  ", b": >-", b"---\n", b"&a ", b"*a", b"!t ", b"- ")
+    return [
+        *yaml,
+        b"{{ ",
+        b" }}",
+        b"{%",
+        b"%>",
+        b"<<A\n",
+        b"\nA\n",
+        b"${B}",
+        b"\n[a]",
+        *_words()[:20],
+    ]
+
+
 IMPORT_TARGETS = (
     Target("cnf", _read, _seeds, _words, _structured),
     Target("import", _imported, _seeds, _words, _structured),
+    Target("foreign", _imported, _foreign_seeds, _foreign_words),
 )

@@ -67,10 +67,15 @@ def without_comments(text: str) -> list[str]:
 
 @cases("import")
 def test_import(folder: Path, offline: Project, recorded: Recorded) -> None:
-    """Compare the imported file and the messages about what could not be imported."""
-    shutil.copy(folder / "proxysql.cnf", offline.folder)
+    """Compare the imported file and the messages about what could not be imported.
+
+    The imported file is the one that is not recorded: a proxysql.cnf, or a file that holds one.
+    """
+    recorded_names = {"options", "proxyctl.yaml", "stderr.txt"}
+    (source,) = (path.name for path in folder.iterdir() if path.name not in recorded_names)
+    shutil.copy(folder / source, offline.folder)
     options = words(folder, "options")
-    found = proxyctl("import", "proxysql.cnf", "-o", "proxyctl.yaml", *options)
+    found = proxyctl("import", source, "-o", "proxyctl.yaml", *options)
     written = offline.folder / "proxyctl.yaml"
     got = {"stderr.txt": f"exit code {found.code}\n{found.text}"}
     if written.exists():
@@ -83,7 +88,7 @@ def test_import(folder: Path, offline: Project, recorded: Recorded) -> None:
         return
     assert proxyctl("validate").code == 0
     for secrets in ("omit", "clear"):
-        again = proxyctl("import", "proxysql.cnf", "-o", secrets, "--secrets", secrets, *options)
+        again = proxyctl("import", source, "-o", secrets, "--secrets", secrets, *options)
         assert (again.code, "hunter2" in again.text) == (0, False), again.text
         shutil.move(offline.folder / secrets, written)
         accepted = proxyctl("validate")

@@ -21,11 +21,12 @@ from proxyctl.cli.options import (
     value,
 )
 from proxyctl.cli.output import ask_password, can_ask, check_new, say, write, write_file
-from proxyctl.errors import ExitCode, ProxyctlError, UsageError, counted
+from proxyctl.errors import ConfigError, ExitCode, ProxyctlError, UsageError, counted
 from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
+    from proxyctl.config.embedded import EmbeddedFile
     from proxyctl.formats.imported import Imported
     from proxyctl.instance.backend import Account
     from proxyctl.state.fold import Exported
@@ -151,7 +152,11 @@ def export(
 
 
 def import_(
-    cnf: str | None = typer.Argument(None, metavar="FILE.cnf", help="A proxysql.cnf file."),
+    cnf: str | None = typer.Argument(
+        None,
+        metavar="FILE.cnf",
+        help="A proxysql.cnf, or YAML that holds one, such as a ConfigMap.",
+    ),
     users_from: str | None = value(
         "HOST[:PORT]", "Import mysql_users from the accounts of this MySQL server, not from a file."
     ),
@@ -207,15 +212,45 @@ def import_(
 
 
 def _imported(cnf: str, version: Version | None, secrets: Secrets) -> Imported:
-    """Return the configuration of a proxysql.cnf. Raises: ProxyctlError if it cannot be read."""
+    """Return the configuration of a proxysql.cnf, which may be a text inside of the file.
+
+    Raises: ProxyctlError if it cannot be read; ConfigError.
+    """
     from proxyctl.config.files import MAX_FILE, UnreadableError, near_file, read_bytes
+    from proxyctl.formats.foreign import CNF, looks_like_yaml
     from proxyctl.formats.imported import import_cnf
+    from proxyctl.formats.libconfig import Offset
 
     try:
         text = read_bytes(cnf, limit=MAX_FILE).decode("utf-8", "surrogateescape")
     except UnreadableError as error:
         raise ProxyctlError(f"{cnf}: {error}", fix=error.fix or near_file(cnf)) from error
-    return import_cnf(text, cnf, version=version, secrets=secrets)
+    try:
+        return import_cnf(text, cnf, version=version, secrets=secrets)
+    except ConfigError:
+        if not looks_like_yaml(text, cnf):
+            raise
+    embedded = _embedded(text, cnf)
+    place, offset = f"{cnf} (text of line {embedded.line})", None
+    if embedded.is_literal:
+        place, offset = cnf, Offset(embedded.line - 1, embedded.indent)
+    imported = import_cnf(embedded.text, place, version=version, secrets=secrets, offset=offset)
+    say(f"{cnf}:{embedded.line}:{embedded.column}: import reads the {CNF} that begins here")
+    return imported
+
+
+def _embedded(text: str, path: str) -> EmbeddedFile:
+    """Return the proxysql.cnf inside of a YAML file. Raises: ConfigError."""
+    from proxyctl.config.embedded import embedded_file
+    from proxyctl.config.yaml import read_foreign_yaml
+    from proxyctl.formats.foreign import CNF, holds_cnf, template_in
+
+    try:
+        documents = read_foreign_yaml(text, path)
+    except ConfigError as error:
+        answer = template_in(text, path)
+        raise ConfigError([answer]) if answer is not None else error from error
+    return embedded_file(documents, text, holds_cnf, name=CNF)
 
 
 def _account(user: str | None, password_file: str | None) -> Account:
