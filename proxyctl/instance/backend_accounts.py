@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from proxyctl.catalog import TABLES, Layout, Value, Version, layout_of
@@ -43,8 +43,9 @@ _SHA2_SINCE = Version(2, 6, 0)
 class BackendAccount:
     """One account. `privileges`: the global privileges that make it an administrator.
 
-    `password` is the stored text; bytes that are not UTF-8 are surrogate escapes. It never appears
-    in a repr.
+    `ssl_type`: what it requires of a connection: '', ANY (TLS), X509 (a client certificate) or
+    SPECIFIED (a certificate or cipher that the account names). `password` is the stored text; bytes
+    that are not UTF-8 are surrogate escapes. It never appears in a repr.
     """
 
     user: str
@@ -54,6 +55,7 @@ class BackendAccount:
     privileges: tuple[str, ...] = ()
     is_role: bool = False
     is_locked: bool = False
+    ssl_type: str = ""
 
     def __repr__(self) -> str:
         return f"BackendAccount({self.name})"
@@ -88,6 +90,7 @@ def _accounts(connection: Backend) -> list[BackendAccount]:
         raise InstanceError(f"{connection.name}: a server older than MySQL 5.7 or MariaDB 10.4")
     privileges = [column for column in _ADMINISTRATIVE if column in columns]
     flags = [column if column in columns else "'N'" for column in ("is_role", "account_locked")]
+    flags.append("ssl_type" if "ssl_type" in columns else "''")
     # As hex: a hash of caching_sha2_password need not be valid text.
     rows = connection.query(
         "SELECT User, Host, plugin, HEX(authentication_string),"
@@ -96,7 +99,7 @@ def _accounts(connection: Backend) -> list[BackendAccount]:
     dynamic = _dynamic_privileges(connection)
     locked = _locked_in_mariadb(connection)
     accounts = []
-    for user, host, plugin, password, is_role, is_locked, *held in rows:
+    for user, host, plugin, password, is_role, is_locked, ssl_type, *held in rows:
         names = [p.removesuffix("_priv").upper() for p, cell in zip(privileges, held, strict=True)
                  if cell == "Y"]  # fmt: skip
         accounts.append(
@@ -108,6 +111,7 @@ def _accounts(connection: Backend) -> list[BackendAccount]:
                 (*(name.replace("_", " ") for name in names), *dynamic.get((user, host), ())),
                 is_role == "Y",
                 is_locked == "Y" or (user, host) in locked,
+                ssl_type or "",
             )
         )
     return accounts
@@ -188,16 +192,58 @@ def _left_out_reason(account: BackendAccount, version: Version) -> str | None:
 def exported_users(
     node: Node, account: Account, *, version: Version, default_hostgroup: int
 ) -> Exported:
-    """Return the accounts of a server as users, with a warning for each account left out.
+    """Return the accounts of a server as users, with warnings.
 
+    A warning names each account left out, and others the accounts that need more than a user.
     Raises: InstanceError.
     """
     layout = layout_of(TABLES["mysql_users"], version)
-    chosen, left_out = chosen_accounts(read_backend_users(node, account), version)
-    exported = Exported(version, warnings=left_out)
+    accounts = read_backend_users(node, account)
+    chosen, left_out = chosen_accounts(accounts, version)
+    users = {one.user for one in chosen}
+    imported = [
+        one for one in accounts if one.user in users and _left_out_reason(one, version) is None
+    ]
+    exported = Exported(version, warnings=[*left_out, *needs(imported)])
     exported.layouts["mysql_users"] = layout
     exported.tables["mysql_users"] = [*user_rows(layout, chosen, default_hostgroup)]
     return exported
+
+
+_SERVERS = "`use_ssl: true` at the servers of their hostgroups"
+
+_NEEDS = {
+    "ANY": (
+        f"REQUIRE SSL: ProxySQL needs {_SERVERS}, or they refuse it; `use_ssl: true` at the user"
+        " makes clients use TLS, too"
+    ),
+    "X509": (
+        f"REQUIRE X509: ProxySQL needs {_SERVERS} and a client certificate of its own"
+        " (mysql_servers_ssl_params, or mysql-ssl_p2s_cert and mysql-ssl_p2s_key)"
+    ),
+    "SPECIFIED": (
+        f"REQUIRE ISSUER, SUBJECT or CIPHER: ProxySQL needs {_SERVERS}, and there the certificate"
+        " or cipher that the account names (mysql_servers_ssl_params, or mysql-ssl_p2s_*)"
+    ),
+}
+"""By ssl_type: what the server requires of a connection, whether a client or ProxySQL opens it."""
+
+
+def needs(accounts: Sequence[BackendAccount]) -> Iterator[str]:
+    """Yield what else has to be done so that these accounts work, or are safe, as users.
+
+    Each text names all accounts that it concerns: no other output does.
+    """
+    for ssl_type, text in _NEEDS.items():
+        names = [account.name for account in accounts if account.ssl_type == ssl_type]
+        if names:
+            yield f"{', '.join(names)}: {text}"
+    names = [account.name for account in accounts if not account.password]
+    if names:
+        yield (
+            f"{', '.join(names)}: no password: anybody who reaches ProxySQL can log in, from any"
+            " host; set one at the server, and import again"
+        )
 
 
 def user_rows(

@@ -31,7 +31,15 @@ CREATE USER gone@'%' IDENTIFIED BY 'gone' ACCOUNT LOCK;
 CREATE USER local@'localhost' IDENTIFIED VIA unix_socket;
 CREATE ROLE readers;
 CREATE USER reader@'%' IDENTIFIED BY 'reader';
-GRANT SELECT ON *.* TO reader@'%'
+GRANT SELECT ON *.* TO reader@'%';
+CREATE USER tls@'%' IDENTIFIED BY 'tls' REQUIRE SSL;
+CREATE USER tls@'10.%' IDENTIFIED BY 'tls';
+CREATE USER cert@'%' IDENTIFIED BY 'cert' REQUIRE X509;
+CREATE USER issuer@'%' IDENTIFIED BY 'issuer' REQUIRE ISSUER '/CN=ca';
+CREATE USER cipher@'%' IDENTIFIED BY 'cipher' REQUIRE CIPHER 'AES128-SHA';
+CREATE USER gonetls@'%' IDENTIFIED BY 'gone' REQUIRE SSL ACCOUNT LOCK;
+CREATE USER open@'localhost';
+CREATE USER opentls@'%' REQUIRE SSL
 """
 
 
@@ -55,7 +63,8 @@ def test_users_come_with_their_hashes_and_others_are_named(
     text = Path("users.yaml").read_text()
     lines = [line for line in text.splitlines() if "username: " in line]
     users = [line.split("username: ")[1].split(",")[0] for line in lines]
-    assert [user for user in users if user != "sbtest"] == ["app", "reader", "report"]
+    assert {"app", "reader", "report"} <= {*users}
+    assert {"boss", "monitor", "gone", "local", "two", "readers"}.isdisjoint(users)
     app = next(line for line in lines if "username: app" in line)
     assert native_hash("app-password") in app
     assert "default_hostgroup: 10" in app
@@ -72,6 +81,36 @@ def test_users_come_with_their_hashes_and_others_are_named(
     assert native_hash("app-password") not in imported(server, "--secrets", "omit").out
     checked = proxyctl("validate", "-f", "users.yaml")
     assert checked.code == 0, checked.text
+
+
+def test_accounts_that_need_more_than_a_user_are_named(
+    server: MariaDB, offline: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PROXYCTL_BACKEND_USER", "boss")
+    monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "boss-password")
+    done = imported(server)
+    assert done.code == 0, done.text
+    for warning in (
+        "warning: opentls@%, tls@%: REQUIRE SSL: ProxySQL needs `use_ssl: true` at the servers",
+        "warning: cert@%: REQUIRE X509: ",
+        "warning: cipher@%, issuer@%: REQUIRE ISSUER, SUBJECT or CIPHER: ",
+        "warning: open@localhost, opentls@%: no password: anybody who reaches ProxySQL can log in",
+        "warning: gonetls@% is left out: it is locked",
+    ):
+        assert warning in done.err, done.err
+    for user in ("tls", "cert", "issuer", "cipher", "open", "opentls"):
+        assert f"username: {user}," in done.out, done.out
+
+
+def test_the_server_refuses_a_connection_without_what_the_account_requires(
+    server: MariaDB, offline: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it refuses ProxySQL: proxyctl connects without TLS here."""
+    for user in ("tls", "cert", "issuer", "cipher"):
+        monkeypatch.setenv("PROXYCTL_BACKEND_USER", user)
+        monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", user)
+        refused = imported(server)
+        assert f"Access denied for user '{user}'" in refused.text
 
 
 def test_an_account_that_may_not_read_accounts_is_refused(

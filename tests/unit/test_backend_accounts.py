@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from proxyctl.catalog import REFERENCE, known_version
 from proxyctl.formats.imported import leave_out_administrators
-from proxyctl.instance.backend_accounts import BackendAccount, chosen_accounts, user_rows
+from proxyctl.instance.backend_accounts import BackendAccount, chosen_accounts, needs, user_rows
 from proxyctl.state.fold import Exported
 from tests.support.build import layout, row
 
@@ -50,6 +50,20 @@ def test_a_row_has_the_defaults_of_proxysql() -> None:
     assert (cells["active"], cells["backend"], cells["frontend"]) == (1, 1, 1)
     assert cells["max_connections"] == 10000
     assert users.index.keys() == set(cells)
+
+
+def test_accounts_are_named_by_what_they_need() -> None:
+    given = [
+        account("app", ssl_type="ANY"),
+        account("app", "10.%", ssl_type="X509"),
+        account("dev", password=""),
+        account("web"),
+        account("job", password="", ssl_type="ANY"),
+    ]
+    texts = [text.partition(": ")[::2] for text in needs(given)]
+    assert [names for names, _ in texts] == ["app@%, job@%", "app@10.%", "dev@%, job@%"]
+    assert [text[:12] for _, text in texts] == ["REQUIRE SSL:", "REQUIRE X509", "no password:"]
+    assert not [*needs([account("web")])]
 
 
 def test_an_account_with_the_name_of_an_administrator_is_left_out() -> None:
