@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import MAX_INT, Column, Layout, Value
 from proxyctl.catalog.variables import is_secret_variable
-from proxyctl.errors import counted
 from proxyctl.formats.cnf_sections import (
     MIN_INT,
     SECTION_OF_TABLE,
@@ -21,7 +20,7 @@ from proxyctl.formats.cnf_sections import (
     VARIABLE_SECTIONS,
     CnfSection,
 )
-from proxyctl.state.row import KEEP, DesiredRow, listed_rows, row_name
+from proxyctl.state.row import KEEP, DesiredRow, listed_rows, named_rows, row_name
 from proxyctl.text import CONTROL, printable
 
 
@@ -44,8 +43,8 @@ def write_cnf(
     for name, (layout, rows) in tables.items():
         place = SECTION_OF_TABLE.get(name)
         if rows and (place is None or not layout.version.has(place.since)):
-            count = counted(len(rows), "row")
-            writer.notes.append(f"{name}: {count}: a .cnf cannot hold this table")
+            names = named_rows(name, (layout.key_of(row) for row in rows))
+            writer.notes.append(f"{name}: {names}: a .cnf cannot hold this table")
     notes = [f"not in this file: {note}" for note in writer.notes]
     comments = [f"# {printable(line)}".rstrip() for line in (*header, *notes)]
     return "\n".join([*comments, *body]) + "\n", writer.notes

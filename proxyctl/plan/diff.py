@@ -40,7 +40,7 @@ class TableDiff:
     and MEMORY's as `desired`. `memory_count` and `runtime_count` count a user, and a node of a
     family, once; `place` maps the keys of a node to one identity. For servers: `families` that the
     monitor places, nodes `drained` at RUNTIME alone, nodes `discovered` by a monitor, and the
-    number of OFFLINE_HARD rows (`draining`). `unowned`: the number of MEMORY rows outside the scope
+    OFFLINE_HARD rows (`draining`). `unowned`: the number of MEMORY rows outside the scope
     of the files. `as_placed`: the layers of servers that differ from the files by placement alone.
     """
 
@@ -59,7 +59,7 @@ class TableDiff:
     families: tuple[Family, ...] = ()
     drained: frozenset[Node] = frozenset()
     discovered: tuple[Node, ...] = ()
-    draining: int = 0
+    draining: frozenset[Key] = frozenset()
     unowned: int = 0
     as_placed: tuple[Layer, ...] = ()
 
@@ -264,7 +264,7 @@ def _diff_servers(
         families=families,
         drained=drained,
         discovered=tuple(at_runtime.discovered),
-        draining=len(rows[Layer.RUNTIME]) - len(runtime),
+        draining=frozenset(rows[Layer.RUNTIME].keys() - runtime.keys()),
         unowned=_unowned(desired, memory),
         as_placed=tuple(
             layer

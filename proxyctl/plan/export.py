@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
-from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import RuntimeFacts, read_facts
 from proxyctl.instance.read import TableRows, read_deviations, read_layouts, read_tables
@@ -20,7 +19,7 @@ from proxyctl.state.fold import (
     sorted_rows,
     with_secrets,
 )
-from proxyctl.state.row import Layer
+from proxyctl.state.row import Layer, named_rows
 from proxyctl.state.sql import quoted_name
 
 
@@ -64,14 +63,11 @@ def _export_table(
     elif rows:
         exported.tables[layout.name] = with_secrets(exported, layout, sorted_rows(rows), secrets)
         exported.leave_out(layout.name, passed_over(layout, layer, layers[layer], memory))
-    if diff.unpublished:
-        exported.warnings.append(
-            f"{layout.name}: MEMORY and RUNTIME differ in {counted(len(diff.unpublished), 'row')}"
-        )
-    if diff.unsaved:
-        exported.warnings.append(
-            f"{layout.name}: MEMORY and DISK differ in {counted(len(diff.unsaved), 'row')}"
-        )
+    for other, differences in ((Layer.RUNTIME, diff.unpublished), (Layer.DISK, diff.unsaved)):
+        if differences:
+            names = named_rows(layout.name, (one.key for one in differences))
+            text = f"MEMORY and {other.name} differ in {names}"
+            exported.warnings.append(f"{layout.name}: {text}")
 
 
 def unknown_tables(client: AdminClient) -> list[str]:

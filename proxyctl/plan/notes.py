@@ -18,7 +18,7 @@ from proxyctl.plan.current import Current
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.state.families import Family, families_of, node_text
-from proxyctl.state.row import KEEP, Key, Layer
+from proxyctl.state.row import KEEP, Key, Layer, named_rows
 from proxyctl.state.runtime import runtime_image
 
 _IN_LAYER = {
@@ -38,7 +38,7 @@ def left_alone(diff: TableDiff) -> Iterator[str]:
     for host, port in diff.discovered:
         yield f"{host}:{port} discovered by the monitor"
     if diff.draining:
-        yield f"{table}: {counted(diff.draining, 'row')} OFFLINE_HARD, draining"
+        yield f"{named_rows(table, diff.draining)} OFFLINE_HARD, draining"
 
 
 def out_of_service(diff: TableDiff) -> Iterator[str]:
@@ -294,8 +294,8 @@ def restart_required(modules: Iterable[ModulePlan]) -> Iterator[str]:
                 yield str(change.key[0])
 
 
-_ACTIVE_ONLY = {"mysql_query_rules": "rule", "mysql_users": "user"}
-"""The tables whose inactive rows do not travel, and the noun for a row."""
+_ACTIVE_ONLY = ("mysql_query_rules", "mysql_users")
+"""The tables whose inactive rows do not travel."""
 
 
 def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Iterator[str]:
@@ -314,12 +314,12 @@ def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Ite
             active = diff.layout.index.get("active")
             if name not in _ACTIVE_ONLY or active is None or not module.images:
                 continue
-            count = sum(1 for row in rows.values() if row[active] == 0)
-            if count:
-                inactive = counted(count, f"inactive {_ACTIVE_ONLY[name]}")
+            inactive = [key for key, row in rows.items() if row[active] == 0]
+            if inactive:
+                verbs = "is inactive and stays" if len(inactive) == 1 else "are inactive and stay"
                 yield (
-                    f"{module.name}: {inactive} {'stays' if count == 1 else 'stay'} here; the other"
-                    " members take the active ones, and drop their own inactive ones"
+                    f"{named_rows(name, inactive)} {verbs} here; the other members take the active"
+                    " ones, and drop their own inactive ones"
                 )
 
 

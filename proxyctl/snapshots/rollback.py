@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from proxyctl.catalog import TABLES, Layout, Role, parse_version
 from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
-from proxyctl.errors import RefusedError, counted
+from proxyctl.errors import RefusedError
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.current import Current
 from proxyctl.plan.files import planned
@@ -44,6 +44,7 @@ from proxyctl.state.row import (
     Rows,
     Scope,
     Where,
+    named_rows,
     sorted_keys,
 )
 from proxyctl.state.runtime import runtime_image
@@ -243,15 +244,15 @@ def _differences(table: DesiredTable, layers: Mapping[Layer, Rows]) -> Iterator[
             rows_of_layer = fold_users(layout, rows_of_layer)
         keys: set[Key] = {key for key in rows_of_layer if table.owns(key)} | table.rows.keys()
         loaded = runtime_image(layout, rows_of_layer)
-        rows = sum(
-            1
+        different = [
+            key
             for key in keys
             if rows_of_layer.get(key) != table.rows.get(key)
             # A LOAD makes NULL and '' the same. A row that no LOAD takes is compared as it is.
             and (key not in image or loaded.get(key) != image[key])
-        )
-        if rows:
+        ]
+        if different:
             yield (
-                f"{layout.name}: {layer.upper()} and RUNTIME differed in {counted(rows, 'row')}"
-                " then; all layers get what RUNTIME held"
+                f"{layout.name}: {layer.upper()} and RUNTIME differed in"
+                f" {named_rows(layout.name, different)} then; all layers get what RUNTIME held"
             )

@@ -279,6 +279,11 @@ def listed_rows(names: Sequence[str]) -> str:
     return ", ".join(names[:_LISTED_ROWS]) + (f" and {hidden} more" if hidden > 0 else "")
 
 
+def named_rows(table: str, keys: Iterable[Key]) -> str:
+    """Return the names of rows in order of their keys, as `listed_rows` lists them."""
+    return listed_rows([*dict.fromkeys(row_name(table, key) for key in sorted_keys(keys))])
+
+
 def sorted_keys(keys: Iterable[Key]) -> list[Key]:
     """Return keys in order: numbers before text where a column holds both."""
     unsorted = list(keys)

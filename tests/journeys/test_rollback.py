@@ -116,7 +116,7 @@ def test_unloaded_edits_of_memory_are_reported(project: Project, instance: Insta
     project.write(FILES.replace("^SELECT.*FOR", "^SELECT .*FOR"))
     applied("--discard-pending")
     found = rolled_back()
-    assert "mysql_query_rules: MEMORY and RUNTIME differed in 1 row then" in found.out
+    assert "mysql_query_rules: MEMORY and RUNTIME differed in rule 20 then" in found.out
     assert everywhere(instance, "SELECT comment FROM {}mysql_query_rules WHERE rule_id=20") == [
         (None,)
     ]

@@ -78,10 +78,11 @@ def servers(wanted, current, *families):
 
 def test_nodes_that_a_monitor_found_are_named():
     found = diff(desired(SERVERS), {})
-    found = replace(found, discovered=(("n2", 3306),), draining=2)
+    gone = frozenset({(20, "n3", 3306), (10, "n3", 3306)})
+    found = replace(found, discovered=(("n2", 3306),), draining=gone)
     assert [*notes.left_alone(found)] == [
         "n2:3306 discovered by the monitor",
-        "mysql_servers: 2 rows OFFLINE_HARD, draining",
+        "server n3:3306 in hostgroup 10, server n3:3306 in hostgroup 20 OFFLINE_HARD, draining",
     ]
 
 
