@@ -34,7 +34,7 @@ from proxyctl.nodes.image import (
     ServerState,
     configured_out,
     drained_image,
-    reasons_against,
+    objections,
     restored_image,
 )
 from proxyctl.plan import pending_edits
@@ -91,9 +91,14 @@ def drain(client: AdminClient, request: DrainRequest) -> DrainResult:
             return DrainResult(node, is_changed=False)
         _check_configured(state, node)
         image = drained_image(state, node)
-        reasons = [] if request.force else [*reasons_against(state, node, image)]
-        if reasons:
-            raise RefusedError(f"{name}: not drained", reasons=reasons, fix="allow it with --force")
+        against = [] if request.force else [*objections(state, node, image)]
+        if against:
+            ways = dict.fromkeys(one.fix for one in against)
+            raise RefusedError(
+                f"{name}: not drained",
+                reasons=[one.reason for one in against],
+                fix="; ".join([*ways, "or allow it with --force"]),
+            )
         with servers.explain_disconnect(node):
             servers.load(image)
             if node not in servers.read().drained:
@@ -143,9 +148,9 @@ def _locked(client: AdminClient, request: DrainRequest, action: str) -> Iterator
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
         membership = read_membership(client)
-        behind = [one.message for one in members.dangers([_SERVERS.name], membership)]
-        if behind:
-            raise RefusedError(f"{client.address}: nothing was changed", reasons=behind)
+        for danger in members.dangers([_SERVERS.name], membership):
+            message = f"{client.address}: nothing was changed"
+            raise RefusedError(message, reasons=[danger.message], fix=danger.fix)
         wait_for_a_later_second(client, _SERVERS.name, request.progress)
         if lock.leftovers.get(_SERVERS.name):
             client.execute(Statement.plain(_FROM_DISK))

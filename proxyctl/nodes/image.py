@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.errors import UsageError
@@ -185,22 +186,32 @@ def _swap(state: ServerState, family: Family, writer: Node, heir: Node, image: R
         image[layout.key_of(moved)] = moved
 
 
-def reasons_against(state: ServerState, node: Node, image: Rows) -> Iterator[str]:
+class Objection(NamedTuple):
+    """A reason not to drain a node, and the safe way."""
+
+    reason: str
+    fix: str
+
+
+_ANOTHER = "restore or add another node there first"
+
+
+def objections(state: ServerState, node: Node, image: Rows) -> Iterator[Objection]:
     """Yield the reasons not to load `image`, which drains the node."""
     columns = state.columns
     if state.has_peers and any(
         columns.node(row) == node and row[columns.status] == "OFFLINE_SOFT"
         for row in image.values()
     ):
-        yield (
+        yield Objection(
             f"the other members of the ProxySQL Cluster take over that {node_text(node)} is"
-            " OFFLINE_SOFT, to DISK as well, and an apply at one of them makes it permanent here:"
-            " write `status: OFFLINE_SOFT` into the files and apply them"
+            " OFFLINE_SOFT, to DISK as well, and an apply at one of them makes it permanent here",
+            "write `status: OFFLINE_SOFT` into the files and apply them",
         )
     yield from _emptied(state, node, image)
 
 
-def _emptied(state: ServerState, node: Node, image: Rows) -> Iterator[str]:
+def _emptied(state: ServerState, node: Node, image: Rows) -> Iterator[Objection]:
     """Yield the hostgroups that would have no usable server once `image` is loaded."""
     in_family = by_hostgroup(state.families)
     hostgroups = {row[state.columns.hostgroup] for row in state.runtime.values()}
@@ -211,18 +222,18 @@ def _emptied(state: ServerState, node: Node, image: Rows) -> Iterator[str]:
         before = state.usable(state.runtime, hostgroup)
         after = state.usable(image, hostgroup)
         if before and not after:
-            advice = (
-                _WHO_DECIDES.get(family.kind, "") if family and hostgroup == family.writer else ""
-            )
-            fix = f": {advice}" if advice else ""
-            yield f"{node_text(node)} is the last usable server of hostgroup {hostgroup}{fix}"
+            fix = _ANOTHER
+            if family is not None and hostgroup == family.writer:
+                fix = _WHO_DECIDES.get(family.kind, fix)
+            text = f"{node_text(node)} is the last usable server of hostgroup {hostgroup}"
+            yield Objection(text, fix)
         elif family is not None and hostgroup == family.reader and before:
             yield from _writer_stays_alone(state, family, node, image)
 
 
 def _writer_stays_alone(
     state: ServerState, family: Family, node: Node, image: Rows
-) -> Iterator[str]:
+) -> Iterator[Objection]:
     """Yield a reason if the monitor would make the last reader the writer."""
     if not family.is_galera or family.writer_is_also_reader == 1:
         return
@@ -234,9 +245,10 @@ def _writer_stays_alone(
         and columns.takes_queries(row)
     }
     if len(usable - {node}) < 2:
-        yield (
+        yield Objection(
             f"hostgroup {family.reader} would have no usable server: its last other node becomes"
-            " the writer"
+            " the writer",
+            _ANOTHER,
         )
 
 

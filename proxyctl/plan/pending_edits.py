@@ -174,10 +174,13 @@ def refusals(
         if of_unmanaged_rows := [edit for edit in edits if not edit.is_managed]:
             unmanaged.append(_unmanaged_refusal(module, of_unmanaged_rows, source))
     if managed and not discard:
-        count = counted(sum(map(len, managed.values())), "pending edit")
+        number = sum(map(len, managed.values()))
+        count = counted(number, "pending edit")
         message = f"{', '.join(managed)}: {count} would be discarded; {source.says} otherwise"
         rows = tuple(line for edits in managed.values() for line in _listed(edits))
-        yield Refusal("pending_edit", message, DISCARD, rows)
+        them = "it" if number == 1 else "them"
+        fix = f"ask who made {them}, and put into the files what is to stay"
+        yield Refusal("pending_edit", message, DISCARD, rows, fix=fix)
     yield from unmanaged
 
 
@@ -190,7 +193,7 @@ def _unmanaged_refusal(module: ModulePlan, edits: Sequence[Pending], source: Sou
     )
     pronoun = "it" if len(edits) == 1 else "them"
     fix = f"publish {pronoun}, or take {pronoun} back, with these statements"
-    return Refusal("pending_unmanaged", message, None, details, fix)
+    return Refusal("pending_unmanaged", message, None, details, fix=fix)
 
 
 def discarded(module: ModulePlan, edits: Iterable[Pending]) -> Iterator[Discarded]:

@@ -36,31 +36,25 @@ REGEX_ENGINE = "mysql-query_processor_regex"
 class Refusal:
     """A reason not to apply.
 
-    `allow`: the option that allows the apply. `fix`: another way to proceed. `details`: further
-    lines with the rows in question and useful statements.
+    `fix`: the safe way to proceed. `allow`: the option that allows the apply, which comes last.
+    `details`: further lines with the rows in question and useful statements.
     """
 
     code: str
     message: str
     allow: str | None = None
     details: tuple[str, ...] = ()
-    fix: str | None = None
+    fix: str = field(kw_only=True)
 
     def below(self, *, of_saved: bool = False) -> tuple[str, ...]:
         """Return the lines below the message: the details and the fix.
 
         `of_saved`: the plan is a saved one, whose options cannot change.
         """
-        ways = self._ways(of_saved=of_saved)
-        return (*self.details, *([f"fix: {ways}"] if ways else ()))
-
-    def _ways(self, *, of_saved: bool) -> str:
-        option = f"allow it with {self.allow}" if self.allow else ""
-        if not of_saved:
-            return "; or ".join(filter(None, (self.fix, option)))
-        again = f"make a new plan with {self.allow}" if self.allow else ""
-        first = f"{self.fix}, then make a new plan" if self.fix else ""
-        return "; or ".join(filter(None, (first, again)))
+        verb = "make a new plan" if of_saved else "allow it"
+        first = f"{self.fix}; then make a new plan" if of_saved else self.fix
+        option = f"; or {verb} with {self.allow}" if self.allow else ""
+        return (*self.details, f"fix: {first}{option}")
 
 
 @dataclass(frozen=True)

@@ -64,18 +64,42 @@ def without_rules(text: str) -> str:
     return text[:start] + "mysql_query_rules: []\n" + MONITORED
 
 
-REFUSED: dict[str, tuple[str, Edit]] = {
-    "all rules deleted": ("table_emptied", without_rules),
-    "the last writer": ("empty_hostgroup", replaced(WRITER, "")),
-    "the last writer without connections": ("empty_hostgroup", replaced("500", "0")),
-    "users sent to no server": ("empty_hostgroup", replaced(APP, APP.replace("writer", "9"))),
-    "a rule sent there": ("empty_hostgroup", replaced("hostgroup: 40}", "hostgroup: 9}")),
-    "the monitor's password": ("monitor_credentials", variable('mysql-monitor_password: ""')),
+KEEP_A_SERVER = (
+    "keep a server in it, or delete it together with its family, after an apply that sends"
+    " `mysql_query_rules` and `mysql_users` elsewhere"
+)
+CHOOSE_ANOTHER = "add a server to it in the same apply, or choose another hostgroup"
+ANOTHER_LOGIN = "keep admin as it is, or apply as a login that stays (--user)"
+
+REFUSED: dict[str, tuple[str, str, Edit]] = {
+    "all rules deleted": (
+        "table_emptied",
+        "check that -f names every file; without its section a table is left alone",
+        without_rules,
+    ),
+    "the last writer": ("empty_hostgroup", KEEP_A_SERVER, replaced(WRITER, "")),
+    "the last writer without connections": (
+        *("empty_hostgroup", KEEP_A_SERVER, replaced("500", "0")),
+    ),
+    "users sent to no server": (
+        *("empty_hostgroup", CHOOSE_ANOTHER, replaced(APP, APP.replace("writer", "9"))),
+    ),
+    "a rule sent there": (
+        *("empty_hostgroup", CHOOSE_ANOTHER, replaced("hostgroup: 40}", "hostgroup: 9}")),
+    ),
+    "the monitor's password": (
+        "monitor_credentials",
+        "set mysql-monitor_password in the files, or correct the reference that is empty",
+        variable('mysql-monitor_password: ""'),
+    ),
 }
 LOCKED_OUT = {
-    "the login in use": variable('admin-admin_credentials: "other:other"'),
-    "its password": variable('admin-admin_credentials: "admin:other"'),
-    "the address in use": variable('admin-mysql_ifaces: "127.0.0.1:1"'),
+    "the login in use": (ANOTHER_LOGIN, variable('admin-admin_credentials: "other:other"')),
+    "its password": (ANOTHER_LOGIN, variable('admin-admin_credentials: "admin:other"')),
+    "the address in use": (
+        "keep the address, or apply through one that stays (--host, --port, --socket)",
+        variable('admin-mysql_ifaces: "127.0.0.1:1"'),
+    ),
 }
 ALLOWED: dict[str, Edit] = {
     "a server of several": replaced(DB3, ""),
@@ -97,13 +121,14 @@ def guarded(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize(("guard", "edit"), REFUSED.values(), ids=REFUSED.keys())
+@pytest.mark.parametrize(("guard", "fix", "edit"), REFUSED.values(), ids=REFUSED.keys())
 def test_a_guard_refuses_once_and_then_it_is_a_state(
-    guarded: Project, instance: Instance, guard: str, edit: Edit
+    guarded: Project, instance: Instance, guard: str, fix: str, edit: Edit
 ) -> None:
+    """The safe way comes before the option."""
     guarded.write(edit(BEFORE))
     before = held(instance)
-    ended(apply(), 3, f"(guards.{guard})\n    fix: allow it with --force")
+    ended(apply(), 3, f"(guards.{guard})\n    fix: {fix}; or allow it with --force")
     assert held(instance) == before
     assert [refusal["code"] for refusal in refusals()] == [guard]
 
@@ -130,9 +155,9 @@ def refusals() -> list[dict[str, str]]:
     return listed
 
 
-@pytest.mark.parametrize("edit", LOCKED_OUT.values(), ids=LOCKED_OUT.keys())
+@pytest.mark.parametrize(("fix", "edit"), LOCKED_OUT.values(), ids=LOCKED_OUT.keys())
 def test_proxyctl_does_not_lock_itself_out(
-    project: Project, instance: Instance, edit: Edit
+    project: Project, instance: Instance, fix: str, edit: Edit
 ) -> None:
     listens = f"127.0.0.1:{instance.port}"
     (now,) = instance.query(
@@ -143,7 +168,12 @@ def test_proxyctl_does_not_lock_itself_out(
         pytest.skip("the sandbox listens on another port than its variable says")
     project.write(edit(FILES))
     before = held(instance)
-    ended(apply(), 3, "in use", "(guards.admin_access)\n    fix: allow it with --force")
+    ended(
+        apply(),
+        3,
+        "in use",
+        f"(guards.admin_access)\n    fix: {fix}; or allow it with --force",
+    )
     assert held(instance) == before
 
 

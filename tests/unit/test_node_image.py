@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from proxyctl.nodes.image import ServerState, drained_image, reasons_against, restored_image
+from proxyctl.nodes.image import ServerState, drained_image, objections, restored_image
 from proxyctl.state.families import Family
 from tests.support.build import layout, servers, servers_text
 
@@ -95,7 +95,9 @@ def test_why_a_node_is_not_drained(
     before: str, drained: tuple[str, ...], host: str, reasons: list[str]
 ) -> None:
     where, node = server_state(before, *drained), (host, 3306)
-    assert [*reasons_against(where, node, drained_image(where, node))] == reasons
+    against = [*objections(where, node, drained_image(where, node))]
+    assert [one.reason for one in against] == reasons
+    assert {one.fix for one in against} <= {"restore or add another node there first"}
 
 
 def test_a_restored_node_serves_in_its_present_hostgroup() -> None:

@@ -70,7 +70,9 @@ def test_one_row_that_is_too_long_is_counted():
 def test_refusals_and_remarks_are_limited_too():
     plan = replace(
         plan_of(rules=2_000),
-        refusals=[Refusal("x", f"row {n} {'long ' * 200}", "--force") for n in range(1_000)],
+        refusals=[
+            Refusal("x", f"row {n} {'long ' * 200}", "--force", fix="wait") for n in range(1_000)
+        ],
         left_alone=[f"row {n}" for n in range(10_000)],
     )
     text = comment(plan)
@@ -91,7 +93,7 @@ def test_remarks_are_neither_markup_nor_html_nor_mentions():
     plan = replace(
         plan_of(),
         name=HOSTILE,
-        refusals=[Refusal("x", HOSTILE + " &#64;octocat @team", None)],
+        refusals=[Refusal("x", HOSTILE + " &#64;octocat @team", None, fix=HOSTILE)],
         warnings=[HOSTILE],
         left_alone=[HOSTILE],
     )
@@ -102,4 +104,4 @@ def test_remarks_are_neither_markup_nor_html_nor_mentions():
     assert "@t" not in head
     assert "&#64;" not in head
     assert not re.search(r"(?<!\\)[<`]", head)
-    assert len(head.splitlines()) == 8
+    assert len(head.splitlines()) == 9

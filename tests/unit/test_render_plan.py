@@ -63,6 +63,7 @@ def plan() -> Plan:
                     "take back:  UPDATE mysql_query_rules SET comment='a long statement to copy'"
                     " WHERE rule_id=7 AND username='somebody with a name of many words';",
                 ),
+                fix="put into the files what is to stay",
             )
         ],
         warnings=["a warning of many words, " * 8],

@@ -149,16 +149,17 @@ def approve(
     from proxyctl.render.fleet import instance_names
     from proxyctl.render.plan import plans_text
 
-    fix = "--auto-approve applies without asking"
+    fix = "run it on a terminal"
     write_plans(plans_text(fleet, style(), is_all=rollout is not None, with_refusals=False))
     if rollout is None:
         raise_refusals(fleet.only_plan())
         if verb == "apply":
-            fix += "; plan --out and apply PLANFILE apply what was reviewed"
+            fix += ", or make a plan with --out and apply that file after a review"
     else:
         _refuse_fleet(fleet, skips=rollout.skip_unreachable)
     if fleet.alike and asks:
         questions = [f"Apply this to {instance_names(group)}?" for group in fleet.alike]
+        fix += "; --auto-approve applies without asking"
         confirm(verb, *questions, fix=fix, refusal="not applied")
 
 
@@ -191,7 +192,8 @@ def _refuse_fleet(fleet: Fleet, *, skips: bool) -> None:
     if fleet.failed and not skips:
         raise InstanceError(
             f"no instance was changed: {instance_names(fleet.failed)} could not be read",
-            fix="--skip-unreachable changes the others and exits with 4",
+            fix="correct what their errors say, and run it again; --skip-unreachable changes the"
+            " others and exits with 4",
         )
 
 

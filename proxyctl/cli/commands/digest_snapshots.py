@@ -169,7 +169,8 @@ def reset(
             raise RefusedError(
                 f"{client.address}: ProxySQL {client.version} clears all digests or none: PURGE"
                 f" came with {client.version.numbered(PURGES_DIGESTS)}",
-                fix="leave out --older-than to clear all, or compare two snapshots: digest diff",
+                fix="compare two snapshots instead: digest diff; or leave out --older-than to"
+                " clear all",
             )
         path = _snapshot_path(out, client.name)
         memory = size_text(read_digest_memory(client))
@@ -185,7 +186,7 @@ def reset(
             confirm(
                 "digest reset",
                 f"Clear the statistics of {client.address}?",
-                fix="--auto-approve clears without asking",
+                fix="run it on a terminal; --auto-approve clears without asking",
                 refusal="not cleared",
             )
         began = time.monotonic()

@@ -15,13 +15,14 @@ FORCE = "--force"
 class Danger:
     """A transition that a guard refuses unless it is allowed.
 
-    `guard`: the key in the section `guards`. `fix`: what to do instead. `is_certain`: no option
-    allows the transition, because the apply could not finish.
+    `guard`: the key in the section `guards`. `fix`: the safe way, which a refusal names before the
+    option that allows the transition. `is_certain`: no option allows it, because the apply could
+    not finish.
     """
 
     guard: str
     message: str
-    fix: str | None = None
+    fix: str
     is_certain: bool = False
 
 
@@ -41,8 +42,7 @@ def warnings(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> 
         action = limits.action(danger.guard)
         if danger.is_certain or action is GuardAction.OFF:
             continue
-        text = f"{danger.message}; {danger.fix}" if danger.fix else danger.message
         if action is GuardAction.WARN:
-            yield f"{text} (guards.{danger.guard}: warn)"
+            yield f"{danger.message}; {danger.fix} (guards.{danger.guard}: warn)"
         elif force:
-            yield f"{text} ({FORCE})"
+            yield f"{danger.message} ({FORCE})"

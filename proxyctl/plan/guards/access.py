@@ -23,15 +23,20 @@ _ANYWHERE = ("0.0.0.0", "::", "[::]")  # noqa: S104 - ProxySQL listens there, no
 def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
     """Yield the changes that would lock proxyctl out. `changes`: of admin_variables at RUNTIME."""
     before, after = _sides(changes)
-    for name, message in (
-        ("admin-admin_credentials", _removed_login),
-        ("admin-stats_credentials", _only_statistics),
-        ("admin-mysql_ifaces", _removed_interface),
+    other_login = f"keep {access.user} as it is, or apply as a login that stays (--user)"
+    for name, message, fix in (
+        ("admin-admin_credentials", _removed_login, other_login),
+        ("admin-stats_credentials", _only_statistics, other_login),
+        (
+            "admin-mysql_ifaces",
+            _removed_interface,
+            "keep the address, or apply through one that stays (--host, --port, --socket)",
+        ),
     ):
         if name in after:
             text = message(before.get(name, ""), after[name], access)
             if text:
-                yield Danger(ADMIN_ACCESS, text)
+                yield Danger(ADMIN_ACCESS, text, fix)
     if after.get("admin-read_only") == "true":
         yield Danger(
             ADMIN_ACCESS,
@@ -186,4 +191,5 @@ def blind_monitor(changes: Iterable[Difference], *, is_on: bool) -> Iterator[Dan
             yield Danger(
                 MONITOR_CREDENTIALS,
                 f"{name} would become empty: the monitor could check no server that requires it",
+                f"set {name} in the files, or correct the reference that is empty",
             )

@@ -33,17 +33,23 @@ def deletions(modules: Iterable[ModulePlan], limits: GuardLimits) -> Iterator[Da
                 max(diff.memory_count, diff.runtime_count),
             )
             if name in NEVER_EMPTIED and (reason := _emptied(module, diff, deleted, present)):
-                yield Danger(TABLE_EMPTIED, reason)
+                yield Danger(TABLE_EMPTIED, *reason)
             elif limit := _exceeded_limit(deleted, present, limits):
                 text = f"{name}: {deleted:,} of {present:,} rows would be deleted; the limit is"
-                yield Danger(MAX_DELETES, f"{text} {limit}")
+                yield Danger(MAX_DELETES, f"{text} {limit}", _CHECK_FILES)
 
 
-def _emptied(module: ModulePlan, diff: TableDiff, deleted: int, present: int) -> str | None:
-    """Return the reason if a table would have no row or no active row."""
+_CHECK_FILES = "check that -f names every file, and that `manage` leaves out the rows of others"
+
+
+def _emptied(
+    module: ModulePlan, diff: TableDiff, deleted: int, present: int
+) -> tuple[str, str] | None:
+    """Return the reason and the fix if a table would have no row or no active row."""
     table = diff.layout.name
     if not diff.target and deleted:
-        return f"{table}: nothing would be left; {counted(present, 'row')} would be deleted"
+        text = f"{table}: nothing would be left; {counted(present, 'row')} would be deleted"
+        return text, "check that -f names every file; without its section a table is left alone"
     if not module.at_runtime(table) or diff.layout.table.role is Role.SERVERS:
         return None
     before = _active_rows(diff.layout, diff.runtime)
@@ -62,11 +68,12 @@ def _exceeded_limit(deleted: int, present: int, limits: GuardLimits) -> str | No
     return None
 
 
-def _nothing_active(layout: Layout, before: int) -> str:
+def _nothing_active(layout: Layout, before: int) -> tuple[str, str]:
     verb = "is" if before == 1 else "are"
     if layout.table.role is Role.USERS:
-        return f"{layout.name}: nobody could log in ({counted(before, 'user')} can now)"
-    return f"{layout.name}: no rule would be active ({before} {verb} now)"
+        text = f"{layout.name}: nobody could log in ({counted(before, 'user')} can now)"
+        return text, "keep a user with `active` and `frontend` true"
+    return f"{layout.name}: no rule would be active ({before} {verb} now)", "keep a rule active"
 
 
 def _active_rows(layout: Layout, rows: Rows) -> int:

@@ -167,12 +167,22 @@ def emptied_hostgroups(
         if not reasons:
             continue
         message = f"{needs.called(hostgroup)} would have {_remainder(servers, hostgroup)}"
-        family, fix = _waiting_family(servers, hostgroup), None
+        fix = f"keep a server in it, or {_unused_first(needs, hostgroup)}"
+        family = _waiting_family(servers, hostgroup)
         if family is not None:
             offline = needs.called(family.offline)
             message += f" until the monitor takes the new nodes out of {offline}"
             fix = "add the new nodes in one apply and remove the old ones in the next"
         yield Danger(EMPTY_HOSTGROUP, f"{message}, but is {_listed(reasons)}", fix)
+
+
+def _unused_first(needs: Needs, hostgroup: Value) -> str:
+    """Return how nothing needs a hostgroup any more before its servers go."""
+    used_by = [f"`{table}`" for table, used in needs.destinations.items() if hostgroup in used]
+    if hostgroup not in needs.writers:
+        return f"send {_listed(used_by)} elsewhere in the same apply"
+    after = f", after an apply that sends {_listed(used_by)} elsewhere" if used_by else ""
+    return f"delete it together with its family{after}"
 
 
 def _remainder(servers: Servers, hostgroup: Value) -> str:
@@ -262,7 +272,7 @@ def unserved_destinations(
             f"{needs.called(hostgroup)} {wording.consequence}"
             f" {counted(len(names), wording.noun)} ({_first_names(names)})"
             " and has no server that takes queries",
-            "add a server to it first, or correct the number",
+            "add a server to it in the same apply, or choose another hostgroup",
         )
 
 

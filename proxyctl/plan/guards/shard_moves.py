@@ -106,7 +106,7 @@ def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> 
         message = f"sharding: queries would go to servers without their data (guards.{CODE})"
         texts = (*move_texts(refused, desired.hostgroup_names),)
         fix = "correct the rules, or move the data first"
-        yield Refusal(CODE, message, ALLOW, texts, fix)
+        yield Refusal(CODE, message, ALLOW, texts, fix=fix)
 
 
 def warnings(moves: Sequence[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[str]:

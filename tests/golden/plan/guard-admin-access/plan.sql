@@ -1,5 +1,5 @@
 -- apply would refuse: admin-admin_credentials: admin, the login in use, would be removed (guards.admin_access)
---   fix: allow it with --force
+--   fix: keep admin as it is, or apply as a login that stays (--user); or allow it with --force
 -- HOST:PORT: what apply would send, in order
 -- ADMIN VARIABLES is commented out: it would set a password or another secret to the mask ***
 -- UPDATE global_variables SET variable_value='***' WHERE variable_name='admin-admin_credentials';

@@ -1,11 +1,11 @@
 -- apply would refuse: mysql_users: nothing would be left; 2 rows would be deleted (guards.table_emptied)
---   fix: allow it with --force
+--   fix: check that -f names every file; without its section a table is left alone; or allow it with --force
 -- apply would refuse: hostgroup 10 would have no ONLINE server, but is a writer hostgroup (guards.empty_hostgroup)
---   fix: allow it with --force
+--   fix: keep a server in it, or delete it together with its family; or allow it with --force
 -- apply would refuse: admin-admin_credentials: admin, the login in use, would be removed (guards.admin_access)
---   fix: allow it with --force
+--   fix: keep admin as it is, or apply as a login that stays (--user); or allow it with --force
 -- apply would refuse: mysql-monitor_password would become empty: the monitor could check no server that requires it (guards.monitor_credentials)
---   fix: allow it with --force
+--   fix: set mysql-monitor_password in the files, or correct the reference that is empty; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 -- MYSQL VARIABLES is commented out: it would set a password or another secret to the mask ***
 -- UPDATE global_variables SET variable_value='***' WHERE variable_name='mysql-monitor_password';

@@ -1,7 +1,7 @@
 -- apply would refuse: MYSQL SERVERS: 2 pending edits would be discarded; the files say otherwise
 --   server db2:3306 in hostgroup 10: row deleted in MEMORY, not loaded to RUNTIME
 --   server db1:3306 in hostgroup 10: weight edited in MEMORY, not loaded to RUNTIME
---   fix: allow it with --discard-pending
+--   fix: ask who made them, and put into the files what is to stay; or allow it with --discard-pending
 -- HOST:PORT: what apply would send, in order
 UPDATE mysql_servers SET weight=3 WHERE hostgroup_id=10 AND hostname='db1' AND port=3306;
 UPDATE mysql_servers SET status='ONLINE' WHERE hostgroup_id=20 AND hostname='db4' AND port=3306;

@@ -1,5 +1,5 @@
 -- apply would refuse: MYSQL QUERY RULES: 1 pending edit would be discarded; the files say otherwise
 --   rule 20: destination_hostgroup, comment edited in MEMORY, not loaded to RUNTIME
---   fix: allow it with --discard-pending
+--   fix: ask who made it, and put into the files what is to stay; or allow it with --discard-pending
 -- HOST:PORT: what apply would send, in order
 UPDATE mysql_query_rules SET destination_hostgroup=20, comment=NULL WHERE rule_id=20;

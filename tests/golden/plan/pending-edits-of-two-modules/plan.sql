@@ -2,7 +2,7 @@
 --   server db1:3306 in hostgroup 10: weight edited in MEMORY, not loaded to RUNTIME
 --   rule 20: destination_hostgroup edited in MEMORY, not loaded to RUNTIME
 --   rule 30: active edited in MEMORY, not loaded to RUNTIME
---   fix: allow it with --discard-pending
+--   fix: ask who made them, and put into the files what is to stay; or allow it with --discard-pending
 -- HOST:PORT: what apply would send, in order
 UPDATE mysql_servers SET weight=1 WHERE hostgroup_id=10 AND hostname='db1' AND port=3306;
 DELETE FROM mysql_query_rules WHERE rule_id IN (30);
