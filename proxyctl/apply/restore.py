@@ -166,10 +166,10 @@ class Restore:
         for name, diff in module.diffs.items():
             rows = diff.runtime if diff.unpublished else diff.memory
             if diff.layout.table.role is Role.SERVERS and rows is diff.runtime:
-                # A server that is loaded as SHUNNED would stay SHUNNED.
+                # A server that is loaded as SHUNNED stays SHUNNED.
                 columns = ServerColumns.of(diff.layout)
                 rows = {
-                    key: without_shunning(columns, row, diff.memory.get(key))
+                    key: row if key in diff.shunned else without_shunning(columns, row)
                     for key, row in rows.items()
                 }
             if diff.is_of_servers:

@@ -59,6 +59,8 @@ class Column:
     `is_listed` False: an instance has the column, but no version in the catalogue. The meaning of
     its values is not known, so they are compared unchanged.
 
+    `reserved`: words of the check that ProxySQL itself sets at RUNTIME, and that no file may set.
+
     `json_keys`: all the keys that ProxySQL reads in a JSON column; it ignores other keys. Empty
     where every key may have a meaning.
     """
@@ -76,6 +78,7 @@ class Column:
     kept: bool = False
     is_listed: bool = True
     json_keys: tuple[JsonKey, ...] = ()
+    reserved: tuple[str, ...] = ()
 
     @cached_property
     def kind(self) -> Kind:
@@ -116,14 +119,15 @@ class Column:
 
     @cached_property
     def choices(self) -> tuple[int | str, ...] | None:
-        """The values that an `IN (...)` check lists, as it writes them; None without one."""
+        """The values of an `IN (...)` check that a file may set; None without such a check."""
         if not self.check:
             return None
         match = re.fullmatch(rf"(?:UPPER|LOWER)?\(?{self.name}\)? IN ?\((.*)\)", self.check)
         if match is None:
             return None
         items = [item.strip() for item in match[1].split(",")]
-        return tuple(item[1:-1] if item.startswith("'") else int(item) for item in items)
+        words = (item[1:-1] if item.startswith("'") else int(item) for item in items)
+        return tuple(word for word in words if word not in self.reserved)
 
 
 class Role(StrEnum):

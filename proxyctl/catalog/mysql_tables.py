@@ -36,7 +36,7 @@ MYSQL_TABLES: tuple[Table, ...] = (
             Column("hostname", "VARCHAR", notnull=True),
             Column("port", "INT", notnull=True, default=3306, check="port >= 0 AND port <= 65535"),
             Column("gtid_port", "INT", notnull=True, default=0, check="(gtid_port <> port OR gtid_port=0) AND gtid_port >= 0 AND gtid_port <= 65535"),
-            Column("status", "VARCHAR", notnull=True, default="ONLINE", check="UPPER(status) IN ('ONLINE','SHUNNED','OFFLINE_SOFT', 'OFFLINE_HARD')", kept=True),
+            Column("status", "VARCHAR", notnull=True, default="ONLINE", check="UPPER(status) IN ('ONLINE','SHUNNED','OFFLINE_SOFT', 'OFFLINE_HARD')", kept=True, reserved=("SHUNNED",)),
             Column("weight", "INT", notnull=True, default=1, check="weight >= 0 AND weight <=10000000"),
             Column("compression", "INT", notnull=True, default=0, check="compression IN(0,1)"),
             Column("max_connections", "INT", notnull=True, default=1000, check="max_connections >=0"),

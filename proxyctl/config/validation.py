@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
+_RESERVED = (
+    "ProxySQL sets SHUNNED itself, and never undoes one that was loaded: the server would take no"
+    " queries",
+    "write ONLINE, or OFFLINE_SOFT to keep the server out of service",
+)
+"""The mistake of a status that no file may set, and its fix."""
+
 _WORDS = {
     "string_type": "text",
     "string_too_short": "text that is not empty",
@@ -193,6 +200,8 @@ class _Section:
             if isinstance(value, str) and not is_secret:
                 fix = context.mistakes.did_you_mean(value, _choices(errors, column))
             message = f"expected {words}, got {described(value, is_secret=is_secret)}"
+            if column and str(value).upper() in column.reserved:
+                message, fix = _RESERVED
             context.note(part, keys, message, fix or _fix(value, column, words))
 
 

@@ -13,6 +13,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.lint.check import Severity
 
 SUBJECTS = (
+    servers.shunned_for_good,
     servers.monitor,
     servers.hostgroups,
     settings.encryption,

@@ -28,6 +28,9 @@ CODES = {
     "backend-unreachable": Code(_E, "The monitor gets no connection to a server."),
     "monitor-check-failed": Code(_E, "The monitor reaches a server, but a check fails."),
     "server-shunned": Code(_W, "A server is SHUNNED, and ONLINE in no hostgroup."),
+    "server-stays-shunned": Code(
+        _E, "A server is SHUNNED at RUNTIME and in MEMORY or on DISK: ProxySQL never undoes that."
+    ),
     "node-drained": Code(_N, "A server takes no new connections at RUNTIME."),
     "hostgroup-without-servers": Code(
         _E, "Rules or fast routing send queries to a hostgroup without a usable server."

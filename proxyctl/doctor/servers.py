@@ -11,6 +11,7 @@ from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Server, Use
 from proxyctl.doctor.finding import Finding, duration, listed
 from proxyctl.errors import counted
 from proxyctl.state.families import Node, node_text
+from proxyctl.state.row import Key
 
 
 def monitor(facts: Facts) -> Iterator[Finding]:
@@ -75,7 +76,10 @@ def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Finding]:
     """Yield the servers that take no queries although the monitor reaches them."""
     drained: dict[str, list[Node]] = {}
     shunned: dict[str, list[Node]] = {}
+    staying = {key[1:] for key in _staying(facts, facts.mysql)}
     for node, rows in facts.rows_by_node.items():
+        if node in staying:
+            continue
         hostgroups = ", ".join(str(row.hostgroup) for row in rows)
         statuses = {row.status for row in rows}
         if all(row.is_out_of_service for row in rows):
@@ -97,8 +101,43 @@ def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Finding]:
             nodes,
             f"takes no queries: {reason}",
             "check its errors in stats_mysql_errors and its lag. ProxySQL tries it again with"
-            " the next query, unless SHUNNED was loaded from mysql_servers",
+            " the next query. If it does not, SHUNNED was loaded before mysql_servers got ONLINE,"
+            " and LOAD MYSQL SERVERS TO RUNTIME undoes it",
         )
+
+
+def shunned_for_good(facts: Facts) -> Iterator[Finding]:
+    """Yield the servers, of MySQL and of PostgreSQL, whose SHUNNED ProxySQL never undoes."""
+    for protocol in (facts.mysql, facts.pgsql):
+        diff, module = (
+            facts.diffs.get(f"{protocol.name}_servers"),
+            f"{protocol.name.upper()} SERVERS",
+        )
+        fix = "write `status: ONLINE` into the files and apply them"
+        if diff is None or not diff.families:  # otherwise a plain LOAD moves nodes
+            fix += (
+                f"; or UPDATE {protocol.name}_servers SET status='ONLINE'"
+                f" WHERE UPPER(status)='SHUNNED',"
+                f" LOAD {module} TO RUNTIME, SAVE {module} TO DISK"
+            )
+        by_hostgroup: dict[int, list[Node]] = {}
+        for key in _staying(facts, protocol):
+            by_hostgroup.setdefault(int(key[0] or 0), []).append((key[1], key[2]))
+        for hostgroup, nodes in sorted(by_hostgroup.items()):
+            yield Finding.of_servers(
+                "server-stays-shunned",
+                nodes,
+                f"takes no queries in {_hostgroup_text(facts, protocol, hostgroup)}:"
+                f" {protocol.name}_servers has it as SHUNNED, and ProxySQL never undoes a SHUNNED"
+                " that it loaded",
+                fix,
+            )
+
+
+def _staying(facts: Facts, protocol: Protocol) -> frozenset[Key]:
+    """Return the keys of the servers that ProxySQL leaves SHUNNED."""
+    diff = facts.diffs.get(f"{protocol.name}_servers")
+    return diff.shunned if diff else frozenset()
 
 
 def _duration_text(facts: Facts, logs: Iterable[MonitorLog]) -> str:

@@ -57,6 +57,10 @@ def exported_text(
         name: (layout := exported.layouts[name], rows if shows else without_secrets(layout, rows))
         for name, rows in exported.tables.items()
     }
+    tables = {
+        name: (layout, _without_reserved(exported, layout, rows))
+        for name, (layout, rows) in tables.items()
+    }
     # Decided with the rows that our files refuse, because ProxySQL uses them.
     dead = _dead_fast_routing(_written(exported, tables))
     exported.warnings += dead
@@ -199,6 +203,27 @@ def _reason(mistake: Mistake) -> str:
     return f"{column}: {mistake.message}" if column and column != mistake.key else mistake.message
 
 
+def _without_reserved(
+    exported: Exported, layout: Layout, rows: list[DesiredRow]
+) -> list[DesiredRow]:
+    """Return the rows without a status that no file may set: SHUNNED.
+
+    A plan of the file then leaves the instance as it is. Changes: exported.warnings.
+    """
+    for position, column in enumerate(layout.columns):
+        if not column.reserved:
+            continue
+        words = column.reserved
+        reserved = dict.fromkeys(row for row in rows if str(row[position]).upper() in words)
+        if reserved:
+            _warn(exported, layout.name, [layout.key_of(row) for row in reserved], _RESERVED)
+            rows = [
+                (*row[:position], KEEP, *row[position + 1 :]) if row in reserved else row
+                for row in rows
+            ]
+    return rows
+
+
 def _rows_as_read(exported: Exported, layout: Layout, rows: list[DesiredRow]) -> list[DesiredRow]:
     """Return the rows; cells that our files refuse have the value that ProxySQL reads.
 
@@ -256,6 +281,12 @@ def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, s
     words = ["null" if value is None else shown(value) for value in (cell, read)]
     text = f"{column.name} {words[0]} is written as {words[1]}, which is what ProxySQL makes of it"
     return read, text
+
+
+_RESERVED = (
+    "status SHUNNED is left out: no file sets it, and a plan leaves it as it is; write"
+    " `status: ONLINE` to use the server, or OFFLINE_SOFT to keep it out of service"
+)
 
 
 def _words(value: Value) -> list[str]:

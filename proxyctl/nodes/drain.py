@@ -116,6 +116,7 @@ def restore(client: AdminClient, request: DrainRequest) -> DrainResult:
         node = state.find(request.node)
         if node not in state.drained:
             _check_configured(state, node)
+            _check_not_shunned(state, node)
             return DrainResult(node, is_changed=False)
         with servers.explain_disconnect(node):
             servers.load(restored_image(state, node))
@@ -138,6 +139,17 @@ def _check_configured(state: ServerState, node: Node) -> None:
             " max_connections 0)",
             fix="change it where that was configured: in the files, or with nodes restore at the"
             " member of the ProxySQL Cluster where it was drained",
+        )
+
+
+def _check_not_shunned(state: ServerState, node: Node) -> None:
+    """Refuse a node that stays SHUNNED: a restore loads the configured rows, which say SHUNNED."""
+    hostgroups = sorted({str(key[0]) for key in state.shunned if key[1:] == node}, key=int)
+    if hostgroups:
+        raise RefusedError(
+            f"{node_text(node)} stays SHUNNED in hostgroup {', '.join(hostgroups)}: MEMORY and DISK"
+            " hold SHUNNED, and ProxySQL never undoes that",
+            fix="write `status: ONLINE` into the files and apply them",
         )
 
 
@@ -197,7 +209,13 @@ class _LockedServers:
         self.lock.forget_leftovers([_SERVERS.name])
         diff = diffs[_TABLE]
         return ServerState(
-            diff.layout, diff.memory, diff.runtime, families, diff.drained, self.has_peers
+            diff.layout,
+            diff.memory,
+            diff.runtime,
+            families,
+            diff.drained,
+            diff.shunned,
+            self.has_peers,
         )
 
     def _diffs(self, *, rds_discovery: bool) -> tuple[dict[str, TableDiff], tuple[Family, ...]]:

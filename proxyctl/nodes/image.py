@@ -26,7 +26,7 @@ from proxyctl.state.families import (
     with_cells,
 )
 from proxyctl.state.placement import heirs, placed_rows, promote
-from proxyctl.state.row import Rows
+from proxyctl.state.row import Key, Rows
 from proxyctl.text import nearest
 
 _LISTED = 8
@@ -45,7 +45,8 @@ class ServerState:
 
     Shape: `configured` are the rows of MEMORY, which equal those of DISK; `runtime` has no
     OFFLINE_HARD rows. `families`: the families whose nodes a monitor moves. `drained`: the nodes
-    that RUNTIME alone shows drained. `has_peers`: members of a ProxySQL Cluster follow a LOAD.
+    that RUNTIME alone shows drained. `shunned`: the keys of the servers that ProxySQL leaves
+    SHUNNED. `has_peers`: members of a ProxySQL Cluster follow a LOAD.
     """
 
     layout: Layout
@@ -53,6 +54,7 @@ class ServerState:
     runtime: Rows
     families: tuple[Family, ...] = ()
     drained: frozenset[Node] = frozenset()
+    shunned: frozenset[Key] = frozenset()
     has_peers: bool = False
 
     @cached_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -19,6 +19,7 @@ from proxyctl.state.families import (
     ServerColumns,
     by_hostgroup,
     families_in,
+    stays_shunned,
 )
 from proxyctl.state.row import Key, Layer, Row, Rows
 
@@ -40,15 +41,21 @@ def read_nodes(client: AdminClient) -> NodeReport:
     layouts = read_layouts(client)
     servers = layouts["mysql_servers"]
     facts = read_facts(client)
+    families = _families(client, layouts, rds_discovery=facts.rds_discovery)
     # Read before any statistics: after those SQLite searches all files of ProxySQL for the columns.
     checks = _checks(client)
+    memory, runtime, disk = (
+        read_rows(client, servers, layer) for layer in (Layer.MEMORY, Layer.RUNTIME, Layer.DISK)
+    )
+    placed = families if facts.monitor_enabled else []
     groups = node_groups(
         servers,
-        read_rows(client, servers, Layer.MEMORY),
-        read_rows(client, servers, Layer.RUNTIME),
-        _families(client, layouts, rds_discovery=facts.rds_discovery),
+        memory,
+        runtime,
+        families,
         _connections(client),
         checks,
+        stays_shunned(servers, runtime, memory, disk, placed),
     )
     return NodeReport(
         client.name,
@@ -135,10 +142,12 @@ def node_groups(
     families: Iterable[Family],
     connections: Mapping[Key, Connections],
     checks: Mapping[Node, Check],
+    shunned: Collection[Key] = (),
 ) -> tuple[NodeGroup, ...]:
     """Return the nodes, by family or hostgroup, sorted by hostgroup, host and port.
 
-    `layout`: of mysql_servers. `connections`: by hostgroup, host and port.
+    `layout`: of mysql_servers. `connections`: by hostgroup, host and port. `shunned`: the keys of
+    the servers that ProxySQL leaves SHUNNED.
     """
     columns = ServerColumns.of(layout)
     in_family = by_hostgroup(families)
@@ -156,7 +165,11 @@ def node_groups(
         place = _place(columns, row)
         nodes[view.node] = replace(view, configured=(*view.configured, place))
     for key, row in runtime.items():
-        place = _place(columns, row, connections.get(key, Connections()))
+        place = replace(
+            _place(columns, row),
+            connections=connections.get(key, Connections()),
+            stays_shunned=key in shunned,
+        )
         if place.status == "OFFLINE_HARD" and not place.connections.used:
             continue
         nodes, view = view_of(row)
@@ -191,13 +204,12 @@ def _in_order(family: Family) -> tuple[Value, ...]:
     return (family.writer, *remaining)
 
 
-def _place(columns: ServerColumns, row: Row, connections: Connections | None = None) -> Place:
+def _place(columns: ServerColumns, row: Row) -> Place:
     return Place(
         row[columns.hostgroup],
         str(row[columns.status]).upper(),
         row[columns.weight],
         row[columns.max_connections],
-        connections or Connections(),
     )
 
 

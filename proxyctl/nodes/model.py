@@ -39,13 +39,17 @@ class Connections:
 
 @dataclass(frozen=True)
 class Place:
-    """A row of a server, with its connections at RUNTIME."""
+    """A row of a server, with its connections at RUNTIME.
+
+    `stays_shunned`: the row is SHUNNED at RUNTIME, and ProxySQL never undoes that.
+    """
 
     hostgroup: Value
     status: str
     weight: Value
     max_connections: Value
     connections: Connections = Connections()
+    stays_shunned: bool = False
 
     @property
     def serves(self) -> bool:

@@ -20,6 +20,7 @@ from proxyctl.state.families import (
     families_of,
     monitored,
     place_of,
+    stays_shunned,
 )
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
 from proxyctl.state.runtime import is_copied, runtime_image, still_secret
@@ -39,8 +40,9 @@ class TableDiff:
     differences of RUNTIME and DISK from MEMORY, managed or not, with the layer's row as `current`
     and MEMORY's as `desired`. `memory_count` and `runtime_count` count a user, and a node of a
     family, once; `place` maps the keys of a node to one identity. For servers: `families` that the
-    monitor places, nodes `drained` at RUNTIME alone, nodes `discovered` by a monitor, and the
-    OFFLINE_HARD rows (`draining`). `unowned`: the number of MEMORY rows outside the scope
+    monitor places, nodes `drained` at RUNTIME alone, nodes `discovered` by a monitor, the keys at
+    RUNTIME of servers that ProxySQL leaves SHUNNED (`shunned`), and the OFFLINE_HARD rows
+    (`draining`). `unowned`: the number of MEMORY rows outside the scope
     of the files. `as_placed`: the layers of servers that differ from the files by placement alone.
     """
 
@@ -59,6 +61,7 @@ class TableDiff:
     families: tuple[Family, ...] = ()
     drained: frozenset[Node] = frozenset()
     discovered: tuple[Node, ...] = ()
+    shunned: frozenset[Key] = frozenset()
     draining: frozenset[Key] = frozenset()
     unowned: int = 0
     as_placed: tuple[Layer, ...] = ()
@@ -222,13 +225,14 @@ def _diff_servers(
     drained = drained_nodes(layout, runtime, memory, disk)
     families = tuple(families_of(layout, (*surroundings.memory_families, *surroundings.families)))
     place = place_of(families) if families else None
+    shunned = stays_shunned(layout, runtime, memory, disk, families)
 
     def count(rows_of_layer: Rows) -> int:
         return len(rows_of_layer) if place is None else len(set(map(place, rows_of_layer)))
 
     def stored(layer_rows: Rows, layer: Layer) -> list[Difference]:
         if desired is not None and surroundings.is_cluster_member and families:
-            return _by_family(desired, layer_rows, desired.rows, surroundings).differences
+            return _stored_by_family(desired, layer_rows, surroundings)
         return _file_differences(layout, desired, layer_rows, layer)
 
     in_memory = stored(memory, Layer.MEMORY)
@@ -238,10 +242,12 @@ def _diff_servers(
         image = dict(runtime_image(layout, dict(desired.rows)))
         for key in switched_off(layout, target, runtime, place):
             image.pop(key, None)
-        at_runtime = _by_family(desired, runtime, image, surroundings, drained=drained)
+        at_runtime = _by_family(
+            desired, runtime, image, surroundings, drained=drained, shunned=shunned
+        )
     loaded = runtime_image(layout, memory)
     published = compare_servers(
-        layout, runtime, loaded, surroundings.memory_families, drained=drained
+        layout, runtime, loaded, surroundings.memory_families, drained=drained, shunned=shunned
     )
     changes = {
         Layer.MEMORY: in_memory,
@@ -264,6 +270,7 @@ def _diff_servers(
         families=families,
         drained=drained,
         discovered=tuple(at_runtime.discovered),
+        shunned=shunned,
         draining=frozenset(rows[Layer.RUNTIME].keys() - runtime.keys()),
         unowned=_unowned(desired, memory),
         as_placed=tuple(
@@ -278,10 +285,20 @@ def _diff_servers(
 
 def _is_as_placed(desired: DesiredTable, layer_rows: Rows, surroundings: Surroundings) -> bool:
     """Return whether the rows differ only by the hostgroups of nodes of families."""
-    return (
-        bool(surroundings.families)
-        and not _by_family(desired, layer_rows, desired.rows, surroundings).differences
+    return bool(surroundings.families) and not _stored_by_family(desired, layer_rows, surroundings)
+
+
+def _stored_by_family(
+    desired: DesiredTable, layer_rows: Rows, surroundings: Surroundings
+) -> list[Difference]:
+    """Return the differences of MEMORY or DISK from the files, wherever a node is in its family.
+
+    A SHUNNED in these layers is never ProxySQL's own.
+    """
+    shunned = stays_shunned(
+        desired.layout, layer_rows, layer_rows, layer_rows, surroundings.families
     )
+    return _by_family(desired, layer_rows, desired.rows, surroundings, shunned=shunned).differences
 
 
 def _folded(layout: Layout, rows: Rows) -> Rows:
@@ -386,6 +403,7 @@ def _by_family(
     surroundings: Surroundings,
     *,
     drained: frozenset[Node] = frozenset(),
+    shunned: frozenset[Key] = frozenset(),
 ) -> ServersVerdict:
     index = desired.layout.index
     return compare_servers(
@@ -396,6 +414,7 @@ def _by_family(
         owned={key: desired.owns(key) for key in current},
         ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
         drained=drained,
+        shunned=shunned,
     )
 
 

@@ -10,7 +10,7 @@ from proxyctl.instance.facts import RuntimeFacts, read_facts
 from proxyctl.instance.read import TableRows, read_deviations, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, diff_table, placed_families
 from proxyctl.state.compare import fold_users
-from proxyctl.state.families import Family, drained_nodes
+from proxyctl.state.families import Family
 from proxyctl.state.fold import (
     Exported,
     export_variables,
@@ -54,8 +54,7 @@ def _export_table(
     memory = layers[Layer.MEMORY]
     rows = layers[layer]
     if layer is Layer.RUNTIME:
-        drained = drained_nodes(layout, rows, memory, layers[Layer.DISK])
-        rows = from_runtime(layout, rows, memory, families, drained)
+        rows = from_runtime(layout, rows, memory, families, diff.drained, diff.shunned)
     elif "frontend" in layout.index:
         rows = fold_users(layout, rows)
     if layout.table.prefix is not None:

@@ -52,7 +52,7 @@ def out_of_service(diff: TableDiff) -> Iterator[str]:
 def _statuses(diff: TableDiff) -> Iterator[str]:
     """Yield the servers with a status other than ONLINE that no file sets.
 
-    ProxySQL itself sets SHUNNED at RUNTIME alone.
+    ProxySQL itself sets SHUNNED at RUNTIME alone, and undoes it.
     """
     if not diff.is_of_servers or diff.desired is None:
         return
@@ -69,12 +69,15 @@ def _statuses(diff: TableDiff) -> Iterator[str]:
             layer: str(rows[key][status]).upper() for layer, rows in layers.items() if key in rows
         }
         at_runtime = statuses.get(Layer.RUNTIME, "")
-        if statuses.get(Layer.MEMORY) != "SHUNNED" and at_runtime.startswith("SHUN"):
+        if key not in diff.shunned and at_runtime.startswith("SHUN"):
             del statuses[Layer.RUNTIME]
         unusual = {layer: text for layer, text in statuses.items() if text != "ONLINE"}
         if unusual:
             name = f"{_name_prefix(diff)}{key[1]}:{key[2]} in hostgroup {key[0]}"
-            yield f"{name} {_status_text(unusual)}, set by an operator"
+            remark = "set by an operator"
+            if key in diff.shunned:
+                remark = "which ProxySQL never undoes: write `status: ONLINE`"
+            yield f"{name} {_status_text(unusual)}, {remark}"
 
 
 def _status_text(statuses: Mapping[Layer, str]) -> str:
@@ -254,7 +257,8 @@ def unshunned(module: ModulePlan, servers: TableDiff, families: Iterable[Family]
     shunned: dict[Value, list[str]] = {}
     for key, row in servers.runtime.items():
         loaded = image.get(key)
-        if not (str(row[status]).startswith("SHUNNED") and loaded and loaded[status] == "ONLINE"):
+        is_own = str(row[status]).startswith("SHUNNED") and key not in servers.shunned
+        if not (is_own and loaded and loaded[status] == "ONLINE"):
             continue
         name = f"{row[1]}:{row[2]}"
         if key[0] in writers:

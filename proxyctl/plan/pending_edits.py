@@ -15,7 +15,7 @@ from proxyctl.errors import counted
 from proxyctl.plan.diff import TableDiff, staged
 from proxyctl.plan.plan import Discarded, ModulePlan, Refusal
 from proxyctl.state.compare import Difference, differing, fold_users
-from proxyctl.state.row import FILES, KEEP, Key, Layer, Rows, Source, row_name
+from proxyctl.state.row import FILES, KEEP, DesiredRow, Key, Layer, Rows, Source, row_name
 from proxyctl.state.runtime import is_copied, runtime_image
 from proxyctl.state.sql import MASK, for_clients, transition
 
@@ -146,6 +146,7 @@ def _edits_of_row(diff: TableDiff, difference: Difference, layer: Layer) -> Iter
         position
         for position in difference.columns
         if position not in unmanaged
+        and not _is_reserved(layout, position, difference.desired)
         and (memory is None or target is None or memory[position] != target[position])
     )
     if managed:
@@ -153,6 +154,14 @@ def _edits_of_row(diff: TableDiff, difference: Difference, layer: Layer) -> Iter
     if unmanaged:
         unmanaged_part = difference._replace(columns=tuple(sorted(unmanaged)))
         yield Pending(layout, (layer,), unmanaged_part, is_managed=False)
+
+
+def _is_reserved(layout: Layout, position: int, row: DesiredRow) -> bool:
+    """Return whether MEMORY holds a word that no file may set: to overwrite it loses nothing.
+
+    RUNTIME may have left a SHUNNED since its LOAD.
+    """
+    return str(row[position]).upper() in layout.columns[position].reserved
 
 
 def refusals(

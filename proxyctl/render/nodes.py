@@ -113,6 +113,8 @@ def _remarks(view: NodeView) -> Iterator[str]:
         yield "not configured"
     if view.is_drained:
         yield "drained"
+    if shunned := [str(place.hostgroup) for place in view.runtime if place.stays_shunned]:
+        yield f"stays SHUNNED in {' '.join(shunned)} (so in mysql_servers)"
     answer, check = view.answer, view.check
     if answer is not None:
         yield from _answer_texts(answer)
@@ -277,7 +279,7 @@ PLACE: Shape[Place] = Shape(
 )
 PLACE_AT_RUNTIME: Shape[Place] = PLACE.extended(
     "row of a node at RUNTIME",
-    "connections",
+    "stays_shunned connections",
     connections=lambda place: CONNECTIONS.encode(place.connections),
 )
 CONNECTIONS: Shape[Connections] = Shape(

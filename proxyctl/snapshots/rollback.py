@@ -32,6 +32,7 @@ from proxyctl.state.families import (
     families_of,
     monitored,
     place_of,
+    stays_shunned,
 )
 from proxyctl.state.fold import from_runtime
 from proxyctl.state.row import (
@@ -170,7 +171,8 @@ def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Fa
     if layout.table.role is not Role.SERVERS:
         return from_runtime(layout, runtime, memory)
     drained = drained_nodes(layout, runtime, memory, layers[Layer.DISK])
-    rows = from_runtime(layout, runtime, memory, families, drained)
+    shunned = stays_shunned(layout, runtime, memory, layers[Layer.DISK], families)
+    rows = from_runtime(layout, runtime, memory, families, drained, shunned)
     discovering = [one for one in families_of(layout, families) if one.discovers]
     rediscovered = frozenset().union(*(family.hostgroups for family in discovering))
     place = place_of(discovering)

@@ -178,6 +178,10 @@ class ServerColumns:
         """Return whether a row is OFFLINE_HARD; such a row never reaches RUNTIME."""
         return str(row[self.status]).upper() == "OFFLINE_HARD"
 
+    def is_shunned(self, row: DesiredRow) -> bool:
+        """Return whether a row is SHUNNED, other than during a blue/green switch of AWS."""
+        return str(row[self.status]).upper() == "SHUNNED"
+
     def takes_queries(self, row: Row) -> bool:
         """Return whether ProxySQL sends new queries to the server of a row at RUNTIME."""
         return takes_queries(row[self.status], row[self.weight], row[self.max_connections])
@@ -263,17 +267,40 @@ def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> fr
     return frozenset(drained & nodes(memory, open_only=True) & nodes(disk, open_only=True))
 
 
-def without_shunning(columns: ServerColumns, row: Row, memory: Row | None = None) -> Row:
-    """Return a row of RUNTIME with its configured status.
+def stays_shunned(
+    layout: Layout, runtime: Rows, memory: Rows, disk: Rows, families: Iterable[Family]
+) -> frozenset[Key]:
+    """Return the keys of the servers that are SHUNNED and that ProxySQL never uses again.
 
-    SHUNNED is temporary, unless `memory`, the row in MEMORY, has it too.
+    ProxySQL undoes the SHUNNED that it sets itself, but not one that it loaded. RUNTIME shows both
+    alike. Only a statement or a .cnf brings SHUNNED into MEMORY or onto DISK: a SAVE writes ONLINE.
+    So a server that is SHUNNED there, too, was loaded so. (The exception: a LOAD of SHUNNED over
+    one of ProxySQL's own, which the next query may undo. A LOAD of ONLINE is right for both.)
+    `families`: those whose nodes the monitor places; the Galera monitor undoes either.
+    Source: ProxySQL 2.7.1 and 3.0.3, run.
     """
+    if layout.table.role is not Role.SERVERS:
+        return frozenset()
+    columns, in_family = ServerColumns.of(layout), by_hostgroup(families_of(layout, families))
+
+    def is_placed_by_galera(row: Row) -> bool:
+        family = in_family.get(row[columns.hostgroup])
+        return family is not None and family.is_galera
+
+    return frozenset(
+        key
+        for key, row in runtime.items()
+        if columns.is_shunned(row)
+        and any(columns.is_shunned(rows[key]) for rows in (memory, disk) if key in rows)
+        and not is_placed_by_galera(row)
+    )
+
+
+def without_shunning(columns: ServerColumns, row: Row) -> Row:
+    """Return a row of RUNTIME without a SHUNNED that ProxySQL itself has set."""
     if not str(row[columns.status]).upper().startswith("SHUNNED"):
         return row
-    status = memory[columns.status] if memory else None
-    return with_cells(
-        row, {columns.status: status if str(status).upper() == "SHUNNED" else "ONLINE"}
-    )
+    return with_cells(row, {columns.status: "ONLINE"})
 
 
 def with_cells(row: Row, changes: Mapping[int, Value]) -> Row:

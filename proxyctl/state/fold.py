@@ -90,16 +90,17 @@ def from_runtime(
     memory: Rows,
     families: Iterable[Family] = (),
     drained: Collection[Node] = (),
+    shunned: Collection[Key] = (),
 ) -> Rows:
     """Return RUNTIME rows folded back into configuration, with MEMORY's help.
 
-    `drained` nodes are exported as MEMORY has them.
+    `drained` nodes are exported as MEMORY has them, and the servers of `shunned` as SHUNNED.
     """
     is_users = "frontend" in layout.index
     rows = fold_users(layout, runtime) if is_users else runtime
     known = fold_users(layout, memory) if is_users else memory
     if layout.name in ("mysql_servers", "pgsql_servers"):
-        return _servers(layout, rows, known, families_of(layout, families), drained)
+        return _servers(layout, rows, known, families_of(layout, families), drained, shunned)
     image = runtime_image(layout, dict(known))
     result: Rows = {}
     for key, row in rows.items():
@@ -123,7 +124,12 @@ def passed_over(layout: Layout, layer: Layer, rows: Rows, memory: Rows) -> dict[
 
 
 def _servers(
-    layout: Layout, runtime: Rows, memory: Rows, families: list[Family], drained: Collection[Node]
+    layout: Layout,
+    runtime: Rows,
+    memory: Rows,
+    families: list[Family],
+    drained: Collection[Node],
+    shunned: Collection[Key],
 ) -> Rows:
     """Return the servers without the monitor's placement and without drains."""
     columns, place, in_family = ServerColumns.of(layout), place_of(families), by_hostgroup(families)
@@ -134,7 +140,7 @@ def _servers(
     for key, row in live.items():
         is_discovered = first[place(key)] is row and place(key) not in configured
         if key[0] not in in_family or is_discovered:
-            result[key] = without_shunning(columns, row, memory.get(key))
+            result[key] = row if key in shunned else without_shunning(columns, row)
     for key, row in memory.items():
         is_drained = columns.node(row) in drained
         if key[0] in in_family and place(key) in first:

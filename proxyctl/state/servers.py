@@ -29,7 +29,7 @@ AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 def _same_status(current: object, desired: object) -> bool:
     """Return whether a status at RUNTIME agrees with a configured one.
 
-    ProxySQL itself changes ONLINE to SHUNNED and back.
+    ProxySQL itself changes ONLINE to SHUNNED and back; see `stays_shunned` for the exception.
     """
     have, want = str(current).upper(), str(desired).upper()
     return have == want or (have.startswith("SHUNNED") and want in ("ONLINE", "SHUNNED"))
@@ -70,13 +70,17 @@ def _divided(
 
 @dataclass(frozen=True)
 class _Comparison:
-    """The parameters of a comparison. `is_owned`: whether a plan deletes a row in no file."""
+    """The parameters of a comparison.
+
+    `is_owned`: whether a plan deletes a row in no file. `shunned`: as `compare_servers` takes it.
+    """
 
     layout: Layout
     columns: ServerColumns
     is_owned: Callable[[Key], bool]
     ignored: frozenset[int]
     drained: Collection[Node]
+    shunned: Collection[Key]
 
     def held(self, current: Row) -> frozenset[int]:
         """Return the columns by which a RUNTIME row of a drained node is drained."""
@@ -86,7 +90,8 @@ class _Comparison:
     def changed(self, current: Row, desired: DesiredRow) -> tuple[int, ...]:
         """Return the attributes that differ between a RUNTIME row and a configured one."""
         status = self.columns.status
-        is_same = _same_status(current[status], desired[status])
+        is_exact = self.layout.key_of(current) in self.shunned
+        is_same = not is_exact and _same_status(current[status], desired[status])
         return tuple(
             position
             for position in differing(self.layout, current, desired)
@@ -103,12 +108,14 @@ def compare_servers(
     owned: Mapping[Key, bool] | None = None,
     ignored: frozenset[int] = frozenset(),
     drained: Collection[Node] = (),
+    shunned: Collection[Key] = (),
 ) -> ServersVerdict:
     """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
 
     `runtime` lacks OFFLINE_HARD rows, which count as absent. `owned`: whether a plan deletes a key
     that only RUNTIME has (default: True). `drained` nodes do not differ in the columns that drain
-    them.
+    them. `shunned`: the keys of the rows whose SHUNNED is not ProxySQL's own, and thus differs from
+    ONLINE.
 
     Shape: a difference for each row of a node that is not as configured, under the key of the
     configured row. A key may appear several times, each time with another `current`.
@@ -118,7 +125,7 @@ def compare_servers(
         return owned is None or owned.get(key, True)
 
     columns = ServerColumns.of(layout)
-    comparison = _Comparison(layout, columns, is_owned, ignored, drained)
+    comparison = _Comparison(layout, columns, is_owned, ignored, drained, shunned)
     in_family = by_hostgroup(families_of(layout, families))
     current, wanted = _divided(columns, runtime, in_family), _divided(columns, desired, in_family)
     verdict = ServersVerdict([], [])

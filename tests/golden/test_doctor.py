@@ -17,11 +17,13 @@ from proxyctl.doctor.finding import (
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.cluster import Checksum, Member, Membership
 from proxyctl.lint.check import Severity
+from proxyctl.plan.diff import Surroundings
 from proxyctl.render.doctor import doctor_text
 from proxyctl.render.style import Style
-from proxyctl.state.families import Family
+from proxyctl.state.families import Family, ServerColumns
 from tests.docs.pages import ROOT
 from tests.golden.conftest import Recorded
+from tests.support.build import diff, servers
 
 GOLDEN = Path(__file__).with_name("doctor.txt")
 NOW = 1_800_000_000
@@ -113,6 +115,28 @@ def not_checked(version: str, *logs: MonitorLog) -> Facts:
     return replace(facts, version_text=version, version=known, monitor_logs=logs)
 
 
+def with_layers(runtime: str, memory: str, families: tuple[Family, ...] = ()) -> Facts:
+    """Return facts with these servers at RUNTIME, and these in MEMORY and on DISK."""
+    found = diff(
+        None,
+        servers(memory),
+        runtime=servers(runtime),
+        table="mysql_servers",
+        surroundings=Surroundings(memory_families=families),
+    )
+    columns = ServerColumns.of(found.layout)
+    rows = (
+        Server(
+            int(row[columns.hostgroup] or 0),
+            str(row[columns.hostname]),
+            3306,
+            str(row[columns.status]),
+        )
+        for row in found.runtime.values()
+    )
+    return replace(with_servers(*rows), families=families, diffs={found.layout.name: found})
+
+
 def placed_apart() -> Facts:
     """Return two members whose monitors have placed the same configured servers differently."""
     own = {"mysql_servers": Checksum(5, 1, "A"), "mysql_servers_v2": Checksum(2, 1, "C")}
@@ -125,6 +149,7 @@ LOST = "Lost connection to server at 'handshake', system error: 110"
 DENIED = "Access denied for user 'mon'@'10.0.0.1' (using password: YES)"
 ON_1, ON_2 = Server(10, "db1", 3306), Server(20, "db2", 3306)
 PAIR = Family("replication", 10, frozenset({10, 20}), reader=20)
+BOTH = "10 db1, 20 db2"
 SHUNNED_3 = with_servers(ON_1, ON_2, Server(10, "db3", 3306, "SHUNNED"))
 NO_ANSWER = replace(
     HEALTHY, answers={DB1: NodeAnswer(unreachable="timed out")}, versions={DB2: "8.0.36"}
@@ -165,6 +190,20 @@ CASES = {
     "a shunned server": SHUNNED_3,
     "a shunned server that serves elsewhere": with_servers(
         *SHUNNED_3.mysql.servers, Server(30, "db3", 3306)
+    ),
+    "a server that stays SHUNNED": with_layers(*[f"{BOTH}, 10 db3 SHUNNED"] * 2),
+    "servers that stay SHUNNED, and one that ProxySQL tries again": replace(
+        with_layers(
+            f"{BOTH}, 10 db3 SHUNNED, 10 db4 SHUNNED, 20 db5 SHUNNED, 20 db6 SHUNNED",
+            f"{BOTH}, 10 db3 SHUNNED, 10 db4 SHUNNED, 20 db5 SHUNNED, 20 db6",
+        ),
+        hostgroup_names={10: "writer"},
+    ),
+    "one that stays SHUNNED in a family": with_layers(
+        *[f"{BOTH}, 20 db3 SHUNNED"] * 2, families=(PAIR,)
+    ),
+    "one that the Galera monitor uses again": with_layers(
+        *[f"{BOTH}, 20 db3 SHUNNED"] * 2, families=(GALERA,)
     ),
     "a hostgroup in use without servers": replace(
         HEALTHY, mysql=HEALTHY.mysql._replace(servers=(), uses=USED_1), answers={}

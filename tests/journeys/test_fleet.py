@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -74,9 +75,25 @@ def test_it_stops_where_one_fails(offline: Project, ports: list[int]) -> None:
     assert [one["in_sync"] for one in plans] == [True, False, True]
 
 
-def test_it_stops_where_a_server_gets_shunned(offline: Project, ports: list[int]) -> None:
+@pytest.fixture
+def shunning() -> Iterator[list[int]]:
+    """The ports of three sandboxes where db1 is SHUNNED as soon as it is loaded and saved."""
+    with ExitStack() as stack:
+        sandboxes = [stack.enter_context(Sandbox()) for _ in range(3)]
+        for sandbox in sandboxes:
+
+            def shun(sql: str, sandbox: Sandbox = sandbox) -> None:
+                if sql.startswith("SAVE"):
+                    sandbox.shun(10, "db1", 3306)
+
+            sandbox.options.before_statement = shun
+        yield [sandbox.port for sandbox in sandboxes]
+
+
+def test_it_stops_where_a_server_gets_shunned(offline: Project, shunning: list[int]) -> None:
     """A server that was SHUNNED before does not stop the rollout."""
-    offline.write(SERVERS.replace("db1", "db1, status: SHUNNED") + listed(ports))
+    ports = shunning
+    offline.write(SERVERS + listed(ports))
     apply = ("apply", "--all", "--auto-approve")
     found = proxyctl(*apply)
     assert found.code == 4, found.text
@@ -86,7 +103,7 @@ def test_it_stops_where_a_server_gets_shunned(offline: Project, ports: list[int]
     assert one["state"] == "in sync"
     applied("--instance", "px2")
     applied("--instance", "px3")
-    offline.write(SERVERS.replace("db1", "db1, weight: 2, status: SHUNNED") + listed(ports))
+    offline.write(SERVERS.replace("db1", "db1, weight: 2") + listed(ports))
     assert proxyctl(*apply).code == 0
 
 

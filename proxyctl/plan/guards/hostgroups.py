@@ -178,7 +178,7 @@ def emptied_hostgroups(
 
 def _unused_first(needs: Needs, hostgroup: Value) -> str:
     """Return how nothing needs a hostgroup any more before its servers go."""
-    used_by = [f"`{table}`" for table, used in needs.destinations.items() if hostgroup in used]
+    used_by = [f"`{table}`" for table, used in needs.after.items() if hostgroup in used]
     if hostgroup not in needs.writers:
         return f"send {_listed(used_by)} elsewhere in the same apply"
     after = f", after an apply that sends {_listed(used_by)} elsewhere" if used_by else ""

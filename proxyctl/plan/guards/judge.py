@@ -106,7 +106,11 @@ def _servers(
     look = current.look
     now, loaded = judged.before.tables[table].rows, judged.after.tables[table].rows
     families = surroundings.families
-    if not any(table in module.diffs for module in modules):
+    diff = next((module.diffs[table] for module in modules if table in module.diffs), None)
+    if diff is not None:
+        # A LOAD as ONLINE undoes their SHUNNED at once, so they count as new servers.
+        now = {key: row for key, row in now.items() if key not in diff.shunned}
+    else:
         rows = {name: current.at_runtime(name) or {} for name in look.facts.family_tables}
         found = {name: rows[name].values() for name in rows if name in look.layouts}
         families = tuple(families_in(look.layouts, found, rds_discovery=look.facts.rds_discovery))

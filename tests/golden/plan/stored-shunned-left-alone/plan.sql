@@ -1,0 +1,2 @@
+-- HOST:PORT: what apply would send, in order
+-- nothing
