@@ -109,26 +109,23 @@ def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Finding]:
 def shunned_for_good(facts: Facts) -> Iterator[Finding]:
     """Yield the servers, of MySQL and of PostgreSQL, whose SHUNNED ProxySQL never undoes."""
     for protocol in (facts.mysql, facts.pgsql):
-        diff, module = (
-            facts.diffs.get(f"{protocol.name}_servers"),
-            f"{protocol.name.upper()} SERVERS",
-        )
+        table, module = f"{protocol.name}_servers", f"{protocol.name.upper()} SERVERS"
+        keys = _staying(facts, protocol)
         fix = "write `status: ONLINE` into the files and apply them"
-        if diff is None or not diff.families:  # otherwise a plain LOAD moves nodes
+        if keys and not facts.diffs[table].families:  # otherwise a plain LOAD moves nodes
             fix += (
-                f"; or UPDATE {protocol.name}_servers SET status='ONLINE'"
-                f" WHERE UPPER(status)='SHUNNED',"
+                f"; or UPDATE {table} SET status='ONLINE' WHERE UPPER(status)='SHUNNED',"
                 f" LOAD {module} TO RUNTIME, SAVE {module} TO DISK"
             )
         by_hostgroup: dict[int, list[Node]] = {}
-        for key in _staying(facts, protocol):
+        for key in keys:
             by_hostgroup.setdefault(int(key[0] or 0), []).append((key[1], key[2]))
         for hostgroup, nodes in sorted(by_hostgroup.items()):
             yield Finding.of_servers(
                 "server-stays-shunned",
                 nodes,
                 f"takes no queries in {_hostgroup_text(facts, protocol, hostgroup)}:"
-                f" {protocol.name}_servers has it as SHUNNED, and ProxySQL never undoes a SHUNNED"
+                f" {table} has it as SHUNNED, and ProxySQL never undoes a SHUNNED"
                 " that it loaded",
                 fix,
             )

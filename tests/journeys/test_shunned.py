@@ -13,7 +13,7 @@ from tests.support.layers import everywhere, in_layers
 from tests.support.monitor import place
 from tests.support.placement_samples import settle
 from tests.support.servers import Instance, sandbox_of
-from tests.support.story import applied, ended, plan
+from tests.support.story import applied, ended, plan, rolled_back
 
 INSERT = "INSERT INTO mysql_servers (hostgroup_id, hostname, status) VALUES (10, 'db1', 'SHUNNED')"
 STATUS = "SELECT status FROM {}mysql_servers"
@@ -45,6 +45,15 @@ def test_an_apply_ends_it(shunned: Project, instance: Instance) -> None:
     assert "1 LOAD, 1 SAVE" in applied().out
     assert everywhere(instance, STATUS) == [("ONLINE",)]
     assert plan().code == proxyctl("drift").code == 0
+
+
+def test_a_rollback_brings_it_back(shunned: Project, instance: Instance) -> None:
+    """A rollback restores what was held before the apply, whatever it was."""
+    shunned.write(ONLINE)
+    applied()
+    rolled_back()
+    assert everywhere(instance, STATUS) == [("SHUNNED",)]
+    assert changed_layers() == [["runtime", "memory", "disk"]]
 
 
 TO_ONLINE, TO_SHUNNED = (

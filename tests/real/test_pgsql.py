@@ -7,6 +7,7 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -329,3 +330,22 @@ def test_the_monitor_is_off_so_every_row_counts(
         family.instance.execute(sql)
     found = plan()
     assert (found.code, str(pair.primary.port) in found.out) == (2, True), found.text
+
+
+@needs_postgresql
+def test_an_apply_undoes_a_shunned_that_the_monitor_leaves(
+    family: ProxySQL, offline: Project, pair: Pair
+) -> None:
+    family.instance.execute("UPDATE pgsql_servers SET status='SHUNNED' WHERE hostgroup_id=10")
+    family.instance.load("PGSQL SERVERS", saves=True)
+    time.sleep(1)  # five checks of the monitor
+    assert writers(family) == []
+    shunned = "SHUNNED, which ProxySQL never undoes"
+    assert (
+        f"left alone   pgsql 127.0.0.1:{pair.primary.port} in hostgroup 10 {shunned}" in plan().out
+    )
+    offline.write(files(pair).replace("weight: 1", "weight: 1, status: ONLINE"))
+    assert "SHUNNED -> ONLINE" in plan().out
+    applied()
+    assert writers(family) == [pair.primary.port]
+    assert plan().code == 0
