@@ -19,8 +19,8 @@ _READING_PRAGMAS = frozenset(
 
 _NO_TABLE = re.compile(r"no such table: (?:\w+\.)?(\w+)")
 _NO_FUNCTION = re.compile(r"no such function: (\w+)")
-_FUNCTIONS = frozenset({"mysql_native_password", "caching_sha2_password", "from_unixtime"})
-"""Functions that ProxySQL adds to SQLite."""
+_FUNCTIONS = frozenset({"mysql_native_password", "caching_sha2_password", "from_unixtime", "unhex"})
+"""Functions that ProxySQL adds to SQLite, and `unhex`, which SQLite has since 3.41."""
 
 _LEFT_OUT = re.compile(
     r"stats_(mysql|pgsql|proxysql)_\w+|history_\w+|mysql_collations|ssl_ciphers"

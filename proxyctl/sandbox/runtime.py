@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os.path
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
@@ -31,7 +32,7 @@ from proxyctl.catalog.variable_rules import (
     runtime_text,
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, VARIABLES
-from proxyctl.sandbox.replies import Cell, not_modelled
+from proxyctl.sandbox.replies import Cell, not_modelled, refusal
 from proxyctl.state.cells import number
 from proxyctl.state.passwords import is_hash, native_hash
 from proxyctl.state.row import Key
@@ -52,6 +53,13 @@ _BITS = {
 }
 """Columns that are unsigned numbers at RUNTIME, with the number of their bits."""
 
+_ENDS_AT_LOAD = frozenset(
+    f"{protocol}_{table}"
+    for protocol in ("mysql", "pgsql")
+    for table in ("servers", "servers_ssl_params", "hostgroup_attributes")
+)
+"""Tables whose LOAD ends ProxySQL if two rows have the same key for it."""
+
 
 def c_int(value: Cell) -> int:
     """Return the number that ProxySQL reads in a field; NULL counts as 0."""
@@ -59,10 +67,10 @@ def c_int(value: Cell) -> int:
 
 
 def c_field(value: Cell) -> Value:
-    """Return a field as ProxySQL's C strings take it: a BLOB is its bytes up to the first NUL."""
+    """Return a field as ProxySQL's C strings take it: text up to the first NUL, also of a BLOB."""
     if isinstance(value, bytes):
-        return value.partition(b"\0")[0].decode("utf-8", "surrogateescape")
-    return value
+        value = value.decode("utf-8", "surrogateescape")
+    return value.partition("\0")[0] if isinstance(value, str) else value
 
 
 def c_text(value: Cell) -> str:
@@ -87,9 +95,8 @@ def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[Ro
     else:
         read = [_as_numbers(layout, row) for row in memory]
     rows: dict[Key, tuple[Value, ...]] = {(n,): tuple(row.values()) for n, row in enumerate(read)}
-    if layout.table.role is Role.SERVERS:
-        # Two texts may mean the same number: the last row wins.
-        rows = {layout.key_of(row): row for row in rows.values()}
+    if layout.name in _ENDS_AT_LOAD:
+        _refuse_twins(layout, rows.values())
     # No cell is KEEP, which only rows of files hold.
     image = cast("Iterable[tuple[Value, ...]]", runtime_image(layout, rows).values())
     loaded: list[Row] = [dict(zip(layout.names, cells, strict=True)) for cells in image]
@@ -104,6 +111,17 @@ def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[Ro
     if layout.table.role is Role.RULES:
         loaded.sort(key=lambda row: c_int(row["rule_id"]))
     return loaded
+
+
+def _refuse_twins(layout: Layout, rows: Iterable[tuple[Value, ...]]) -> None:
+    """Refuse a LOAD of rows that only SQLite keeps apart, such as a BLOB beside its text.
+
+    Raises: AdminError.
+    """
+    for key, count in Counter(map(layout.key_of, rows)).items():
+        if count > 1:
+            text = ":".join(map(str, key))
+            raise refusal(f"refuses to load {layout.name} with two rows {text}: ProxySQL dies here")
 
 
 def _as_numbers(layout: Layout, row: Mapping[str, Cell]) -> dict[str, Value]:
@@ -159,7 +177,9 @@ def loaded_users(
             halves.append({**row, "backend": 0, "frontend": 1})
         if row["backend"]:
             halves.append({**row, "backend": 1, "frontend": 0})
-    return sorted(halves, key=lambda half: half["backend"] == 1)
+    # Of two users that only SQLite keeps apart, the later one is loaded.
+    users = {(half["username"], half["backend"]): half for half in halves}
+    return sorted(users.values(), key=lambda half: half["backend"] == 1)
 
 
 # --- global variables ---------------------------------------------------------------------------
