@@ -80,7 +80,7 @@ class ReadBack:
         answer = ask(self._client, [(layout, Layer.RUNTIME) for layout in layouts])
         expected = [self._runtime_text(layout, loaded[layout.name]) for layout in layouts]
         parsed: dict[str, Rows] = {}
-        for layout, chunks, text in zip(layouts, answer(), expected, strict=True):
+        for layout, chunks, text in zip(layouts, answer().texts, expected, strict=True):
             if b",".join(chunks) != text:
                 rows = parsed[layout.name] = parse_rows(layout, chunks)
                 shortfalls = [*runtime_shortfalls(layout, rows, loaded[layout.name], families)]
@@ -88,7 +88,7 @@ class ReadBack:
         return parsed
 
     def _rows(self, layout: Layout, layer: Layer, expected: _RowsText | None) -> Rows:
-        chunks = ask(self._client, [(layout, layer)])()[0]
+        chunks = ask(self._client, [(layout, layer)])().texts[0]
         text = b",".join(chunks)
         for known in (expected, self._parsed.get(layout.name)):
             if known is not None and text == known.text:

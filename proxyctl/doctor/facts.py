@@ -18,6 +18,7 @@ from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
 from proxyctl.instance.read import TableRows, query_whole, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
+from proxyctl.state.cell_types import MistypedCells
 from proxyctl.state.families import (
     FAMILY_TABLES,
     PGSQL_FAMILY_TABLES,
@@ -111,7 +112,8 @@ class Facts:
     is empty before ProxySQL 3.0. `users_with_tls`: the frontend users with use_ssl 1. `diffs`: each
     table in its three layers, by catalogue name. `answers` of the servers that proxyctl asked;
     `versions` of servers, from their answers or otherwise from pooled connections. `membership`:
-    the ProxySQL Cluster as the instance sees it.
+    the ProxySQL Cluster as the instance sees it. `mistyped`: cells of MEMORY with another type than
+    ProxySQL reads.
     Units: `now` in unix seconds by the instance's clock; `resident_bytes` None if the history has
     no value, `digest_bytes` None if the user did not ask for it.
     """
@@ -135,6 +137,7 @@ class Facts:
     membership: Membership
     resident_bytes: int | None
     digest_bytes: int | None
+    mistyped: tuple[MistypedCells, ...] = ()
 
     @property
     def is_sandbox(self) -> bool:
@@ -209,6 +212,7 @@ def read_facts(
         membership=read_membership(client),
         resident_bytes=_resident(client),
         digest_bytes=read_digest_memory(client) if memory else None,
+        mistyped=tuple(cells for table in tables.values() for cells in table.mistyped),
     )
 
 
@@ -361,8 +365,9 @@ def _pooled_versions(client: AdminClient, nodes: Collection[Node]) -> dict[Node,
     if sum(server.free for server in read_pool(client)) > _MOST_CONNECTIONS:
         return {}
     rows = client.query(
-        "SELECT DISTINCT srv_host, srv_port, json_extract(mysql_info, '$.server_version')"
-        " FROM stats_mysql_free_connections",
+        # A SELECT that fails at malformed JSON is answered with fewer rows.
+        "SELECT DISTINCT srv_host, srv_port, CASE WHEN json_valid(mysql_info)"
+        " THEN json_extract(mysql_info, '$.server_version') END FROM stats_mysql_free_connections",
     )
     versions = {(str(host), client.number(port)): text for host, port, text in rows if text}
     return {node: versions[node] for node in nodes if node in versions}

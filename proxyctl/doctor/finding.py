@@ -49,6 +49,9 @@ CODES = {
     "users-cannot-use-tls": Code(_E, "Users must use TLS, and `mysql-have_ssl` is false."),
     "not-loaded": Code(_W, "MEMORY holds edits that are not at RUNTIME."),
     "not-saved": Code(_W, "RUNTIME is not on DISK: a restart brings the old state back."),
+    "mistyped-cells": Code(
+        _W, "Cells have a type, such as BLOB, that SQL tells apart from what ProxySQL reads."
+    ),
     "restart-pending": Code(_N, "A variable changes its value at the next restart."),
     "cluster-no-account": Code(_E, "The instance has peers but no account to ask them with."),
     "peer-silent": Code(_E, "A peer never answered, or stopped answering."),

@@ -39,6 +39,7 @@ def layers(facts: Facts) -> Iterator[Finding]:
                 f"to keep it, SAVE {module.name} TO DISK; to take it back,"
                 f" LOAD {module.name} FROM DISK, then LOAD {module.name} TO RUNTIME",
             )
+    yield from _mistyped(facts)
     yield from _restart_pending(facts)
 
 
@@ -47,6 +48,18 @@ def _publish(facts: Facts, module: str) -> str:
     if module == "MYSQL SERVERS" and facts.families:
         return "to publish it, put it into the files and `proxyctl apply`: a LOAD would move nodes"
     return f"to publish it, LOAD {module} TO RUNTIME"
+
+
+def _mistyped(facts: Facts) -> Iterator[Finding]:
+    for cells in facts.mistyped:
+        danger = ", and a second row for the same key can end ProxySQL" if cells.is_key else ""
+        yield Finding(
+            "mistyped-cells",
+            cells.subject,
+            f"{cells.rows}: {cells.type.name}, which a comparison in SQL tells apart from what"
+            f" ProxySQL reads{danger}",
+            cells.fix,
+        )
 
 
 def _restart_pending(facts: Facts) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from proxyctl.catalog import Version, parse_version
 from proxyctl.catalog.releases import OLDEST
@@ -320,6 +320,21 @@ class AdminClient:
             self._closing_reason = f"{self.address}: the connection was lost before the answer came"
             fix = "see in ProxySQL's log whether it stopped; when it runs, repeat the command"
         return ConnectionLostError(self._closing_reason, then=[_inside(masked)], fix=fix)
+
+
+_PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
+
+
+_Row = TypeVar("_Row")
+
+
+def retried(query: Callable[[], list[_Row]]) -> list[_Row]:
+    """Repeat a SELECT that always has a row until it answers one; return [] if it never does."""
+    for pause in _PAUSES_S:
+        if answer := query():
+            return answer
+        time.sleep(pause)
+    return query()
 
 
 def _is_version(text: str) -> bool:

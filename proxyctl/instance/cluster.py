@@ -19,7 +19,7 @@ from proxyctl.catalog.releases import SYNCS_PGSQL
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_variables
-from proxyctl.instance.read import refuse_lethal_numbers
+from proxyctl.instance.lethal import refuse_lethal_rows
 from proxyctl.state.families import Node, node_text
 
 MODULES = {
@@ -222,7 +222,7 @@ _REPORTED_FROM_S = 2.0
 
 def read_peers(client: AdminClient) -> tuple[Node, ...]:
     """Return the members that RUNTIME lists. Raises: InstanceError."""
-    refuse_lethal_numbers(client, "PROXYSQL SERVERS")
+    refuse_lethal_rows(client, "PROXYSQL SERVERS")
     rows = client.query(
         "SELECT hostname, port FROM runtime_proxysql_servers ORDER BY hostname, port"
     )

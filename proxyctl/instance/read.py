@@ -5,35 +5,29 @@ ProxySQL sends rows as JSON text; a layer with the text of another layer is not 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import TypeVar
+from typing import NamedTuple
 
 from proxyctl.catalog import (
-    ADMIN_MODULES,
     TABLES,
+    Column,
     Deviations,
     Layout,
     Table,
     Value,
     Version,
     layout_of,
-    parse_version,
 )
 from proxyctl.catalog.deviations import unlisted_column
-from proxyctl.catalog.releases import NEWEST_PROVEN
 from proxyctl.errors import InstanceError
-from proxyctl.instance.client import AdminClient, Patience
+from proxyctl.instance.client import AdminClient, Patience, retried
+from proxyctl.instance.lethal import read_mistyped, refuse_lethal_rows, refuse_twins
+from proxyctl.state.cell_types import MistypedCells, as_read
 from proxyctl.state.configuration import Configuration, Held, variables_of
-from proxyctl.state.row import Key, Layer, Row, Rows, row_name
-from proxyctl.state.sql import Statement, literal, quoted_name, select_json, table_name
-
-_BLOB_FIX = (
-    "UPDATE ... SET column=CAST(column AS TEXT) WHERE typeof(column)='blob' turns it to text"
-)
-
+from proxyctl.state.row import Key, Layer, Row, Rows
+from proxyctl.state.sql import Statement, literal, select_json, table_name
 
 CHUNK_ROWS = 500
 """Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB for each row."""
@@ -107,12 +101,14 @@ class TableRows:
     """One table as read.
 
     Shape: `rows` and `texts` by layer; `texts` are JSON arrays of rows without their brackets, as
-    ProxySQL sent them. Layers with the same text share one set of rows.
+    ProxySQL sent them. Layers with the same text share one set of rows. `mistyped`: the cells of
+    MEMORY that have another type in ProxySQL than in `rows`.
     """
 
     layout: Layout
     rows: Mapping[Layer, Rows]
     texts: Mapping[Layer, list[bytes]]
+    mistyped: tuple[MistypedCells, ...] = ()
 
     @classmethod
     def parsed(cls, layout: Layout, answers: Mapping[Layer, list[bytes]]) -> TableRows:
@@ -141,7 +137,7 @@ class Reading:
         self._known: set[str] = set()
         self._waiting: list[list[Layout]] = []
         self._sent: list[Request] = []
-        self._answer: Callable[[], list[list[bytes]]] = list
+        self._answer: Callable[[], Answer] = lambda: Answer([])
         self._found: dict[str, TableRows] = {}
 
     def add(self, layouts: Iterable[Layout]) -> None:
@@ -164,11 +160,16 @@ class Reading:
         while self._sent:
             answers: dict[str, dict[Layer, list[bytes]]] = {}
             layouts = {layout.name: layout for layout, _ in self._sent}
-            for (layout, layer), text in zip(self._sent, self._answer(), strict=True):
+            answer = self._answer()
+            for (layout, layer), text in zip(self._sent, answer.texts, strict=True):
                 answers.setdefault(layout.name, {})[layer] = text
+            mistyped: dict[str, tuple[MistypedCells, ...]] = {}
+            if answer.is_converted:
+                mistyped = {name: read_mistyped(self._client, one) for name, one in layouts.items()}
             self._send_next()
             for name, layout in layouts.items():
-                self._found[name] = TableRows.parsed(layout, answers[name])
+                parsed = TableRows.parsed(layout, answers[name])
+                self._found[name] = replace(parsed, mistyped=mistyped.get(name, ()))
         return self._found
 
 
@@ -181,7 +182,7 @@ def read_tables(client: AdminClient, layouts: Iterable[Layout]) -> dict[str, Tab
 
 def read_rows(client: AdminClient, layout: Layout, layer: Layer) -> Rows:
     """Return the rows of one table in one layer. Raises: InstanceError."""
-    return parse_rows(layout, ask(client, [(layout, layer)])()[0])
+    return parse_rows(layout, ask(client, [(layout, layer)])().texts[0])
 
 
 def read_layer(client: AdminClient, layouts: Sequence[Layout], layer: Layer) -> dict[str, Rows]:
@@ -230,32 +231,74 @@ def read_configuration(
     return Configuration(client.version, held, variables)
 
 
-def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], list[list[bytes]]]:
-    """Ask for tables in one statement; return a function that waits for their texts.
+class Answer(NamedTuple):
+    """What ProxySQL answered to `ask`.
 
-    Shape: JSON texts of rows without the outer brackets, one list for each request. Raises:
-    InstanceError when the question would end ProxySQL or its DISK is locked; the returned function
-    raises it when the answer is not complete.
+    Shape: `texts` are JSON texts of rows without the outer brackets, one list for each request.
+    `is_converted`: the cells were read as ProxySQL reads them, since some are no text.
+    """
+
+    texts: list[list[bytes]]
+    is_converted: bool = False
+
+
+def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], Answer]:
+    """Ask for tables in one statement; return a function that waits for the answer.
+
+    Mostly cells are read as they are. A BLOB, which JSON cannot hold, ends such an answer early:
+    then, and where text has a NUL, the tables are read again, each cell as ProxySQL reads it.
+
+    Raises: InstanceError when the question would end ProxySQL or its DISK is locked; the returned
+    function raises it when the answer is not complete.
     """
     if any(layer is Layer.DISK for _, layer in requests):
         refuse_locked_disk(client)
     at_runtime = (layout.table for layout, layer in requests if layer is Layer.RUNTIME)
-    for module in dict.fromkeys(table.admin_module for table in at_runtime):
-        refuse_lethal_numbers(client, module)
-    sql = select_json(requests, chunk=CHUNK_ROWS)
-    client.send(Statement.plain(sql))
+    modules = dict.fromkeys(table.admin_module for table in at_runtime)
+    mistyped = [table for module in modules for table in refuse_lethal_rows(client, module)]
+    if not mistyped:
+        client.send(Statement.plain(select_json(requests, chunk=CHUNK_ROWS)))
 
-    def texts() -> list[list[bytes]]:
-        answer = client.receive()[0] or retried(lambda: client.raw(sql))
-        if _is_complete(answer):
-            return _by_table(answer, len(requests))
-        names = ", ".join(table_name(layout, layer) for layout, layer in requests)
-        raise InstanceError(
-            f"{client.address}: {names}: ProxySQL answered with only a part of the rows",
-            fix=f"a cell may be a BLOB: {_BLOB_FIX}; or {_LOCKED_FIX}",
-        )
+    def answer() -> Answer:
+        if not mistyped:
+            rows = client.receive()[0]
+            if _is_complete(rows) and not any(_NUL in (text or b"") for _, text, _ in rows):
+                return Answer(_by_table(rows, len(requests)))
+        rows = _converted(client, requests)
+        if not _is_complete(rows):
+            raise _incomplete(client, requests)
+        refuse_twins(client, requests)
+        return Answer(_by_table(rows, len(requests)), is_converted=True)
 
-    return texts
+    return answer
+
+
+_NUL = b"\\u0000"
+"""A NUL in JSON. Text with these six characters has another backslash before them."""
+
+
+def _converted(client: AdminClient, requests: Sequence[Request]) -> list[tuple[bytes | None, ...]]:
+    def cell(layout: Layout, column: Column) -> str:
+        return as_read(layout.table, column)
+
+    sql = select_json(requests, chunk=CHUNK_ROWS, cell=cell)
+    return retried(lambda: client.raw(sql))
+
+
+def _incomplete(client: AdminClient, requests: Sequence[Request]) -> InstanceError:
+    """Return the error for tables that cannot be read, with the name of the first of them."""
+    name = next(
+        (
+            table_name(*request)
+            for request in requests
+            if not _is_complete(_converted(client, [request]))
+        ),
+        "several tables",
+    )
+    return InstanceError(
+        f"{client.address}: {name}: ProxySQL answered with only a part of the rows",
+        fix=_LOCKED_FIX,
+    )
 
 
 def _is_complete(answer: list[tuple[bytes | None, ...]]) -> bool:
@@ -359,21 +402,6 @@ END = "the end of this answer"
 """The text in every cell of the last row that `query_whole` asks for."""
 
 
-_PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
-
-
-_Row = TypeVar("_Row")
-
-
-def retried(query: Callable[[], list[_Row]]) -> list[_Row]:
-    """Repeat a SELECT that always has a row until it answers one; return [] if it never does."""
-    for pause in _PAUSES_S:
-        if answer := query():
-            return answer
-        time.sleep(pause)
-    return query()
-
-
 def query_whole(client: AdminClient, sql: str, *, width: int) -> list[tuple[str | None, ...]]:
     """Return all rows of a SELECT as text. Shape: `width` cells per row.
 
@@ -386,73 +414,3 @@ def query_whole(client: AdminClient, sql: str, *, width: int) -> list[tuple[str 
         message = f"{client.address}: ProxySQL answered with only a part of the rows: {sql}"
         raise InstanceError(message, fix=_LOCKED_FIX)
     return rows
-
-
-_SIGN = 1 << 31
-
-
-_GROUPS = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "offline_hostgroup")
-
-
-LETHAL: Mapping[str, tuple[str, ...]] = {
-    "mysql_servers": ("hostgroup_id", "max_connections"),
-    "mysql_query_rules_fast_routing": ("destination_hostgroup",),
-    "mysql_galera_hostgroups": (*_GROUPS, "max_writers", "max_transactions_behind"),
-    "mysql_group_replication_hostgroups": (*_GROUPS, "max_writers", "max_transactions_behind"),
-    "mysql_aws_aurora_hostgroups": ("writer_hostgroup", "reader_hostgroup"),
-    "mysql_aws_rds_bgd_hostgroups": (
-        "writer_hostgroup",
-        "reader_hostgroup",
-        "green_writer_hostgroup",
-        "green_reader_hostgroup",
-    ),
-    "proxysql_servers": ("weight",),
-}
-"""Columns, by table, whose CHECK in the runtime table fails for a negative number."""
-
-
-_FIXES = {
-    "PROXYSQL SERVERS": "correct the row in MEMORY, SAVE {module} TO DISK and restart ProxySQL: a"
-    " LOAD would end it too"
-}
-
-
-_FIX = "correct the row in MEMORY, then LOAD {module} TO RUNTIME"
-
-
-def refuse_lethal_numbers(client: AdminClient, module: str) -> None:
-    """Check MEMORY of an admin module before a statement reads RUNTIME of one of its tables.
-
-    ProxySQL ends if a CHECK fails while it fills a runtime table, and it fills several tables of a
-    module when a statement names one.
-
-    Raises: InstanceError that names a row.
-    """
-    tables = [
-        table
-        for table in ADMIN_MODULES[module].tables
-        if table.name in LETHAL and table.exists_in(client.version)
-    ]
-    if any(parse_version(table.since) > NEWEST_PROVEN for table in tables):
-        # A build of another tier may have the number of a release without its tables.
-        rows = client.query("SELECT name FROM sqlite_master WHERE type='table'")
-        tables = [table for table in tables if (table.sql_name,) in rows]
-    if not tables:
-        return
-    lethal_rows = client.query(" UNION ALL ".join(map(_select, tables)) + " LIMIT 1")
-    if lethal_rows:
-        table_name, *cells = lethal_rows[0]
-        name = str(table_name)
-        key = tuple(cells[: len(TABLES[name].key)])
-        raise InstanceError(
-            f"{client.address}: {row_name(name, key)} has a number that ProxySQL reads as negative."
-            " If it is at RUNTIME, ProxySQL ends as soon as that is read",
-            fix=_FIXES.get(module, _FIX).format(module=module),
-        )
-
-
-def _select(table: Table) -> str:
-    longest = max(len(TABLES[name].key) for name in LETHAL)
-    key = ", ".join([*map(quoted_name, table.key), *["NULL"] * (longest - len(table.key))])
-    conditions = " OR ".join(f"{quoted_name(name)} & {_SIGN}" for name in LETHAL[table.name])
-    return f"SELECT {literal(table.name)}, {key} FROM main.{table.name} WHERE {conditions}"

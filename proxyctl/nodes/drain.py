@@ -39,7 +39,7 @@ from proxyctl.nodes.image import (
 )
 from proxyctl.plan import pending_edits
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
-from proxyctl.plan.guards import members
+from proxyctl.plan.guards import members, mistyped
 from proxyctl.plan.plan import plan_module
 from proxyctl.state.families import FAMILY_TABLES, Family, Node, node_text
 from proxyctl.state.row import DesiredTable, Layer, Rows, Scope, Source
@@ -226,6 +226,12 @@ class _LockedServers:
         layouts = read_layouts(self.client)
         names = [table.name for table in _SERVERS.tables if table.name in layouts]
         tables = read_tables(self.client, [layouts[name] for name in names])
+        for danger in mistyped.mistyped_keys(tables.values()):
+            raise RefusedError(
+                f"{self.client.address}: nothing was changed",
+                reasons=[danger.message],
+                fix=danger.fix,
+            )
         sides = {
             name: (rows[Layer.MEMORY], rows[Layer.MEMORY], rows[Layer.RUNTIME])
             for name, rows in (

@@ -10,7 +10,7 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts, read_pool
-from proxyctl.instance.read import query_whole, read_layouts, read_rows
+from proxyctl.instance.read import ask, parse_rows, query_whole, read_layouts, read_rows
 from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
 from proxyctl.state.families import (
     FAMILY_TABLES,
@@ -44,9 +44,8 @@ def read_nodes(client: AdminClient) -> NodeReport:
     families = _families(client, layouts, rds_discovery=facts.rds_discovery)
     # Read before any statistics: after those SQLite searches all files of ProxySQL for the columns.
     checks = _checks(client)
-    memory, runtime, disk = (
-        read_rows(client, servers, layer) for layer in (Layer.MEMORY, Layer.RUNTIME, Layer.DISK)
-    )
+    layers = ask(client, [(servers, layer) for layer in Layer])().texts
+    memory, runtime, disk = (parse_rows(servers, texts) for texts in layers)
     placed = families if facts.monitor_enabled else []
     groups = node_groups(
         servers,

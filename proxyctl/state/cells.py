@@ -24,7 +24,7 @@ MODIFIERS = ("CASELESS", "GLOBAL")
 _LARGEST = 2**64 - 1
 
 
-_PASTED = frozenset({"mysql_replication_hostgroups", "pgsql_replication_hostgroups"})
+PASTED = frozenset({"mysql_replication_hostgroups", "pgsql_replication_hostgroups"})
 """Tables whose cells ProxySQL copies into SQL verbatim, without reading a number."""
 
 
@@ -32,7 +32,7 @@ def as_read(table: Table, column: Column, value: Value) -> Value:
     """Return the value that ProxySQL reads from a cell with `value`."""
     if not column.is_listed:
         return value
-    if column.is_numeric and table.name not in _PASTED:
+    if column.is_numeric and table.name not in PASTED:
         return _as_number(table, column, value)
     if value is None and table.role is Role.USERS and column.name == "default_schema":
         return ""  # as RUNTIME shows it, and as a cluster peer writes it to MEMORY

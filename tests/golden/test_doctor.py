@@ -20,10 +20,12 @@ from proxyctl.lint.check import Severity
 from proxyctl.plan.diff import Surroundings
 from proxyctl.render.doctor import doctor_text
 from proxyctl.render.style import Style
+from proxyctl.state.cell_types import MistypedCells, mistyped
 from proxyctl.state.families import Family, ServerColumns
+from proxyctl.state.row import Key
 from tests.docs.pages import ROOT
 from tests.golden.conftest import Recorded
-from tests.support.build import diff, servers
+from tests.support.build import diff, layout, servers
 
 GOLDEN = Path(__file__).with_name("doctor.txt")
 NOW = 1_800_000_000
@@ -98,6 +100,13 @@ def clustered(own: Checksum, seen: Checksum, silent_s: float = 1.0, **variables:
     )
     membership = Membership(listed, {"mysql_users": own})
     return replace(with_variables(**variables), membership=membership)
+
+
+def mistyped_cells(table: str, name: str, count: int, first: Key) -> MistypedCells:
+    """Return cells of a column that are BLOBs."""
+    of = layout(table)
+    column = of.column(name)
+    return MistypedCells(of.table, column, next(mistyped(of.table, column)), count, first)
 
 
 def unknown_host(*nodes: tuple[str, int]) -> Facts:
@@ -265,6 +274,13 @@ CASES = {
             *("3.0.14", "3.1.12", "4.0.12"),
         )
     },
+    "cells of another type": replace(
+        HEALTHY,
+        mistyped=(
+            mistyped_cells("mysql_users", "password", 1, ("sha", 1)),
+            mistyped_cells("mysql_servers", "hostname", 3, (10, "db1", 3306)),
+        ),
+    ),
     "RE2 replaces by case": replace(
         with_variables(mysql__query_processor_regex="2"),
         rules=tuple(Rule(n, replaces=True) for n in range(1, 10)),

@@ -60,7 +60,7 @@ def test_the_text_of_rows_is_the_one_that_proxysql_gives(
     client: AdminClient, of: Layout, wanted: Rows
 ) -> None:
     write(client, of, wanted)
-    assert b",".join(ask(client, [(of, Layer.MEMORY)])()[0]) == rows_text(wanted.values())
+    assert b",".join(ask(client, [(of, Layer.MEMORY)])().texts[0]) == rows_text(wanted.values())
 
 
 def test_text_that_is_not_utf8_is_not_known() -> None:

@@ -38,23 +38,26 @@ def passwords(client: AdminClient, layer: Layer) -> dict[Value, Value]:
     return {key[0]: row[USERS.index["password"]] for key, row in found.items()}
 
 
-def test_a_blob_is_refused_with_the_statement_that_turns_it_to_text(
-    instance: Instance, client: AdminClient
-) -> None:
-    """Other tools write a caching_sha2_password hash as X'...', which JSON cannot hold."""
-    fill(instance, "'a','x',''", "'b',X'4142',''")
-    with pytest.raises(InstanceError, match=r"main\.mysql_users: .* a part of the rows") as raised:
-        passwords(client, Layer.MEMORY)
-    assert "CAST(column AS TEXT) WHERE typeof(column)='blob'" in str(raised.value.fix)
-    instance.run(
-        "UPDATE mysql_users SET password=CAST(password AS TEXT) WHERE typeof(password)='blob'"
-    )
-    assert passwords(client, Layer.MEMORY) == {"a": "x", "b": "AB"}
+def test_cells_are_read_as_proxysql_reads_them(instance: Instance, client: AdminClient) -> None:
+    """A BLOB, which JSON cannot hold, and text with a NUL, which ends a text for ProxySQL."""
+    fill(instance, "'a','x',''", "'b',X'4142',''", "'c',X'2AFF00E9',''", "'d','x'||char(0),''")
+    fill(instance, "'e',X'',''", "'f',NULL,''", r"'g','\u0000',''")
+    read = {"a": "x", "b": "AB", "c": "*\udcff", "d": "x", "e": "", "f": None, "g": r"\u0000"}
+    assert passwords(client, Layer.MEMORY) == read
+    instance.run("SAVE MYSQL USERS TO DISK")
+    assert passwords(client, Layer.DISK) == read
+    assert {
+        (cells.column.name, cells.type.name, cells.count, cells.first)
+        for cells in read_tables(client, [USERS])["mysql_users"].mistyped
+    } == {
+        ("password", "a BLOB", 3, ("b", "1")),
+        ("password", "text with a NUL", 2, ("c", "1")),
+    }
 
 
 def test_empty_tables_are_read_as_empty(client: AdminClient) -> None:
     assert passwords(client, Layer.MEMORY) == {}
-    assert ask(client, [(SERVERS, Layer.RUNTIME), (USERS, Layer.DISK)])() == [[], []]
+    assert ask(client, [(SERVERS, Layer.RUNTIME), (USERS, Layer.DISK)])().texts == [[], []]
 
 
 def test_tables_that_are_read_together_are_those_that_are_read_alone(

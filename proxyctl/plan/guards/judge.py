@@ -8,7 +8,7 @@ from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import SERVERS, destinations_of
 from proxyctl.plan.current import Current, hostgroups_in
 from proxyctl.plan.diff import Surroundings, TableDiff
-from proxyctl.plan.guards import Danger, members
+from proxyctl.plan.guards import Danger, members, mistyped
 from proxyctl.plan.guards.access import blind_monitor, lockouts, shared_names
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import (
@@ -42,6 +42,7 @@ def dangers(
     changes = {
         name: found for one in modules for name in one.diffs if (found := one.at_runtime(name))
     }
+    yield from mistyped.dangers(modules, current.tables)
     yield from deletions(modules, desired.guards)
     for table in SERVERS:
         if table in current.look.layouts and changes.keys() & {table, *destinations_of(table)}:
