@@ -12,7 +12,13 @@ from proxyctl.catalog import ADMIN_MODULES, Layout, Table, layout_of, parse_vers
 from proxyctl.catalog.releases import NEWEST_PROVEN
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient, retried
-from proxyctl.state.cell_types import MistypedCells, as_read, has_mistyped_key, mistyped
+from proxyctl.state.cell_types import (
+    MistypedCells,
+    as_read,
+    has_mistyped_key,
+    is_converted,
+    mistyped,
+)
 from proxyctl.state.row import Layer, row_name
 from proxyctl.state.sql import literal, quoted_name, table_name
 
@@ -157,6 +163,24 @@ def _twin_fix(table: Table, layer: Layer, rows: tuple[str | None, str | None]) -
         f" DELETE FROM {table.name} WHERE rowid={rows[1]}; then LOAD {module} TO RUNTIME and SAVE"
         f" {module} TO DISK, before anything reads RUNTIME"
     )
+
+
+def converted_tables(client: AdminClient, tables: Sequence[tuple[Layout, Layer]]) -> set[str]:
+    """Return the tables with cells that have to be read as ProxySQL reads them, by name.
+
+    RUNTIME has none: ProxySQL writes text and numbers. Raises: InstanceError.
+    """
+    stored = [(layout, layer) for layout, layer in tables if layer is not Layer.RUNTIME]
+    questions = [
+        f"SELECT {literal(layout.name)}, count(*) FROM {table_name(layout, layer)}"
+        f" WHERE {is_converted(layout)}"
+        for layout, layer in stored
+    ]
+    return {
+        str(name)
+        for name, count in (_answers(client, questions) if questions else ())
+        if count != "0"
+    }
 
 
 def read_mistyped(client: AdminClient, layout: Layout) -> tuple[MistypedCells, ...]:

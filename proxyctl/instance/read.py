@@ -5,7 +5,7 @@ ProxySQL sends rows as JSON text; a layer with the text of another layer is not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import NamedTuple
@@ -23,11 +23,16 @@ from proxyctl.catalog import (
 from proxyctl.catalog.deviations import unlisted_column
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient, Patience, retried
-from proxyctl.instance.lethal import read_mistyped, refuse_lethal_rows, refuse_twins
+from proxyctl.instance.lethal import (
+    converted_tables,
+    read_mistyped,
+    refuse_lethal_rows,
+    refuse_twins,
+)
 from proxyctl.state.cell_types import MistypedCells, as_read
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import Key, Layer, Row, Rows
-from proxyctl.state.sql import Statement, literal, select_json, table_name
+from proxyctl.state.sql import Statement, literal, quoted_name, select_json, table_name
 
 CHUNK_ROWS = 500
 """Rows in one JSON array. A field must stay below the 16 MB of a packet: 32 KB for each row."""
@@ -163,9 +168,11 @@ class Reading:
             answer = self._answer()
             for (layout, layer), text in zip(self._sent, answer.texts, strict=True):
                 answers.setdefault(layout.name, {})[layer] = text
-            mistyped: dict[str, tuple[MistypedCells, ...]] = {}
-            if answer.is_converted:
-                mistyped = {name: read_mistyped(self._client, one) for name, one in layouts.items()}
+            mistyped = {
+                name: read_mistyped(self._client, layouts[name])
+                for name in layouts
+                if name in answer.converted
+            }
             self._send_next()
             for name, layout in layouts.items():
                 parsed = TableRows.parsed(layout, answers[name])
@@ -235,18 +242,18 @@ class Answer(NamedTuple):
     """What ProxySQL answered to `ask`.
 
     Shape: `texts` are JSON texts of rows without the outer brackets, one list for each request.
-    `is_converted`: the cells were read as ProxySQL reads them, since some are no text.
+    `converted`: the tables whose cells were read as ProxySQL reads them, since some are no text.
     """
 
     texts: list[list[bytes]]
-    is_converted: bool = False
+    converted: frozenset[str] = frozenset()
 
 
 def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], Answer]:
     """Ask for tables in one statement; return a function that waits for the answer.
 
     Mostly cells are read as they are. A BLOB, which JSON cannot hold, ends such an answer early:
-    then, and where text has a NUL, the tables are read again, each cell as ProxySQL reads it.
+    then, and where text has a NUL, the tables are read again, those cells as ProxySQL reads them.
 
     Raises: InstanceError when the question would end ProxySQL or its DISK is locked; the returned
     function raises it when the answer is not complete.
@@ -255,20 +262,18 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], Answer
         refuse_locked_disk(client)
     at_runtime = (layout.table for layout, layer in requests if layer is Layer.RUNTIME)
     modules = dict.fromkeys(table.admin_module for table in at_runtime)
-    mistyped = [table for module in modules for table in refuse_lethal_rows(client, module)]
-    if not mistyped:
-        client.send(Statement.plain(select_json(requests, chunk=CHUNK_ROWS)))
+    keys = {table.name for module in modules for table in refuse_lethal_rows(client, module)}
+    client.send(Statement.plain(_select(requests, keys)))
 
     def answer() -> Answer:
-        if not mistyped:
-            rows = client.receive()[0]
-            if _is_complete(rows) and not any(_NUL in (text or b"") for _, text, _ in rows):
-                return Answer(_by_table(rows, len(requests)))
-        rows = _converted(client, requests)
+        rows, converted = client.receive()[0], keys
+        if not _is_complete(rows) or any(_NUL in (text or b"") for _, text, _ in rows):
+            converted = keys | converted_tables(client, requests)
+            rows = retried(lambda: client.raw(_select(requests, converted)))
         if not _is_complete(rows):
             raise _incomplete(client, requests)
-        refuse_twins(client, requests)
-        return Answer(_by_table(rows, len(requests)), is_converted=True)
+        refuse_twins(client, [one for one in requests if one[0].name in converted])
+        return Answer(_by_table(rows, len(requests)), frozenset(converted))
 
     return answer
 
@@ -277,12 +282,15 @@ _NUL = b"\\u0000"
 """A NUL in JSON. Text with these six characters has another backslash before them."""
 
 
-def _converted(client: AdminClient, requests: Sequence[Request]) -> list[tuple[bytes | None, ...]]:
-    def cell(layout: Layout, column: Column) -> str:
-        return as_read(layout.table, column)
+def _select(requests: Sequence[Request], converted: Container[str]) -> str:
+    """Return the SELECT for tables; `converted`: the tables to read as ProxySQL reads them."""
 
-    sql = select_json(requests, chunk=CHUNK_ROWS, cell=cell)
-    return retried(lambda: client.raw(sql))
+    def cell(layout: Layout, layer: Layer, column: Column) -> str:
+        if layout.name in converted and layer is not Layer.RUNTIME:
+            return as_read(layout.table, column)
+        return quoted_name(column.name)
+
+    return select_json(requests, chunk=CHUNK_ROWS, cell=cell)
 
 
 def _incomplete(client: AdminClient, requests: Sequence[Request]) -> InstanceError:
@@ -291,7 +299,7 @@ def _incomplete(client: AdminClient, requests: Sequence[Request]) -> InstanceErr
         (
             table_name(*request)
             for request in requests
-            if not _is_complete(_converted(client, [request]))
+            if not _is_complete(client.raw(_select([request], [request[0].name])))
         ),
         "several tables",
     )

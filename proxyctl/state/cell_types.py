@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from proxyctl.catalog import Column, Table
+from proxyctl.catalog import Column, Layout, Table
 from proxyctl.state.cells import PASTED
 from proxyctl.state.row import Key, row_name
 from proxyctl.state.sql import quoted_name
@@ -93,6 +93,12 @@ def has_mistyped_key(table: Table) -> str:
         else:
             parts += [f"typeof({name})='blob'", f"instr({name},char(0))"]
     return " OR ".join(dict.fromkeys(parts))
+
+
+def is_converted(layout: Layout) -> str:
+    """Return a condition for rows with a BLOB, which JSON cannot hold, or a NUL."""
+    names = map(quoted_name, layout.names)
+    return " OR ".join(f"typeof({name})='blob' OR instr({name},char(0))" for name in names)
 
 
 def as_read(table: Table, column: Column) -> str:
