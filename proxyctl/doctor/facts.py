@@ -16,6 +16,7 @@ from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
+from proxyctl.instance.lethal import read_mistyped, tables_with_mistyped_cells
 from proxyctl.instance.read import TableRows, query_whole, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.state.cell_types import MistypedCells
@@ -212,7 +213,17 @@ def read_facts(
         membership=read_membership(client),
         resident_bytes=_resident(client),
         digest_bytes=read_digest_memory(client) if memory else None,
-        mistyped=tuple(cells for table in tables.values() for cells in table.mistyped),
+        mistyped=_mistyped(client, tables),
+    )
+
+
+def _mistyped(client: AdminClient, tables: Mapping[str, TableRows]) -> tuple[MistypedCells, ...]:
+    requests = [(table.layout, Layer.MEMORY) for table in tables.values()]
+    names = tables_with_mistyped_cells(client, requests)
+    return tuple(
+        cells
+        for name, table in tables.items()
+        for cells in (read_mistyped(client, table.layout) if name in names else table.mistyped)
     )
 
 

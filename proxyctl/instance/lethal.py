@@ -15,8 +15,8 @@ from proxyctl.instance.client import AdminClient, retried
 from proxyctl.state.cell_types import (
     MistypedCells,
     as_read,
+    has_mistyped_cell,
     has_mistyped_key,
-    is_converted,
     mistyped,
 )
 from proxyctl.state.row import Layer, row_name
@@ -165,22 +165,18 @@ def _twin_fix(table: Table, layer: Layer, rows: tuple[str | None, str | None]) -
     )
 
 
-def converted_tables(client: AdminClient, tables: Sequence[tuple[Layout, Layer]]) -> set[str]:
-    """Return the tables with cells that have to be read as ProxySQL reads them, by name.
-
-    RUNTIME has none: ProxySQL writes text and numbers. Raises: InstanceError.
-    """
-    stored = [(layout, layer) for layout, layer in tables if layer is not Layer.RUNTIME]
+def tables_with_mistyped_cells(
+    client: AdminClient, tables: Iterable[tuple[Layout, Layer]]
+) -> set[str]:
+    """Return the tables of MEMORY and DISK with a BLOB or a NUL, by name. Raises: InstanceError."""
     questions = [
         f"SELECT {literal(layout.name)}, count(*) FROM {table_name(layout, layer)}"
-        f" WHERE {is_converted(layout)}"
-        for layout, layer in stored
+        f" WHERE {has_mistyped_cell(layout)}"
+        for layout, layer in tables
+        if layer is not Layer.RUNTIME  # where ProxySQL writes text and numbers
     ]
-    return {
-        str(name)
-        for name, count in (_answers(client, questions) if questions else ())
-        if count != "0"
-    }
+    answers = _answers(client, questions) if questions else []
+    return {str(name) for name, count in answers if count != "0"}
 
 
 def read_mistyped(client: AdminClient, layout: Layout) -> tuple[MistypedCells, ...]:

@@ -24,12 +24,12 @@ from proxyctl.catalog.deviations import unlisted_column
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient, Patience, retried
 from proxyctl.instance.lethal import (
-    converted_tables,
     read_mistyped,
     refuse_lethal_rows,
     refuse_twins,
+    tables_with_mistyped_cells,
 )
-from proxyctl.state.cell_types import MistypedCells, as_read
+from proxyctl.state.cell_types import MistypedCells, as_read, as_text
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import Key, Layer, Row, Rows
 from proxyctl.state.sql import Statement, literal, quoted_name, select_json, table_name
@@ -107,7 +107,7 @@ class TableRows:
 
     Shape: `rows` and `texts` by layer; `texts` are JSON arrays of rows without their brackets, as
     ProxySQL sent them. Layers with the same text share one set of rows. `mistyped`: the cells of
-    MEMORY that have another type in ProxySQL than in `rows`.
+    MEMORY that have another type there, for a table with such a key or with a NUL.
     """
 
     layout: Layout
@@ -142,7 +142,7 @@ class Reading:
         self._known: set[str] = set()
         self._waiting: list[list[Layout]] = []
         self._sent: list[Request] = []
-        self._answer: Callable[[], Answer] = lambda: Answer([])
+        self._answer: Callable[[], Answer] = lambda: Answer([], [])
         self._found: dict[str, TableRows] = {}
 
     def add(self, layouts: Iterable[Layout]) -> None:
@@ -163,10 +163,10 @@ class Reading:
     def tables(self) -> dict[str, TableRows]:
         """Return every table that `add` asked for, by name. Raises: InstanceError."""
         while self._sent:
+            sent, answer = self._sent, self._answer()
             answers: dict[str, dict[Layer, list[bytes]]] = {}
-            layouts = {layout.name: layout for layout, _ in self._sent}
-            answer = self._answer()
-            for (layout, layer), text in zip(self._sent, answer.texts, strict=True):
+            layouts = {layout.name: layout for layout, _ in sent}
+            for (layout, layer), text in zip(sent, answer.texts, strict=True):
                 answers.setdefault(layout.name, {})[layer] = text
             mistyped = {
                 name: read_mistyped(self._client, layouts[name])
@@ -177,6 +177,9 @@ class Reading:
             for name, layout in layouts.items():
                 parsed = TableRows.parsed(layout, answers[name])
                 self._found[name] = replace(parsed, mistyped=mistyped.get(name, ()))
+            for request, count in zip(sent, answer.counts, strict=True):
+                rows = self._found[request[0].name].rows[request[1]]
+                refuse_lost_rows(self._client, rows, request, count)
         return self._found
 
 
@@ -189,7 +192,10 @@ def read_tables(client: AdminClient, layouts: Iterable[Layout]) -> dict[str, Tab
 
 def read_rows(client: AdminClient, layout: Layout, layer: Layer) -> Rows:
     """Return the rows of one table in one layer. Raises: InstanceError."""
-    return parse_rows(layout, ask(client, [(layout, layer)])().texts[0])
+    answer = ask(client, [(layout, layer)])()
+    rows = parse_rows(layout, answer.texts[0])
+    refuse_lost_rows(client, rows, (layout, layer), answer.counts[0])
+    return rows
 
 
 def read_layer(client: AdminClient, layouts: Sequence[Layout], layer: Layer) -> dict[str, Rows]:
@@ -241,19 +247,20 @@ def read_configuration(
 class Answer(NamedTuple):
     """What ProxySQL answered to `ask`.
 
-    Shape: `texts` are JSON texts of rows without the outer brackets, one list for each request.
-    `converted`: the tables whose cells were read as ProxySQL reads them, since some are no text.
+    Shape: `texts` are JSON texts of rows without the outer brackets, and `counts` the numbers of
+    rows, each in the order of the requests. `converted`: the tables that were read up to a NUL, and
+    keys as numbers.
     """
 
     texts: list[list[bytes]]
+    counts: list[int]
     converted: frozenset[str] = frozenset()
 
 
 def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], Answer]:
     """Ask for tables in one statement; return a function that waits for the answer.
 
-    Mostly cells are read as they are. A BLOB, which JSON cannot hold, ends such an answer early:
-    then, and where text has a NUL, the tables are read again, those cells as ProxySQL reads them.
+    A BLOB is read as its text. Where text has a NUL, the tables are read again, up to it.
 
     Raises: InstanceError when the question would end ProxySQL or its DISK is locked; the returned
     function raises it when the answer is not complete.
@@ -263,19 +270,25 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], Answer
     at_runtime = (layout.table for layout, layer in requests if layer is Layer.RUNTIME)
     modules = dict.fromkeys(table.admin_module for table in at_runtime)
     keys = {table.name for module in modules for table in refuse_lethal_rows(client, module)}
-    client.send(Statement.plain(_select(requests, keys)))
+    sql = _select(requests, keys)
+    client.send(Statement.plain(sql))
 
     def answer() -> Answer:
-        rows, converted = client.receive()[0], keys
-        if not _is_complete(rows) or any(_NUL in (text or b"") for _, text, _ in rows):
-            converted = keys | converted_tables(client, requests)
-            rows = retried(lambda: client.raw(_select(requests, converted)))
+        rows, converted = client.receive()[0] or retried(lambda: client.raw(sql)), keys
+        if any(_NUL in (text or b"") for _, text, _ in rows):
+            converted = keys | tables_with_mistyped_cells(client, requests)
+            rows = client.raw(_select(requests, converted))
         if not _is_complete(rows):
             raise _incomplete(client, requests)
-        refuse_twins(client, [one for one in requests if one[0].name in converted])
-        return Answer(_by_table(rows, len(requests)), frozenset(converted))
+        return Answer(*_by_table(rows, len(requests)), frozenset(converted))
 
     return answer
+
+
+def refuse_lost_rows(client: AdminClient, rows: Rows, request: Request, count: int) -> None:
+    """Refuse a table of which two rows have the same key. Raises: InstanceError."""
+    if len(rows) != count:
+        refuse_twins(client, [request])
 
 
 _NUL = b"\\u0000"
@@ -286,9 +299,9 @@ def _select(requests: Sequence[Request], converted: Container[str]) -> str:
     """Return the SELECT for tables; `converted`: the tables to read as ProxySQL reads them."""
 
     def cell(layout: Layout, layer: Layer, column: Column) -> str:
-        if layout.name in converted and layer is not Layer.RUNTIME:
-            return as_read(layout.table, column)
-        return quoted_name(column.name)
+        if layer is Layer.RUNTIME:  # where ProxySQL writes text and numbers
+            return quoted_name(column.name)
+        return as_read(layout.table, column) if layout.name in converted else as_text(column)
 
     return select_json(requests, chunk=CHUNK_ROWS, cell=cell)
 
@@ -315,16 +328,20 @@ def _is_complete(answer: list[tuple[bytes | None, ...]]) -> bool:
     return number is None and sum(int(part[2] or 0) for part in parts) == int(total or 0)
 
 
-def _by_table(answer: list[tuple[bytes | None, ...]], tables: int) -> list[list[bytes]]:
-    """Return the JSON texts of a complete answer, without their brackets.
+def _by_table(
+    answer: list[tuple[bytes | None, ...]], tables: int
+) -> tuple[list[list[bytes]], list[int]]:
+    """Return the JSON texts of a complete answer, without their brackets, and the counts.
 
-    Shape: one list of texts per table, in order.
+    Shape: one list of texts and one number of rows per table, in order.
     """
     chunks: list[list[bytes]] = [[] for _ in range(tables)]
-    for number, text, _ in answer:
+    counts = [0] * tables
+    for number, text, count in answer:
         if number is not None and text is not None:
             chunks[int(number)].append(text[1:-1])
-    return chunks
+            counts[int(number)] += int(count or 0)
+    return chunks, counts
 
 
 def rows_text(rows: Iterable[Row]) -> bytes | None:

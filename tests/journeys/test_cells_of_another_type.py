@@ -87,9 +87,14 @@ CELLS = {
         "mysql_query_rules.comment: rule 7: a BLOB",
     ),
     "a BLOB in a number": (
-        INSERT_RULE.format("destination_hostgroup") + "'^S', X'3130')",
-        "destination_hostgroup: 10",
+        INSERT_RULE.format("destination_hostgroup") + "'^S', X'33333036')",
+        "destination_hostgroup: 3306",
         "mysql_query_rules.destination_hostgroup: rule 7: a BLOB",
+    ),
+    "a BLOB that JSON functions take for their own format": (
+        "INSERT INTO mysql_users (username, comment) VALUES ('u', X'6A6F75726E616C')",
+        "comment: journal",
+        "mysql_users.comment: user u: a BLOB",
     ),
     "a password that is no text": (
         "INSERT INTO mysql_users (username, password) VALUES ('u', X'2AFF31')",

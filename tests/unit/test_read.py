@@ -39,7 +39,7 @@ def passwords(client: AdminClient, layer: Layer) -> dict[Value, Value]:
 
 
 def test_cells_are_read_as_proxysql_reads_them(instance: Instance, client: AdminClient) -> None:
-    """A BLOB, which JSON cannot hold, and text with a NUL, which ends a text for ProxySQL."""
+    """A BLOB, which no JSON holds, and text with a NUL, which ends a text for ProxySQL."""
     fill(instance, "'a','x',''", "'b',X'4142',''", "'c',X'2AFF00E9',''", "'d','x'||char(0),''")
     fill(instance, "'e',X'',''", "'f',NULL,''", r"'g','\u0000',''")
     read = {"a": "x", "b": "AB", "c": "*\udcff", "d": "x", "e": "", "f": None, "g": r"\u0000"}
