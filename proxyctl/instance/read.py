@@ -192,20 +192,18 @@ def read_tables(client: AdminClient, layouts: Iterable[Layout]) -> dict[str, Tab
 
 def read_rows(client: AdminClient, layout: Layout, layer: Layer) -> Rows:
     """Return the rows of one table in one layer. Raises: InstanceError."""
-    answer = ask(client, [(layout, layer)])()
-    rows = parse_rows(layout, answer.texts[0])
-    refuse_lost_rows(client, rows, (layout, layer), answer.counts[0])
-    return rows
+    return read_layer(client, [layout], layer)[layout.name]
 
 
 def read_layer(client: AdminClient, layouts: Sequence[Layout], layer: Layer) -> dict[str, Rows]:
     """Return the rows of tables in one layer, by name, as of one moment. Raises: InstanceError."""
-    if not layouts:
-        return {}
-    texts = ask(client, [(layout, layer) for layout in layouts])()
-    return {
-        layout.name: parse_rows(layout, text) for layout, text in zip(layouts, texts, strict=True)
-    }
+    requests = [(layout, layer) for layout in layouts]
+    answer = ask(client, requests)() if requests else Answer([], [])
+    found: dict[str, Rows] = {}
+    for request, texts, count in zip(requests, answer.texts, answer.counts, strict=True):
+        rows = found[request[0].name] = parse_rows(request[0], texts)
+        refuse_lost_rows(client, rows, request, count)
+    return found
 
 
 def read_counts(client: AdminClient, layouts: Iterable[Layout]) -> dict[str, int]:
