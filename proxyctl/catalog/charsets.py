@@ -134,3 +134,13 @@ def fits(charset: str, collation: str) -> bool:
     """
     name = charset.lower()
     return _ALIASES.get(name, name) == charset_of(collation)
+
+
+def is_known_charset(charset: str, collation: str | None = None) -> bool:
+    """Return whether ProxySQL knows a character set and, if one is given, this collation of it."""
+    if collation is None:
+        return charset.lower() in CHARSETS
+    for alias, name in _ALIASES.items():
+        if collation.lower().startswith(alias):
+            collation = name + collation[len(alias) :]
+    return fits(charset, collation)

@@ -160,6 +160,10 @@ DIGESTS_DROP_LAST_COMMENT = Version(3, 0, 1)
 """`SELECT 1 -- tail` has the digest of `SELECT 1`, and comments beyond
 `mysql-query_digests_max_query_length` are removed. Source: as above."""
 
+IGNORES_SESSION_TRACKING = Version(3, 0, 3)
+"""A SET of `session_track_system_variables` is answered OK and ignored; before, it locks the
+session to a hostgroup. Source: 2.7.1 and 3.0.3, run; the releases between were not tested."""
+
 PGSQL_DIGESTS = Version(3, 0, 4)
 """PostgreSQL queries have their own digests; up to 3.0.3 ProxySQL digests them as MySQL queries.
 Source: ProxySQL 3.0.3, run, and pull request 5254 of 2025-12; its release is not known."""

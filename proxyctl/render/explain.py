@@ -22,6 +22,7 @@ from proxyctl.routing import (
 )
 from proxyctl.routing.explain import Answer, Explainer, text_of
 from proxyctl.routing.servers import Backend, Destination
+from proxyctl.routing.special import Reply
 from proxyctl.state.row import Secret
 from proxyctl.text import printable
 
@@ -214,7 +215,7 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
         yield f"becomes      {cut(text_of(route.rewritten_query) or '')}"
         if route.final_digest is not None:
             yield f"counted as   {answer.digest}  {cut(text_of(route.final_digest.text) or '')}"
-    yield from _answers(route, names)
+    yield from _answers(answer, names)
     yield f"goes to      {style('bold', destination_text(route, names))}{_reason_text(answer)}"
     if destination is not None and with_servers:
         servers = servers_text(destination)
@@ -232,7 +233,8 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
         yield from style.lines(warning, then=_INDENT)
 
 
-def _answers(route: Route, names: Mapping[int, str]) -> Iterator[str]:
+def _answers(answer: Answer, names: Mapping[int, str]) -> Iterator[str]:
+    route = answer.explanation.route
     settings = {n: v for n, v in route.settings.items() if n not in ("OK_msg", "error_msg")}
     if route.special is not None:
         yield f"note         {route.special.effect} ({route.special.stage.value})"
@@ -240,7 +242,12 @@ def _answers(route: Route, names: Mapping[int, str]) -> Iterator[str]:
         yield f"answered     OK {shown(route.settings['OK_msg'])}: no server sees it"
     elif "error_msg" in route.settings:
         yield f"answered     error 1148 {shown(route.settings['error_msg'])}: no server sees it"
-    if settings:
+    elif route.special is not None and route.special.is_answered:
+        number = "" if route.special.errno is None else f" {route.special.errno}"
+        yield f"answered     {route.special.reply}{number}: no server sees it"
+    elif route.reply is Reply.UNKNOWN:
+        yield "answered     unknown"
+    if settings and not answer.is_left_to_proxysql:
         yield "set          " + "; ".join(_setting(n, v, names) for n, v in settings.items())
 
 
@@ -248,6 +255,8 @@ def destination_text(route: Route, names: Mapping[int, str]) -> str:
     """Return where a query goes: `hostgroup 10 (writer)`."""
     if route.is_answered:
         return "no server"
+    if route.reply is Reply.UNKNOWN:
+        return "unknown"
     if route.destination_hostgroup is None:
         if route.special is not None and route.special.stage is Stage.BEFORE_RULES:
             return "wherever the session is"
@@ -259,8 +268,10 @@ def _reason_text(answer: Answer) -> str:
     """Return why the query goes to its destination, as the end of a line."""
     explanation = answer.explanation
     route = explanation.route
-    if route.is_answered:
+    if route.reply is not None:
         return ""
+    if route.special is not None and route.special.goes_home:
+        return ", default_hostgroup of the user" if route.destination_hostgroup is not None else ""
     if route.source is Source.RULE:
         return f", rule {route.rule_id}{answer.explainer.owner(route.rule_id)}"
     if route.source is Source.FAST_ROUTING and explanation.fast_key is not None:
@@ -353,10 +364,10 @@ def batch_line(answer: Answer) -> str:
 BATCH: Shape[Answer] = Shape(
     "destination of a query",
     "digest_text digest matched_rules destination_hostgroup rewritten_query cache_ttl error_msg"
-    " OK_msg match_digest_text",
+    " OK_msg answered match_digest_text",
     matched_rules=lambda answer: answer.route.matched_rules,
-    destination_hostgroup=lambda answer: answer.route.destination_hostgroup,
-    cache_ttl=lambda answer: answer.route.settings.get("cache_ttl"),
+    destination_hostgroup=lambda answer: answer.hostgroup,
+    answered=lambda answer: answer.route.reply,
     error_msg=lambda answer: answer.route.settings.get("error_msg"),
     OK_msg=lambda answer: answer.route.settings.get("OK_msg"),
     match_digest_text=lambda one: text_of(one.route.digest.text) if one.route.digest else None,
@@ -375,9 +386,9 @@ EXPLAINED: Shape[Answer] = Shape(
     " fast_routing_key hints special servers placed_by_monitor undecided loop outcomes rules"
     " doubts",
     digest_certain=lambda answer: answer.route.digest is None or answer.route.digest.certain,
-    hostgroup_name=lambda one: _name_of(one.route.destination_hostgroup, one.explainer.names),
-    decided_by=lambda answer: SOURCES[answer.route.source],
-    rule_id=lambda answer: answer.route.rule_id,
+    hostgroup_name=lambda one: _name_of(one.hostgroup, one.explainer.names),
+    decided_by=lambda one: None if one.hostgroup is None else SOURCES[one.route.source],
+    rule_id=lambda one: None if one.hostgroup is None else one.route.rule_id,
     settings=lambda answer: answer.route.settings,
     final_flagIN=lambda answer: answer.route.flagIN,
     fast_routing=lambda answer: answer.explanation.fast_routing.name.lower(),

@@ -14,6 +14,7 @@ from proxyctl.render.explain import chain_lines, cut, end_lines, session_text
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing.explain import Cells, Explainer
 from proxyctl.routing.rule import Rule
+from proxyctl.routing.special import Reply
 from proxyctl.routing.tests import Failure, Result, RoutingTest
 from proxyctl.state.row import Where
 from proxyctl.text import printable
@@ -109,7 +110,7 @@ def value_text(key: str, value: Any, names: Mapping[int, str]) -> str:  # noqa: 
     if value is None:
         return "nothing"
     if key == "hostgroup":
-        return hostgroup(value, names)
+        return value if isinstance(value, Reply) else hostgroup(value, names)
     if key == "matched_rules":
         return ", ".join(map(str, value)) or "none"
     return cut(value) if key in ("rewritten", "digest_text") else shown(value)
@@ -153,7 +154,7 @@ TESTS: Shape[Sequence[Result]] = Shape(
 )
 TEST: Shape[Result] = Shape(
     "test result",
-    "name path line query username passed failures destination_hostgroup matched_rules"
+    "name path line query username passed failures answered destination_hostgroup matched_rules"
     " unverified_rules doubts",
     name=lambda result: result.test.name,
     path=lambda result: result.test.where.path,
@@ -161,7 +162,8 @@ TEST: Shape[Result] = Shape(
     query=lambda result: result.test.query,
     username=lambda result: result.test.request.username,
     failures=lambda result: FAILURE.each(result.failures),
-    destination_hostgroup=lambda result: result.answer.route.destination_hostgroup,
+    answered=lambda result: result.answer.route.reply,
+    destination_hostgroup=lambda result: result.answer.hostgroup,
     matched_rules=lambda result: result.answer.route.matched_rules,
     unverified_rules=lambda result: sorted(result.answer.unverified),
     doubts=lambda result: result.answer.doubts,

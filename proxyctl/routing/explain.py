@@ -28,7 +28,7 @@ from proxyctl.routing.result import (
 from proxyctl.routing.router import Router, digester_of, router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Destination, HostgroupServers
-from proxyctl.routing.special import hints
+from proxyctl.routing.special import Stage, hints, is_set
 from proxyctl.routing.tables import AFTER_RULES
 from proxyctl.state.configuration import Configuration
 
@@ -94,9 +94,31 @@ class Answer:
         return doubts(self.explainer.router, self.request, self.explanation)
 
     @property
+    def hostgroup(self) -> int | None:
+        """The hostgroup that gets the query; None: ProxySQL itself answers, or it is not known.
+
+        If a rule answers (OK_msg, error_msg), it is where the query would have gone.
+        """
+        return None if self.is_left_to_proxysql else self.route.destination_hostgroup
+
+    @property
+    def cache_ttl(self) -> int | str | None:
+        """How long the result is cached; None if it is not, or ProxySQL itself answers.
+
+        Units: milliseconds.
+        """
+        return None if self.is_left_to_proxysql else self.route.settings.get("cache_ttl")
+
+    @property
+    def is_left_to_proxysql(self) -> bool:
+        """Whether ProxySQL answers whatever rules say, or may do so."""
+        special = self.route.special
+        return special is not None and special.reply is not None
+
+    @property
     def destination(self) -> Destination | None:
         """The servers of the hostgroup; None: no server, or an unknown hostgroup."""
-        hostgroup = self.route.destination_hostgroup
+        hostgroup = self.hostgroup
         if hostgroup is None or self.route.is_answered:
             return None
         is_placed = self.explainer.is_placed
@@ -186,6 +208,7 @@ def doubts(router: Router, request: Request, explanation: Explanation) -> tuple[
     sentences = [
         *_of_digest(router, request, explanation),
         *_of_hints(router, explanation),
+        *_of_set(explanation.route),
         *(text for step in explanation.steps for text in _of_rule(router, step, rules)),
     ]
     if explanation.fast_routing is FastRoutingUse.FOUND and router.last_rule_applies:
@@ -212,6 +235,12 @@ def _of_hints(router: Router, explanation: Explanation) -> Iterator[str]:
     is_usual = variables.first_comment == AFTER_RULES and route.rewritten_query is None
     if not is_usual and hints(route.digest.comment or b""):
         yield "whether hints in the first comment are read before or after the rules"
+
+
+def _of_set(route: Route) -> Iterator[str]:
+    is_read = route.special is not None and route.special.stage is Stage.AFTER_MESSAGES
+    if is_read and route.final_digest is not None and is_set(route.final_digest.text):
+        yield "what ProxySQL itself does with this SET"
 
 
 def _of_rule(router: Router, step: Step, rules: dict[int, Rule]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from proxyctl.routing.special import SET, SET_AT_HOME, Special
+from proxyctl.routing.special import Reply, Special
 
 
 class Digested(Protocol):
@@ -91,6 +91,7 @@ class Route:
     """The route of one query."""
 
     destination_hostgroup: int | None
+    """Where rules, hints and the user send it, even if ProxySQL answers by itself."""
     source: Source
     digest: Digested | None
     """The digest that match_digest saw; None with mysql-query_digests=false."""
@@ -107,7 +108,10 @@ class Route:
     rewritten_query: bytes | None = None
     """None if no rule changes the text."""
     special: Special | None = None
-    """What ProxySQL does by itself with the statement, before or after the rules."""
+    """What ProxySQL does by itself with the statement, before or after the rules.
+
+    A message of a rule leaves nothing to do afterwards.
+    """
     undecided: tuple[int, ...] = ()
     """Rules that are assumed not to match, or to change nothing: the query or its digest is not
     known, or the evaluation takes too long."""
@@ -116,11 +120,21 @@ class Route:
     loop: Loop | None = None
 
     @property
+    def reply(self) -> Reply | None:
+        """What ProxySQL answers instead of a server; None: a server gets the query.
+
+        An empty message is an answer too.
+        """
+        if "OK_msg" in self.settings:
+            return Reply.OK
+        if "error_msg" in self.settings:
+            return Reply.ERROR
+        return None if self.special is None else self.special.reply
+
+    @property
     def is_answered(self) -> bool:
-        """Whether ProxySQL answers the client by itself. An empty message is an answer too."""
-        if "OK_msg" in self.settings or "error_msg" in self.settings:
-            return True
-        return self.special is not None and self.special.is_answered
+        """Whether ProxySQL surely answers the client by itself."""
+        return self.reply not in (None, Reply.UNKNOWN)
 
     @property
     def next_flag(self) -> int | None:
@@ -128,7 +142,7 @@ class Route:
 
         ProxySQL forgets next_query_flagIN if it answers with OK_msg or error_msg, and after SET.
         """
-        is_forgotten = self.is_answered or self.special in (SET, SET_AT_HOME)
+        is_forgotten = self.is_answered or (self.special is not None and self.special.is_set)
         flag = None if is_forgotten else self.settings.get("next_query_flagIN")
         return None if flag is None else int(flag)
 

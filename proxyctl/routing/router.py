@@ -23,15 +23,17 @@ from proxyctl.routing.result import (
     Source,
 )
 from proxyctl.routing.rule import Rule, compile_rules
+from proxyctl.routing.set_statements import read_set
 from proxyctl.routing.special import (
     LAST_INSERT_ID,
-    SET_AT_HOME,
-    USE,
     Special,
+    Stage,
     after_rules,
     before_rules,
     hints,
-    is_use,
+    is_set,
+    of_set,
+    of_use,
 )
 from proxyctl.routing.tables import (
     AFTER_RULES,
@@ -197,9 +199,13 @@ class Router:
         is_forwarded = user is not None and user.fast_forward
         special = None
         if not is_forwarded:
-            if request.query is None or self.is_pgsql:
+            if request.query is None or self.is_pgsql or not request.rewrites:
                 return None
-            special = before_rules(request.query, with_digests=self.variables.query_digests)
+            special = before_rules(
+                request.query,
+                with_digests=self.variables.query_digests,
+                loads_local_files=self.variables.enable_load_data_local_infile,
+            )
             if special is None:
                 return None
         digest = self._digest(request)
@@ -230,11 +236,14 @@ class Router:
         if walk.destination is None or walk.destination < 0:
             walk.use_default_hostgroup(self.user(walk.request.username))
         special = self._special_after(walk, final)
-        if special is USE:
+        if special is None:
+            return walk.route(rewritten, final, special)
+        if special.stage is Stage.BEFORE_MESSAGES:
             rewritten, final = None, walk.digest
-        elif special is SET_AT_HOME:
+            walk.sets = {name: walk.sets[name] for name in walk.sets if name not in _ANSWERS}
+        elif special.goes_home:
             walk.use_default_hostgroup(self.user(walk.request.username))
-        elif special is LAST_INSERT_ID and _ANSWERS.isdisjoint(walk.sets):
+        elif special is LAST_INSERT_ID:
             walk.sets.pop("cache_ttl", None)  # ProxySQL forgets it on the way to a backend
         return walk.route(rewritten, final, special)
 
@@ -252,15 +261,20 @@ class Router:
 
     def _special_after(self, walk: Walk, final: Digested | None) -> Special | None:
         """Return what ProxySQL does by itself with a statement after the rules."""
-        query = walk.request.query
-        if query is None or walk.text is None or self.is_pgsql:
+        query, variables = walk.request.query, self.variables
+        if query is None or walk.text is None or self.is_pgsql or not walk.request.rewrites:
             return None
-        if is_use(query, None if walk.digest is None else walk.digest.text):
-            return USE
-        # A rule with multiplex decides about the connection: then nothing is locked.
-        locks = self.variables.set_query_lock_on_hostgroup and "multiplex" not in walk.sets
-        text = None if final is None else final.text
-        return after_rules(walk.text, text, locks_on_set=locks)
+        special = of_use(query, None if walk.digest is None else walk.digest.text)
+        if special is not None:
+            return special
+        if not _ANSWERS.isdisjoint(walk.sets):
+            return None
+        if final is None or not is_set(final.text):
+            return after_rules(walk.text, None if final is None else final.text)
+        algorithm = variables.set_parser_algorithm
+        reading = read_set(walk.text, final.text, version=variables.version, algorithm=algorithm)
+        can_lock = variables.set_query_lock_on_hostgroup
+        return of_set(reading, can_lock=can_lock, has_multiplex="multiplex" in walk.sets)
 
 
 def _apply_hints(walk: Walk, digest: Digested | None) -> None:

@@ -7,10 +7,11 @@ Source: ProxySQL 2.7.1, lib/MySQL_Session.cpp, and run.
 from __future__ import annotations
 
 import re
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from proxyctl.catalog.variable_rules import atoi
+from proxyctl.routing.set_statements import SetReading, is_charset
 
 
 class Stage(Enum):
@@ -18,64 +19,122 @@ class Stage(Enum):
 
     BEFORE_RULES = "rules are not evaluated"
     BEFORE_MESSAGES = "rules count their hits; OK_msg and error_msg come too late"
-    AFTER_MESSAGES = "rules count their hits, and OK_msg and error_msg are sent instead"
+    AFTER_MESSAGES = "rules count their hits"
+
+
+class Reply(StrEnum):
+    """What the client gets from ProxySQL instead of a server's result."""
+
+    OK = "OK"
+    ROWS = "rows"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+    """Whether ProxySQL answers, or which hostgroup gets the statement, cannot be predicted."""
 
 
 class Special(NamedTuple):
-    """A statement that ProxySQL handles by itself, and the effect."""
+    """A statement that ProxySQL handles by itself, and the effect, in a new session."""
 
     effect: str
     stage: Stage
-    is_answered: bool = True
-    """Whether nothing goes to a backend in a new session."""
+    reply: Reply | None = None
+    """None: a server gets the statement."""
+    errno: int | None = None
+    """The number of an error, if it is always the same."""
+    goes_home: bool = False
+    """Whether the statement goes to default_hostgroup, whatever rules and hints say."""
+    is_set: bool = False
+    """Whether it is a SET that a server may get: next_query_flagIN of its rules is forgotten."""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether surely nothing goes to a backend."""
+        return self.reply not in (None, Reply.UNKNOWN)
 
 
-_OWN_ANSWER = Special("ProxySQL answers it by itself", Stage.BEFORE_RULES)
+_BEFORE, _AFTER = Stage.BEFORE_RULES, Stage.AFTER_MESSAGES
+_OWN_ANSWER = Special("ProxySQL answers it by itself", _BEFORE, Reply.ROWS)
+_NO_DOLLARS = Special("ProxySQL answers as a server without dollar quotes", _BEFORE, Reply.ERROR)
 _NO_TRANSACTION = Special(
     "ProxySQL answers OK while no transaction is open; in one it goes where the transaction is",
-    Stage.BEFORE_RULES,
+    _BEFORE,
+    Reply.OK,
 )
-_KEPT = Special("ProxySQL answers OK and keeps the setting for the session", Stage.BEFORE_RULES)
-_KEPT_OUTSIDE = Special(f"{_KEPT.effect}; in a transaction it goes there", Stage.BEFORE_RULES)
+_KEPT = Special("ProxySQL answers OK and keeps the setting for the session", _BEFORE, Reply.OK)
+_KEPT_OUTSIDE = _KEPT._replace(effect=f"{_KEPT.effect}; in a transaction it goes there")
 _REFUSED = Special(
-    "ProxySQL refuses it unless mysql-enable_load_data_local_infile is true", Stage.BEFORE_RULES
+    "ProxySQL refuses it unless mysql-enable_load_data_local_infile is true",
+    _BEFORE,
+    Reply.ERROR,
+    errno=1047,
 )
-_NO_WARNINGS = Special("ProxySQL knows no warnings without digests", Stage.BEFORE_RULES)
-USE = Special("ProxySQL changes the session's schema and sends nothing", Stage.BEFORE_MESSAGES)
-SET = Special(
-    "ProxySQL keeps what it understands and sends nothing; else the statement goes where the rules"
-    " say and locks the session to that hostgroup",
-    Stage.AFTER_MESSAGES,
-    is_answered=False,
+_NO_WARNINGS = Special("ProxySQL knows no warnings without digests", _BEFORE, Reply.ROWS)
+USE = Special(
+    "ProxySQL changes the session's schema and sends nothing", Stage.BEFORE_MESSAGES, Reply.OK
 )
-SET_AT_HOME = Special(
-    "ProxySQL keeps what it understands and sends nothing; else the statement goes to the session's"
-    " own hostgroup, whatever rules and hints say",
-    Stage.AFTER_MESSAGES,
-    is_answered=False,
+_USE_REFUSED = Special(
+    "ProxySQL refuses USE without a name and USE with other statements behind it",
+    Stage.BEFORE_MESSAGES,
+    Reply.ERROR,
+    errno=1148,
+)
+_SET_KEPT = Special(_KEPT.effect, _AFTER, Reply.OK)
+_SET_LOCKS = Special(
+    "ProxySQL does not keep such a setting: the statement goes where the rules say and locks the"
+    " session to that hostgroup",
+    _AFTER,
+    is_set=True,
+)
+_SET_BATCH = Special(
+    "several statements that begin with SET go where the rules say and lock the session to that"
+    " hostgroup",
+    _AFTER,
+    is_set=True,
+)
+_SET_UNLOCKED = Special(
+    "ProxySQL does not keep such a setting, and nothing locks the session: the statement goes to"
+    " default_hostgroup, whatever rules and hints say",
+    _AFTER,
+    goes_home=True,
+    is_set=True,
+)
+_SET_UNREADABLE = Special(
+    "ProxySQL cannot read the value: the statement goes to default_hostgroup, whatever rules and"
+    " hints say, and changes one connection only",
+    _AFTER,
+    goes_home=True,
+    is_set=True,
+)
+_NO_CHARSET = Special("ProxySQL does not know the character set", _AFTER, Reply.ERROR, errno=1115)
+SET_UNKNOWN = Special(
+    "whether ProxySQL answers it or sends it on is not known for this value, or for a"
+    " mysql-set_parser_algorithm other than 2",
+    _AFTER,
+    Reply.UNKNOWN,
+    is_set=True,
 )
 _WARNINGS = Special(
     "it goes to the hostgroup of the query that had warnings; without any ProxySQL answers",
-    Stage.AFTER_MESSAGES,
+    _AFTER,
+    Reply.ROWS,
 )
-_ANSWERED_LATE = Special("ProxySQL answers it by itself", Stage.AFTER_MESSAGES)
+_ANSWERED_LATE = Special(_OWN_ANSWER.effect, _AFTER, Reply.ROWS)
 LAST_INSERT_ID = Special(
     "it goes to the hostgroup of the session's last write, if its connection is still there, and is"
     " never cached",
-    Stage.AFTER_MESSAGES,
-    is_answered=False,
+    _AFTER,
 )
 _OWN_LAST_INSERT = Special(
     "it goes to the hostgroup of the session's last write, else ProxySQL answers by itself",
-    Stage.AFTER_MESSAGES,
+    _AFTER,
+    Reply.ROWS,
 )
-_KILL = Special("ProxySQL kills its own session with this number", Stage.AFTER_MESSAGES)
+_KILL = Special("ProxySQL kills its own session with this number", _AFTER, Reply.OK)
 
 _FIRST_WORDS = re.compile(rb"(?:commit|rollback|set |select |proxysql |load |show )", re.IGNORECASE)
 _OWN_EXACT = frozenset({b"select @@version_comment limit 1", b"select USER()"})
 _OWN_ANY_CASE = frozenset(
     {
-        b"select $$",
         b"select database(), user() limit 1",
         b"select @@character_set_client, @@character_set_connection, @@character_set_server,"
         b" @@character_set_database limit 1",
@@ -87,7 +146,7 @@ _AUTOCOMMIT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NAMES = re.compile(
-    rb"set names +(['\"`]?)\w+\1(?: +collate +(['\"`]?)\w+\2)? *", re.IGNORECASE | re.DOTALL
+    rb"set names +(['\"`]?)(\w+)\1(?: +collate +(['\"`]?)(\w+)\3)? *", re.IGNORECASE
 )
 _INTERNAL = re.compile(rb"proxysql internal .", re.IGNORECASE | re.DOTALL)
 _LOAD_DATA = re.compile(rb"load data local infile", re.IGNORECASE)
@@ -96,10 +155,9 @@ _LATE = re.compile(
     re.IGNORECASE,
 )
 _KILL_STATEMENT = re.compile(rb"kill\s+(?:connection\s+|query\s+|)\d+\s*", re.IGNORECASE)
-_AT_HOME = re.compile(rb"set (?:session |@@session\.)?(?:names|autocommit)\b", re.IGNORECASE)
-"""A SET of these locks nothing, even if ProxySQL does not understand it."""
 _USE_WITHOUT_DIGESTS = re.compile(rb"use .", re.IGNORECASE | re.DOTALL)
 _CONNECTION_ID = b"SELECT CONNECTION_ID()"
+_COMMENTS_OF_USE = re.compile(rb"/\*.*?\*/|(?:#|--).*?(?=\n|$)", re.DOTALL)
 _COMMENTS = re.compile(rb"/\*.*?\*/|--[ \t].*?(?:\n|$)|#.*?(?:\n|$)", re.DOTALL)
 _LAST_INSERT_EXACT = frozenset(
     {
@@ -114,8 +172,13 @@ _WARNINGS_EXACT = frozenset({b"show warnings", b"show count(*) warnings"})
 _LONGEST_NAMES = 94
 
 
-def before_rules(query: bytes, *, with_digests: bool = True) -> Special | None:
-    """Return what ProxySQL does with a statement that it handles before the rules, or None."""
+def before_rules(
+    query: bytes, *, with_digests: bool = True, loads_local_files: bool = False
+) -> Special | None:
+    """Return what ProxySQL does with a statement that it handles before the rules, or None.
+
+    `loads_local_files`: mysql-enable_load_data_local_infile.
+    """
     if not _FIRST_WORDS.match(query):
         return None
     lower = query.lower() if len(query) <= _LONGEST_OWN else b""
@@ -123,34 +186,66 @@ def before_rules(query: bytes, *, with_digests: bool = True) -> Special | None:
         return _NO_TRANSACTION
     if lower in _OWN_ANY_CASE or query in _OWN_EXACT or _INTERNAL.match(query):
         return _OWN_ANSWER
+    if lower == b"select $$":
+        return _NO_DOLLARS
     if _AUTOCOMMIT.fullmatch(query):
         return _KEPT_OUTSIDE
-    if len(query) <= _LONGEST_NAMES and _NAMES.fullmatch(query):
+    names = _NAMES.fullmatch(query) if len(query) <= _LONGEST_NAMES else None
+    if names is not None and is_charset(*filter(None, names.group(2, 4))):
         return _KEPT
     if not with_digests and lower in _WARNINGS_EXACT:
         return _NO_WARNINGS
-    return _REFUSED if _LOAD_DATA.match(query) else None
+    return _REFUSED if not loads_local_files and _LOAD_DATA.match(query) else None
 
 
-def is_use(query: bytes, digest_text: bytes | None) -> bool:
-    """Return whether a statement is USE as the client sent it; rules cannot rewrite USE.
+def of_use(query: bytes, digest_text: bytes | None) -> Special | None:
+    """Return what ProxySQL does with USE as the client sent it; None for another statement.
 
-    Shape: `digest_text` None with digests off.
+    Rules cannot rewrite USE. Shape: `digest_text` None with digests off.
     """
     if digest_text is None:
-        return _USE_WITHOUT_DIGESTS.match(query) is not None
-    match = _LATE.match(digest_text)
-    return match is not None and match["use"] is not None
+        is_use = _USE_WITHOUT_DIGESTS.match(query) is not None
+    else:
+        match = _LATE.match(digest_text)
+        is_use = match is not None and match["use"] is not None
+    if not is_use:
+        return None
+    schemaname = _COMMENTS_OF_USE.sub(b"", query).rstrip(b" ;").strip()[len(b"use") :].strip()
+    return _USE_REFUSED if not schemaname or b";" in schemaname else USE
 
 
-def after_rules(
-    query: bytes, digest_text: bytes | None, *, locks_on_set: bool = True
-) -> Special | None:
-    """Return what ProxySQL does after the rules with a statement other than USE, or None.
+def of_set(reading: SetReading, *, can_lock: bool, has_multiplex: bool) -> Special:
+    """Return what ProxySQL does with a SET.
+
+    `can_lock`: mysql-set_query_lock_on_hostgroup. `has_multiplex`: a rule sets multiplex, so that
+    an unknown variable locks nothing.
+    """
+    match reading:
+        case SetReading.KEPT:
+            return _SET_KEPT
+        case SetReading.NO_CHARSET:
+            return _NO_CHARSET
+        case SetReading.UNREADABLE:
+            return _SET_UNREADABLE
+        case SetReading.BATCH if can_lock:
+            return _SET_BATCH
+        case SetReading.FOREIGN if can_lock and not has_multiplex:
+            return _SET_LOCKS
+        case SetReading.UNKNOWN:
+            return SET_UNKNOWN
+    return _SET_UNLOCKED
+
+
+def is_set(digest_text: bytes | None) -> bool:
+    """Return whether a statement is SET; with digests off ProxySQL does not look."""
+    match = None if digest_text is None else _LATE.match(digest_text)
+    return match is not None and match["set"] is not None
+
+
+def after_rules(query: bytes, digest_text: bytes | None) -> Special | None:
+    """Return what ProxySQL does after the rules with a statement other than USE and SET, or None.
 
     Shape: the query and its digest text as rewritten; `digest_text` None with digests off.
-    `locks_on_set`: whether a SET that ProxySQL does not understand locks the session to the rules'
-    hostgroup.
     """
     if query.upper() == _CONNECTION_ID:
         return _ANSWERED_LATE
@@ -158,8 +253,6 @@ def after_rules(
         return None
     match = _LATE.match(digest_text)
     if match is not None:
-        if match["set"]:
-            return SET if locks_on_set and not _AT_HOME.match(digest_text) else SET_AT_HOME
         if match["warnings"]:
             return _WARNINGS
         if match["kill"]:

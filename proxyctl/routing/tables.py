@@ -27,6 +27,9 @@ class RoutingVariables:
     default_schema: str = "information_schema"
     set_query_lock_on_hostgroup: bool = True
     """Whether a SET that ProxySQL does not understand locks the session to its hostgroup."""
+    set_parser_algorithm: int = 2
+    """mysql-set_parser_algorithm: how ProxySQL reads SET; proxyctl knows 2."""
+    enable_load_data_local_infile: bool = False
     first_comment: int = AFTER_RULES
     """mysql-query_processor_first_comment_parsing: when ProxySQL reads hints; 0: never."""
     has_parsersql: bool = False
@@ -44,6 +47,9 @@ class RoutingVariables:
             query_processor_iterations=int(values.get("mysql-query_processor_iterations", "0")),
             default_schema=values.get("mysql-default_schema", default.default_schema),
             set_query_lock_on_hostgroup=values.get("mysql-set_query_lock_on_hostgroup", "1") != "0",
+            set_parser_algorithm=int(values.get("mysql-set_parser_algorithm", "2")),
+            enable_load_data_local_infile=values.get("mysql-enable_load_data_local_infile")
+            == "true",
             first_comment=int(comment) if version.has(FIRST_COMMENT_BITS) else AFTER_RULES,
             has_parsersql=version.has(PARSERSQL_DIGESTS)
             and values.get("mysql-query_processor_parser") == "1",

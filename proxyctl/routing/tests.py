@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from proxyctl.routing import Request
 from proxyctl.routing.explain import Answer, Explainer
 from proxyctl.routing.rule import Rule
+from proxyctl.routing.special import Reply
 from proxyctl.state.cells import normal_digest
 from proxyctl.state.row import Where
 
@@ -85,16 +86,16 @@ def _run(test: RoutingTest, explainer: Explainer) -> Result:
 
 
 def _found(answer: Answer) -> dict[str, Any]:
-    """Return the found values, by the keys of `expect`."""
+    """Return the found values, by the keys of `expect`; UNKNOWN is none that a test can expect."""
     route = answer.route
     return {
-        "hostgroup": route.destination_hostgroup,
+        "hostgroup": Reply.UNKNOWN if route.reply is Reply.UNKNOWN else answer.hostgroup,
         "rule_id": route.matched_rules[-1] if route.matched_rules else None,
         "matched_rules": list(route.matched_rules),
         "rewritten": answer.rewritten_query,
         "digest": answer.digest,
         "digest_text": answer.digest_text,
-        "cache_ttl": route.settings.get("cache_ttl"),
+        "cache_ttl": answer.cache_ttl,
         "error_msg": route.settings.get("error_msg"),
         "OK_msg": route.settings.get("OK_msg"),
     }

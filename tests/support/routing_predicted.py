@@ -19,7 +19,6 @@ from proxyctl.routing import (
     frontends,
 )
 from proxyctl.routing.digest import Digest, Digester, DigestOptions
-from proxyctl.routing.special import SET_AT_HOME
 from tests.support.build import layout, row
 from tests.support.routing_shapes import (
     ADDRESSES,
@@ -107,7 +106,7 @@ def _seen(explained: Explanation, query: bytes) -> Seen:
         (name, int(route.settings[name])) for name in SETTINGS if name in route.settings
     )
     chosen = route.destination_hostgroup if route.source is not Source.DEFAULT_HOSTGROUP else None
-    if special is SET_AT_HOME:
+    if special is not None and special.goes_home:
         # The session shows the hostgroups of rules and hints, although it did not follow them.
         destinations = [step.sets.get("destination_hostgroup") for step in explained.steps]
         destinations.append(explained.hints.get("destination_hostgroup"))

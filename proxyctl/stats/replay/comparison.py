@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -19,7 +19,16 @@ from proxyctl.routing import Request, Route, Router, Source, Special, Stage
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, Rewriting, every_outcome
 from proxyctl.routing.router import router_of
-from proxyctl.routing.special import LAST_INSERT_ID, USE, after_rules, before_rules, is_use
+from proxyctl.routing.set_statements import read_set
+from proxyctl.routing.special import (
+    LAST_INSERT_ID,
+    Reply,
+    after_rules,
+    before_rules,
+    is_set,
+    of_set,
+    of_use,
+)
 from proxyctl.state.configuration import BeforeAfter, Configuration
 from proxyctl.state.row import Row
 from proxyctl.stats.model import SeenDigest
@@ -33,6 +42,7 @@ MOST_WAYS = 64
 CUT = "cut"
 OTHER_OPTIONS = "made under other mysql-query_digests variables"
 TOO_MANY = "too many undecided rules"
+SET_VALUES = "a digest does not show the values, which decide whether ProxySQL answers the SET"
 
 
 # The outcome of a query ---------------------------------------------------------------------------
@@ -209,8 +219,7 @@ class Comparison:
 
     def _verdict(self, seen: SeenDigest) -> Verdict:
         text = seen.text
-        special = USE if is_use(text, text) else None
-        special = special or before_rules(text.replace(b"?", b"1")) or after_rules(text, text)
+        special = of_use(text, text) or self._before_rules(text) or after_rules(text, text)
         if special and special.is_answered and special.stage is not Stage.AFTER_MESSAGES:
             outcome = _answered(special)
             return Verdict(before=(outcome,), after=(outcome,))
@@ -224,12 +233,21 @@ class Comparison:
         )
         notes = tuple(self._notes(text))
         before, after = self._routers
+        is_of_set = is_set(text)
+        is_guessed = False
+
+        def outcome_under(router: Router, assumed: Assumptions) -> Outcome:
+            nonlocal is_guessed
+            route, rewriting = router.evaluate_digest(request, assumed)
+            if not is_of_set:
+                return outcome_of(route, rewriting, special)
+            route = _set_route(router, route, request.username, text)
+            is_guessed = is_guessed or route.reply is Reply.UNKNOWN
+            return outcome_of(route, rewriting, route.special)
 
         def both(assumed: Assumptions) -> tuple[Outcome, Outcome]:
-            outcome = outcome_of(*before.evaluate_digest(request, assumed), special)
-            if after is before:
-                return outcome, outcome
-            return outcome, outcome_of(*after.evaluate_digest(request, assumed), special)
+            outcome = outcome_under(before, assumed)
+            return outcome, outcome if after is before else outcome_under(after, assumed)
 
         outcomes = every_outcome(both, limit=MOST_WAYS)
         if outcomes is None:
@@ -238,9 +256,12 @@ class Comparison:
         pairs, questions = outcomes
         asked = sorted((rule_id, q.column) for q, ids in questions.items() for rule_id in ids)
         kinds = [kinds_of(before, after) for before, after in pairs]
-        certain = frozenset[Kind]() if notes else frozenset.intersection(*kinds)
+        is_certain = not notes and not is_guessed
+        certain = frozenset.intersection(*kinds) if is_certain else frozenset[Kind]()
         possible = frozenset.union(*kinds) - certain
         is_unknown = bool(notes) and self._differences.may_concern(seen, notes)
+        if is_guessed and possible:
+            notes = (*notes, SET_VALUES)
         return Verdict(
             certain,
             possible,
@@ -250,6 +271,13 @@ class Comparison:
             notes,
             is_unknown,
         )
+
+    def _before_rules(self, text: bytes) -> Special | None:
+        """Return what ProxySQL does before the rules, with a number or a name for each literal."""
+        loads = any(side.variables.enable_load_data_local_infile for side in self._routers)
+        queries = (text.replace(b"?", literal) for literal in (b"1", b"utf8"))
+        found = (before_rules(query, loads_local_files=loads) for query in queries)
+        return next((special for special in found if special is not None), None)
 
     def _notes(self, text: bytes) -> Iterator[str]:
         """Yield reasons why match_digest may have seen another text of the query."""
@@ -263,6 +291,27 @@ class Comparison:
 
 
 _COMMENT = re.compile(rb"/\*(.*?)\*/", re.DOTALL)
+
+
+def _set_route(router: Router, route: Route, username: str | None, text: bytes) -> Route:
+    """Return the route of a SET of which only the digest text is known."""
+    if route.is_answered:
+        return route
+    variables = router.variables
+    reading = read_set(
+        None if b"?" in text else text,
+        text,
+        version=variables.version,
+        algorithm=variables.set_parser_algorithm,
+    )
+    can_lock = variables.set_query_lock_on_hostgroup
+    special = of_set(reading, can_lock=can_lock, has_multiplex="multiplex" in route.settings)
+    if not special.goes_home:
+        return replace(route, special=special)
+    user = router.user(username)
+    home = None if user is None else user.default_hostgroup
+    source = Source.NOTHING if user is None else Source.DEFAULT_HOSTGROUP
+    return replace(route, destination_hostgroup=home, source=source, rule_id=None, special=special)
 
 
 def _options_of(recorded: Mapping[str, str], configuration: Configuration) -> DigestOptions:
