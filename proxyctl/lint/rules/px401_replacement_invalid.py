@@ -10,7 +10,9 @@ from proxyctl.lint.subject import Subject
 from proxyctl.state.row import Secret
 
 _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
-_OTHER_DIALECT = re.compile(r"\$(\d)|\$\{(\d)")
+_OTHER_DIALECT = re.compile(r"\$(?:\{(\w+)\}|(\d)|(\w+))")
+_TWO_DIGITS = re.compile(r"(?<!\\)(?:\\\\)*\\([1-9]\d)")
+_GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?!\?)|\(\?(?:P?<(\w+)>|'(\w+)')", re.DOTALL)
 
 
 @check("PX401", "replacement-invalid", Severity.ERROR, pgsql=True)
@@ -22,7 +24,8 @@ def replacement_invalid(subject: Subject) -> Iterator[Finding]:
     silently changes nothing; the rule counts its hits all the same. With negate_match_pattern the
     rule takes only queries in which there is nothing to replace.
 
-    It is a warning where a group is written `$1`, as in other tools: the backend gets `$1`.
+    It is a warning where a group is written as in other tools: `$1`, `${1}`, or `${name}` for a
+    group with a name. The backend gets it as it is. So does `\10`: it is `\1` and a 0.
 
     ```yaml
     # Bad
@@ -30,6 +33,7 @@ def replacement_invalid(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 1, match_pattern: 'FROM orders', replace_pattern: 'FROM \1_v2'}
       - {rule_id: 2, match_pattern: 'LIMIT', negate_match_pattern: true, replace_pattern: 'LIMIT 9'}
       - {rule_id: 3, match_pattern: 'FROM (orders|items)', replace_pattern: 'FROM $1_v2'}
+      - {rule_id: 4, match_pattern: 'FROM (?<t>\w+)_old', replace_pattern: 'FROM ${t}_new'}
     ```
 
     ```yaml
@@ -53,9 +57,10 @@ def replacement_invalid(subject: Subject) -> Iterator[Finding]:
             if isinstance(row.cells["replace_pattern"], Secret):
                 message = "ProxySQL does not know a group or an escape in it; nothing is replaced"
             yield Finding(RULES, row.key, message, "replace_pattern", fix)
-        elif template and groups and (dollar := _OTHER_DIALECT.search(template)):
-            message = f"{dollar[0]} is no group for ProxySQL: the backend gets it as it is"
-            fix = f"write \\{dollar[1] or dollar[2]}"
+        elif template and (foreign := _foreign(template, row.text("match_pattern") or "", groups)):
+            message, fix = foreign
+            if isinstance(row.cells["replace_pattern"], Secret):
+                message = "a group in it is none for ProxySQL: the backend gets it as it is"
             warning = Severity.WARNING
             yield Finding(RULES, row.key, message, "replace_pattern", fix, severity=warning)
 
@@ -72,4 +77,26 @@ def _problem(template: str, groups: int) -> tuple[str, str] | None:
             message = f"ProxySQL does not know \\{letter} here; nothing is replaced"
             fix = r"\0 to \9 are groups, \\ is a backslash; write other characters plainly"
             return message, fix
+    return None
+
+
+def _foreign(template: str, pattern: str, groups: int) -> tuple[str, str] | None:
+    """Return the first group that is written as in another tool, and the fix."""
+    names = [group[1] or group[2] for group in _GROUP.finditer(pattern) if group[0][0] == "("]
+    for dollar in _OTHER_DIALECT.finditer(template):
+        name = dollar[1] or dollar[2] or dollar[3]
+        # `$x` may be a name of the database; `${x}` is nothing.
+        if dollar[1] or (groups and name.isdigit()) or name in names:
+            number = names.index(name) + 1 if name in names else -1
+            number = int(name) if name.isdigit() else number
+            highest = min(groups, 9)
+            fix = "write \\1" if highest == 1 else f"write \\1 to \\{highest}"
+            if 0 <= number <= highest:
+                fix = f"write \\{number}"
+            elif not groups:
+                fix = "put parentheses around the part that it stands for, and write \\1"
+            return f"{dollar[0]} is no group for ProxySQL: the backend gets it as it is", fix
+    if (two := _TWO_DIGITS.search(template)) and int(two[1]) <= groups:
+        message = f"ProxySQL has no group \\{two[1]}: it is \\{two[1][0]} and a {two[1][1]}"
+        return message, "use (?:...) for groups that the replacement does not need"
     return None
