@@ -23,6 +23,7 @@ class SetReading(Enum):
     UNREADABLE = "ProxySQL knows the variable and cannot read the value"
     BATCH = "other statements follow it"
     NO_CHARSET = "the character set is unknown"
+    ABORTS = "the character set is unknown, and ProxySQL aborts"
     UNKNOWN = "what decides is not known here"
 
 
@@ -114,6 +115,9 @@ _ASSIGNMENT = re.compile(
     rb"|" + _SCOPE + rb"(@?\w+|`@?\w+`) *:?= *(" + _values() + rb")) *,? *",
     re.IGNORECASE,
 )
+LONGEST_AS_NAMES = 54
+"""Longer texts of `SET SESSION character_set_results` are not read as SET NAMES."""
+_RESULTS_AS_NAMES = re.compile(rb"SET SESSION character_set_results[^@]*=[^@]*", re.IGNORECASE)
 _VERSION_COMMENT = re.compile(rb"^/\*!\d{5} SET(.*)\*/")
 _COMMENT = re.compile(rb"/\*.*?\*/")
 _SET = re.compile(rb"SET ", re.IGNORECASE)
@@ -166,6 +170,8 @@ def read_set(
     if is_read or b"autocommit" in lower:
         if query is None or algorithm != 2:
             return SetReading.UNKNOWN
+        if len(query) <= LONGEST_AS_NAMES and _RESULTS_AS_NAMES.fullmatch(query):
+            return SetReading.UNREADABLE  # a known character set is answered before the rules
         assignments = _assignments(_text_after_set(query))
         if not assignments:
             return SetReading.FOREIGN if b"@" in query else SetReading.UNREADABLE
@@ -219,7 +225,7 @@ def _value_reading(name: bytes, value: bytes) -> SetReading:
         is_kept = re.fullmatch(rb"[\w$]*", value) is not None
         is_told = name == b"character_set_results" and lower != b"null"
         if is_kept and is_told and not is_charset(value):
-            return SetReading.UNKNOWN
+            return SetReading.ABORTS
     else:
         is_kept = True
     return SetReading.KEPT if is_kept else SetReading.FOREIGN

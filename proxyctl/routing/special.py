@@ -11,7 +11,7 @@ from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from proxyctl.catalog.variable_rules import atoi
-from proxyctl.routing.set_statements import SetReading, is_charset
+from proxyctl.routing.set_statements import LONGEST_AS_NAMES, SetReading, is_charset
 
 
 class Stage(Enum):
@@ -106,9 +106,13 @@ _SET_UNREADABLE = Special(
     is_set=True,
 )
 _NO_CHARSET = Special("ProxySQL does not know the character set", _AFTER, Reply.ERROR, errno=1115)
+_SET_ABORTS = Special(
+    "ProxySQL aborts at a character set that it does not know: all clients lose their connection",
+    _AFTER,
+    Reply.ERROR,
+)
 SET_UNKNOWN = Special(
-    "whether ProxySQL answers it or sends it on is not known for this value, or for a"
-    " mysql-set_parser_algorithm other than 2",
+    "whether ProxySQL answers it or sends it on is known for mysql-set_parser_algorithm=2 only",
     _AFTER,
     Reply.UNKNOWN,
     is_set=True,
@@ -148,6 +152,10 @@ _AUTOCOMMIT = re.compile(
 _NAMES = re.compile(
     rb"set names +(['\"`]?)(\w+)\1(?: +collate +(['\"`]?)(\w+)\3)? *", re.IGNORECASE
 )
+_CHARSET_AS_NAMES = re.compile(
+    rb"set session character_set_(?:server|results)[^=]*= *(['\"`]?)(\w+)\1 *", re.IGNORECASE
+)
+"""ProxySQL reads these as SET NAMES."""
 _INTERNAL = re.compile(rb"proxysql internal .", re.IGNORECASE | re.DOTALL)
 _LOAD_DATA = re.compile(rb"load data local infile", re.IGNORECASE)
 _LATE = re.compile(
@@ -193,6 +201,9 @@ def before_rules(
     names = _NAMES.fullmatch(query) if len(query) <= _LONGEST_NAMES else None
     if names is not None and is_charset(*filter(None, names.group(2, 4))):
         return _KEPT
+    as_names = _CHARSET_AS_NAMES.fullmatch(query) if len(query) <= LONGEST_AS_NAMES else None
+    if as_names is not None and is_charset(as_names[2]):
+        return _KEPT
     if not with_digests and lower in _WARNINGS_EXACT:
         return _NO_WARNINGS
     return _REFUSED if not loads_local_files and _LOAD_DATA.match(query) else None
@@ -225,6 +236,8 @@ def of_set(reading: SetReading, *, can_lock: bool, has_multiplex: bool) -> Speci
             return _SET_KEPT
         case SetReading.NO_CHARSET:
             return _NO_CHARSET
+        case SetReading.ABORTS:
+            return _SET_ABORTS
         case SetReading.UNREADABLE:
             return _SET_UNREADABLE
         case SetReading.BATCH if can_lock:

@@ -6,6 +6,9 @@ A user has default_hostgroup 1, and a rule sends everything to hostgroup 2.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
+
+from proxyctl.routing import Request, Router
 
 HOME, RULE = 1, 2
 
@@ -71,6 +74,10 @@ SET sort_buffer_size=262144
 SET tx_isolation='READ-COMMITTED'
 SET transaction_read_only=1
 SET character_set_results=NULL
+SET character_set_results=binary
+SET SESSION character_set_results = utf8mb4
+SET SESSION character_set_server='utf8'
+SET autocommit=OFF; SELECT 1
 SET character_set_client=utf8
 SET collation_connection='utf8_general_ci'
 SET optimizer_switch='mrr=on,mrr_cost_based=off'
@@ -109,6 +116,7 @@ SET RESOURCE GROUP x
 SET profiling=1
 SET big_tables=1
 SET insert_id=1
+SET SESSION character_set_server=nosuch
 SET LOCAL sql_mode='ANSI'
 SET @a='x;y'
 SET @@global.sql_mode='ANSI'
@@ -127,6 +135,7 @@ SET long_query_time=1.5
 SET sql_mode='' -- x
 SET time_zone='America/Argentina/Ushuaia'
 SET profiling=1+1
+SET SESSION character_set_results = NULL
 SET GLOBAL autocommit=1
 """
 WRONG_CHARSET = """
@@ -183,3 +192,70 @@ WITHOUT_LOCKS = (
     *_forms(KEPT, None),
 )
 """mysql-set_query_lock_on_hostgroup is 0."""
+
+
+def predicted(router: Router, query: str) -> SetForm:
+    """Return the prediction for a statement of the user `app`, in the shape of the tables."""
+    route = router.evaluate(Request(query.encode(), "app"))
+    special = route.special
+    if route.is_answered:
+        return SetForm(query, errno=special.errno if special else None)
+    locks = special is not None and special.is_set and not special.goes_home
+    return SetForm(query, route.destination_hostgroup, locks)
+
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_NAMES = _words("""
+sql_mode autocommit time_zone foreign_key_checks unique_checks sort_buffer_size sql_select_limit
+max_join_size group_concat_max_len long_query_time query_cache_type optimizer_switch lc_messages
+tx_isolation transaction_isolation tx_read_only session_track_gtids character_set_client
+collation_connection wait_timeout session_track_schema session_track_system_variables big_tables
+profiling nosuchvar max_connections @a @sql_mode
+""")
+_VALUES = _words("""
+0 1 2 7 ON off TRUE DEFAULT NULL ANSI utf8 nosuch READ-COMMITTED 1.5 -1 +1 1+1 1024*1024 @a
+@@sql_mode @@session.sql_mode @@global.time_zone OWN_GTID DEMAND '' "" '''' 'a' "ANSI" `a`
+'ANSI,TRADITIONAL' 'READ-COMMITTED' '+01:00' '+1:00' 'Europe/Berlin' 'a/b/c' 'mrr=on'
+'mrr=on,icp=off' 'mrr=maybe' 'a;b' '@a' 'a.b' 'utf8_bin' 0x10 1e3 now() CONCAT(@@sql_mode,'a')
+CONCAT('a','b') REPLACE(CONCAT(@@sql_mode,',a'),'b','c') IFNULL(NULL,'a') CONCAT(@a,'b') CONCAT(a
+CONCAT
+""")
+_VALUES += ["'a, b'", "(SELECT CONCAT(@@sql_mode, ',a'))", "(SELECT 1)", "- 1", "'a' 'b'", "' '"]
+_SCOPES = ("", "", "", "SESSION ", "session ", "@@", "@@session.", "@@local.", "LOCAL ", "GLOBAL ")
+_WHOLE = (
+    "NAMES utf8", "NAMES 'utf8'", "NAMES `utf8mb4` COLLATE utf8mb4_bin", "NAMES nosuch",
+    "NAMES DEFAULT", "NAMES utf8 COLLATE nosuch", "NAMES @a", "NAMES  utf8", "CHARSET utf8",
+    "CHARACTER  SET 'latin1'", "CHARSET nosuch", "CHARACTER SET ''", 'CHARSET "utf8"',
+    "TRANSACTION READ ONLY", "SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE",
+    "TRANSACTION READ MAYBE", "TRANSACTION READ ONLY, ISOLATION LEVEL SERIALIZABLE",
+)  # fmt: skip
+_STARTS = ("SET ",) * 8 + ("set ", "SET\t", "SET\n", "/* c */ SET ", "SET /* c */ ", "-- c\nSET ")
+_ENDS = ("",) * 8 + (
+    ";",
+    " ; ",
+    "; SELECT 1",
+    ";SELECT ';'",
+    " -- c",
+    " # c",
+    " /* ; */",
+    ",",
+    " x",
+)
+
+
+def random_set(random: Random) -> str:
+    """Return a SET, often one that no server would take."""
+    parts = []
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        if random.random() < 0.15:
+            parts.append(random.choice(_WHOLE))
+            continue
+        name, sign = random.choice(_NAMES), random.choice(("=", " = ", ":=", "= "))
+        name = f"`{name}`" if random.random() < 0.1 else name
+        parts.append(f"{random.choice(_SCOPES)}{name}{sign}{random.choice(_VALUES)}")
+    body = random.choice((", ", ",", " , ", " ")).join(parts)
+    statement = random.choice(_STARTS) + body + random.choice(_ENDS)
+    return f"/*!40101 {statement} */" if random.random() < 0.05 else statement

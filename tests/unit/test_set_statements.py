@@ -7,38 +7,35 @@ import pytest
 from proxyctl.catalog import Version
 from proxyctl.routing import Request, RoutingVariables
 from proxyctl.routing.special import Reply
-from tests.support.set_forms import SET_FORMS, USE_FORMS, WITH_MULTIPLEX, WITHOUT_LOCKS, SetForm
+from tests.support.set_forms import (
+    SET_FORMS,
+    USE_FORMS,
+    WITH_MULTIPLEX,
+    WITHOUT_LOCKS,
+    SetForm,
+    predicted,
+)
 from tests.unit.routed import router
 
 EVERYTHING = {"match_digest": ".", "destination_hostgroup": 2}
-
-
-def found(query: str, of) -> SetForm:
-    """Return the prediction for a statement, in the shape of the table."""
-    route = of.evaluate(Request(query.encode(), "app"))
-    special = route.special
-    if route.is_answered:
-        return SetForm(query, errno=special.errno)
-    locks = special is not None and special.is_set and not special.goes_home
-    return SetForm(query, route.destination_hostgroup, locks)
 
 
 @pytest.mark.parametrize("forms", [SET_FORMS, USE_FORMS], ids=["SET", "USE"])
 @pytest.mark.parametrize("version", [Version(2, 7, 1), Version(3, 0, 3)], ids=str)
 def test_every_form(forms, version):
     of = router(EVERYTHING, variables=RoutingVariables(version=version))
-    assert [found(form.query, of) for form in forms] == list(forms)
+    assert [predicted(of, form.query) for form in forms] == list(forms)
 
 
 @pytest.mark.parametrize("multiplex", [0, 1, 2])
 def test_a_rule_with_multiplex_prevents_the_lock_of_one_statement_only(multiplex):
     of = router({**EVERYTHING, "multiplex": multiplex})
-    assert [found(form.query, of) for form in WITH_MULTIPLEX] == list(WITH_MULTIPLEX)
+    assert [predicted(of, form.query) for form in WITH_MULTIPLEX] == list(WITH_MULTIPLEX)
 
 
 def test_without_locks_every_set_goes_home():
     of = router(EVERYTHING, variables=RoutingVariables(set_query_lock_on_hostgroup=False))
-    assert [found(form.query, of) for form in WITHOUT_LOCKS] == list(WITHOUT_LOCKS)
+    assert [predicted(of, form.query) for form in WITHOUT_LOCKS] == list(WITHOUT_LOCKS)
 
 
 def test_a_setting_that_only_newer_releases_ignore():
@@ -47,8 +44,8 @@ def test_a_setting_that_only_newer_releases_ignore():
         router(EVERYTHING, variables=RoutingVariables(version=version))
         for version in (Version(2, 7, 1), Version(3, 0, 3))
     )
-    assert found(query, older) == SetForm(query, 2, locks=True)
-    assert found(query, newer) == SetForm(query)
+    assert predicted(older, query) == SetForm(query, 2, locks=True)
+    assert predicted(newer, query) == SetForm(query)
 
 
 @pytest.mark.parametrize("query", ["SET sql_mode='ANSI'", "SET group_concat_max_len=1+1"])
@@ -57,7 +54,7 @@ def test_another_parser_is_unknown(query, algorithm):
     of = router(EVERYTHING, variables=RoutingVariables(set_parser_algorithm=algorithm))
     assert of.evaluate(Request(query.encode(), "app")).reply is Reply.UNKNOWN
     for sure in ("SET @a=1", "SET sql_mode='ANSI'; SELECT 1"):  # no parser is asked
-        assert found(sure, of) == SetForm(sure, 2, locks=True)
+        assert predicted(of, sure) == SetForm(sure, 2, locks=True)
 
 
 def test_without_digests_a_set_is_a_query_like_others():
@@ -75,6 +72,17 @@ def test_a_message_comes_before_set_and_after_use(column):
     route = of.evaluate(Request(b"USE db1", "app"))
     assert column not in route.settings
     assert route.reply is Reply.OK
+
+
+def test_a_character_set_at_which_proxysql_aborts():
+    route = router(EVERYTHING).evaluate(Request(b"SET character_set_results=nosuch", "app"))
+    assert route.reply is Reply.ERROR
+    assert "aborts" in route.special.effect
+
+
+def test_an_executed_prepared_statement_follows_the_rules():
+    route = router(EVERYTHING).evaluate(Request(b"SET sql_mode='ANSI'", "app", rewrites=False))
+    assert (route.destination_hostgroup, route.special) == (2, None)
 
 
 def test_local_files_are_refused_where_the_variable_is_off():
