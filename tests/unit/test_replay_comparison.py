@@ -13,6 +13,7 @@ from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.comparison import (
     CUT,
     OTHER_OPTIONS,
+    SET_VALUES,
     TOO_MANY,
     Comparison,
     Kind,
@@ -144,6 +145,33 @@ def test_files_that_change_how_digests_are_made_leave_all_open() -> None:
 def test_what_proxysql_answers_by_itself_stays(text: str) -> None:
     after = configuration(rule(1, destination_hostgroup=2))
     assert verdict(configuration(), after, seen(text)).certain == frozenset()
+
+
+@pytest.mark.parametrize("text", ["SET NAMES ?", "SET autocommit=?", "SET TRANSACTION READ ONLY"])
+def test_a_set_that_proxysql_answers_whatever_its_value_is_stays(text: str) -> None:
+    after = configuration(rule(1, destination_hostgroup=2))
+    found = verdict(configuration(), after, seen(text))
+    assert (found.certain, found.possible, found.notes) == (frozenset(), frozenset(), ())
+
+
+@pytest.mark.parametrize("text", ["SET @a=?", "SET nosuch=?", "SET sql_mode=?; SELECT ?"])
+def test_a_set_that_locks_goes_where_the_rules_say(text: str) -> None:
+    after = configuration(rule(1, destination_hostgroup=2))
+    assert verdict(configuration(), after, seen(text)).certain == {Kind.HOSTGROUP}
+    unlocked = configuration(
+        rule(1, destination_hostgroup=2), set_query_lock_on_hostgroup="0"
+    )  # default_hostgroup on both sides
+    found = verdict(configuration(set_query_lock_on_hostgroup="0"), unlocked, seen(text))
+    assert (found.certain, found.possible) == (frozenset(), frozenset())
+
+
+@pytest.mark.parametrize("text", ["SET sql_mode=?", "SET SESSION wait_timeout=?"])
+def test_a_set_of_unknown_values_is_undecided(text: str) -> None:
+    after = configuration(rule(1, destination_hostgroup=2))
+    found = verdict(configuration(), after, seen(text))
+    assert (found.certain, found.possible) == (frozenset(), {Kind.HOSTGROUP})
+    assert found.notes == (SET_VALUES,)
+    assert verdict(configuration(), configuration(), seen(text)).notes == ()
 
 
 def test_more_open_questions_than_can_be_followed() -> None:

@@ -17,12 +17,11 @@ from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
 from proxyctl.routing import Request, Route, Router, Source, Special, Stage
 from proxyctl.routing.digest import Digester, DigestOptions
-from proxyctl.routing.open_questions import Assumptions, Rewriting, every_outcome
+from proxyctl.routing.open_questions import Assumptions, Question, Rewriting, every_outcome
 from proxyctl.routing.router import router_of
-from proxyctl.routing.set_statements import read_set
+from proxyctl.routing.set_statements import SetReading, read_set
 from proxyctl.routing.special import (
     LAST_INSERT_ID,
-    Reply,
     after_rules,
     before_rules,
     is_set,
@@ -42,7 +41,7 @@ MOST_WAYS = 64
 CUT = "cut"
 OTHER_OPTIONS = "made under other mysql-query_digests variables"
 TOO_MANY = "too many undecided rules"
-SET_VALUES = "a digest does not show the values, which decide whether ProxySQL answers the SET"
+SET_VALUES = "a digest does not show the values, which decide whether ProxySQL answers a SET"
 
 
 # The outcome of a query ---------------------------------------------------------------------------
@@ -234,16 +233,13 @@ class Comparison:
         notes = tuple(self._notes(text))
         before, after = self._routers
         is_of_set = is_set(text)
-        is_guessed = False
 
         def outcome_under(router: Router, assumed: Assumptions) -> Outcome:
-            nonlocal is_guessed
             route, rewriting = router.evaluate_digest(request, assumed)
-            if not is_of_set:
-                return outcome_of(route, rewriting, special)
-            route = _set_route(router, route, request.username, text)
-            is_guessed = is_guessed or route.reply is Reply.UNKNOWN
-            return outcome_of(route, rewriting, route.special)
+            if is_of_set and not route.is_answered:
+                reading = _set_reading(router, text, rewriting, assumed)
+                route = _set_route(router, route, request.username, reading)
+            return outcome_of(route, rewriting, route.special or special)
 
         def both(assumed: Assumptions) -> tuple[Outcome, Outcome]:
             outcome = outcome_under(before, assumed)
@@ -254,13 +250,13 @@ class Comparison:
             is_unknown = self._differences.may_concern(seen, notes)
             return Verdict(notes=(*notes, TOO_MANY) if is_unknown else notes, is_unknown=is_unknown)
         pairs, questions = outcomes
-        asked = sorted((rule_id, q.column) for q, ids in questions.items() for rule_id in ids)
+        asked = sorted((r, q.column) for q, ids in questions.items() for r in ids if q.column)
+        is_set_open = any(question.column == _READING for question in questions)
         kinds = [kinds_of(before, after) for before, after in pairs]
-        is_certain = not notes and not is_guessed
-        certain = frozenset.intersection(*kinds) if is_certain else frozenset[Kind]()
+        certain = frozenset[Kind]() if notes else frozenset.intersection(*kinds)
         possible = frozenset.union(*kinds) - certain
         is_unknown = bool(notes) and self._differences.may_concern(seen, notes)
-        if is_guessed and possible:
+        if is_set_open and possible:
             notes = (*notes, SET_VALUES)
         return Verdict(
             certain,
@@ -293,17 +289,33 @@ class Comparison:
 _COMMENT = re.compile(rb"/\*(.*?)\*/", re.DOTALL)
 
 
-def _set_route(router: Router, route: Route, username: str | None, text: bytes) -> Route:
-    """Return the route of a SET of which only the digest text is known."""
-    if route.is_answered:
+_READING = ""
+"""The column of a question that no rule asks: what ProxySQL makes of a SET."""
+_READINGS = (SetReading.KEPT, SetReading.FOREIGN, SetReading.UNREADABLE)
+"""What that can be if the values or comments, which a digest lacks, decide."""
+
+
+def _set_reading(
+    router: Router, text: bytes, rewriting: Rewriting, assumed: Assumptions
+) -> SetReading | None:
+    """Return what ProxySQL makes of a SET; None if rules made another statement of it.
+
+    Changes: assumed, which records the question if the digest does not decide.
+    """
+    reading = read_set(None, text, version=router.variables.version)
+    if not rewriting and reading is not SetReading.UNKNOWN:
+        return reading
+    readings = (*_READINGS, None) if rewriting else _READINGS
+    return readings[assumed.answer(Question(_READING, None, rewriting), len(readings), 0)]
+
+
+def _set_route(
+    router: Router, route: Route, username: str | None, reading: SetReading | None
+) -> Route:
+    """Return the route of a SET, or of what it became."""
+    if reading is None:
         return route
     variables = router.variables
-    reading = read_set(
-        None if b"?" in text else text,
-        text,
-        version=variables.version,
-        algorithm=variables.set_parser_algorithm,
-    )
     can_lock = variables.set_query_lock_on_hostgroup
     special = of_set(reading, can_lock=can_lock, has_multiplex="multiplex" in route.settings)
     if not special.goes_home:
