@@ -111,7 +111,7 @@ _SET_ABORTS = Special(
     _AFTER,
     Reply.ERROR,
 )
-SET_UNKNOWN = Special(
+_SET_UNKNOWN = Special(
     "whether ProxySQL answers it or sends it on is known for mysql-set_parser_algorithm=2 only",
     _AFTER,
     Reply.UNKNOWN,
@@ -245,7 +245,7 @@ def of_set(reading: SetReading, *, can_lock: bool, has_multiplex: bool) -> Speci
         case SetReading.FOREIGN if can_lock and not has_multiplex:
             return _SET_LOCKS
         case SetReading.UNKNOWN:
-            return SET_UNKNOWN
+            return _SET_UNKNOWN
     return _SET_UNLOCKED
 
 
