@@ -17,10 +17,12 @@ from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import field_place, key_words
 from proxyctl.errors import Mistake
 from proxyctl.routing.regex import (
+    CONTROL_FIX,
     BadPattern,
     Engine,
     as_bytes,
     compile_pattern,
+    control_problem,
     engine_for,
     is_plain,
     never_matches_if_broken,
@@ -130,6 +132,8 @@ _CRITERIA: dict[str, tuple[Callable[[str], str | None], str]] = {
     "client_addr": (client_addr_problem, CLIENT_ADDR_FIX),
     "digest": (digest_problem, DIGEST_FIX),
     "re_modifiers": (modifiers_problem, MODIFIERS_FIX),
+    "match_digest": (control_problem, CONTROL_FIX),
+    "match_pattern": (control_problem, CONTROL_FIX),
 }
 """By column, the check of its text, and the fix. Lint checks the text of an instance so too."""
 

@@ -153,6 +153,8 @@ def _read(
 
 def _syntax_fix(problem: str, text: str, mark: Mark) -> str | None:
     """Return the fix of a frequent mistake; None for others."""
+    if problem == "found unknown escape character":
+        return "use single quotes: there a backslash is a backslash"
     if problem == "mapping values are not allowed in this context":
         return "quote text that holds a colon and a blank"
     if problem != "found character that cannot start any token":

@@ -107,6 +107,28 @@ def test_a_schema_of_mysql_is_a_database_of_postgresql(tmp_path, table, key, mea
     assert [one.fix for one in caught.value.mistakes] == [f"did you mean '{meant}'?"]
 
 
+@pytest.mark.parametrize("table", ["mysql_query_rules", "pgsql_query_rules"])
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [
+        (r'match_digest: "\bshard1\b"', r"a backspace, which is what `\b` in double quotes means"),
+        (r'match_pattern: "x\vy"', r"the control character \x0b"),
+        (r'match_digest: "a\ea"', r"the control character \x1b"),
+    ],
+)
+def test_an_escape_of_yaml_in_a_pattern(tmp_path, table, field, name):
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, f"{table}:\n  - {{rule_id: 1, {field}}}")
+    [mistake] = caught.value.mistakes
+    assert (mistake.line, mistake.column) == (3, 33 if "pattern" in field else 32)
+    assert mistake.message == f"holds {name}"
+    assert mistake.fix == "write the pattern in single quotes: there a backslash is a backslash"
+
+
+def test_single_quotes_keep_a_backslash(tmp_path):
+    assert mistakes(tmp_path, RULE % r"match_digest: '\bshard1\b\s'") == []
+
+
 def test_what_is_only_a_warning(tmp_path):
     text = """
 mysql_query_rules:

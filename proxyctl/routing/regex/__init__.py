@@ -12,6 +12,7 @@ from proxyctl.catalog import REFERENCE, Version, releases
 from proxyctl.routing.regex.pattern import BadPattern, Broken, Compiled, Span, Spans, as_bytes
 
 __all__ = [
+    "CONTROL_FIX",
     "BadPattern",
     "Broken",
     "Compiled",
@@ -21,6 +22,7 @@ __all__ = [
     "Spans",
     "as_bytes",
     "compile_pattern",
+    "control_problem",
     "engine_for",
     "is_plain",
     "never_matches_if_broken",
@@ -41,6 +43,12 @@ _REPEATED_GROUP = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|[^]\\])*(?:\]|\Z)|(?P<found>\)(?:[*+]|\{[0-9]+,\}))",
     re.DOTALL,
 )
+
+
+_CONTROL = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL_NAMES = {"\b": r"a backspace, which is what `\b` in double quotes means"}
+
+CONTROL_FIX = "write the pattern in single quotes: there a backslash is a backslash"
 
 
 class Engine(StrEnum):
@@ -64,6 +72,18 @@ def never_matches_if_broken(version: Version) -> bool:
     In earlier releases a negated pattern that does not compile matches every query.
     """
     return version.has(releases.PCRE2)
+
+
+def control_problem(pattern: str) -> str | None:
+    """Return what is wrong with a pattern that holds a control character; None without one.
+
+    Nobody types one into a pattern, and no query has one outside of quotes.
+    """
+    match = _CONTROL.search(pattern)
+    if match is None:
+        return None
+    character = rf"the control character \x{ord(match[0]):02x}"
+    return f"holds {_CONTROL_NAMES.get(match[0], character)}"
 
 
 def is_plain(pattern: bytes) -> bool:
