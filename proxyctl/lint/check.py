@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.errors import counted
 from proxyctl.lint import rules
+from proxyctl.routing.criteria import Effect
 from proxyctl.state.row import Key, Secret, Where
 
 if TYPE_CHECKING:
@@ -34,6 +35,16 @@ class Severity(StrEnum):
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
+
+
+SEVERITIES = {
+    Effect.NEVER: Severity.ERROR,
+    Effect.HARDLY_EVER: Severity.ERROR,
+    Effect.EVERYTHING: Severity.ERROR,
+    Effect.MISREAD: Severity.ERROR,
+    Effect.DOUBTFUL: Severity.WARNING,
+}
+"""How bad a criterion is that does not work."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,8 @@ from proxyctl.catalog import Value
 from proxyctl.lint.check import RULES, quoted
 from proxyctl.lint.patterns import Literals, literals_of
 from proxyctl.routing import Frontend, Router, RoutingVariables
+from proxyctl.routing.addresses import client_addr_of_nobody
+from proxyctl.routing.criteria import Criteria, Flaw
 from proxyctl.routing.probes import MYSQL, PGSQL, Samples
 from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex import Broken, Compiled, Engine
@@ -23,7 +25,6 @@ from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
 from proxyctl.state.row import Key, Row, Where
-from proxyctl.state.runtime import client_addr_of_nobody
 
 T = TypeVar("T")
 
@@ -172,7 +173,10 @@ class Subject:
     def is_possible(self, session: Session) -> bool:
         """Return whether a client can log in as the session's user from its address."""
         can_log_in = not self.logins or session.username is None or session.username in self.logins
-        return can_log_in and client_addr_of_nobody(session.client_addr or "") is None
+        address = session.client_addr or ""
+        # A session for `10.2%` has only a beginning of an address.
+        is_known = not (client_addr_of_nobody(address) and client_addr_of_nobody(f"{address}%"))
+        return can_log_in and is_known
 
     @cached_property
     def rule_rows(self) -> tuple[RuleRow, ...]:
@@ -186,8 +190,21 @@ class Subject:
         return tuple(sorted(rows, key=lambda row: number(row.cells["rule_id"]) or 0))
 
     @cached_property
+    def criteria(self) -> Criteria:
+        """What is known about the criteria of rules."""
+        return Criteria(self.configuration, self.logins)
+
+    def flaws(self, *columns: str) -> Iterator[tuple[RuleRow, str, Flaw]]:
+        """Yield what is wrong with these columns of the active rules."""
+        for row in self.rule_rows:
+            for column in columns:
+                flaw = self.criteria.flaw(row.cells, row.rule, column)
+                if flaw is not None:
+                    yield row, column, flaw
+
+    @cached_property
     def literals(self) -> Mapping[Compiled, Literals]:
-        """The plain texts in each pattern that compiles."""
+        """The plain text at the beginning of each pattern that compiles."""
         literals: dict[Compiled, Literals] = {}
         for row in self.rule_rows:
             for column, text in row.patterns:

@@ -144,6 +144,8 @@ def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN
         if reason is None:
             for step in steps:
                 lines += _match_lines(step, text, explainer, width, style)
+                if flaw := explainer.flaw(step, "digest"):
+                    lines += _row("", "", f"digest: {flaw}", width, style)
                 text = text if step.rewritten is None else step.rewritten
         elif reason is Reason.NOT_REACHED and not lists_all:
             count = counted(len(steps), "rule")
@@ -155,6 +157,8 @@ def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN
         else:
             for step in steps:
                 lines += _miss_lines(step, explainer, width, style)
+    for rule_id, reason in explainer.dropped_rules.items():
+        lines += _row(rule_id, "no", f"not loaded: {reason}", width, style)
     return lines
 
 
@@ -171,6 +175,8 @@ def _miss_lines(step: Step, explainer: Explainer, width: int, style: Style) -> I
     if column is not None and column in step.broken:
         text = f"{column} does not compile, so the rule never matches: {step.broken[column]}"
     criterion = "" if value is None else f"   {shown(value, limit=LONGEST_CRITERION)}"
+    if column is not None and column not in step.broken and (flaw := explainer.flaw(step, column)):
+        criterion += f"   ({_with_side_names(flaw, explainer)})"
     for line in _row(step.rule_id, "no", f"{text}{criterion}", width, style):
         yield style("dim", line)
 

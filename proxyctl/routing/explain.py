@@ -14,6 +14,7 @@ from typing import Any
 
 from proxyctl.catalog import Value, releases
 from proxyctl.errors import ConfigError, Mistake
+from proxyctl.routing.criteria import Criteria
 from proxyctl.routing.regex import Engine
 from proxyctl.routing.regex.pattern import rewritten
 from proxyctl.routing.result import (
@@ -31,6 +32,7 @@ from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.routing.special import Stage, hints, is_set
 from proxyctl.routing.tables import AFTER_RULES
 from proxyctl.state.configuration import Configuration
+from proxyctl.state.runtime import ignored_rows
 
 _FAST_ROUTING = "mysql_query_rules_fast_routing"
 
@@ -170,6 +172,28 @@ class Explainer:
     def owner(self, rule_id: int | None) -> str:
         """Return ` (in no file)` for a rule of the instance that the known files lack, else ''."""
         return self.configuration.owner("mysql_query_rules", (rule_id,))
+
+    @cached_property
+    def criteria(self) -> Criteria:
+        """What is known about the criteria of the rules."""
+        return Criteria(self.configuration, self.router.users)
+
+    def flaw(self, step: Step, column: str) -> str | None:
+        """Return what is wrong with a criterion of a rule that was tried; None if it may work."""
+        cells = self.rules.get(step.rule_id, {})
+        flaw = self.criteria.flaw(cells, self._rules_by_id[step.rule_id], column)
+        return None if flaw is None else flaw.problem
+
+    @cached_property
+    def dropped_rules(self) -> dict[str, str]:
+        """The active rules that ProxySQL does not load, each with the reason."""
+        held = self.configuration.tables.get("mysql_query_rules")
+        reasons = ignored_rows(held.layout, held.rows) if held else {}
+        return {str(rule_id): reason for (rule_id,), reason in reasons.items()}
+
+    @cached_property
+    def _rules_by_id(self) -> dict[int, Rule]:
+        return {rule.rule_id: rule for rule in self.router.rules}
 
     @cached_property
     def servers(self) -> HostgroupServers:

@@ -119,6 +119,12 @@ class Rule:
             self.unverified = (*self.unverified, column)
         return compiled
 
+    @property
+    def is_for_some_queries(self) -> bool:
+        """Whether the rule has any criterion, beside flagIN."""
+        patterns = (self.match_digest, self.match_pattern, self.digest)
+        return self.is_for_some_sessions or any(one is not None for one in patterns)
+
     def miss(self, walk: Walk) -> Reason | None:
         """Return the first criterion that the query does not meet; None for a match.
 

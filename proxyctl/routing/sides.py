@@ -47,7 +47,9 @@ def pgsql_as_mysql(configuration: Configuration) -> Configuration:
     variables = {
         name.replace("pgsql", "mysql", 1): value
         for name, value in configuration.all_variables().items()
+        # What the files do not set of it is not known: ProxySQL reads it from its own .cnf.
         if name.startswith("pgsql-")
+        and (name != "pgsql-interfaces" or name in configuration.variables)
     }
 
     def place(table: str, key: Key, column: str | None) -> Where | None:

@@ -7,7 +7,6 @@ Source: ProxySQL 2.7.1, read from its source and checked on a running server.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Layout, Role, Value
@@ -193,7 +192,6 @@ def valid_client_addr(value: object) -> bool:
 
 
 CLIENT_ADDR_FIX = "only % at the end is a wildcard, as in 10.0.0.%"
-_ADDRESS = re.compile(r"[0-9A-Fa-f:.]*")
 
 
 def client_addr_problem(value: object) -> str | None:
@@ -205,18 +203,6 @@ def client_addr_problem(value: object) -> str | None:
     if len(value.encode("utf-8", "surrogateescape")) > MAX_CLIENT_ADDR:
         return f"ProxySQL skips a rule whose address is longer than {MAX_CLIENT_ADDR} bytes"
     return None
-
-
-def client_addr_of_nobody(text: str) -> str | None:
-    """Return why no client has this client_addr; None if a client may have it.
-
-    ProxySQL compares texts, and a client of the Unix socket is `localhost`. Source: ProxySQL 2.7.1,
-    run.
-    """
-    known = text.removesuffix("%")
-    if _ADDRESS.fullmatch(known) or "localhost".startswith(known):
-        return None
-    return "no client has this address, and the rule never matches"
 
 
 def _schedule(layout: Layout, row: DesiredRow) -> DesiredRow:

@@ -20,6 +20,7 @@ import pytest
 from proxyctl.catalog import TABLES, Value, Version, layout_of
 from proxyctl.catalog.releases import PGSQL_DIGESTS
 from proxyctl.routing import Request, Router
+from proxyctl.routing.criteria import Criteria, Effect, Flaw
 from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.router import router_of
 from proxyctl.routing.sides import pgsql_as_mysql
@@ -255,3 +256,49 @@ def test_random_rules(
                 agreed += 1
     record_property("known", agreed)
     assert different == []
+
+
+def test_flaws_of_criteria_are_true(rig: PgsqlRig) -> None:
+    query = b"SELECT c FROM t1 WHERE id = 42 /* x */"
+    rig.load([], [])
+    digest = rig.send("app", "shop", query).digest or 0
+    values: list[tuple[str, Value]] = [
+        *(("username", name) for name in ("app", "App", "app%", "app ")),
+        *(("database", name) for name in ("shop", "Shop ", "shop%", "%")),
+        *(
+            ("client_addr", address)
+            for address in ("127.0.0.1", "127.%", "127.0.0.0/8", "127.0.0.01", "::ffff:127.0.0.1")
+        ),
+        *(("proxy_addr", address) for address in ("127.0.0.1", "0.0.0.0", "127.0.0.%")),
+        *(("proxy_port", number) for number in (rig.port, 0, 6133)),
+        *(("digest", text) for text in (f"0x{digest:x}", f"{digest:X}", f"0x{digest:x}0", "xyz")),
+        *(
+            ("match_digest", pattern)
+            for pattern in (r"id = \?", "id = [0-9]+$", r"^SELECT\\s", r"/\* x \*/", "FROM  t1")
+        ),
+    ]
+    wrong = {}
+    for name, value in values:
+        cells = {"rule_id": 1, "active": 1, name: value, "destination_hostgroup": 9}
+        rig.load([cells], [])
+        is_match = rig.send("app", "shop", query).hostgroup == 9
+        flaw = flaw_of(rig, cells, name)
+        works = flaw is None or flaw.effect is Effect.EVERYTHING
+        if is_match is not works and not (flaw and flaw.effect is Effect.DOUBTFUL):
+            wrong[name, value] = (flaw, is_match)
+    assert wrong == {}
+
+
+def flaw_of(rig: PgsqlRig, cells: Cells, column: str) -> Flaw | None:
+    """Return what is known about a column of the only rule."""
+    users = [{"username": name, "default_hostgroup": number} for name, number in USERS.items()]
+    tables = {RULES: held(RULES, rig.version, [cells])}
+    tables["pgsql_users"] = held("pgsql_users", rig.version, users)
+    variables = {"pgsql-interfaces": f"127.0.0.1:{rig.port}"}
+    side = pgsql_as_mysql(Configuration(rig.version, tables, variables))
+    found = router_of(side)
+    column = "schemaname" if column == "database" else column
+    names = side.tables["mysql_query_rules"].layout.names
+    [row] = side.rows("mysql_query_rules")
+    rule = found.rules[0] if found.rules else None
+    return Criteria(side, found.users).flaw(dict(zip(names, row, strict=True)), rule, column)

@@ -12,7 +12,7 @@ from proxyctl.lint.subject import RuleRow, Subject
 
 _WORD_FIRST = re.compile(r"(?:\(\?i\))?\^\(*(?:\?:|\?i\))?(?:\?i:)?[A-Za-z]")
 _DOTS_AT_THE_EDGES = re.compile(r"\A(?:\.[*+]\??)+|(?:\.[*+]\??)+\Z")
-_COMMENT = re.compile(r"/\\?\*|#")
+_COMMENT = re.compile(r"/[\[\\]*\*|\*[\]\\]*/|#|-- ")
 """Comments, which digest texts do not have."""
 _DOTS = re.compile(r"(?<!\\)(?:\\\\)*\.[*+]")
 
@@ -67,4 +67,12 @@ def _patterns_for_digest(subject: Subject) -> Iterator[tuple[RuleRow, str]]:
             continue
         if is_pasted(row, "match_pattern") or MARK.search(text) or _COMMENT.search(text):
             continue
+        if _matches_no_digest_text(subject, row, text):
+            continue
         yield row, text
+
+
+def _matches_no_digest_text(subject: Subject, row: RuleRow, text: str) -> bool:
+    pattern = row.rule and row.rule.match_pattern
+    modifiers = row.text("re_modifiers") or ""
+    return bool(pattern and subject.criteria.as_match_digest(text, pattern, modifiers))

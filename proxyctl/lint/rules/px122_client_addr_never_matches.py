@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.rule import subnet_of
-from proxyctl.state.runtime import CLIENT_ADDR_FIX, client_addr_of_nobody, client_addr_problem
 
 
 @check("PX122", "client-addr-never-matches", Severity.ERROR, pgsql=True)
@@ -16,8 +15,10 @@ def client_addr_never_matches(subject: Subject) -> Iterator[Finding]:
 
     ProxySQL compares the text with the client's address, character by character. Only a `%` at the
     end is a wildcard: `10.0.0.0/8`, `10.0.0.*`, a range, a list or a host name never match. (A
-    client of the Unix socket has the address `localhost`.) With a `%` elsewhere, or more than 45
-    characters, LOAD drops the rule silently.
+    client of the Unix socket has the address `localhost`.) An address is compared as the system
+    writes it: `10.0.0.01` and `FE80::1` never match. With a `%` elsewhere, or more than 45
+    characters, LOAD drops the rule silently. It is a warning where a `%` is behind a digit, because
+    `10.0.0.1%` also matches 10.0.0.10, and for `::ffff:10.0.0.1`.
 
     Write the common beginning of the addresses and one `%`, or a rule for each address. ProxySQL
     3.0.12 accepts a subnet such as `10.0.0.0/8`; proxyctl's reading of subnets is not verified.
@@ -38,12 +39,10 @@ def client_addr_never_matches(subject: Subject) -> Iterator[Finding]:
     """
     version = subject.configuration.version
     for row in subject.rule_rows:
-        text = row.text("client_addr")
-        problem = None if text is None else client_addr_problem(text) or client_addr_of_nobody(text)
-        if text is not None and subnet_of(text, version) is not None:
+        if subnet_of(row.text("client_addr") or "", version) is not None:
             message = f"client_addr {row.shown('client_addr')} as a subnet: not verified"
             yield Finding(RULES, row.key, message, "client_addr", severity=Severity.NOTE)
-            continue
-        if problem is not None:
-            message = f"client_addr {row.shown('client_addr')}: {problem}"
-            yield Finding(RULES, row.key, message, "client_addr", CLIENT_ADDR_FIX)
+    for row, column, flaw in subject.flaws("client_addr"):
+        message = f"client_addr {row.shown(column)}: {flaw.problem}"
+        severity = SEVERITIES[flaw.effect]
+        yield Finding(RULES, row.key, message, column, flaw.fix, severity=severity)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.state.cells import DIGEST_FIX, digest_problem
-
-_SAME_NUMBER = re.compile(r"\s*(0[xX][0-9A-Fa-f]{1,16}|[1-9][0-9]*)\s*")
 
 
 @check("PX123", "digest-misspelt", Severity.ERROR, pgsql=True)
@@ -19,7 +15,8 @@ def digest_misspelt(subject: Subject) -> Iterator[Finding]:
     ProxySQL reads `0x` and hexadecimal digits. It ignores what it cannot read: the rule then
     matches every query that its other criteria accept. Without `0x` it reads decimal digits up to
     the first letter: `12AB` is 12. It is a warning where only the spelling differs, in decimal or
-    with a space: a search for it in stats_mysql_query_digest finds nothing.
+    with a space: a search for it in stats_mysql_query_digest finds nothing. It is also a warning
+    where digits seem to be cut off: a part of a digest matches no query.
 
     Copy the digest from stats_mysql_query_digest, with `0x`, and quote it in YAML.
 
@@ -37,10 +34,7 @@ def digest_misspelt(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, digest: '0xD7C94357028062E6', destination_hostgroup: 2, apply: 1}
     ```
     """
-    for row in subject.rule_rows:
-        text = row.text("digest")
-        # '' is valid: no criterion.
-        if text and (problem := digest_problem(text)):
-            message = f"digest {row.shown('digest')}: {problem}"
-            severity = Severity.WARNING if _SAME_NUMBER.fullmatch(text) else None
-            yield Finding(RULES, row.key, message, "digest", DIGEST_FIX, severity=severity)
+    for row, column, flaw in subject.flaws("digest"):
+        message = f"digest {row.shown(column)}: {flaw.problem}"
+        severity = SEVERITIES[flaw.effect]
+        yield Finding(RULES, row.key, message, column, flaw.fix, severity=severity)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check, grouped, quoted
-from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
+from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check, grouped, quoted
+from proxyctl.lint.subject import FAST_ROUTING, Subject
 from proxyctl.state.row import Key
 
 
@@ -15,8 +15,9 @@ def rule_of_nobody(subject: Subject) -> Iterable[Finding]:
 
     With `fast_forward: 1` a user's queries go straight to the default hostgroup, and rules that
     name the user never have a hit. It is a warning where no active row of mysql_users has the
-    username: nobody can log in with that name. Names are case-sensitive. Nothing is reported where
-    mysql_users has no rows.
+    username: nobody can log in with that name. Names are compared exactly, with their case and
+    without wildcards. Where mysql_users has no rows, only a `%` and a blank at the edge are
+    reported.
 
     Correct the name, switch fast_forward off, or remove the rule.
 
@@ -42,19 +43,16 @@ def rule_of_nobody(subject: Subject) -> Iterable[Finding]:
       - {username: '', schemaname: shop, flagIN: 0, destination_hostgroup: 2}
     ```
     """
-    return grouped(_of_nobody(subject)) if subject.logins else ()
+    return grouped(_of_nobody(subject))
 
 
 def _of_nobody(subject: Subject) -> Iterator[Finding]:
     for table, key, name in _rows_with_user(subject):
-        user = subject.logins.get(name)
-        if user is None:
-            users = subject.name(USERS)
-            message = f"no active row of {users} has the frontend user {quoted(name)}"
-            yield Finding(table, key, message, "username", severity=Severity.WARNING)
-        elif user.fast_forward:
-            message = f"never used: {quoted(name)} has fast_forward, which skips the rules"
-            yield Finding(table, key, message, "username")
+        flaw = subject.criteria.username(name)
+        if flaw is not None:
+            message = f"username {quoted(name)}: {flaw.problem}"
+            severity = SEVERITIES[flaw.effect]
+            yield Finding(table, key, message, "username", flaw.fix, severity=severity)
 
 
 def _rows_with_user(subject: Subject) -> Iterator[tuple[str, Key, str]]:

@@ -12,15 +12,18 @@ _ANSWERS = {
     "error_msg": "'' is an answer: ProxySQL answers an error, and no backend sees the query",
 }
 
+_CRITERIA = ("username", "schemaname", "client_addr", "proxy_addr", "digest")
+
 
 @check("PX421", "empty-text", Severity.ERROR, pgsql=True)
 def empty_text(subject: Subject) -> Iterable[Finding]:
-    """A message or a pattern of a rule that is '' and not NULL.
+    """A message or a criterion of a rule that is '' and not NULL.
 
     An empty OK_msg or error_msg is an answer: ProxySQL answers every query of the rule itself, with
     OK or with error 1148, and an INSERT then only seems to work. Forms with an empty field write
     such rules. An empty match_digest or match_pattern (a warning) matches every query, and with
-    negate_match_pattern none.
+    negate_match_pattern none. An empty username, schemaname, client_addr, proxy_addr or digest is
+    no criterion; that is a warning where the rule has no other one, else a note.
 
     Leave the column out, or write null.
 
@@ -53,3 +56,9 @@ def _empty(subject: Subject) -> Iterator[Finding]:
                 is_negated = row.rule is not None and row.rule.negated
                 message = f"'' matches every query{', and the rule none' if is_negated else ''}"
                 yield Finding(RULES, row.key, message, column, fix, severity=Severity.WARNING)
+        for column in _CRITERIA:
+            if row.text(column) == "" and row.rule is not None:
+                has_other = row.rule.is_for_some_queries
+                message = "'' is no criterion" + ("" if has_other else ": the rule matches all")
+                severity = Severity.NOTE if has_other else Severity.WARNING
+                yield Finding(RULES, row.key, message, column, fix, severity=severity)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import USERS, Subject
+from proxyctl.state.cells import number
 
 _IDLE = ("reconnect", "sticky_conn", "cache_timeout")
 
@@ -17,7 +18,7 @@ def column_without_effect(subject: Subject) -> Iterable[Finding]:
     negate_match_pattern inverts match_digest and match_pattern only, not digest, username or
     schemaname. With both patterns (a note) it inverts each: the rule matches where neither of them
     does. Of OK_msg and error_msg, ProxySQL sends OK_msg. It never uses reconnect, sticky_conn and
-    cache_timeout (a note).
+    cache_timeout (a note). A user with schema_locked may use every schema all the same.
 
     Remove the column. `multiplex: 0` keeps a session on its connection; cache_ttl sets how long an
     answer is kept.
@@ -40,7 +41,7 @@ def column_without_effect(subject: Subject) -> Iterable[Finding]:
       - {rule_id: 4, match_digest: '^SELECT @', multiplex: 0}
     ```
     """
-    return grouped(_idle(subject))
+    return grouped((*_idle(subject), *_idle_of_users(subject)))
 
 
 def _idle(subject: Subject) -> Iterator[Finding]:
@@ -61,3 +62,11 @@ def _idle(subject: Subject) -> Iterator[Finding]:
             if column in sets:
                 message = f"ProxySQL never uses {column}"
                 yield Finding(RULES, key, message, column, "remove it", severity=note)
+
+
+def _idle_of_users(subject: Subject) -> Iterator[Finding]:
+    for key, cells in subject.cells(USERS):
+        if number(cells.get("schema_locked")) == 1 and number(cells["active"]) == 1:
+            message = "schema_locked has no effect: the user may use every schema"
+            fix = "take away the privileges on the servers"
+            yield Finding(USERS, key, message, "schema_locked", fix)

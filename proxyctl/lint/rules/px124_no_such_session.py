@@ -1,0 +1,74 @@
+"""PX124 no-such-session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check, grouped, quoted
+from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
+
+_COLUMNS = ("schemaname", "proxy_addr", "proxy_port")
+
+
+@check("PX124", "no-such-session", Severity.ERROR, pgsql=True)
+def no_such_session(subject: Subject) -> Iterable[Finding]:
+    """A schemaname, proxy_addr, proxy_port or user name that no session has.
+
+    ProxySQL compares these exactly: `%` is no wildcard there, and letters of another case or a
+    blank at the edge count. proxy_addr and proxy_port are the text of the entry of
+    `mysql-interfaces` that took the session, not the address that the client dialled: with
+    `0.0.0.0:6033` a rule for `127.0.0.1` never matches. Sessions of a Unix socket have port 0. A
+    session without a schema is in `mysql-default_schema`, so a row of fast routing for the schema
+    `''` is never used. It is a warning for a name in mysql_users: a client may log in with it.
+
+    Leave the column out for any, or write a row for each name.
+
+    ```yaml
+    # Bad
+    variables: {mysql-interfaces: '0.0.0.0:6033'}
+    mysql_query_rules:
+      - {rule_id: 10, schemaname: 'shop%', destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, proxy_addr: 127.0.0.1, destination_hostgroup: 2, apply: 1}
+      - {rule_id: 30, proxy_port: 6034, destination_hostgroup: 2, apply: 1}
+    ```
+
+    ```yaml
+    # Good
+    variables: {mysql-interfaces: '0.0.0.0:6033;0.0.0.0:6034'}
+    mysql_query_rules:
+      - {rule_id: 10, schemaname: shop1, destination_hostgroup: 2, apply: 1}
+      - {rule_id: 20, proxy_addr: 0.0.0.0, destination_hostgroup: 2, apply: 1}
+      - {rule_id: 30, proxy_port: 6034, destination_hostgroup: 2, apply: 1}
+    ```
+    """
+    return grouped((*_of_rules(subject), *_of_fast_routing(subject), *_of_users(subject)))
+
+
+def _of_rules(subject: Subject) -> Iterator[Finding]:
+    for row, column, flaw in subject.flaws(*_COLUMNS):
+        message = f"{subject.name(column)} {row.shown(column)}: {flaw.problem}"
+        severity = SEVERITIES[flaw.effect]
+        yield Finding(RULES, row.key, message, column, flaw.fix, severity=severity)
+
+
+def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
+    schemaname = subject.name("schemaname")
+    for key, cells in subject.cells(FAST_ROUTING):
+        name = str(cells["schemaname"])
+        flaw = subject.criteria.schemaname(name)
+        if name == "":
+            message = f"{schemaname} '': no session has it, and the row is never used"
+            fix = "write a row for each schema"
+            yield Finding(FAST_ROUTING, key, message, "schemaname", fix)
+        elif flaw is not None:
+            message = f"{schemaname} {quoted(name)}: {flaw.problem}"
+            yield Finding(FAST_ROUTING, key, message, "schemaname", flaw.fix)
+
+
+def _of_users(subject: Subject) -> Iterator[Finding]:
+    for name, key in subject.login_keys.items():
+        flaw = subject.criteria.name(name, "a username")
+        if flaw is not None:
+            message = f"username {quoted(name)}: {flaw.problem}"
+            fix, warning = "write the name with which clients log in", Severity.WARNING
+            yield Finding(USERS, key, message, "username", fix, severity=warning)

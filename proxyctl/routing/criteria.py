@@ -1,0 +1,329 @@
+r"""Criteria of rules that load and do not work: they match nothing, everything, or something else.
+
+ProxySQL compares most criteria as texts, character by character, and reports none that cannot
+match. What is known about a column stands here once; lint and `explain` ask it.
+Source: ProxySQL 2.7.1 and 3.0.3, run with each kind of value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
+
+from proxyctl.catalog import Value
+from proxyctl.catalog.releases import PGSQL_DIGESTS
+from proxyctl.routing.addresses import (
+    Interface,
+    client_addr_of_nobody,
+    client_addr_too_wide,
+    interfaces_of,
+)
+from proxyctl.routing.digest import DigestOptions
+from proxyctl.routing.digest.shape import Never, needs_backslash, why_never
+from proxyctl.routing.regex import (
+    CONTROL_FIX,
+    BadPattern,
+    Broken,
+    Compiled,
+    as_bytes,
+    compile_pattern,
+    control_problem,
+)
+from proxyctl.routing.regex.samples import samples
+from proxyctl.routing.rule import Rule, subnet_of
+from proxyctl.routing.sides import pgsql_name
+from proxyctl.routing.tables import RoutingVariables, Users
+from proxyctl.state.cells import DIGEST_FIX, digest_problem, normal_digest
+from proxyctl.state.configuration import Configuration
+from proxyctl.state.row import Secret
+from proxyctl.state.runtime import CLIENT_ADDR_FIX, client_addr_problem
+
+Cells = Mapping[str, Value]
+
+
+class Effect(Enum):
+    """What a flawed criterion does to its rule."""
+
+    NEVER = "the rule never matches"
+    HARDLY_EVER = "the rule hardly ever matches"
+    EVERYTHING = "the rule matches as without it"
+    MISREAD = "ProxySQL reads another value"
+    DOUBTFUL = "the rule may match other queries than it seems to"
+
+
+class Flaw(NamedTuple):
+    """What is wrong with a criterion. Shape: `problem` follows the column's value in a message."""
+
+    effect: Effect
+    problem: str
+    fix: str | None = None
+
+
+class Criteria:
+    """The criteria of rules under one configuration."""
+
+    def __init__(self, configuration: Configuration, users: Users) -> None:
+        """`users`: those that may log in, by name; none if they are not known."""
+        self._configuration = configuration
+        self._users = users
+        values = configuration.all_variables()
+        self._variables = RoutingVariables.from_values(values, configuration.version)
+        self._of_column: dict[str, Callable[[str], Flaw | None]] = {
+            "username": self.username,
+            "schemaname": self.schemaname,
+            "client_addr": self.client_addr,
+            "digest": self.digest,
+        }
+
+    def flaw(self, cells: Cells, rule: Rule | None, column: str) -> Flaw | None:
+        """Return what is wrong with a column of an active rule; None if it may work.
+
+        Shape: `cells` as the table holds them; `rule` None if ProxySQL drops the row at LOAD.
+        """
+        value = cells.get(column)
+        if value is None:
+            return None
+        if column in ("match_digest", "match_pattern"):
+            return self.escape(cells, column) or self.match_digest(cells, rule, column)
+        if column in ("proxy_addr", "proxy_port"):
+            return self.interface(cells, column)
+        of_column = self._of_column.get(column)
+        return of_column(str(value)) if of_column else None
+
+    def _side(self, of_mysql: str) -> str:
+        """Return this side's name of a table, a column or a variable of the MySQL side."""
+        return pgsql_name(of_mysql) if self._configuration.is_pgsql else of_mysql
+
+    # -- the session ----------------------------------------------------------------------------
+
+    def username(self, name: str) -> Flaw | None:
+        """Return what is wrong with a username of rules or fast routing."""
+        if not name:
+            return None
+        if not self._users:
+            return self.name(name, "a username")
+        user = self._users.get(name)
+        if user is None:
+            problem = f"no active row of {self._side('mysql_users')} has this frontend user"
+            alike = [known for known in self._users if _is_alike(known, name)]
+            fix = "names are compared exactly: no wildcard, no other case" if alike else None
+            flaw = self.name(name, "a username")
+            return Flaw(Effect.DOUBTFUL, problem, fix or (flaw and flaw.fix))
+        if user.fast_forward:
+            return Flaw(Effect.NEVER, "the user has fast_forward, which skips the rules")
+        return None
+
+    def schemaname(self, name: str) -> Flaw | None:
+        """Return what is wrong with a schemaname of rules or fast routing."""
+        return self.name(name, f"a {self._side('schemaname')}")
+
+    def name(self, name: str, what: str) -> Flaw | None:
+        """Return what is wrong with a name that is compared exactly. `what`: `a username`."""
+        if name != name.strip():
+            problem = f"{what} is compared exactly, and the blank at its edge counts"
+            return Flaw(Effect.NEVER, problem, "remove the blank")
+        if "%" in name:
+            problem = f"{what} is compared exactly: % is no wildcard there"
+            fix = "leave it out for any" if name.strip("%") == "" else "write a row for each name"
+            return Flaw(Effect.NEVER, problem, fix)
+        return None
+
+    def client_addr(self, text: str) -> Flaw | None:
+        """Return what is wrong with a client_addr."""
+        if subnet_of(text, self._configuration.version) is not None:
+            return None
+        if problem := client_addr_problem(text):
+            return Flaw(Effect.NEVER, problem, CLIENT_ADDR_FIX)
+        if nobody := client_addr_of_nobody(text):
+            return Flaw(Effect.NEVER, *nobody)
+        wide = client_addr_too_wide(text)
+        return wide and Flaw(Effect.DOUBTFUL, *wide)
+
+    @cached_property
+    def _interfaces(self) -> list[Interface] | None:
+        """The entries that ProxySQL listens on; None if they are not known."""
+        text = self._configuration.variables.get("mysql-interfaces")
+        return None if text is None else interfaces_of(text)
+
+    def interface(self, cells: Cells, column: str) -> Flaw | None:
+        """Return what is wrong with a proxy_addr or a proxy_port."""
+        value = cells[column]
+        if value == "":
+            return None
+        known = self._interfaces
+        if known is None:
+            if column == "proxy_port":
+                return _SOCKET_PORT if value == 0 else None
+            flaw = self.name(str(value), "a proxy_addr")
+            has_port = re.search(r"\A[^:]*:[0-9]+\Z|\]:[0-9]+\Z", str(value))
+            return flaw or (_ADDRESS_AND_PORT if has_port else None)
+        place = 0 if column == "proxy_addr" else 1
+        if all(entry[place] != value for entry in known):
+            listed = ", ".join(str(entry[place]) for entry in known)
+            name = self._side("mysql-interfaces")
+            problem = f"no entry of {name} has it, and the text of the entry counts"
+            return Flaw(Effect.NEVER, problem, f"the entries have {listed}")
+        address, port = cells.get("proxy_addr"), cells.get("proxy_port")
+        if column == "proxy_port" and address and (address, port) not in known:
+            return Flaw(Effect.NEVER, "the entry with this proxy_addr has another port")
+        return None
+
+    # -- the query ------------------------------------------------------------------------------
+
+    def digest(self, text: str) -> Flaw | None:
+        """Return what is wrong with a digest."""
+        if not text:
+            return None
+        problem = digest_problem(text)
+        if problem is None:
+            digits = len(text) - 2
+            if digits >= _SHORTEST_DIGEST[self._configuration.is_pgsql]:
+                return None
+            problem = f"{digits} of 16 digits: a part of a digest matches no query"
+            return Flaw(Effect.DOUBTFUL, problem, DIGEST_FIX)
+        if normal_digest(text) is None:
+            return Flaw(Effect.EVERYTHING, problem, DIGEST_FIX)
+        is_spelling = _SAME_NUMBER.fullmatch(text) is not None
+        return Flaw(Effect.DOUBTFUL if is_spelling else Effect.MISREAD, problem, DIGEST_FIX)
+
+    def escape(self, cells: Cells, column: str) -> Flaw | None:
+        """Return what is wrong with the backslashes of a pattern."""
+        text = str(cells[column])
+        if problem := control_problem(text):
+            return Flaw(Effect.HARDLY_EVER, problem, CONTROL_FIX)
+        if "\\\\" not in text or not needs_backslash(text):
+            return None
+        effect = Effect.HARDLY_EVER if column == "match_digest" else Effect.DOUBTFUL
+        return Flaw(effect, _ASKS_FOR_BACKSLASH, self._single_backslashes(cells[column]))
+
+    def _single_backslashes(self, pattern: Value) -> str:
+        text = str(pattern).replace("\\\\", "\\")
+        if not isinstance(pattern, Secret) and not needs_backslash(text):
+            try:
+                compile_pattern(as_bytes(text), self._variables.engine)
+            except BadPattern:
+                pass
+            else:
+                return f"write one backslash: '{text}'"
+        return "write one backslash"
+
+    @cached_property
+    def _digest_options(self) -> DigestOptions | None:
+        """The options in force; None with digests off, or of a PostgreSQL side with its own."""
+        held = self._configuration
+        has_own = held.is_pgsql and held.version.has(PGSQL_DIGESTS)
+        if has_own or not self._variables.query_digests:
+            return None
+        return DigestOptions.from_variables(held.all_variables(), held.version)
+
+    def match_digest(
+        self, cells: Cells, rule: Rule | None, column: str = "match_digest"
+    ) -> Flaw | None:
+        """Return why a pattern matches no digest text. `column`: where a rule has the pattern."""
+        pattern = getattr(rule, column, None)
+        if column != "match_digest" or pattern is None or isinstance(pattern, Broken):
+            return None
+        return self.as_match_digest(str(cells[column]), pattern, str(cells.get("re_modifiers")))
+
+    def as_match_digest(self, text: str, pattern: Compiled, modifiers: str) -> Flaw | None:
+        """Return why a pattern in match_digest matches no digest text."""
+        if self._digest_options is None:
+            return None
+        is_caseless = "CASELESS" in modifiers.upper()
+        reason = why_never(text, self._digest_options, is_caseless=is_caseless)
+        if reason is None:
+            return self._split_phrase(text, pattern)
+        words, fix = _WORDS[reason.never]
+        words = words.replace("{side}", self._side("mysql"))
+        if _PASTED_COMMENT.search(text) and reason.never in (Never.START, Never.LOOSE):
+            words, fix = _WORDS[Never.COMMENT]
+            fix += r", and write /\* and \*/ there" if _BARE_COMMENT.search(text) else ""
+        effect = Effect.NEVER if reason.is_certain else Effect.HARDLY_EVER
+        if reason.never is Never.DOUBLE:
+            effect = Effect.DOUBTFUL
+        return Flaw(effect, words, fix)
+
+    def _split_phrase(self, text: str, pattern: Compiled) -> Flaw | None:
+        """Return the flaw of `START .* TRANSACTION`: it does not match START TRANSACTION."""
+        for gap in _GAP.finditer(text):
+            first, last = gap["first"].upper(), gap["last"].upper()
+            if f" {first} {last} " not in _PHRASES[self._configuration.is_pgsql]:
+                continue
+            joined = f"{text[: gap.end('first')]} {text[gap.start('last') :]}"
+            if any(pattern.matches(as_bytes(sample)) for sample in samples(joined)):
+                continue
+            phrase = f"{first} {last}"
+            problem = f"asks for a word between the two blanks, so `{phrase}` does not match"
+            return Flaw(Effect.DOUBTFUL, problem, rf"write {first}\s+(.*\s)?{last}")
+        return None
+
+
+# Names and addresses ------------------------------------------------------------------------------
+
+_SOCKET_PORT = Flaw(
+    Effect.DOUBTFUL,
+    "only clients of a Unix socket have port 0",
+    "leave the column out for any port",
+)
+_ADDRESS_AND_PORT = Flaw(
+    Effect.NEVER,
+    "no interface has an address with a port in it",
+    "write the port into proxy_port",
+)
+
+
+def _is_alike(known: str, name: str) -> bool:
+    return known.casefold() == name.strip(" %").casefold()
+
+
+# Digests ------------------------------------------------------------------------------------------
+
+_SAME_NUMBER = re.compile(r"\s*(0[xX][0-9A-Fa-f]{1,16}|[1-9][0-9]*)\s*")
+_SHORTEST_DIGEST = {False: 16, True: 12}
+"""By side: the fewest digits of a digest as statistics show it. PostgreSQL's have no leading zeros,
+and one digest in 65,536 has as few digits."""
+
+_ASKS_FOR_BACKSLASH = r"asks for a backslash in the query: `\\` is a backslash itself"
+_FOR_A_VALUE = r"write \? for the value, or use match_pattern"
+_FOR_SPACES = "write one space between words, none beside parentheses and commas, no line breaks"
+_WORDS = {
+    Never.QUOTED: ("asks for a quoted text, where digest texts have `?`", _FOR_A_VALUE),
+    Never.NUMBER: ("asks for a number, where digest texts have `?`", _FOR_A_VALUE),
+    Never.DIGIT: (
+        "asks for a digit, which {side}-query_digests_no_digits removes",
+        r"write \? for it, or use match_pattern",
+    ),
+    Never.CAPITAL: (
+        "asks for capital letters, which {side}-query_digests_lowercase removes",
+        "set re_modifiers: CASELESS, or write the pattern in lower case",
+    ),
+    Never.COMMENT: ("asks for a comment, which digest texts lose", "use match_pattern"),
+    Never.DASHES: ("asks for a comment, which digest texts lose", "use match_pattern"),
+    Never.BACKSLASH: (_ASKS_FOR_BACKSLASH, "write one backslash"),
+    Never.SPACING: ("asks for spaces that no digest text has", _FOR_SPACES),
+    Never.LOOSE: ("asks for spaces that hardly any digest text has", _FOR_SPACES),
+    Never.DOUBLE: (
+        "asks for two blanks, which digest texts have only for a + or - between blanks",
+        "write one space between words",
+    ),
+    Never.END: ("asks for a `;` or a space at the end, which digest texts lose", "leave it out"),
+    Never.START: ("asks for a beginning that no statement has", "begin with the first word"),
+    Never.ANCHOR: (
+        "asks for text before its `^` or behind its `$`",
+        "escape the character with a backslash, or move it to the edge",
+    ),
+}
+"""By reason: the words, in which `{side}` stands for mysql or pgsql, and the fix."""
+_PASTED_COMMENT = re.compile(r"/\\?\*|\*\\?/")
+_BARE_COMMENT = re.compile(r"/\*|(?<!\\)\*/")
+
+_GAP = re.compile(r"\b(?P<first>[A-Za-z]+)(?: |\\s\+?)\.[*+]\??(?: |\\s\+?)(?P<last>[A-Za-z]+)\b")
+_ALIKE = " START TRANSACTION | BEGIN WORK | GROUP BY | ORDER BY | LOCK TABLES | UNLOCK TABLES |"
+_PHRASES = {
+    False: f"{_ALIKE} FOR UPDATE | FOR SHARE | LOCK IN | IN SHARE | SHARE MODE | DUPLICATE KEY ",
+    True: f"{_ALIKE} SHARE MODE ",
+}
+"""By side: words that SQL writes with nothing between them."""
