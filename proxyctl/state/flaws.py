@@ -9,8 +9,10 @@ Source: ProxySQL 2.7.1 and 3.0.3, run.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
+
+from proxyctl.state.row import Secret
 
 
 class Flaw(NamedTuple):
@@ -255,9 +257,18 @@ def has_flaws(table: str) -> bool:
 
 def flaws(table: str, cells: RowValues) -> Iterator[Flaw]:
     """Yield the values of a row that never work."""
-    yield from filter(None, (judge(cells) for judge in _FLAWS.get(table, ())))
+    yield from _judged(_FLAWS.get(table, ()), cells)
 
 
 def doubts(table: str, cells: RowValues) -> Iterator[Flaw]:
     """Yield the values of a row without a flaw that work only in rare cases."""
-    yield from filter(None, (judge(cells) for judge in _DOUBTS.get(table, ())))
+    yield from _judged(_DOUBTS.get(table, ()), cells)
+
+
+def _judged(judges: Iterable[Judge], cells: RowValues) -> Iterator[Flaw]:
+    for flaw in filter(None, (judge(cells) for judge in judges)):
+        if isinstance(cells[flaw.column], Secret):
+            # The words about a value may have parts of it.
+            yield Flaw(flaw.column, "the value of the reference does not work here", "correct it")
+        else:
+            yield flaw

@@ -61,5 +61,7 @@ def of_rows(subject: Subject, tables: Sequence[str]) -> Iterator[Finding]:
             found: list[tuple[Flaw, Severity | None]] = [(it, None) for it in flaws(table, cells)]
             found = found or [(it, Severity.WARNING) for it in doubts(table, cells)]
             for (column, problem, fix), severity in found:
-                message = f"{column} {quoted(str(cells[column]))}: {problem}"
+                value = cells[column]
+                shown = quoted(value if isinstance(value, str) else str(value))
+                message = f"{column} {shown}: {problem}"
                 yield Finding(table, key, message, column, fix, severity=severity)

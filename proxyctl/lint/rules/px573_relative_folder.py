@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog import Value
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, check, quoted
 from proxyctl.lint.subject import Subject
 from proxyctl.state.flaws import WHERE_IT_RUNS, is_in_relative_folder
 from proxyctl.state.row import Key
@@ -57,5 +57,5 @@ def relative_folder_of_a_file(subject: Subject) -> Iterator[Finding]:
 
 def _finding(table: str, key: Key, column: str, path: Value, place: str) -> Iterator[Finding]:
     if isinstance(path, str) and is_in_relative_folder(path):
-        message = f"ProxySQL looks for {path!r} {place}"
+        message = f"ProxySQL looks for {quoted(path)} {place}"
         yield Finding(table, key, message, column, "write the absolute path")

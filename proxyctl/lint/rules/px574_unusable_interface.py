@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from proxyctl.catalog.variable_rules import INTERFACES, interfaces_complaint
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
+from proxyctl.state.row import Secret
 
 
 @check("PX574", "unusable-interface", Severity.ERROR)
@@ -32,7 +33,8 @@ def unusable_interface(subject: Subject) -> Iterator[Finding]:
     ```
     """
     for name in INTERFACES:
-        problem = interfaces_complaint(subject.configuration.variables.get(name, ""))
-        if problem is not None:
+        value = subject.configuration.variables.get(name, "")
+        problem = interfaces_complaint(value)
+        if problem is not None and not isinstance(value, Secret):  # the words have parts of it
             table = f"{name.partition('-')[0]}_variables"
             yield Finding(table, (name,), problem.message, "variable_value", problem.fix)
