@@ -6,7 +6,6 @@ counts.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -271,8 +270,8 @@ def known_findings_text(plan: Plan) -> str:
         return ""
     count = counted(plan.known_findings, "finding")
     verb = "was" if plan.known_findings == 1 else "were"
-    place = "--host ..." if plan.name == plan.address else f"--instance {shlex.quote(plan.name)}"
-    return printable(f"{count} {verb} there before: see proxyctl lint {place}")
+    option = "--host" if plan.name == plan.address else "--instance"
+    return f"{count} {verb} there before: see proxyctl lint {option} ..."
 
 
 def _refusals(plan: Plan, style: Style) -> Iterator[str]:

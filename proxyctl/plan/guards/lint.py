@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from proxyctl.catalog import TABLES
@@ -20,7 +20,7 @@ from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import Subject
 from proxyctl.plan.guards import Danger
 from proxyctl.state.configuration import BeforeAfter, Configuration
-from proxyctl.state.row import LINT, Key
+from proxyctl.state.row import LINT, Key, sorted_keys
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,13 @@ class _Case:
             for name, held in configuration.tables.items()
         )
         variables = frozenset(configuration.variables.items())
-        return cls(project, (configuration.version, tables, variables), configuration)
+        # ProxySQL keeps rows in no order, and a finding begins with its first row.
+        ordered = {
+            name: replace(held, rows={key: held.rows[key] for key in sorted_keys(held.rows)})
+            for name, held in configuration.tables.items()
+        }
+        content = configuration.version, tables, variables
+        return cls(project, content, replace(configuration, tables=ordered))
 
 
 @lru_cache(maxsize=16)
