@@ -56,7 +56,7 @@ _VARYING = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<fingerprint>"),
     # The counters of the sample shop go on.
     (re.compile(r"\b\d{1,3}(,\d{3})+\b"), "<count>"),
-    (re.compile(r"\bv?(2\.7\.1|3\.0\.\d+)-[\w-]+"), "<ProxySQL>"),
+    (re.compile(r"\bv?(2\.7\.1|3\.0\.\d+)(-[\w-]+)?"), "<ProxySQL>"),
     (re.compile(r"\bSynced, \S+"), "Synced, <version>"),
     # A real ProxySQL lacks security fixes, which a sandbox does not need.
     (re.compile(r", 1 ignored\b"), ""),

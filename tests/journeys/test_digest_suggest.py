@@ -108,7 +108,7 @@ def test_rule_ids_that_sharding_reserves_are_not_proposed(
         FILES + "sharding:\n  - {name: s, tables: 's{1..2}', hostgroups: [6, 7], rule_ids: 1-9}\n"
     )
     seen.write(sharded)
-    assert proxyctl("apply", "--auto-approve", "--allow-shard-moves").code == 0
+    assert proxyctl("apply", "--auto-approve", "--allow-shard-moves", "--force").code == 0
     (cached,) = of_kind(suggest("--format", "json", "--only", "cache"), "cache")
     assert cached["rule"]["rule_id"] > 9
     seen.write(cached["yaml"], "proposed.yaml")

@@ -195,7 +195,7 @@ def test_where_memory_had_edits_before_they_are_listed_and_nothing_is_put_back(
     assert refused.code == 3
     assert "rule 500: row added in MEMORY" in refused.text
     assert "rule 20: row" not in refused.text
-    assert "rule 20: cache_ttl" not in refused.text
+    assert "rule 20: cache_ttl edited" not in refused.text
     assert ("500",) in instance.query("SELECT rule_id FROM mysql_query_rules")
     instance.execute("DELETE FROM mysql_query_rules WHERE rule_id=500")
     applied()

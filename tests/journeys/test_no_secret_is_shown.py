@@ -131,7 +131,7 @@ mysql_query_rules:
 scheduler:
   - {{id: 1, interval_ms: 1000, filename: /bin/true, arg1: {{env: ENV_ARGUMENT}}, arg5: plain}}
 restapi_routes:
-  - {{id: 1, timeout_ms: 1000, method: GET, uri: /x, script: {{file: script.txt}}}}
+  - {{id: 1, timeout_ms: 1000, method: GET, uri: x, script: {{file: script.txt}}}}
 variables:
   mysql-monitor_password: {secret(f"monitor-{side}")}
 {pgsql_monitor if self.version.startswith("3") else ""}

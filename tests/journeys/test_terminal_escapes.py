@@ -187,7 +187,7 @@ mysql_query_rules: [{{rule_id: 1, username: "a{quoted}", match_pattern: c, apply
 """)
     found = proxyctl("lint", "--format", form)
     check(found, "lint", form)
-    assert "no active row of mysql_users has the frontend user" in found.out
+    assert "no active row of mysql_users has this frontend user" in found.out
 
 
 def test_what_a_lock_says(

@@ -48,7 +48,7 @@ patterns = st.sampled_from([None, "^SELECT", "a'b", r"\d+\\", '"', "é", " "])
 _CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
     "mysql_servers": {
         "hostgroup_id": hostgroups,
-        "hostname": names,
+        "hostname": st.sampled_from(["app", "größe", "null", "1", "NULL", "10.0.0.1", "::1"]),
         "weight": st.integers(0, 5),
         "status": st.sampled_from(["ONLINE", "OFFLINE_SOFT"]),
         "comment": any_text,
@@ -119,6 +119,7 @@ _CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
 
 _ODD_CELLS: dict[str, dict[str, st.SearchStrategy[Value]]] = {
     "mysql_servers": {
+        "hostname": st.sampled_from(["it's", 'a"b\\c', " x ", "", "app:3306"]),
         "status": st.sampled_from(["online", "Offline_Soft", "OFFLINE_HARD", "shunned"]),
         "max_connections": st.sampled_from([0, 1000, "abc", 1.5]),
         "max_latency_ms": st.sampled_from([0, 5_000_000]),

@@ -120,7 +120,7 @@ def test_an_escape_of_yaml_in_a_pattern(tmp_path, table, field, name):
     with pytest.raises(ConfigError) as caught:
         load(tmp_path, f"{table}:\n  - {{rule_id: 1, {field}}}")
     [mistake] = caught.value.mistakes
-    assert (mistake.line, mistake.column) == (3, 33 if "pattern" in field else 32)
+    assert (mistake.line, mistake.column) == (2, 33 if "pattern" in field else 32)
     assert mistake.message == f"holds {name}"
     assert mistake.fix == "write the pattern in single quotes: there a backslash is a backslash"
 

@@ -179,7 +179,7 @@ def test_the_last_node_that_serves_is_not_removed_unasked(standing, files, empti
     memory = servers(CONFIGURED)
     found = diff(wanted(files), memory, runtime=servers(standing), surroundings=around)
     (module,) = with_images([module_plan(found)], around, frozenset({10, 30}))
-    needs = Needs(frozenset(), {"mysql_query_rules": frozenset({10, 30})}, {})
+    needs = Needs(frozenset(), {}, {"mysql_query_rules": frozenset({10, 30})}, {})
     state = Servers(SERVERS, found.runtime, module.images[-1]["mysql_servers"], (GALERA,))
     hostgroups = [
         danger.message.split(" would have")[0] for danger in emptied_hostgroups(state, needs)

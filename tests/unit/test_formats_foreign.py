@@ -125,7 +125,7 @@ def test_a_placeholder_in_a_password_is_not_repeated() -> None:
     with pytest.raises(ConfigError) as caught:
         import_cnf(text, "a.cnf", version=None, secrets="hash")
     places = [(mistake.column, mistake.key) for mistake in caught.value.mistakes]
-    assert places == [(26, "username"), (45, "password")]
+    assert places == [(26, "username"), (46, "password")]
     assert "hunter2" not in "".join(caught.value.lines())
 
 

@@ -8,6 +8,7 @@ has, no match of the pattern has. Rare syntax, such as back references, has no t
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -28,7 +29,7 @@ _BYTE = re.compile(r"\\x([0-9A-Fa-f]{2})")
 
 _DIGITS = "0123456789"
 _WORDS = "cabdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_" + _DIGITS
-_PUNCTUATION = ";!\"#$%&'()*+,-./:<=>?@[\\]^_`{|}~"
+_PUNCTUATION = ";" + string.punctuation
 _SETS = {
     "d": "1" + _DIGITS,
     "w": _WORDS,

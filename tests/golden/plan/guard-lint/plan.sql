@@ -1,5 +1,5 @@
 -- apply would refuse: hostgroup 25 would be the destination of 1 rule (20) and has no server that takes queries (guards.empty_hostgroup)
---   fix: add a server to it first, or correct the number; or allow it with --force
+--   fix: add a server to it in the same apply, or choose another hostgroup; or allow it with --force
 -- apply would refuse: lint finds 2 errors in the changes (guards.lint)
 --   fix: correct them as their findings say; or allow it with --force
 -- HOST:PORT: what apply would send, in order
