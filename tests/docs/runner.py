@@ -69,6 +69,8 @@ _VARYING = (
         ),
         "",
     ),
+    (re.compile(r"^.*\bmysql-monitor\\?_enabled .*\bPX505 .*\n +(- )?fix: .*\n", re.M), ""),
+    (re.compile(r"\b\d+ findings? (was|were) there before"), "<count> findings were there before"),
     (re.compile(r"^proxysql_version: [\d.]+$", re.M), "proxysql_version: <ProxySQL>"),
     (re.compile(r'("proxyctl": "|^proxyctl )\d+\.\d+\.\d+', re.MULTILINE), r"\1<version>"),
 )

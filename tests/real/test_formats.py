@@ -161,7 +161,8 @@ def test_a_written_cnf_starts_a_proxysql_with_these_rows(tmp_path: Path) -> None
     text, notes = write_cnf(tables, variables)
     assert notes == []
     back, _ = read_cnf(text, "p.cnf")
-    assert (back.variables, back.warnings) == (variables, [])
+    assert back.variables == variables
+    assert [text for text in back.warnings if "`${NAME}`" not in text] == []
     with started(tmp_path, text) as instance:
         for name, (of, rows) in tables.items():
             assert rows_in(instance, of) == rows, name
