@@ -64,7 +64,8 @@ table names to columns that are set when a row is added and left alone afterward
     "keep_fast_routing_alive": """\
 `true` (the default): if the last active rule has `apply`, proxyctl adds a rule behind it that never
 matches, because ProxySQL before 3.0.9 would skip fast routing. A plan does so also for fast routing
-that the files leave alone. `false`: it adds none, and warns if fast routing is skipped. `export` writes `false` for an instance that skips it.""",
+that the files leave alone. `false`: it adds none, and warns if fast routing is skipped. `export`
+writes `false` for an instance that skips it.""",
 }
 
 TABLE_SECTIONS = """\
