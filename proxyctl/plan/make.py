@@ -121,6 +121,7 @@ def make(
             *notes.left_by_dead_apply(modules, look.staged),
             *guards.warnings(dangers, limits, force=options.force),
             *linted.warnings,
+            *notes.not_read(modules, current),
             *shard_moves.warnings(moves, desired, allowed=options.allow_shard_moves),
             *notes.warnings(modules, families, current),
         ],
@@ -163,12 +164,7 @@ def _lint(
     result = lint.lint_change(judged(), project)
     if is_in_sync:
         return _Lint(result.errors_in_files)
-    unread = (
-        f"lint: {name} has {count:,} rows that the files do not manage, too many to read and judge"
-        for name, count in current.counted.items()
-    )
-    dangers = lint.dangers(result.errors)
-    return _Lint(result.introduced, len(result.known), (*unread,), (*dangers,))
+    return _Lint(result.introduced, len(result.known), (), (*lint.dangers(result.errors),))
 
 
 def _is_too_large(diffs: Mapping[str, TableDiff], current: Current) -> bool:

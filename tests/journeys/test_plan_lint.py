@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.cli import Project, proxyctl
+from tests.support.servers import Instance
 from tests.support.story import applied, apply, plan
 
 FAMILY = "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"
@@ -79,6 +80,21 @@ def test_an_apply_that_nobody_is_asked_about_says_it_too(sandbox_project: Projec
     assert LOCKING not in applied().out
     for in_sync in (plan(), apply()):
         assert (in_sync.code, LOCKING in in_sync.out) == (0, True), in_sync.text
+
+
+def test_many_rows_of_others_are_counted_and_the_plan_says_so(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    users = ", ".join(f"('u{number}', 'x', 10)" for number in range(10_001))
+    sandbox_instance.execute(
+        f"INSERT INTO mysql_users (username, password, default_hostgroup) VALUES {users}"
+    )
+    sandbox_instance.load("MYSQL USERS", saves=True)
+    sandbox_project.write("version: 1\nmysql_servers: [{hostgroup_id: 10, hostname: db1}]\n")
+    unread = "mysql_users: 10,001 rows that the files do not manage were counted, not read"
+    assert unread in plan().out
+    applied()
+    assert unread not in plan().out
 
 
 def test_many_rows_are_left_to_lint_itself(sandbox_project: Project) -> None:
