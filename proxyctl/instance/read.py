@@ -142,7 +142,7 @@ class Reading:
         self._known: set[str] = set()
         self._waiting: list[list[Layout]] = []
         self._sent: list[Request] = []
-        self._answer: Callable[[], Answer] = lambda: Answer([], [])
+        self._answer: Callable[[], TablesRead] = lambda: TablesRead([], [])
         self._found: dict[str, TableRows] = {}
 
     def add(self, layouts: Iterable[Layout]) -> None:
@@ -198,7 +198,7 @@ def read_rows(client: AdminClient, layout: Layout, layer: Layer) -> Rows:
 def read_layer(client: AdminClient, layouts: Sequence[Layout], layer: Layer) -> dict[str, Rows]:
     """Return the rows of tables in one layer, by name, as of one moment. Raises: InstanceError."""
     requests = [(layout, layer) for layout in layouts]
-    answer = ask(client, requests)() if requests else Answer([], [])
+    answer = ask(client, requests)() if requests else TablesRead([], [])
     found: dict[str, Rows] = {}
     for request, texts, count in zip(requests, answer.texts, answer.counts, strict=True):
         rows = found[request[0].name] = parse_rows(request[0], texts)
@@ -242,7 +242,7 @@ def read_configuration(
     return Configuration(client.version, held, variables)
 
 
-class Answer(NamedTuple):
+class TablesRead(NamedTuple):
     """What ProxySQL answered to `ask`.
 
     Shape: `texts` are JSON texts of rows without the outer brackets, and `counts` the numbers of
@@ -255,7 +255,7 @@ class Answer(NamedTuple):
     converted: frozenset[str] = frozenset()
 
 
-def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], Answer]:
+def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], TablesRead]:
     """Ask for tables in one statement; return a function that waits for the answer.
 
     A BLOB is read as its text. Where text has a NUL, the tables are read again, up to it.
@@ -271,14 +271,14 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], Answer
     sql = _select(requests, keys)
     client.send(Statement.plain(sql))
 
-    def answer() -> Answer:
+    def answer() -> TablesRead:
         rows, converted = client.receive()[0] or retried(lambda: client.raw(sql)), keys
         if any(_NUL in (text or b"") for _, text, _ in rows):
             converted = keys | tables_with_mistyped_cells(client, requests)
             rows = client.raw(_select(requests, converted))
         if not _is_complete(rows):
             raise _incomplete(client, requests)
-        return Answer(*_by_table(rows, len(requests)), frozenset(converted))
+        return TablesRead(*_by_table(rows, len(requests)), frozenset(converted))
 
     return answer
 

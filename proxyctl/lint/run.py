@@ -9,7 +9,7 @@ from itertools import chain
 
 from proxyctl.lint.check import UNUSED_IGNORE, Check, Finding, Severity
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.sides import pgsql_as_mysql
+from proxyctl.routing.pgsql import pgsql_as_mysql
 from proxyctl.state.row import Key, Where
 
 

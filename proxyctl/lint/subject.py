@@ -13,14 +13,14 @@ from proxyctl.lint.check import RULES, quoted
 from proxyctl.lint.patterns import Literals, literals_of
 from proxyctl.routing import Frontend, Router, RoutingVariables
 from proxyctl.routing.addresses import client_addr_of_nobody
-from proxyctl.routing.criteria import Criteria, Flaw
+from proxyctl.routing.criteria import Criteria, CriterionFlaw
+from proxyctl.routing.pgsql import pgsql_name
 from proxyctl.routing.probes import MYSQL, PGSQL, Samples
 from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex import Broken, Compiled, Engine
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Backend, HostgroupServers, NamedRole, Node, role_in_name
-from proxyctl.routing.sides import pgsql_name
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
@@ -194,7 +194,7 @@ class Subject:
         """What is known about the criteria of rules."""
         return Criteria(self.configuration, self.logins)
 
-    def flaws(self, *columns: str) -> Iterator[tuple[RuleRow, str, Flaw]]:
+    def flaws(self, *columns: str) -> Iterator[tuple[RuleRow, str, CriterionFlaw]]:
         """Yield what is wrong with these columns of the active rules."""
         for row in self.rule_rows:
             for column in columns:

@@ -23,6 +23,7 @@ from proxyctl.routing.addresses import (
 )
 from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.digest.shape import Never, needs_backslash, why_never
+from proxyctl.routing.pgsql import pgsql_name
 from proxyctl.routing.regex import (
     CONTROL_FIX,
     BadPattern,
@@ -34,7 +35,6 @@ from proxyctl.routing.regex import (
 )
 from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.rule import Rule, subnet_of
-from proxyctl.routing.sides import pgsql_name
 from proxyctl.routing.tables import RoutingVariables, Users
 from proxyctl.state.cells import DIGEST_FIX, digest_problem, normal_digest
 from proxyctl.state.configuration import Configuration
@@ -54,7 +54,7 @@ class Effect(Enum):
     DOUBTFUL = "the rule may match other queries than it seems to"
 
 
-class Flaw(NamedTuple):
+class CriterionFlaw(NamedTuple):
     """What is wrong with a criterion. Shape: `problem` follows the column's value in a message."""
 
     effect: Effect
@@ -71,14 +71,14 @@ class Criteria:
         self._users = users
         values = configuration.all_variables()
         self._variables = RoutingVariables.from_values(values, configuration.version)
-        self._of_column: dict[str, Callable[[str], Flaw | None]] = {
+        self._of_column: dict[str, Callable[[str], CriterionFlaw | None]] = {
             "username": self.username,
             "schemaname": self.schemaname,
             "client_addr": self.client_addr,
             "digest": self.digest,
         }
 
-    def flaw(self, cells: Cells, rule: Rule | None, column: str) -> Flaw | None:
+    def flaw(self, cells: Cells, rule: Rule | None, column: str) -> CriterionFlaw | None:
         """Return what is wrong with a column of an active rule; None if it may work.
 
         Shape: `cells` as the table holds them; `rule` None if ProxySQL drops the row at LOAD.
@@ -99,7 +99,7 @@ class Criteria:
 
     # -- the session ----------------------------------------------------------------------------
 
-    def username(self, name: str) -> Flaw | None:
+    def username(self, name: str) -> CriterionFlaw | None:
         """Return what is wrong with a username of rules or fast routing."""
         if not name:
             return None
@@ -111,36 +111,36 @@ class Criteria:
             alike = [known for known in self._users if _is_alike(known, name)]
             fix = "names are compared exactly: no wildcard, no other case" if alike else None
             flaw = self.name(name, "a username")
-            return Flaw(Effect.DOUBTFUL, problem, fix or (flaw and flaw.fix))
+            return CriterionFlaw(Effect.DOUBTFUL, problem, fix or (flaw and flaw.fix))
         if user.fast_forward:
-            return Flaw(Effect.NEVER, "the user has fast_forward, which skips the rules")
+            return CriterionFlaw(Effect.NEVER, "the user has fast_forward, which skips the rules")
         return None
 
-    def schemaname(self, name: str) -> Flaw | None:
+    def schemaname(self, name: str) -> CriterionFlaw | None:
         """Return what is wrong with a schemaname of rules or fast routing."""
         return self.name(name, f"a {self._side('schemaname')}")
 
-    def name(self, name: str, what: str) -> Flaw | None:
+    def name(self, name: str, what: str) -> CriterionFlaw | None:
         """Return what is wrong with a name that is compared exactly. `what`: `a username`."""
         if name != name.strip():
             problem = f"{what} is compared exactly, and the blank at its edge counts"
-            return Flaw(Effect.NEVER, problem, "remove the blank")
+            return CriterionFlaw(Effect.NEVER, problem, "remove the blank")
         if "%" in name:
             problem = f"{what} is compared exactly: % is no wildcard there"
             fix = "leave it out for any" if name.strip("%") == "" else "write a row for each name"
-            return Flaw(Effect.NEVER, problem, fix)
+            return CriterionFlaw(Effect.NEVER, problem, fix)
         return None
 
-    def client_addr(self, text: str) -> Flaw | None:
+    def client_addr(self, text: str) -> CriterionFlaw | None:
         """Return what is wrong with a client_addr."""
         if subnet_of(text, self._configuration.version) is not None:
             return None
         if problem := client_addr_problem(text):
-            return Flaw(Effect.NEVER, problem, CLIENT_ADDR_FIX)
+            return CriterionFlaw(Effect.NEVER, problem, CLIENT_ADDR_FIX)
         if nobody := client_addr_of_nobody(text):
-            return Flaw(Effect.NEVER, *nobody)
+            return CriterionFlaw(Effect.NEVER, *nobody)
         wide = client_addr_too_wide(text)
-        return wide and Flaw(Effect.DOUBTFUL, *wide)
+        return wide and CriterionFlaw(Effect.DOUBTFUL, *wide)
 
     @cached_property
     def _interfaces(self) -> list[Interface] | None:
@@ -148,7 +148,7 @@ class Criteria:
         text = self._configuration.variables.get("mysql-interfaces")
         return None if text is None else interfaces_of(text)
 
-    def interface(self, cells: Cells, column: str) -> Flaw | None:
+    def interface(self, cells: Cells, column: str) -> CriterionFlaw | None:
         """Return what is wrong with a proxy_addr or a proxy_port."""
         value = cells[column]
         if value == "":
@@ -165,15 +165,15 @@ class Criteria:
             listed = ", ".join(str(entry[place]) for entry in known)
             name = self._side("mysql-interfaces")
             problem = f"no entry of {name} has it, and the text of the entry counts"
-            return Flaw(Effect.NEVER, problem, f"the entries have {listed}")
+            return CriterionFlaw(Effect.NEVER, problem, f"the entries have {listed}")
         address, port = cells.get("proxy_addr"), cells.get("proxy_port")
         if column == "proxy_port" and address and (address, port) not in known:
-            return Flaw(Effect.NEVER, "the entry with this proxy_addr has another port")
+            return CriterionFlaw(Effect.NEVER, "the entry with this proxy_addr has another port")
         return None
 
     # -- the query ------------------------------------------------------------------------------
 
-    def digest(self, text: str) -> Flaw | None:
+    def digest(self, text: str) -> CriterionFlaw | None:
         """Return what is wrong with a digest."""
         if not text:
             return None
@@ -183,21 +183,23 @@ class Criteria:
             if digits >= _SHORTEST_DIGEST[self._configuration.is_pgsql]:
                 return None
             problem = f"{digits} of 16 digits: a part of a digest matches no query"
-            return Flaw(Effect.DOUBTFUL, problem, DIGEST_FIX)
+            return CriterionFlaw(Effect.DOUBTFUL, problem, DIGEST_FIX)
         if normal_digest(text) is None:
-            return Flaw(Effect.EVERYTHING, problem, DIGEST_FIX)
+            return CriterionFlaw(Effect.EVERYTHING, problem, DIGEST_FIX)
         is_spelling = _SAME_NUMBER.fullmatch(text) is not None
-        return Flaw(Effect.DOUBTFUL if is_spelling else Effect.MISREAD, problem, DIGEST_FIX)
+        return CriterionFlaw(
+            Effect.DOUBTFUL if is_spelling else Effect.MISREAD, problem, DIGEST_FIX
+        )
 
-    def escape(self, cells: Cells, column: str) -> Flaw | None:
+    def escape(self, cells: Cells, column: str) -> CriterionFlaw | None:
         """Return what is wrong with the backslashes of a pattern."""
         text = str(cells[column])
         if problem := control_problem(text):
-            return Flaw(Effect.HARDLY_EVER, problem, CONTROL_FIX)
+            return CriterionFlaw(Effect.HARDLY_EVER, problem, CONTROL_FIX)
         if "\\\\" not in text or not needs_backslash(text):
             return None
         effect = Effect.HARDLY_EVER if column == "match_digest" else Effect.DOUBTFUL
-        return Flaw(effect, _ASKS_FOR_BACKSLASH, self._single_backslashes(cells[column]))
+        return CriterionFlaw(effect, _ASKS_FOR_BACKSLASH, self._single_backslashes(cells[column]))
 
     def _single_backslashes(self, pattern: Value) -> str:
         text = str(pattern).replace("\\\\", "\\")
@@ -221,14 +223,14 @@ class Criteria:
 
     def match_digest(
         self, cells: Cells, rule: Rule | None, column: str = "match_digest"
-    ) -> Flaw | None:
+    ) -> CriterionFlaw | None:
         """Return why a pattern matches no digest text. `column`: where a rule has the pattern."""
         pattern = getattr(rule, column, None)
         if column != "match_digest" or pattern is None or isinstance(pattern, Broken):
             return None
         return self.as_match_digest(str(cells[column]), pattern, str(cells.get("re_modifiers")))
 
-    def as_match_digest(self, text: str, pattern: Compiled, modifiers: str) -> Flaw | None:
+    def as_match_digest(self, text: str, pattern: Compiled, modifiers: str) -> CriterionFlaw | None:
         """Return why a pattern in match_digest matches no digest text."""
         if self._digest_options is None:
             return None
@@ -244,9 +246,9 @@ class Criteria:
         effect = Effect.NEVER if reason.is_certain else Effect.HARDLY_EVER
         if reason.never is Never.DOUBLE:
             effect = Effect.DOUBTFUL
-        return Flaw(effect, words, fix)
+        return CriterionFlaw(effect, words, fix)
 
-    def _split_phrase(self, text: str, pattern: Compiled) -> Flaw | None:
+    def _split_phrase(self, text: str, pattern: Compiled) -> CriterionFlaw | None:
         """Return the flaw of `START .* TRANSACTION`: it does not match START TRANSACTION."""
         for gap in _GAP.finditer(text):
             first, last = gap["first"].upper(), gap["last"].upper()
@@ -257,18 +259,18 @@ class Criteria:
                 continue
             phrase = f"{first} {last}"
             problem = f"asks for a word between the two blanks, so `{phrase}` does not match"
-            return Flaw(Effect.DOUBTFUL, problem, rf"write {first}\s+(.*\s)?{last}")
+            return CriterionFlaw(Effect.DOUBTFUL, problem, rf"write {first}\s+(.*\s)?{last}")
         return None
 
 
 # Names and addresses ------------------------------------------------------------------------------
 
-_SOCKET_PORT = Flaw(
+_SOCKET_PORT = CriterionFlaw(
     Effect.DOUBTFUL,
     "only clients of a Unix socket have port 0",
     "leave the column out for any port",
 )
-_ADDRESS_AND_PORT = Flaw(
+_ADDRESS_AND_PORT = CriterionFlaw(
     Effect.NEVER,
     "no interface has an address with a port in it",
     "write the port into proxy_port",

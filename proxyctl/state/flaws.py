@@ -15,7 +15,7 @@ from typing import NamedTuple
 from proxyctl.state.row import Secret
 
 
-class Flaw(NamedTuple):
+class ValueFlaw(NamedTuple):
     """Why the value of a column never works, or only in rare cases, and the fix."""
 
     column: str
@@ -25,7 +25,7 @@ class Flaw(NamedTuple):
 
 RowValues = Mapping[str, object]
 """The values of a row by column name; what is no text or number has no flaw."""
-Judge = Callable[[RowValues], Flaw | None]
+Judge = Callable[[RowValues], ValueFlaw | None]
 
 WHERE_IT_RUNS = "in the directory where it was started (as a daemon, its data directory)"
 
@@ -42,33 +42,33 @@ _WRITE_DOMAIN = (
 )
 
 
-def _mysql_server(cells: RowValues) -> Flaw | None:
+def _mysql_server(cells: RowValues) -> ValueFlaw | None:
     """Port 0 stands for a Unix socket, whose path is the host name."""
     name, port = cells["hostname"], cells["port"]
     if isinstance(name, str) and name.startswith("/"):
         if port == 0:
             return None
         message = f"the path of a Unix socket needs port 0, and not {port}"
-        return Flaw("hostname", message, "write port: 0")
+        return ValueFlaw("hostname", message, "write port: 0")
     return None if port == 0 and name else _host(name)
 
 
-def _pgsql_server(cells: RowValues) -> Flaw | None:
+def _pgsql_server(cells: RowValues) -> ValueFlaw | None:
     """The client library also takes the folder of a Unix socket, or its abstract name."""
     name, port = cells["hostname"], cells["port"]
     if port == 0:
         fix = "write the port of the server, also for the folder of a Unix socket"
-        return Flaw("port", "PostgreSQL's client library refuses port 0", fix)
+        return ValueFlaw("port", "PostgreSQL's client library refuses port 0", fix)
     if not isinstance(name, str) or name.startswith(("/", "@")):
         return None
     return _host(name)
 
 
-def _member(cells: RowValues) -> Flaw | None:
+def _member(cells: RowValues) -> ValueFlaw | None:
     return _host(cells["hostname"])
 
 
-def _host(name: object) -> Flaw | None:
+def _host(name: object) -> ValueFlaw | None:
     """Return why no resolver takes a host name or address; None if one may.
 
     The client libraries split a list of hosts at its commas, so lists are left alone.
@@ -76,25 +76,25 @@ def _host(name: object) -> Flaw | None:
     if not isinstance(name, str) or "," in name:
         return None
     if name == "":
-        return Flaw("hostname", "an empty host name", _WRITE_HOST)
+        return ValueFlaw("hostname", "an empty host name", _WRITE_HOST)
     if url := _SCHEME.fullmatch(name):
-        return Flaw("hostname", "a URL is no host name", _written(url[1], url[2]))
+        return ValueFlaw("hostname", "a URL is no host name", _written(url[1], url[2]))
     if ":" in name and _is_ipv6(name):
         return None
     parts = _WITH_PORT.fullmatch(name)
     if parts and parts[1].startswith("["):
         message = "an IPv6 address has no brackets here"
-        return Flaw("hostname", message, _written(parts[1], parts[2]))
+        return ValueFlaw("hostname", message, _written(parts[1], parts[2]))
     if parts and parts[2] is not None:
         message = "the port is no part of the host name"
-        return Flaw("hostname", message, _written(parts[1], parts[2]))
+        return ValueFlaw("hostname", message, _written(parts[1], parts[2]))
     if not _NAME.fullmatch(name):
         wrong = next(letter for letter in name if not _NAME.match(letter))
         what = "a blank" if wrong.isspace() else f"`{wrong}`"
         fix = "write one name or one address, and nothing else"
-        return Flaw("hostname", f"no host name has {what}", fix)
+        return ValueFlaw("hostname", f"no host name has {what}", fix)
     if _NUMBERS.fullmatch(name) and not _is_ipv4(name):
-        return Flaw("hostname", f"{name} is no IPv4 address", "correct the address")
+        return ValueFlaw("hostname", f"{name} is no IPv4 address", "correct the address")
     return None
 
 
@@ -124,34 +124,34 @@ def _is_ipv4(name: str) -> bool:
     return all(int(part) < 256 for part in first) and int(last) < 256 ** (4 - len(first))
 
 
-def _relative_socket(cells: RowValues) -> Flaw | None:
+def _relative_socket(cells: RowValues) -> ValueFlaw | None:
     name = cells["hostname"]
     if cells["port"] == 0 and isinstance(name, str) and not name.startswith("/"):
         message = f"{name!r} is then a Unix socket {WHERE_IT_RUNS}"
-        return Flaw("port", message, "write the port of the server, or the path of the socket")
+        return ValueFlaw("port", message, "write the port of the server, or the path of the socket")
     return None
 
 
-def _several_hosts(cells: RowValues) -> Flaw | None:
+def _several_hosts(cells: RowValues) -> ValueFlaw | None:
     if "," not in str(cells["hostname"]):
         return None
     message = "the client library tries several hosts in turn, and ProxySQL takes them for one"
-    return Flaw("hostname", message, "write a row for each host")
+    return ValueFlaw("hostname", message, "write a row for each host")
 
 
-def _domain(cells: RowValues) -> Flaw | None:
+def _domain(cells: RowValues) -> ValueFlaw | None:
     """The monitor appends the domain of an Aurora cluster to the name of each instance."""
     domain = cells["domain_name"]
     flaw = _host(f"a{domain}") if isinstance(domain, str) and domain.startswith(".") else None
-    return flaw and Flaw("domain_name", flaw.message, _WRITE_DOMAIN)
+    return flaw and ValueFlaw("domain_name", flaw.message, _WRITE_DOMAIN)
 
 
-def _domain_of_cluster(cells: RowValues) -> Flaw | None:
+def _domain_of_cluster(cells: RowValues) -> ValueFlaw | None:
     domain = cells["domain_name"]
     if not isinstance(domain, str) or not domain.startswith((".cluster-", ".proxy-")):
         return None
     message = "the endpoint of the cluster ends so, those of its instances do not"
-    return Flaw("domain_name", message, _WRITE_DOMAIN)
+    return ValueFlaw("domain_name", message, _WRITE_DOMAIN)
 
 
 # Programs ----------------------------------------------------------------------------------------
@@ -165,12 +165,12 @@ _ONE_PATH = "ProxySQL takes the whole text as the path of one program, and uses 
 def _program(column: str, arguments: str) -> Judge:
     """Return what judges the path of a program. `arguments`: how the program gets them."""
 
-    def judge(cells: RowValues) -> Flaw | None:
+    def judge(cells: RowValues) -> ValueFlaw | None:
         path = cells[column]
         if path == "":
-            return Flaw(column, "an empty path", "write the absolute path of a program")
+            return ValueFlaw(column, "an empty path", "write the absolute path of a program")
         if isinstance(path, str) and _ARGUMENTS.search(path):
-            return Flaw(column, _ONE_PATH, f"write the path alone, and {arguments}")
+            return ValueFlaw(column, _ONE_PATH, f"write the path alone, and {arguments}")
         return None
 
     return judge
@@ -182,16 +182,16 @@ def _doubtful_program(column: str, arguments: str, place: str) -> Judge:
     `place`: where ProxySQL looks for a name without a folder.
     """
 
-    def judge(cells: RowValues) -> Flaw | None:
+    def judge(cells: RowValues) -> ValueFlaw | None:
         path = cells[column]
         if not isinstance(path, str):
             return None
         if re.search(r"\s", path):
-            return Flaw(column, _ONE_PATH, f"write the path alone, and {arguments}")
+            return ValueFlaw(column, _ONE_PATH, f"write the path alone, and {arguments}")
         if path.startswith("/"):
             return None
         where = WHERE_IT_RUNS if "/" in path else place
-        return Flaw(column, f"ProxySQL looks for it {where}", "write the absolute path")
+        return ValueFlaw(column, f"ProxySQL looks for it {where}", "write the absolute path")
 
     return judge
 
@@ -200,21 +200,23 @@ _OF_SCHEDULER = "the arguments in arg1 to arg5"
 _OF_RESTAPI = "let the script read its parameters, one JSON text, from its first argument"
 
 
-def _route(cells: RowValues) -> Flaw | None:
+def _route(cells: RowValues) -> ValueFlaw | None:
     """ProxySQL compares the part of the path behind /sync/, up to the next slash."""
     uri = cells["uri"]
     if not isinstance(uri, str) or not re.search("[/']", uri):
         return None
     message = "ProxySQL looks for a route of one name behind /sync/, without a slash or quote"
     names = [part for part in re.split("[/']", uri) if part and part != "sync"]
-    return Flaw("uri", message, f"write {names[0]!r}" if names else "write the name of the route")
+    return ValueFlaw(
+        "uri", message, f"write {names[0]!r}" if names else "write the name of the route"
+    )
 
 
-def _method(cells: RowValues) -> Flaw | None:
+def _method(cells: RowValues) -> ValueFlaw | None:
     method = cells["method"]
     if not isinstance(method, str) or method.isupper():
         return None
-    return Flaw("method", "ProxySQL compares it in capitals", f"write {method.upper()}")
+    return ValueFlaw("method", "ProxySQL compares it in capitals", f"write {method.upper()}")
 
 
 # Other files -------------------------------------------------------------------------------------
@@ -255,20 +257,22 @@ def has_flaws(table: str) -> bool:
     return table in _FLAWS
 
 
-def flaws(table: str, cells: RowValues) -> Iterator[Flaw]:
+def flaws(table: str, cells: RowValues) -> Iterator[ValueFlaw]:
     """Yield the values of a row that never work."""
     yield from _judged(_FLAWS.get(table, ()), cells)
 
 
-def doubts(table: str, cells: RowValues) -> Iterator[Flaw]:
+def doubts(table: str, cells: RowValues) -> Iterator[ValueFlaw]:
     """Yield the values of a row without a flaw that work only in rare cases."""
     yield from _judged(_DOUBTS.get(table, ()), cells)
 
 
-def _judged(judges: Iterable[Judge], cells: RowValues) -> Iterator[Flaw]:
+def _judged(judges: Iterable[Judge], cells: RowValues) -> Iterator[ValueFlaw]:
     for flaw in filter(None, (judge(cells) for judge in judges)):
         if isinstance(cells[flaw.column], Secret):
             # The words about a value may have parts of it.
-            yield Flaw(flaw.column, "the value of the reference does not work here", "correct it")
+            yield ValueFlaw(
+                flaw.column, "the value of the reference does not work here", "correct it"
+            )
         else:
             yield flaw

@@ -20,10 +20,10 @@ import pytest
 from proxyctl.catalog import TABLES, Value, Version, layout_of
 from proxyctl.catalog.releases import PGSQL_DIGESTS
 from proxyctl.routing import Request, Router
-from proxyctl.routing.criteria import Criteria, Effect, Flaw
+from proxyctl.routing.criteria import Criteria, CriterionFlaw, Effect
 from proxyctl.routing.digest import DigestOptions
+from proxyctl.routing.pgsql import pgsql_as_mysql
 from proxyctl.routing.router import router_of
-from proxyctl.routing.sides import pgsql_as_mysql
 from proxyctl.state.configuration import Configuration, Held
 from tests.support.packets import exactly
 from tests.support.routing_cases import rule, statement
@@ -289,7 +289,7 @@ def test_flaws_of_criteria_are_true(rig: PgsqlRig) -> None:
     assert wrong == {}
 
 
-def flaw_of(rig: PgsqlRig, cells: Cells, column: str) -> Flaw | None:
+def flaw_of(rig: PgsqlRig, cells: Cells, column: str) -> CriterionFlaw | None:
     """Return what is known about a column of the only rule."""
     users = [{"username": name, "default_hostgroup": number} for name, number in USERS.items()]
     tables = {RULES: held(RULES, rig.version, [cells])}

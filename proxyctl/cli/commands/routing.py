@@ -119,8 +119,8 @@ def _explainer(
 ) -> tuple[Explainer, str]:
     """Return the explainer and the source of its rules. Warns of an unknown user."""
     from proxyctl.routing.explain import Explainer
+    from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_names
     from proxyctl.routing.router import SERVING_TABLES
-    from proxyctl.routing.sides import pgsql_as_mysql, pgsql_names
 
     if "user" in place.connection.typed and not place.asks_instance(layer):
         raise UsageError(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.lint.check import Finding, Severity, check, grouped, quoted
 from proxyctl.lint.subject import Subject
-from proxyctl.state.flaws import Flaw, doubts, flaws
+from proxyctl.state.flaws import ValueFlaw, doubts, flaws
 
 _TABLES = (
     "mysql_servers",
@@ -58,7 +58,9 @@ def of_rows(subject: Subject, tables: Sequence[str]) -> Iterator[Finding]:
         for key, cells in subject.cells(table):
             if cells.get("active") == 0:
                 continue
-            found: list[tuple[Flaw, Severity | None]] = [(it, None) for it in flaws(table, cells)]
+            found: list[tuple[ValueFlaw, Severity | None]] = [
+                (it, None) for it in flaws(table, cells)
+            ]
             found = found or [(it, Severity.WARNING) for it in doubts(table, cells)]
             for (column, problem, fix), severity in found:
                 value = cells[column]
