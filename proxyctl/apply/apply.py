@@ -127,7 +127,9 @@ def _put_memory_back(client: AdminClient, lock: Lock, progress: Callable[[str], 
             progress(
                 f"{name}: a command was killed while it wrote MEMORY; MEMORY is restored from DISK"
             )
-            client.execute(Statement.plain(f"LOAD {name} FROM DISK"))
+            command = f"LOAD {name} FROM DISK"
+            with lock.renewed_for(command, {}):
+                client.execute(Statement.plain(command))
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.apply.restore import Restore
-from proxyctl.apply.result import UNKNOWN, ApplyResult
+from proxyctl.apply.result import ApplyResult
 from proxyctl.apply.run import ApplyOptions, ApplyRun
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.interrupts import interruptible, uninterrupted
@@ -85,9 +85,6 @@ def _load_again(run: ApplyRun, module: ModulePlan | None) -> None:
 
 def _load(run: ApplyRun, module: ModulePlan, image: Mapping[str, Rows]) -> None:
     """LOAD one module, whose rows are in MEMORY, and read RUNTIME back."""
-    run.mark(module.module.load)
-    run.say(module.module.load)
-    run.results[module.name].runtime = UNKNOWN
     image = run.load_placed(module, image)
     run.result.loads += 1
     run.verify_runtime(module, image, run.plan.families)
@@ -110,10 +107,8 @@ def _save_all(run: ApplyRun) -> None:
     for module in run.modules:
         if not module.save:
             continue
-        run.mark(module.module.save)
         run.say(module.module.save)
-        run.results[module.name].disk = UNKNOWN
-        run.command(module.module.save)
+        run.command(module, Layer.DISK)
         run.result.saves += 1
         run.verify_disk(module, module.final)
         run.results[module.name].disk = f"as {run.plan.source.place}"

@@ -138,19 +138,14 @@ class Restore:
             self.run.say(f"{module.name}: restore DISK")
             image = _disk_before(module)
             self._write_back(module, image)
-            # Unlike a write to MEMORY, a SAVE or LOAD cannot have the lock as a condition.
-            self.run.lock.renew(at_once=True)
-            result.disk = UNKNOWN
-            self.run.command(module.module.save)
+            self.run.command(module, Layer.DISK)
             self.run.verify_disk(module, image)
             result.disk = OLD
         if result.runtime != OLD:
             self.run.say(f"{module.name}: restore RUNTIME")
             image = self._old_image(module)
             self._write_back(module, image)
-            self.run.lock.renew(at_once=True)
-            result.runtime = UNKNOWN
-            self.run.command(module.module.load)
+            self.run.command(module, Layer.RUNTIME)
             self.run.verify_runtime(module, image, self.run.plan.families_before)
             result.runtime = OLD
         self._write_back(module, memory_before(module))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from proxyctl.instance.cluster import PeerResult
+from proxyctl.state.row import Layer
 
 OLD, UNKNOWN = "as before", "not known"
 """The states of a layer besides `as in the files` and `as in the snapshot`."""
@@ -22,6 +23,10 @@ class ModuleResult:
     memory: str = OLD
     runtime: str = OLD
     disk: str = OLD
+
+    def doubt(self, layer: Layer) -> None:
+        """Mark a layer as not known: the command that changes it is on its way."""
+        setattr(self, layer.name.lower(), UNKNOWN)
 
     def disown(self) -> None:
         """Mark every layer as unknown: the lock is lost."""

@@ -168,27 +168,35 @@ class ApplyRun:
                 self.say(f"{module.name}: write MEMORY again: the monitor has moved nodes")
                 image = {**image, name: placed}
                 self.write(module, image)
-        self.command(module.module.load)
+        self.say(module.module.load)
+        self.command(module, Layer.RUNTIME)
         self._loaded.add(module.name)
         return image
 
-    def command(self, sql: str) -> None:
-        """Send a LOAD or SAVE. If the connection breaks, reconnect: the read-back decides.
+    def command(self, module: ModulePlan, layer: Layer) -> None:
+        """Send the LOAD or the SAVE that changes a layer; reconnect if the connection breaks.
 
-        The command is never sent twice: it is not known whether it ran.
+        The command is never sent twice: it is not known whether it ran, and the read-back decides.
 
-        Raises: InstanceError when ProxySQL was restarted, and has lost all earlier LOADs.
+        Raises: RefusedError when the lock is lost; InstanceError when ProxySQL was restarted, and
+        has lost all earlier LOADs.
         """
-        try:
-            self.client.execute(Statement.plain(sql))
-            if self.client.info:
-                # Its count of refused values may include other variables: the read-back decides.
-                self.say(f"{sql}: {self.client.info}")
-        except ConnectionLostError as error:
-            is_new = self.connect_again(error)
-            self.lost = error
+        sql = module.module.load if layer is Layer.RUNTIME else module.module.save
+        lost = None
+        with self.lock.renewed_for(sql, self.was_saved):
+            self.results[module.name].doubt(layer)
+            try:
+                self.client.execute(Statement.plain(sql))
+            except ConnectionLostError as error:
+                lost = error
+        if lost is not None:
+            is_new = self.connect_again(lost)
+            self.lost = lost
             if is_new:
-                raise InstanceError(RESTARTED) from error
+                raise InstanceError(RESTARTED) from lost
+        elif self.client.info:
+            # Its count of refused values may include other variables: the read-back decides.
+            self.say(f"{sql}: {self.client.info}")
 
     def connect_again(self, cause: ConnectionLostError) -> bool:
         """Open the connection again; return whether ProxySQL was restarted meanwhile."""

@@ -58,6 +58,7 @@ class AdminClient:
         self.info = ""
         """The message in the last OK answer."""
         self._write_trace = trace
+        self._untraced: list[str] | None = None
         self._connection: Connection[Any] | None = None
         self._closing_reason = ""
         self._sent: tuple[Statement, float] | None = None
@@ -234,7 +235,21 @@ class AdminClient:
         """Write a line for --debug: a text without secrets, or a statement with its mask."""
         if self._write_trace:
             text = event if isinstance(event, str) else _short(event.masked, _TRACED)
-            self._write_trace(text)
+            if self._untraced is None:
+                self._write_trace(text)
+            else:
+                self._untraced.append(text)
+
+    @contextmanager
+    def tracing_later(self) -> Iterator[None]:
+        """Write the lines of --debug after the block: a terminal that is stopped blocks a write."""
+        self._untraced = []
+        try:
+            yield
+        finally:
+            lines, self._untraced = self._untraced, None
+            for line in lines:
+                self.trace(line)
 
     @contextmanager
     def stream(self, sql: str) -> Iterator[Iterator[tuple[bytes | None, ...]]]:

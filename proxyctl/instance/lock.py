@@ -13,9 +13,11 @@ import os
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from math import inf
 from pathlib import Path
 
 from proxyctl.errors import ConnectionLostError, InstanceError, RefusedError, StatementError
@@ -29,6 +31,10 @@ LEASE_S = 60
 
 RENEW_S = 1.0
 """Before a statement that writes, the lock is checked unless the last check is newer than this."""
+
+
+LATE_S = 10.0
+"""An answer to a renewal that took longer is late: the lease may be over when a LOAD runs."""
 
 
 POLL_S = 0.5
@@ -53,9 +59,6 @@ _CREATE = (
 
 _NOW = "CAST(strftime('%s','now') AS INT)"
 """The clock of the instance; the clocks of several operators may differ."""
-
-
-_LEASE_ENDS = f"{_NOW}+{LEASE_S}"
 
 
 @dataclass(frozen=True)
@@ -172,7 +175,7 @@ class Lock:
             "purpose": literal(self.purpose),
             "stage": literal(stage),
             "modules": literal(json.dumps(dict(modules))),
-            "expires": _LEASE_ENDS,
+            "expires": _lease_ends(),
         }
 
     def _insert(self) -> bool:
@@ -215,7 +218,24 @@ class Lock:
         Raises: RefusedError if the lock was taken or removed in the meantime.
         """
         text = json.dumps({**modules, **self.leftovers})
-        self._update(f"stage={literal(stage)},modules={literal(text)},expires={_LEASE_ENDS}")
+        self._update(f"stage={literal(stage)},modules={literal(text)},expires={_lease_ends()}")
+
+    @contextmanager
+    def renewed_for(self, command: str, modules: Mapping[str, bool]) -> Iterator[None]:
+        """Renew the lease as the last thing before the block, which sends one LOAD or SAVE.
+
+        Unlike a write to MEMORY, a command cannot have the lock as a condition, and a process may
+        be stopped, or its output blocked, for longer than the lease. So whoever calls this writes,
+        waits and reads before. Lines of --debug follow the block, and a renewal whose answer came
+        late is repeated.
+        `modules`: as in `mark`. Raises: as `mark`.
+        """
+        with self.client.tracing_later():
+            began = -inf
+            while time.monotonic() - began > LATE_S:
+                began = time.monotonic()
+                self.mark(command, modules)
+            yield
 
     def renew(self, *, at_once: bool = False) -> None:
         """Renew the lease; without `at_once` only if the last renewal is older than RENEW_S.
@@ -224,7 +244,7 @@ class Lock:
         writes MEMORY, that another apply has taken over. Raises: as `mark`.
         """
         if at_once or time.monotonic() - self._renewed > RENEW_S:
-            self._update(f"expires={_LEASE_ENDS}")
+            self._update(f"expires={_lease_ends()}")
 
     def fenced(self, statement: Statement) -> Statement:
         """Return the statement with a condition: it changes nothing unless we hold the lock.
@@ -243,12 +263,13 @@ class Lock:
         return Statement(fence(statement.sql), lambda: fence(statement.masked))
 
     def _update(self, sets: str) -> None:
+        began = time.monotonic()
         count = self.client.execute(
             Statement.plain(f"UPDATE {_TABLE} SET {sets} WHERE owner={literal(self.owner)}")
         )
         if count != 1:
             raise self._lost(read_holder(self.client))
-        self._renewed = time.monotonic()
+        self._renewed = began
 
     def _lost(self, holder: Holder | None) -> RefusedError:
         """Return the error for a lock that was lost. Changes: the lock is not held."""
@@ -312,6 +333,10 @@ def _has_table(client: AdminClient) -> bool:
     """Return whether the table of the lock exists in this ProxySQL process."""
     tables = client.query(f"SELECT count(*) FROM sqlite_temp_master WHERE name={literal(_TABLE)}")
     return tables != [("0",)]
+
+
+def _lease_ends() -> str:
+    return f"{_NOW}+{LEASE_S}"
 
 
 def read_holder(client: AdminClient) -> Holder | None:

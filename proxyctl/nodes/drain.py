@@ -57,6 +57,10 @@ _DRAIN = Source("the drain says", "part of the drain", "not part of the drain", 
 _FROM_DISK = "LOAD MYSQL SERVERS FROM DISK"
 
 
+_STAGED = {_SERVERS.name: True}
+"""In the lock: MEMORY of the servers equalled DISK before."""
+
+
 _POLL_S = 0.2
 
 
@@ -165,7 +169,8 @@ def _locked(client: AdminClient, request: DrainRequest, action: str) -> Iterator
             raise RefusedError(message, reasons=[danger.message], fix=danger.fix)
         wait_for_a_later_second(client, _SERVERS.name, request.progress)
         if lock.leftovers.get(_SERVERS.name):
-            client.execute(Statement.plain(_FROM_DISK))
+            with lock.renewed_for(_FROM_DISK, {}):
+                client.execute(Statement.plain(_FROM_DISK))
         yield _LockedServers(client, lock, has_peers=membership.has_peers)
     finally:
         with uninterrupted():
@@ -255,18 +260,19 @@ class _LockedServers:
         """LOAD these rows, then put MEMORY back. Raises: InstanceError, ApplyError."""
         layout = read_layouts(self.client)[_TABLE]
         self.before = self._memory(layout)
-        self.lock.mark("loading", {_SERVERS.name: True})
+        self.lock.mark("staging MEMORY", _STAGED)
         try:
             for statement in transition(layout, self.before, image):
                 self.client.execute(self.lock.fenced(statement))
-            self.lock.renew(at_once=True)
             if self._memory(layout) != image:
                 raise InstanceError(f"{_TABLE} in MEMORY does not hold what was written")
-            self.client.execute(Statement.plain(_SERVERS.load))
+            with self.lock.renewed_for(_SERVERS.load, _STAGED):
+                self.client.execute(Statement.plain(_SERVERS.load))
         except ConnectionLostError:
             raise
         except ProxyctlError:
-            self.put_memory_back()
+            if not self.lock.is_lost:
+                self.put_memory_back()
             raise
         self.put_memory_back()
 
@@ -275,7 +281,8 @@ class _LockedServers:
         if self.before is None:
             return
         layout = read_layouts(self.client)[_TABLE]
-        self.client.execute(Statement.plain(_FROM_DISK))
+        with self.lock.renewed_for(_FROM_DISK, _STAGED):
+            self.client.execute(Statement.plain(_FROM_DISK))
         for statement in transition(layout, self._memory(layout), self.before):
             self.client.execute(self.lock.fenced(statement))
         if self._memory(layout) != self.before:

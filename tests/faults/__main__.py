@@ -1,4 +1,4 @@
-"""`make test-faults`: every fault at every statement, and every promise of promises.toml.
+"""`make test-faults`: every fault and every stop at every statement, and what promises.toml lists.
 
 Both run on a real ProxySQL and on the sandbox; exit 1 when a promise was broken. The faults end
 with a table. `--only` selects one of the two. `--every N` tries one statement in N.
@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 from tests.faults.kept import are_kept
-from tests.faults.kinds import KINDS
-from tests.faults.trying import REAL, SANDBOX, Tally, table, tried
+from tests.faults.trying import ALL_KINDS, REAL, SANDBOX, Tally, table, tried
 from tests.support.servers import NO_BINARY, proxysql_binary
 
 
@@ -32,7 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--only", choices=(MATRIX, PROMISES))
     parser.add_argument("--server", choices=(SANDBOX, REAL), action="append")
-    parser.add_argument("--kind", choices=KINDS, action="append")
+    parser.add_argument("--kind", choices=ALL_KINDS, action="append")
     parser.add_argument("--every", type=int, default=1, metavar="N")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
@@ -60,7 +59,7 @@ def _tried_all(given: argparse.Namespace, servers: Sequence[str]) -> bool:
     with ProcessPoolExecutor(given.jobs, mp_context=context) as pool:
         jobs = {
             pool.submit(tried, server, kind, given.every): f"{server}: {kind}"
-            for kind in given.kind or KINDS
+            for kind in given.kind or ALL_KINDS
             for server in servers
         }
         for job in as_completed(jobs):
@@ -78,8 +77,7 @@ def _tried_all(given: argparse.Namespace, servers: Sequence[str]) -> bool:
             )
             for text in tally.broken:
                 say(f"BROKEN {text}")
-    order = [*KINDS]
-    tallies.sort(key=lambda one: (one.server, order.index(one.kind)))
+        tallies.sort(key=lambda one: (one.server, ALL_KINDS.index(one.kind)))
     say(f"\n{table(tallies)}")
     return are_all_tried and not any(tally.broken for tally in tallies)
 

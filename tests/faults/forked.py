@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -13,6 +14,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 from proxyctl.cli.app import run
+from proxyctl.instance import lock
 from proxyctl.instance.connect import Login
 from tests.support.cli import SECRETS, Outcome, without_settings
 from tests.support.servers import ADMIN
@@ -37,13 +39,17 @@ def login(port: int, folder: Path) -> dict[str, str]:
 class Forked:
     """One command line in a process of its own, in a folder, with an environment.
 
-    `patience_s`: how long the command waits for an answer, if not the usual minute.
+    `patience_s`: how long the command waits for an answer, if not the usual minute. `late_s`: when
+    it takes the answer to a renewal of the lock for late, if not as usual. `terminal`: the path of
+    a terminal that gets stderr, of which the outcome then has nothing.
     """
 
     arguments: Sequence[str]
     folder: Path
     environment: Mapping[str, str]
     patience_s: float | None = None
+    late_s: float | None = None
+    terminal: str | None = None
     _process: ForkServerProcess = field(init=False)
     _has_ended: threading.Event = field(default_factory=threading.Event)
 
@@ -52,8 +58,9 @@ class Forked:
         os.close(handle)
         handle, self._err = tempfile.mkstemp(dir=self.folder, prefix=".err-")
         os.close(handle)
-        given = (self.arguments, self.folder, self.environment, self.patience_s)
-        self._process = _CONTEXT.Process(target=_run, args=(*given, self._out, self._err))
+        given = (self.arguments, self.folder, self.environment, self.patience_s, self.late_s)
+        streams = (self._out, self.terminal or self._err)
+        self._process = _CONTEXT.Process(target=_run, args=(*given, *streams))
         self._process.start()
 
     def kill(self) -> None:
@@ -61,6 +68,18 @@ class Forked:
         self._process.kill()
         # Whoever waits for it takes its exit code; a second one would get a wrong one.
         self._has_ended.wait()
+
+    def pause(self) -> None:
+        """Stop the process as Ctrl-Z does."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        pid = self._process.pid
+        assert pid is not None
+        os.kill(pid, number)
 
     def outcome(self) -> Outcome:
         """Wait for the end and return the outcome; a negative code is the signal that ended it."""
@@ -84,6 +103,7 @@ def _run(
     folder: Path,
     environment: Mapping[str, str],
     patience_s: float | None,
+    late_s: float | None,
     out: str,
     err: str,
 ) -> None:
@@ -93,6 +113,8 @@ def _run(
         # The last default of `Login`: no option and no variable of the environment sets it.
         *others, _ = Login.__init__.__defaults__ or ()
         Login.__init__.__defaults__ = (*others, patience_s)  # type: ignore[misc]
+    if late_s is not None:
+        lock.LATE_S = late_s
     os.environ.update(environment)
     for name, number in ((out, 1), (err, 2)):
         handle = os.open(name, os.O_WRONLY)

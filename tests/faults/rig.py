@@ -74,17 +74,17 @@ class Rig:
 
     def __init__(self, instance: Instance, proxy: FaultyProxy, folder: Path) -> None:
         self.instance = instance
-        self._proxy = proxy
+        self.proxy = proxy
         self._folder = folder
         self._formats = itertools.cycle(("text", "json"))
-        self._look = Look(instance)
+        self.look = Look(instance)
         self._apply(BEFORE)
-        self.before = self._look()
+        self.before = self.look()
         self._apply(AFTER)
-        self.after = self._look()
+        self.after = self.look()
 
     def _apply(self, files: str) -> None:
-        done = self._run(files, self.instance.port)
+        done = self.run(files, self.instance.port)
         assert done.code == 0, done.text
 
     def boundaries(self, course: Course) -> list[Boundary]:
@@ -99,14 +99,14 @@ class Rig:
         return [Boundary(course, place, sql, prior) for place, sql in log[begin:]]
 
     def _log(self, files: str, faults: Mapping[Place, Fault]) -> list[tuple[Place, str]]:
-        self._put_back()
+        self.put_back()
         self._through_proxy(files, faults)
-        return self._proxy.log
+        return self.proxy.log
 
     def attempt(self, boundary: Boundary, kind: str) -> Case:
         """Apply with this fault at this statement, and read the state that it leaves."""
         outcome = self._until_it_happens(boundary, kind)
-        state, left_s = self._look(), self._locks()
+        state, left_s = self.look(), self._locks()
         is_untouched = state == self.before and not left_s
         return Case(
             kind=kind,
@@ -115,8 +115,8 @@ class Rig:
             state=state,
             outcome=outcome,
             locks=_live(left_s),
-            again=None if is_untouched else self._run(AFTER, self.instance.port, *AGAIN),
-            state_again=state if is_untouched else self._look(),
+            again=None if is_untouched else self.run(AFTER, self.instance.port, *AGAIN),
+            state_again=state if is_untouched else self.look(),
             locks_again=_live(self._locks()),
         )
 
@@ -127,15 +127,15 @@ class Rig:
         """
         faults = {**boundary.prior, boundary.place: KINDS[kind]}
         for patience_s in PATIENCE_S if kind in FREEZES else (None,):
-            self._put_back()
+            self.put_back()
             outcome = self._through_proxy(boundary.course.files, faults, patience_s)
-            if boundary.place in self._proxy.happened:
+            if boundary.place in self.proxy.happened:
                 return outcome
         raise AssertionError(f"{kind} at {boundary.text()} did not happen: {outcome.text}")
 
-    def _put_back(self) -> None:
-        put_back(self.instance, self._look(), self.before)
-        assert self._look() == self.before, "the state before the case could not be put back"
+    def put_back(self) -> None:
+        put_back(self.instance, self.look(), self.before)
+        assert self.look() == self.before, "the state before the case could not be put back"
 
     def _locks(self) -> list[int]:
         """Return in how many seconds each live lock expires: at most one number.
@@ -151,19 +151,34 @@ class Rig:
     def _through_proxy(
         self, files: str, faults: Mapping[Place, Fault], patience_s: float | None = None
     ) -> Outcome:
-        self._proxy.arm(faults)
-        outcome = self._run(
+        self.proxy.arm(faults)
+        outcome = self.run(
             files,
-            self._proxy.port,
+            self.proxy.port,
             "--format",
             next(self._formats),
-            proxy=self._proxy,
+            proxy=self.proxy,
             patience_s=patience_s,
         )
-        self._proxy.settle()
+        self.proxy.settle()
         return outcome
 
-    def _run(
+    def process(self, files: str, port: int, *options: str) -> Forked:
+        """Return an apply of the files at a port, which is not started yet."""
+        return _apply_in(self._folder, files, port, *options)
+
+    def other_apply(self, files: str) -> Forked:
+        """Return an apply of other files, from a folder of its own and past the proxy."""
+        folder = self._folder / "other"
+        folder.mkdir(exist_ok=True)
+        return _apply_in(folder, files, self.instance.port)
+
+    def expire_lock(self) -> None:
+        """Let the lock expire, if there is one."""
+        if self._locks():
+            self.instance.run("UPDATE proxyctl_lock SET expires=0")
+
+    def run(
         self,
         files: str,
         port: int,
@@ -171,13 +186,8 @@ class Rig:
         proxy: FaultyProxy | None = None,
         patience_s: float | None = None,
     ) -> Outcome:
-        (self._folder / "proxyctl.yaml").write_text(files)
-        process = Forked(
-            ["apply", "--auto-approve", *options],
-            self._folder,
-            login(port, self._folder / ".state"),
-            patience_s,
-        )
+        process = self.process(files, port, *options)
+        process.patience_s = patience_s
         has_started = threading.Event()
 
         def kill() -> None:
@@ -189,6 +199,12 @@ class Rig:
         process.start()
         has_started.set()
         return process.outcome()
+
+
+def _apply_in(folder: Path, files: str, port: int, *options: str) -> Forked:
+    (folder / "proxyctl.yaml").write_text(files)
+    command = ["apply", "--auto-approve", *options]
+    return Forked(command, folder, login(port, folder / ".state"))
 
 
 def _live(left_s: list[int]) -> int:

@@ -11,6 +11,7 @@ import pytest
 from tests.faults.kinds import KINDS, can_happen
 from tests.faults.promises import broken
 from tests.faults.rig import COURSES, Boundary, Rig
+from tests.faults.stops import STOPS, Stops, broken_by_stop
 from tests.faults.trying import REAL, SANDBOX, rig_for
 from tests.support.servers import NO_BINARY, proxysql_binary
 
@@ -48,3 +49,17 @@ def test_a_fault_leaves_nothing_half_done(
         for boundary in choice.sample(possible, min(count, len(possible))):
             case = rig.attempt(boundary, kind)
             assert broken(case) == [], f"{kind} at {boundary.text()}\n{case.outcome.text}"
+
+
+@pytest.mark.parametrize("kind", STOPS)
+def test_an_apply_that_stands_still_takes_nothing_from_others(
+    rig: Rig, boundaries: list[list[Boundary]], kind: str
+) -> None:
+    """Before a LOAD or a SAVE: whoever goes on then could publish what is not theirs."""
+    choice, stops = random.Random(f"{SEED} {kind}"), Stops(rig)
+    commands = [
+        one for one in boundaries[1] if "stage='LOAD" in one.sql or "stage='SAVE" in one.sql
+    ]
+    for boundary in choice.sample(commands, WRITES):
+        case = stops.attempt(boundary, kind)
+        assert [*broken_by_stop(case)] == [], f"{kind} at {boundary.text()}"

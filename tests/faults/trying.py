@@ -14,6 +14,7 @@ from proxyctl.sandbox import Sandbox
 from tests.faults.kinds import KINDS, can_happen
 from tests.faults.promises import KILLED, Case, broken, state_reached
 from tests.faults.rig import COURSES, Boundary, Rig, rig_on
+from tests.faults.stops import STOPS, StopCase, Stops, broken_by_stop
 from tests.support.servers import Instance, ProxySQL, proxysql_binary
 
 CODES = {0: "exit 0", 1: "exit 1", 3: "exit 3", 4: "exit 4", KILLED: "killed"}
@@ -43,6 +44,12 @@ class Tally:
         where = f"{self.server}, {boundary.course.name}, {self.kind} at {boundary.text()}"
         self.broken += [f"{where}: {text}" for text in broken(case)]
 
+    def add_stop(self, boundary: Boundary, kind: str, case: StopCase) -> None:
+        self.boundaries += 1
+        self.counts[CODES.get(case.code, "other")] += 1
+        where = f"{self.server}, {boundary.course.name}, {kind} at {boundary.text()}"
+        self.broken += [f"{where}: {text}" for text in broken_by_stop(case)]
+
     def numbers(self) -> list[int]:
         """Return the counts in the order of the table's columns."""
         return [self.boundaries, *(self.counts[name] for name in _COUNTED), len(self.broken)]
@@ -70,6 +77,8 @@ def table(tallies: Sequence[Tally]) -> str:
         for row in rows
     )
 
+
+ALL_KINDS = (*KINDS, *STOPS)
 
 SANDBOX, REAL = "sandbox", "real"
 
@@ -101,16 +110,20 @@ def _memory() -> str | None:
 
 
 def tried(server: str, kind: str, every: int) -> Tally:
-    """Try one kind of fault at one statement in `every`."""
+    """Try one kind of fault, or of standing still, at one statement in `every`."""
     tally = Tally(server, kind)
     with rig_for(server) as rig:
+        stops = Stops(rig)
         for course in COURSES:
             # Kinds begin at different statements, so that together they try more of them.
-            begin = [*KINDS].index(kind) % every
+            begin = ALL_KINDS.index(kind) % every
             possible = [one for one in rig.boundaries(course) if can_happen(kind, one.sql)]
             for boundary in possible[begin::every]:
                 try:
-                    tally.add(boundary, rig.attempt(boundary, kind))
+                    if kind in STOPS:
+                        tally.add_stop(boundary, kind, stops.attempt(boundary, kind))
+                    else:
+                        tally.add(boundary, rig.attempt(boundary, kind))
                 except AssertionError as error:
                     tally.broken.append(f"{server}, {course.name}: {error}")
     return tally
