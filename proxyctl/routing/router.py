@@ -299,10 +299,16 @@ def _with_nul(digest_of: Callable[[bytes], Digest], query: bytes) -> Digest:
     return digest_of(query + b"\0")
 
 
-def router_of(configuration: Configuration, *, patterns: Patterns | None = None) -> Router:
+def router_of(
+    configuration: Configuration,
+    *,
+    patterns: Patterns | None = None,
+    fast_routing: FastRouting | None = None,
+) -> Router:
     """Return a router that routes as ProxySQL does with this configuration loaded.
 
-    `patterns`: from another router, to share. Raises: as `digester_of`.
+    `patterns`, `fast_routing`: from another router, to share; `fast_routing` of the same rows.
+    Raises: as `digester_of`.
     """
     variables = configuration.all_variables()
     digest_of = digester_of(configuration).digest
@@ -311,6 +317,8 @@ def router_of(configuration: Configuration, *, patterns: Patterns | None = None)
         digest_of = partial(_with_nul, digest_of)
     rules = configuration.tables.get(_RULES)
     fast = configuration.tables.get(_FAST)
+    if fast_routing is None and fast:
+        fast_routing = FastRouting(fast.layout, fast.rows.values())
     users = configuration.tables.get(_USERS)
     layout = rules.layout if rules else layout_of(TABLES[_RULES], configuration.version)
     return Router(
@@ -318,7 +326,7 @@ def router_of(configuration: Configuration, *, patterns: Patterns | None = None)
         configuration.rows(_RULES),
         digest_of=digest_of,
         variables=RoutingVariables.from_values(variables, configuration.version),
-        fast_routing=FastRouting(fast.layout, fast.rows.values()) if fast else None,
+        fast_routing=fast_routing,
         users=frontends(users.layout, users.rows.values()) if users else None,
         patterns=patterns,
         is_pgsql=configuration.is_pgsql,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout
@@ -22,7 +23,7 @@ from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.router import SERVING_TABLES, router_of
 from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.tables import FastRouting, RoutingVariables
-from proxyctl.state.configuration import BeforeAfter, Configuration
+from proxyctl.state.configuration import BeforeAfter, Configuration, Held
 from proxyctl.state.row import Desired, GuardAction, Row
 
 RULES, FAST_ROUTING = "mysql_query_rules", "mysql_query_rules_fast_routing"
@@ -77,7 +78,9 @@ def shard_moves(change: BeforeAfter) -> list[ShardMove]:
 
     Shape: sorted by section and hostgroups; empty if no user could send a query until now.
     """
-    if not _routing_differs(change):
+    before = change.before
+    has_traffic = before.rows("mysql_users") and before.rows("mysql_servers")
+    if not (has_traffic and _routing_differs(change)):
         return []
     finder = _MoveFinder(change)
     moves = finder.without_replicas([*_of_rules(finder), *_of_fast_routing(finder)])
@@ -85,15 +88,40 @@ def shard_moves(change: BeforeAfter) -> list[ShardMove]:
 
 
 def _routing_differs(change: BeforeAfter) -> bool:
-    """Return whether anything differs that decides where queries go. Equal tables are the same."""
+    """Return whether anything differs that decides where queries go.
+
+    A large table is compared in a moment; routing a query for each of its names takes seconds.
+    """
     before, after = change.before, change.after
-    tables = ((before.tables.get(name), after.tables.get(name)) for name in SERVING_TABLES)
-    if any(one and other and one.rows is not other.rows for one, other in tables):
+    if any(_differ(before.tables.get(name), after.tables.get(name)) for name in SERVING_TABLES):
         return True
     first, second = (
         RoutingVariables.from_values(side.all_variables(), side.version) for side in (before, after)
     )
     return first != second
+
+
+def _differ(one: Held | None, other: Held | None) -> bool:
+    """Return whether two tables differ in a column that decides where queries go."""
+    if one is None or other is None or one.rows is other.rows:
+        return False
+    if one.layout != other.layout or one.rows.keys() != other.rows.keys():
+        return True
+    routing = itemgetter(
+        *(place for place, name in enumerate(one.layout.names) if name not in _NOT_ROUTING)
+    )
+    changed = ((row, now) for key, row in one.rows.items() if (now := other.rows[key]) is not row)
+    return any(routing(row) != routing(now) for row, now in changed)
+
+
+_NOT_ROUTING = frozenset(
+    {
+        *("comment", "timeout", "retries", "delay", "log", "reconnect", "multiplex", "sticky_conn"),
+        *("cache_ttl", "cache_empty_result", "cache_timeout"),
+        *("password", "max_connections", "compression", "use_ssl", "max_latency_ms"),
+    }
+)
+"""Columns that do not decide where queries go, in no table that does."""
 
 
 def refusals(moves: Iterable[ShardMove], desired: Desired, *, allowed: bool) -> Iterator[Refusal]:
@@ -220,7 +248,9 @@ _Name = tuple[str, str]
 def _of_fast_routing(finder: _MoveFinder) -> Iterator[_Move]:
     """Yield the moves of schemas. One schema is tried for all that nothing tells apart."""
     before, after = finder.change.before, finder.change.after
-    running, coming = _routes(before), _routes(after)
+    fast, fast_after = finder.fast_routing
+    running = _routes(fast)
+    coming = running if fast is fast_after else _routes(fast_after)
     sections = {**_sections(before), **_sections(after)}
     started = {sections.get(name, "") for name in running}
     groups: dict[object, list[_Name]] = {}
@@ -240,11 +270,9 @@ def _of_fast_routing(finder: _MoveFinder) -> Iterator[_Move]:
                 yield from (one.of(shard) for one in found)
 
 
-def _routes(side: Configuration) -> dict[_Name, object]:
-    """Return the rows of fast routing by name: flagIN and hostgroup of each row of a name."""
-    table = side.tables.get(FAST_ROUTING)
+def _routes(fast: FastRouting) -> dict[_Name, object]:
+    """Return fast routing by name: flagIN and hostgroup of each row of a name."""
     routes: dict[_Name, object] = {}
-    fast = FastRouting(table.layout, table.rows.values()) if table else FastRouting()
     for (username, schemaname, flag), hostgroup in fast.items():
         name = username, schemaname
         routes[name] = (routes.get(name), flag, hostgroup)
@@ -287,7 +315,10 @@ class _MoveFinder:
         engine = "mysql-query_processor_regex"
         first = router_of(before)
         shared = first.patterns if before.variable(engine) == after.variable(engine) else None
-        second = router_of(after, patterns=shared)
+        is_same = not _differ(before.tables.get(FAST_ROUTING), after.tables.get(FAST_ROUTING))
+        fast_routing = first.fast_routing if is_same else None
+        second = router_of(after, patterns=shared, fast_routing=fast_routing)
+        self.fast_routing = first.fast_routing, second.fast_routing
         self._reach = Reach(first), Reach(second)
         self._servers = HostgroupServers(before), HostgroupServers(after)
         self._schemas = {rule.schemaname for router in (first, second) for rule in router.rules}
