@@ -103,6 +103,7 @@ KEY = {
     "instances.password": "Its password; `{env: NAME}` or `{file: PATH}` keeps it out of the file.",
     "instances.socket": "Unix socket, instead of host and port.",
     "instances.tls_ca": "Use TLS and verify the certificate with this CA.",
+    "instances.tls_verify_identity": "With `tls_ca`: the certificate also has to name the host.",
     "instances.tls_required": "Refuse to talk without TLS.",
     "instances.vars": "Variables for templates when this instance is chosen.",
     "hostgroups.id": "The hostgroup number.",

@@ -18,7 +18,8 @@ from proxyctl.errors import ProxyctlError, UsageError, os_reason
 
 if TYPE_CHECKING:
     from proxyctl.config.project import Instance
-    from proxyctl.instance.connect import Authority, Login
+    from proxyctl.instance.connect import Login
+    from proxyctl.instance.tls import Authority
 
 
 @dataclass
@@ -36,7 +37,14 @@ class Logins:
         from proxyctl.instance.connect import Login
 
         options = self.options
+        ca = _authority(options.tls_ca, chosen)
+        verifies_identity = options.tls_verify_identity or bool(
+            chosen and chosen.tls_verify_identity
+        )
         host, port, socket = self.endpoint(chosen)
+        if verifies_identity and (ca is None or socket):
+            missing = "a host, not a socket" if ca else "--tls-ca"
+            raise UsageError(f"--tls-verify-identity needs {missing}")
         user = options.user or (chosen and chosen.user) or self._option_file.get("user") or "admin"
         return Login(
             host=host,
@@ -45,7 +53,8 @@ class Logins:
             password=self._password(chosen, user, socket or f"{host}:{port}"),
             name=chosen.name if chosen else "",
             socket=socket,
-            ca=_authority(options.tls_ca, chosen),
+            ca=ca,
+            verifies_identity=verifies_identity,
             tls_required=options.tls_required or bool(chosen and chosen.tls_required),
         )
 
@@ -118,7 +127,7 @@ class Logins:
 
 def _authority(tls_ca: str | None, chosen: Instance | None) -> Authority | None:
     """Return the CA of --tls-ca, or else the CA of the instance in the files."""
-    from proxyctl.instance.connect import Authority
+    from proxyctl.instance.tls import Authority
 
     if tls_ca:
         from proxyctl.config.sections.instances import certificates

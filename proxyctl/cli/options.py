@@ -21,6 +21,7 @@ from proxyctl.text import nearest
 
 if TYPE_CHECKING:
     from proxyctl.config.project import Sources
+    from proxyctl.instance.authentication import Trust
     from proxyctl.plan.make import PlanOptions
 
 
@@ -234,6 +235,9 @@ class ConnectionOptions(FromCommandLine):
     tls_ca: str | None = value(
         "PATH", "Use TLS and verify the instance's certificate with this CA."
     )
+    tls_verify_identity: bool = flag(
+        "--tls-verify-identity", "With --tls-ca: the certificate also has to name the host."
+    )
     tls_required: bool = flag("--tls-required", "Refuse a connection without TLS.")
 
     @property
@@ -241,6 +245,44 @@ class ConnectionOptions(FromCommandLine):
         """The function that writes a line of the debug log; None without --debug."""
         log: Callable[[str], None] | None = self.context.obj
         return log
+
+
+@dataclass(frozen=True)
+class BackendOptions:
+    """What lets the servers behind ProxySQL have a password, if they ask for it."""
+
+    PANEL: ClassVar = "Servers behind ProxySQL"
+    backend_ca: str | None = value(
+        "PATH", "Use TLS and verify the servers' certificates with this CA."
+    )
+    backend_public_key: str | None = value(
+        "PATH", "Log in without TLS, with this RSA key of the server."
+    )
+    backend_unverified: bool = flag(
+        "--backend-unverified",
+        "Send the password itself if a server asks for it: whoever stands in between gets it.",
+    )
+
+    def trust(self) -> Trust:
+        """Return the trust that the options give. Raises: UsageError, InstanceError."""
+        from proxyctl.config.sections.instances import certificates
+        from proxyctl.instance.authentication import Trust
+        from proxyctl.instance.tls import Authority
+
+        given = [
+            spelled(name) for name in ("backend_ca", "backend_public_key", "backend_unverified")
+            if getattr(self, name)
+        ]  # fmt: skip
+        if len(given) > 1:
+            raise UsageError(f"{given[0]} and {given[1]} exclude each other")
+        ca, key = self.backend_ca, self.backend_public_key
+        return Trust(
+            ca=Authority(f"--backend-ca {ca}", lambda: certificates(ca, "--backend-ca"))
+            if ca
+            else None,
+            public_key=certificates(key, "--backend-public-key").encode() if key else None,
+            accepts_risk=self.backend_unverified,
+        )
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ class InstanceModel(Model):
     password: Reference | None = None
     socket: ResolvedText | None = None
     tls_ca: ResolvedText | None = None
+    tls_verify_identity: bool = False
     tls_required: bool = False
     vars: dict[str, Any] = Field(default_factory=dict)
 

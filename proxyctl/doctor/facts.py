@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
-from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes
+from proxyctl.instance.authentication import NO_TRUST, Trust
+from proxyctl.instance.backend import NodeAnswer, ask_nodes, monitor_account
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
@@ -164,6 +165,7 @@ class Facts:
 
 def read_facts(
     client: AdminClient,
+    trust: Trust = NO_TRUST,
     *,
     asks: bool = True,
     memory: bool = False,
@@ -171,7 +173,8 @@ def read_facts(
 ) -> Facts:
     """Return all facts about one instance.
 
-    `asks`: connect to the servers, as the monitor would. `memory`: have ProxySQL add up its
+    `asks`: connect to the servers, as the monitor would; `trust`: what lets them have its password.
+    `memory`: have ProxySQL add up its
     digests, for which queries wait. Raises: InstanceError.
     """
     variables = read_variables(client)
@@ -186,10 +189,7 @@ def read_facts(
     }
     mysql = _protocol(tables, "mysql")
     nodes = sorted({server.node for server in mysql.servers}, key=str)
-    account = Account(
-        variables.get("mysql-monitor_username", ""), variables.get("mysql-monitor_password", "")
-    )
-    answers = ask_nodes(nodes, account) if asks else {}
+    answers = ask_nodes(nodes, monitor_account(client, trust)) if asks else {}
     versions = {node: answer.version for node, answer in answers.items() if answer.version}
     if len(versions) < len(nodes):
         versions = _pooled_versions(client, nodes) | versions

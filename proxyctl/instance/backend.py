@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import socket
-import ssl
 from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.errors import InstanceError
-from proxyctl.instance.client import AdminClient
-from proxyctl.instance.connect import (
-    code_and_text,
-    decoded,
-    unreachable_reason,
-    unsafe_method_reason,
+from proxyctl.instance.authentication import (
+    NO_TRUST,
+    PasswordAskedError,
+    Trust,
+    protected_connection,
 )
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import NOT_UNDERSTOOD, code_and_text, decoded, unreachable_reason
 from proxyctl.instance.facts import read_variables
+from proxyctl.instance.sockets import ANSWER_LIMIT, AnswerTooLargeError, connected
+from proxyctl.instance.tls import verified
 from proxyctl.state.families import Node
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
+
 _TIMEOUT_S = 3.0
 
 
@@ -36,17 +38,18 @@ class Account:
 
     user: str
     password: str
+    trust: Trust = NO_TRUST
 
     def __repr__(self) -> str:
         return f"Account({self.user})"
 
 
-def monitor_account(client: AdminClient) -> Account:
+def monitor_account(client: AdminClient, trust: Trust) -> Account:
     """Return the account of ProxySQL's monitor; it may be empty. Raises: InstanceError."""
-    values = read_variables(client, "mysql-monitor_username", "mysql-monitor_password")
-    return Account(
-        values.get("mysql-monitor_username", ""), values.get("mysql-monitor_password", "")
-    )
+    names = ("mysql-monitor_username", "mysql-monitor_password")
+    values = read_variables(client, *names)
+    user, password = (values.get(name, "") for name in names)
+    return Account(user, password, trust)
 
 
 class BackendError(InstanceError):
@@ -69,20 +72,30 @@ class Backend:
         capabilities: int = self._connection.server_capabilities  # type: ignore[attr-defined]
         return bool(capabilities & CLIENT.SSL)
 
-    def query(self, sql: str) -> list[tuple[str | None, ...]]:
+    def query(self, sql: str, *, columns: int) -> list[tuple[str | None, ...]]:
         """Return the rows of a fixed statement, as text.
 
-        Bytes that are not UTF-8 are surrogate escapes. Raises: BackendError.
+        Bytes that are not UTF-8 are surrogate escapes. Raises: BackendError, also if the rows do
+        not have this number of columns.
         """
         import pymysql
 
+        connection: Any = self._connection
         try:
-            with self._connection.cursor() as cursor:
+            connection._sock.begin(_TIMEOUT_S, limit=ANSWER_LIMIT)
+            with connection.cursor() as cursor:
                 cursor.execute(sql)
                 rows = list(cursor.fetchall())
-        except (pymysql.err.MySQLError, OSError) as error:
+        except (pymysql.err.MySQLError, OSError, *NOT_UNDERSTOOD) as error:
             raise BackendError(f"{self.name}: {_reason(error)}", then=[f"  in: {sql}"]) from error
+        if any(len(row) != columns for row in rows):
+            raise self.strange(sql)
         return [tuple(None if cell is None else decoded(cell) for cell in row) for row in rows]
+
+    def strange(self, sql: str) -> BackendError:
+        """Return the error for an answer that no server gives to a statement."""
+        message = f"{self.name}: the answer is not that of a MySQL server"
+        return BackendError(message, then=[f"  in: {sql}"])
 
 
 @contextmanager
@@ -102,63 +115,50 @@ def backend(node: Node, account: Account) -> Iterator[Backend]:
 
 def _open(host: str, port: int, account: Account) -> Connection[Any]:
     import pymysql
-    from pymysql.connections import Connection
-    from pymysql.constants import CR
     from pymysql.converters import encoders
 
-    class BackendConnection(Connection):
-        """A connection that never sends the password in clear text."""
-
-        def _create_ssl_ctx(self, _options: object) -> ssl.SSLContext:
-            return _tls_where_offered()
-
-        def _process_auth(self, plugin_name: bytes, *rest: Any) -> Any:  # noqa: ANN401 - PyMySQL's
-            reason = unsafe_method_reason(plugin_name)
-            if reason:
-                raise pymysql.err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
-            return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
-
-    # Read every column as text, whatever its type.
-    without_decoders: Any = encoders
+    trust = account.trust
+    tls = verified(trust.ca) if trust.ca else None
+    # Any: PyMySQL's types lack what `protected_connection` takes. With `encoders` as its
+    # converters, it reads every column as text, whatever its type.
+    connection_class: Any = protected_connection()
+    connection: Connection[Any] = connection_class(
+        trust=trust,
+        needs_tls=tls is not None,
+        host=host,
+        user=account.user.encode("utf-8", "surrogateescape"),
+        # PyMySQL would encode text as latin1.
+        password=account.password.encode("utf-8", "surrogateescape"),
+        use_unicode=False,
+        conv=encoders,
+        autocommit=True,
+        ssl=tls,
+        ssl_disabled=tls is None and trust.public_key is not None,
+    )
     try:
-        return BackendConnection(
-            host=host,
-            port=port,
-            user=account.user.encode("utf-8", "surrogateescape"),
-            # PyMySQL would encode text as latin1.
-            password=account.password.encode("utf-8", "surrogateescape"),
-            connect_timeout=_TIMEOUT_S,
-            read_timeout=_TIMEOUT_S,
-            use_unicode=False,
-            conv=without_decoders,
-            autocommit=True,
-        )
-    except RuntimeError as error:
-        # PyMySQL raises this where the password would need encryption without TLS.
-        reason = (
-            "the server asks for the clear-text password without TLS; the password was not sent"
-        )
-        raise BackendError(reason) from error
-    except (pymysql.err.MySQLError, OSError, ValueError) as error:  # ValueError: no host name
+        connection.connect(connected(host, port, None, _TIMEOUT_S))
+    except PasswordAskedError as error:
+        raise BackendError(str(error), fix=_WAYS) from error
+    except (pymysql.err.MySQLError, OSError, *NOT_UNDERSTOOD) as error:
         raise BackendError(_reason(error)) from error
+    return connection
 
 
-@cache
-def _tls_where_offered() -> ssl.SSLContext:
-    """Return the TLS context of all servers, without verification, as PyMySQL does by default.
-
-    A default context loads the machine's certificates, which takes 30 ms each time.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
-    return context
+_WAYS = (
+    "verify the server with --backend-ca, or give its key with --backend-public-key, or log in once"
+    " as this account with another client, after which the server knows it; --backend-unverified"
+    " sends the password to whoever answers"
+)
 
 
 def _reason(error: Exception) -> str:
     """Return the error as one line that is not empty."""
     if reason := unreachable_reason(error, _TIMEOUT_S):
         return reason
+    if isinstance(error, NOT_UNDERSTOOD) and not isinstance(error, UnicodeError):
+        return "it does not speak the MySQL protocol"
+    if isinstance(error.__context__, AnswerTooLargeError):
+        return str(error.__context__)
     _, text = code_and_text(error)
     return next((line for line in text.splitlines() if line.strip()), type(error).__name__)
 
@@ -201,11 +201,12 @@ def ask_nodes(nodes: Collection[Node], account: Account) -> dict[Node, NodeAnswe
 def _ask(node: Node, account: Account) -> NodeAnswer:
     try:
         with backend(node, account) as connection:
-            status = _by_name(connection.query(_show("STATUS", _STATUS)))
-            variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES)))
+            status = _by_name(connection.query(_show("STATUS", _STATUS), columns=2))
+            variables = _by_name(connection.query(_show("VARIABLES", _VARIABLES), columns=2))
             offers_tls = connection.offers_tls
-    except BackendError as error:
-        return NodeAnswer(unreachable=error.message.removeprefix(f"{node[0]}:{node[1]}: "))
+    except InstanceError as error:
+        reason = error.message.removeprefix(f"{node[0]}:{node[1]}: ")
+        return NodeAnswer(unreachable=reason, fix=error.fix)
     return NodeAnswer(
         version=variables.get("version", ""),
         offers_tls=offers_tls,
@@ -238,13 +239,14 @@ def _addresses(host: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class NodeAnswer:
-    """The direct answer of a node; `unreachable` is the error if there is no answer.
+    """The direct answer of a node, or the error `unreachable` and its `fix`.
 
     `status` and `variables` hold wsrep_* and a few more, by lower-case name. `offers_tls` None:
     unknown.
     """
 
     unreachable: str | None = None
+    fix: str | None = None
     version: str = ""
     offers_tls: bool | None = None
     status: Mapping[str, str] = field(default_factory=dict)

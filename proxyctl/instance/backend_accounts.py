@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ _SYSTEM = frozenset(
 )
 
 
+_HEX = re.compile(r"(?:[0-9A-Fa-f]{2})*")
 _PLUGINS = frozenset(["", "mysql_native_password", "caching_sha2_password"])
 
 
@@ -84,7 +86,7 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
 
 
 def _accounts(connection: Backend) -> list[BackendAccount]:
-    described = connection.query("SHOW COLUMNS FROM mysql.user")
+    described = connection.query("SHOW COLUMNS FROM mysql.user", columns=6)
     columns = {row[0] for row in described}
     if "authentication_string" not in columns:
         raise InstanceError(f"{connection.name}: a server older than MySQL 5.7 or MariaDB 10.4")
@@ -92,10 +94,13 @@ def _accounts(connection: Backend) -> list[BackendAccount]:
     flags = [column if column in columns else "'N'" for column in ("is_role", "account_locked")]
     flags.append("ssl_type" if "ssl_type" in columns else "''")
     # As hex: a hash of caching_sha2_password need not be valid text.
-    rows = connection.query(
+    sql = (
         "SELECT User, Host, plugin, HEX(authentication_string),"
         f" {', '.join([*flags, *privileges])} FROM mysql.user ORDER BY User, Host"
     )
+    rows = connection.query(sql, columns=4 + len(flags) + len(privileges))
+    if not all(_HEX.fullmatch(row[3] or "") for row in rows):
+        raise connection.strange(sql)
     dynamic = _dynamic_privileges(connection)
     locked = _locked_in_mariadb(connection)
     accounts = []
@@ -125,7 +130,7 @@ def _dynamic_privileges(connection: Backend) -> dict[_Grantee, list[str]]:
     if not _has_table(connection, "global_grants"):
         return {}
     by_account: dict[_Grantee, list[str]] = {}
-    grants = connection.query("SELECT USER, HOST, PRIV FROM mysql.global_grants")
+    grants = connection.query("SELECT USER, HOST, PRIV FROM mysql.global_grants", columns=3)
     for user, host, name in grants:
         by_account.setdefault((user, host), []).append(str(name))
     return by_account
@@ -135,13 +140,14 @@ def _locked_in_mariadb(connection: Backend) -> set[_Grantee]:
     if not _has_table(connection, "global_priv"):
         return set()
     rows = connection.query(
-        "SELECT User, Host FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.account_locked') = 1"
+        "SELECT User, Host FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.account_locked') = 1",
+        columns=2,
     )
     return {(user, host) for user, host in rows}
 
 
 def _has_table(connection: Backend, name: str) -> bool:
-    return bool(connection.query(f"SHOW TABLES FROM mysql LIKE '{name}'"))
+    return bool(connection.query(f"SHOW TABLES FROM mysql LIKE '{name}'", columns=1))
 
 
 def chosen_accounts(

@@ -12,6 +12,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from proxyctl.catalog import Version, parse_version
@@ -27,11 +28,15 @@ from proxyctl.instance.connect import (
     open_connection,
     protection,
 )
+from proxyctl.instance.sockets import ANSWER_LIMIT, AnswerTooLargeError
 from proxyctl.state.sql import Statement, mask_literals
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
 
+
+_ROWS_OF_A_LIMIT = 256
+"""A stream has the time and the size of an answer for so many rows."""
 
 _TRACED = 2000
 """The longest traced text of a statement. Units: characters."""
@@ -143,30 +148,31 @@ class AdminClient:
     @contextmanager
     def waiting(self, patience: Patience) -> Iterator[None]:
         """Limit the wait for each answer inside the block; a timeout closes the connection."""
-        before = self._patience
-        self._wait_for(patience)
+        before, self._patience = self._patience, patience
         try:
             yield
         finally:
-            self._wait_for(before)
+            self._patience = before
 
-    def _wait_for(self, patience: Patience) -> None:
-        self._patience = patience
-        # Any: PyMySQL's types do not let a timeout change.
-        connection: Any = self._connection
-        if connection is not None:
-            connection._read_timeout = patience.seconds
-
-    def query(self, sql: str) -> list[tuple[str | None, ...]]:
-        """Return the rows of one statement as text. Raises: as `execute`."""
+    def query(
+        self, sql: str, *, limit: int = ANSWER_LIMIT, most_rows: int | None = None
+    ) -> list[tuple[str | None, ...]]:
+        """Return the rows of one statement as text. `limit`, `most_rows`, raises: as `raw`."""
         return [
-            tuple(None if cell is None else decoded(cell) for cell in row) for row in self.raw(sql)
+            tuple(None if cell is None else decoded(cell) for cell in row)
+            for row in self.raw(sql, limit=limit, most_rows=most_rows)
         ]
 
-    def raw(self, sql: str) -> list[tuple[bytes | None, ...]]:
-        """Return the rows of one statement as bytes."""
-        self.send(Statement(sql, lambda: mask_literals(sql)))
-        return self.receive()[0]
+    def raw(
+        self, sql: str, *, limit: int = ANSWER_LIMIT, most_rows: int | None = None
+    ) -> list[tuple[bytes | None, ...]]:
+        """Return the rows of one statement as bytes.
+
+        Units: `limit` bytes of the answer. `most_rows`: of one whose limit is large.
+        Raises: as `execute`.
+        """
+        self.send(Statement(sql, lambda: mask_literals(sql)), limit=limit)
+        return self.receive(most_rows=most_rows)[0]
 
     @staticmethod
     def number(cell: bytes | str | None) -> int:
@@ -182,10 +188,10 @@ class AdminClient:
         self.send(statement)
         return self.receive()[1]
 
-    def send(self, statement: Statement) -> None:
+    def send(self, statement: Statement, *, limit: int = ANSWER_LIMIT) -> None:
         """Send a statement without waiting for its answer, which `receive` returns.
 
-        Raises: as `execute`.
+        Units: `limit` bytes of the answer. Raises: as `execute`.
         """
         from pymysql.constants import COMMAND
 
@@ -200,23 +206,31 @@ class AdminClient:
         # Not every PyMySQL encodes surrogate escapes.
         sql = statement.sql.encode("utf-8", "surrogateescape")
         with self._translating(statement):
+            connection._sock.begin(self._patience.seconds, limit=limit)
             connection._execute_command(COMMAND.COM_QUERY, sql)
 
-    def receive(self) -> tuple[list[tuple[bytes | None, ...]], int]:
+    def receive(
+        self, *, most_rows: int | None = None
+    ) -> tuple[list[tuple[bytes | None, ...]], int]:
         """Return the rows of the sent statement, and the number of rows it read or changed.
 
-        Raises: as `execute`.
+        `most_rows`: the most that an honest answer has. Raises: as `execute`.
         """
         connection: Any = self._connection
         if connection is None or self._sent is None:
             raise self._closed()
         (statement, began), self._sent = self._sent, None
         with self._translating(statement):
-            count = connection._read_query_result()
-        rows = list(connection._result.rows or ())
+            count = connection._read_query_result(unbuffered=most_rows is not None)
+            result = connection._result
+            if most_rows is None or not result.unbuffered_active:
+                rows = list(result.rows or ())
+            else:
+                rows = _some_rows(result, most_rows)
+                count = len(rows)
         # The message begins with its length.
-        self.info = decoded((connection._result.message or b"")[1:])
-        done = "read" if connection._result.description else "changed"
+        self.info = decoded((result.message or b"")[1:])
+        done = "read" if result.description else "changed"
         took_ms = (time.monotonic() - began) * 1000
         self.trace(f"  {counted(count, 'row')} {done} in {took_ms:.1f} ms")
         return rows, count
@@ -269,17 +283,23 @@ class AdminClient:
         statement = Statement(sql, lambda: mask_literals(sql))
         self.trace(statement)
         cursor: Any = connection.cursor(SSCursor)
+        begin = partial(connection._sock.begin, self._patience.seconds, limit=ANSWER_LIMIT)
         is_done = False
 
         def rows() -> Iterator[tuple[bytes | None, ...]]:
             nonlocal is_done
+            count = 0
             with self._translating(statement):
                 while (row := cursor.fetchone()) is not None:
                     yield row
+                    count += 1
+                    if count % _ROWS_OF_A_LIMIT == 0:
+                        begin()
             is_done = True
 
         try:
             with self._translating(statement):
+                begin()
                 cursor.execute(sql)
             yield rows()
         finally:
@@ -327,7 +347,10 @@ class AdminClient:
                 fix=_fix(text),
             )
         self.close()
-        if "timed out" in text:
+        if isinstance(error.__context__, AnswerTooLargeError):
+            self._closing_reason = f"{self.address}: {error.__context__}"
+            fix = "see whether this is a ProxySQL, and what its statistics hold"
+        elif "timed out" in text:
             seconds, reason, fix = self._patience
             self._closing_reason = f"{self.address}: no answer within {seconds:g} s: {reason}"
         else:
@@ -335,6 +358,17 @@ class AdminClient:
             self._closing_reason = f"{self.address}: the connection was lost before the answer came"
             fix = "see in ProxySQL's log whether it stopped; when it runs, repeat the command"
         return ConnectionLostError(self._closing_reason, then=[_inside(masked)], fix=fix)
+
+
+def _some_rows(result: Any, most: int) -> list[tuple[bytes | None, ...]]:  # noqa: ANN401 - PyMySQL's
+    """Return the rows of an unbuffered result. Raises: RuntimeError if there are more."""
+    rows: list[tuple[bytes | None, ...]] = []
+    while (row := result._read_rowdata_packet_unbuffered()) is not None:
+        if len(rows) == most:
+            result.unbuffered_active = False  # else its end would read the other rows
+            raise RuntimeError("more rows than were asked for")
+        rows.append(row)
+    return rows
 
 
 _PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)

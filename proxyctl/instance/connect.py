@@ -1,8 +1,4 @@
-"""Open a connection from a login; every known reason for a failure has its fix.
-
-The other end must not get the password just by asking for it: an attacker who listens in, or takes
-the port while ProxySQL is down, can answer like a server and ask for it in clear text.
-"""
+"""Open a connection from a login; every known reason for a failure has its fix."""
 
 from __future__ import annotations
 
@@ -10,11 +6,13 @@ import errno
 import socket
 import ssl
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxyctl.errors import InstanceError, ProxyctlError, os_reason
+from proxyctl.instance.authentication import PasswordAskedError, Trust, protected_connection
+from proxyctl.instance.sockets import AnswerTooLargeError, connected
+from proxyctl.instance.tls import Authority, unverified, verified
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -39,21 +37,12 @@ NOT_UNDERSTOOD = (AssertionError, IndexError, RuntimeError, ValueError, struct.e
 """The exceptions, beside its own, that PyMySQL raises on packets that violate the protocol."""
 
 
-_WITHOUT_PROTECTION = frozenset((b"mysql_clear_password", b"dialog", b"mysql_old_password"))
-"""Methods that send the password in clear text, or nearly. ProxySQL's admin interface has none."""
-
-
-@dataclass(frozen=True)
-class Authority:
-    """A CA: the name of its file in messages, and a function that returns its PEM text."""
-
-    name: str
-    read: Callable[[], str]
-
-
 @dataclass(frozen=True)
 class Login:
-    """The address of an admin interface, and an account. `password` never appears in a repr."""
+    """The address of an admin interface, and an account. `password` never appears in a repr.
+
+    `verifies_identity`: the certificate also has to name the host.
+    """
 
     host: str = "127.0.0.1"
     port: int = 6032
@@ -63,6 +52,7 @@ class Login:
     socket: str | None = None
     ca: Authority | None = None
     tls_required: bool = False
+    verifies_identity: bool = False
     connect_timeout_s: int = CONNECT_TIMEOUT_S
     read_timeout_s: float = READ_TIMEOUT_S
 
@@ -79,9 +69,18 @@ def open_connection(login: Login) -> Connection[Any]:
     """Connect. Raises: InstanceError with a fix for every known reason."""
     from pymysql import err
 
-    tls = tls_context(login)
+    tls = None
+    if login.ca:
+        tls = verified(login.ca, names_host=login.verifies_identity)
+    elif login.tls_required:
+        tls = unverified()
     try:
         return _opened(login, tls)
+    except PasswordAskedError as error:
+        raise InstanceError(
+            f"{login.address}: {error}",
+            fix=f"no ProxySQL asks for it: see who listens there; {PORTS}",
+        ) from error
     except UnicodeDecodeError as error:
         raise _no_server(login) from error
     except (err.Error, OSError, UnicodeError) as error:
@@ -91,89 +90,22 @@ def open_connection(login: Login) -> Connection[Any]:
 
 
 def _opened(login: Login, tls: ssl.SSLContext | None) -> Connection[Any]:
-    connection_class = _connection_class(login, needs_tls=tls is not None)
+    # Any: PyMySQL's types lack what `protected_connection` takes.
+    connection_class: Any = protected_connection()
     connection: Connection[Any] = connection_class(
+        trust=Trust(login.ca),
+        needs_tls=tls is not None,
         host=login.host,
-        port=login.port,
-        unix_socket=login.socket,
         user=login.user,
         password=login.password.encode(),  # PyMySQL would encode text as latin1
-        connect_timeout=login.connect_timeout_s,
-        read_timeout=login.connect_timeout_s,
-        write_timeout=login.read_timeout_s,
         charset="utf8mb4",
         use_unicode=False,
         autocommit=None,
         ssl=tls,
         ssl_disabled=tls is None and is_local(login),
     )
-    # The greeting comes at once or never; a statement may wait for another client's.
-    connection._read_timeout = login.read_timeout_s  # type: ignore[attr-defined]
+    connection.connect(connected(login.host, login.port, login.socket, login.connect_timeout_s))
     return connection
-
-
-def _connection_class(login: Login, *, needs_tls: bool) -> type[Any]:
-    """Return the class of connections; made on demand, because PyMySQL is slow to import."""
-    from pymysql import err
-    from pymysql.connections import Connection
-    from pymysql.constants import CLIENT, CR
-
-    def check(reason: str | None) -> None:
-        if reason:
-            raise err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, reason)
-
-    class AdminConnection(Connection):
-        """A connection that protects the password, and accepts any announced version.
-
-        The admin port announces `mysql-server_version`; with `MariaDB-10.2.31` PyMySQL fails in
-        the handshake, and nobody could manage the instance.
-        """
-
-        server_version: str
-        server_capabilities: int
-
-        def connect(self, sock: socket.socket | None = None) -> None:
-            """Connect. PyMySQL would not close a Unix socket that cannot connect."""
-            if sock is None and login.socket:
-                sock = _unix_socket(login.socket, login.connect_timeout_s)
-                self._secure = True
-            super().connect(sock)
-
-        def _get_server_information(self) -> None:
-            super()._get_server_information()  # type: ignore[misc]
-            if needs_tls and not self.server_capabilities & CLIENT.SSL:
-                # Some versions of PyMySQL would log in without TLS.
-                raise err.OperationalError(CR.CR_SSL_CONNECTION_ERROR, "the instance offers no TLS")
-            if not self.server_version.split(".", 1)[0].isdigit():
-                self.server_version = f"8.0.0 ({self.server_version})"
-
-        def _process_auth(self, plugin_name: bytes, *rest: Any) -> Any:  # noqa: ANN401 - PyMySQL's
-            check(unsafe_method_reason(plugin_name))
-            return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
-
-        @property
-        def server_public_key(self) -> bytes | None:
-            """The key that encrypts the password where there is no TLS."""
-            return self._key
-
-        @server_public_key.setter
-        def server_public_key(self, key: bytes | None) -> None:
-            if key is not None:
-                check(unsafe_key_reason(login))
-            self._key = key
-
-    return AdminConnection
-
-
-def _unix_socket(path: str, timeout_s: int) -> socket.socket:
-    opened = socket.socket(socket.AF_UNIX)
-    try:
-        opened.settimeout(timeout_s)
-        opened.connect(path)
-    except OSError:
-        opened.close()
-        raise
-    return opened
 
 
 def _denied_fix(login: Login, answer: str) -> str:
@@ -235,6 +167,8 @@ def _why_not_reached(login: Login, error: Exception) -> tuple[str, str]:
         return str(reason), f"does a firewall drop the packets? {listens}"
     if isinstance(cause, OSError) and cause.errno in _NO_NETWORK:
         return str(reason), "check the address and the routes of this machine"
+    if isinstance(error.__context__, AnswerTooLargeError):
+        return str(error.__context__), PORTS
     if isinstance(cause, ConnectionResetError) or code_and_text(cause)[0] in LOST:
         return "the connection was closed before ProxySQL answered", listens
     if isinstance(cause, OSError) and cause.strerror:
@@ -274,57 +208,12 @@ def _is_timeout(error: Exception) -> bool:
     return isinstance(error, TimeoutError) or "timed out" in str(error)
 
 
-def tls_context(login: Login) -> ssl.SSLContext | None:
-    """Return the TLS context, or None if the login does not ask for TLS.
-
-    Raises: InstanceError for an unusable CA.
-    """
-    if not (login.tls_required or login.ca):
-        return None
-    try:
-        # With an empty text it would trust every CA of the system; a blank is an error.
-        context = ssl.create_default_context(cadata=(login.ca.read() or " ") if login.ca else None)
-    except ssl.SSLError as error:
-        raise InstanceError(
-            f"{login.ca and login.ca.name}: no certificate in PEM format",
-            fix="name the file of the CA that signed ProxySQL's certificate",
-        ) from error
-    # ProxySQL's own certificates have no host name: only the CA is verified.
-    context.check_hostname = False
-    if login.ca is None:
-        context.verify_mode = ssl.CERT_NONE
-    return context
-
-
 def is_local(login: Login) -> bool:
     """Return whether the connection stays on this machine, where TLS only costs time.
 
     To other machines a connection uses TLS whenever the instance offers it.
     """
     return login.socket is not None or login.host in ("127.0.0.1", "::1", "localhost")
-
-
-def unsafe_method_reason(method: bytes) -> str | None:
-    """Return why proxyctl refuses the login method that the other end asks for, or None."""
-    if method not in _WITHOUT_PROTECTION:
-        return None
-    return (
-        f"the server asks for the password by {method.decode()}, which ProxySQL never does;"
-        " the password was not sent"
-    )
-
-
-def unsafe_key_reason(login: Login) -> str | None:
-    """Return why the password is not sent under a key from an unverified connection, or None.
-
-    An attacker in between can send a key of their own.
-    """
-    if is_local(login):
-        return None
-    return (
-        "the instance asks for the password without TLS, under a key that cannot be verified;"
-        " the password was not sent"
-    )
 
 
 def protection(connection: Any, login: Login) -> str:  # noqa: ANN401 - a socket of any kind

@@ -29,6 +29,7 @@ from proxyctl.instance.lethal import (
     refuse_twins,
     tables_with_mistyped_cells,
 )
+from proxyctl.instance.sockets import TABLE_LIMIT
 from proxyctl.state.cell_types import MistypedCells, as_read, as_text
 from proxyctl.state.configuration import Configuration, Held, variables_of
 from proxyctl.state.row import Key, Layer, Row, Rows
@@ -269,18 +270,27 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], Tables
     modules = dict.fromkeys(table.admin_module for table in at_runtime)
     keys = {table.name for module in modules for table in refuse_lethal_rows(client, module)}
     sql = _select(requests, keys)
-    client.send(Statement.plain(sql))
+    client.send(Statement.plain(sql), limit=TABLE_LIMIT)
 
     def answer() -> TablesRead:
-        rows, converted = client.receive()[0] or retried(lambda: client.raw(sql)), keys
+        rows = client.receive(most_rows=_MOST_TEXTS)[0] or retried(lambda: _raw(client, sql))
+        converted = keys
         if any(_NUL in (text or b"") for _, text, _ in rows):
             converted = keys | tables_with_mistyped_cells(client, requests)
-            rows = client.raw(_select(requests, converted))
+            rows = _raw(client, _select(requests, converted))
         if not _is_complete(rows):
             raise _incomplete(client, requests)
         return TablesRead(*_by_table(rows, len(requests)), frozenset(converted))
 
     return answer
+
+
+_MOST_TEXTS = 100_000
+"""The most texts in an answer; each has the rows of many."""
+
+
+def _raw(client: AdminClient, sql: str) -> list[tuple[bytes | None, ...]]:
+    return client.raw(sql, limit=TABLE_LIMIT, most_rows=_MOST_TEXTS)
 
 
 def refuse_lost_rows(client: AdminClient, rows: Rows, request: Request, count: int) -> None:
@@ -310,7 +320,7 @@ def _incomplete(client: AdminClient, requests: Sequence[Request]) -> InstanceErr
         (
             table_name(*request)
             for request in requests
-            if not _is_complete(client.raw(_select([request], [request[0].name])))
+            if not _is_complete(_raw(client, _select([request], [request[0].name])))
         ),
         "several tables",
     )

@@ -11,6 +11,7 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.config.project import ParsedFiles
 from proxyctl.errors import InstanceError, UsageError, counted
 from proxyctl.formats.yaml import quoted
+from proxyctl.instance.authentication import Trust
 from proxyctl.instance.backend import NodeAnswer, ask_nodes, monitor_account
 from proxyctl.instance.client import AdminClient
 from proxyctl.state.families import Family, Node, ServerColumns, families_in
@@ -128,19 +129,21 @@ def _may_be_host(name: str) -> bool:
     return True
 
 
-def read_members(client: AdminClient, first: Node) -> tuple[str, dict[Node, NodeAnswer]]:
+def read_members(
+    client: AdminClient, first: Node, trust: Trust
+) -> tuple[str, dict[Node, NodeAnswer]]:
     """Return the name of the cluster, and its members with their answers.
 
     Raises: InstanceError when the seed does not answer, is no node of a cluster, or is not in the
     primary component; also when members do not report their address.
     """
-    account = monitor_account(client)
+    account = monitor_account(client, trust)
     answer = ask_nodes([first], account)[first]
     seed = f"{first[0]}:{first[1]}"
     if answer.unreachable is not None:
         raise InstanceError(
             f"{seed}: {answer.unreachable}",
-            fix="this machine asks it with the account of ProxySQL's monitor",
+            fix=answer.fix or "this machine asks it with the account of ProxySQL's monitor",
         )
     component = answer.status.get("wsrep_cluster_status", PRIMARY)
     if component != PRIMARY:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration
+from proxyctl.instance.sockets import TABLE_LIMIT
 from proxyctl.routing.router import ROUTING_TABLES
 from proxyctl.state.configuration import BeforeAfter
 from proxyctl.state.row import Layer
@@ -190,7 +191,7 @@ def read_top(client: AdminClient, options: TopOptions) -> Top:
     Raises: InstanceError, also when ProxySQL answered with only a part of the rows.
     """
     variables = read_digest_variables(client)
-    rows = client.query(top_statement(options))
+    rows = client.query(top_statement(options), limit=TABLE_LIMIT, most_rows=options.limit + 1)
     *records, end = [dict(zip(_COLUMNS, row, strict=True)) for row in rows] or [{"kind": None}]
     if end["kind"] != _TOTAL:
         raise incomplete(client)

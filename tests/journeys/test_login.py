@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from proxyctl.sandbox import Sandbox
 from tests.support.cli import Project, proxyctl
+from tests.support.hostile import PLAIN, HostileServer, certificates
 from tests.support.layers import dump
-from tests.support.mysql_servers import HostileServer
 from tests.support.servers import Instance, ProxySQL
 from tests.support.story import FILES, applied, apply, ended, plan
 
 PASSWORD = "s3cret-of-app"
-NOT_LOCAL = "127.0.1.7"
-"""An address that is not taken for this machine, though it is."""
-
-_SWITCH = b"\xfe%b\0abcdefghijklmnopqrst\0"
-_WANTS_WHOLE_PASSWORD = b"\x01\x04"
-_KEY = b"\x01-----BEGIN PUBLIC KEY-----\nof whoever stands between\n-----END PUBLIC KEY-----\n"
 
 
 @pytest.fixture
@@ -31,64 +24,14 @@ def bait(offline: Project) -> Project:
     return offline
 
 
-@pytest.mark.parametrize("method", [b"mysql_clear_password", b"dialog", b"mysql_old_password"])
-def test_a_server_that_asks_for_the_password_in_clear_text_does_not_get_it(
-    bait: Project, method: bytes
-) -> None:
-    with HostileServer(b"mysql_native_password", _SWITCH % method) as server:
-        found = plan("--port", str(server.port))
-    ended(found, 1, f"asks for the password by {method.decode()}", "the password was not sent")
-    assert server.heard
-    assert PASSWORD.encode() not in server.heard
-
-
-@pytest.mark.parametrize(
-    "answers",
-    [
-        (b"caching_sha2_password", _WANTS_WHOLE_PASSWORD, _KEY),
-        (b"mysql_native_password", _SWITCH % b"caching_sha2_password", _WANTS_WHOLE_PASSWORD, _KEY),
-        (b"sha256_password", _KEY),
-    ],
-)
-def test_a_key_that_comes_over_the_wire_is_not_believed(
-    bait: Project, answers: tuple[bytes, ...]
-) -> None:
-    with HostileServer(*answers, host=NOT_LOCAL) as server:
-        found = plan("--host", server.host, "--port", str(server.port))
-    ended(found, 1, "asks for the password without TLS", "the password was not sent")
-    # The greeting's scramble, and the wish for a key. Nothing is encrypted with it.
-    assert len(server.heard) < 200
-
-
 @pytest.mark.parametrize("option", ["--tls-required", "--tls-ca"])
 def test_without_tls_nothing_is_sent_where_it_is_required(bait: Project, option: str) -> None:
     authority, _, _ = certificates(bait.folder, "proxysql.example.com")
     asked = (option,) if option == "--tls-required" else (option, str(authority))
-    with HostileServer(b"mysql_native_password") as server:
+    with HostileServer("claims to be MySQL", PLAIN, bait.folder) as server:
         found = plan("--port", str(server.port), *asked)
     ended(found, 1, "TLS failed", "mysql-have_ssl")
-    assert server.heard == b""
-
-
-def openssl(*arguments: str) -> None:
-    subprocess.run(["openssl", *arguments], check=True, capture_output=True)
-
-
-def certificates(folder: Path, name: str) -> tuple[Path, Path, Path]:
-    """Return a new CA, a certificate of it for a host, and its key."""
-    authority, key, request = (folder / f"{name}-{part}.pem" for part in ("ca", "key", "csr"))
-    authority_key, certificate = folder / f"{name}-ca-key.pem", folder / f"{name}-cert.pem"
-    new = ("req", "-newkey", "rsa:2048", "-nodes")
-    openssl(
-        *new, "-x509", "-days", "2", "-subj", f"/CN=CA of {name}",
-        "-keyout", str(authority_key), "-out", str(authority),
-    )  # fmt: skip
-    openssl(*new, "-subj", f"/CN={name}", "-keyout", str(key), "-out", str(request))
-    openssl(
-        "x509", "-req", "-days", "2", "-CA", str(authority), "-CAkey", str(authority_key),
-        "-CAcreateserial", "-in", str(request), "-out", str(certificate),
-    )  # fmt: skip
-    return authority, certificate, key
+    assert server.heard == []
 
 
 @pytest.mark.since("2.6.0", "its admin interface offers no TLS")

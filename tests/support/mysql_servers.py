@@ -56,36 +56,6 @@ class TcpServer:
             self._serve(connection)
 
 
-class HostileServer(TcpServer):
-    """Greets, then answers each packet of the client with the next of `answers`.
-
-    `heard` is every byte that clients sent.
-    """
-
-    def __init__(self, method: bytes, *answers: bytes, host: str = "127.0.0.1") -> None:
-        super().__init__(self._talk, host)
-        self._method = method
-        self._answers = answers
-        self.heard = b""
-
-    def __exit__(self, *exc: object) -> None:
-        super().__exit__(*exc)
-        # What is still on its way must be heard before the test looks.
-        for connection in self.connections:
-            connection.join()
-
-    def _talk(self, client: socket.socket) -> None:
-        client.sendall(greeting(b"2.7.1", method=self._method))
-        for answer in self._answers:
-            received = client.recv(65536)
-            if not received:
-                return
-            self.heard += received
-            client.sendall(framed(received[3] + 1, answer))
-        while received := client.recv(65536):
-            self.heard += received
-
-
 class AnsweringServer(TcpServer):
     """Answers each statement with what `answer` returns. Empty bytes end the connection.
 

@@ -82,12 +82,14 @@ def test_an_answer_that_nobody_took_is_not_that_of_the_next_statement(client: Ad
 class _Cut(AdminClient):
     """A connection that drops the last row of each answer, as after a failure inside SQLite."""
 
-    def send(self, statement: Statement) -> None:
+    def send(self, statement: Statement, **limits: int) -> None:
         self.sql = statement.sql
-        super().send(statement)
+        super().send(statement, **limits)
 
-    def receive(self) -> tuple[list[tuple[bytes | None, ...]], int]:
-        rows, count = super().receive()
+    def receive(
+        self, *, most_rows: int | None = None
+    ) -> tuple[list[tuple[bytes | None, ...]], int]:
+        rows, count = super().receive(most_rows=most_rows)
         return (rows[:-1] if "json_group_array" in self.sql else rows), count
 
 
@@ -104,13 +106,15 @@ class _Late(AdminClient):
         self.asked: set[str] = set()
         super().__init__(login)
 
-    def send(self, statement: Statement) -> None:
+    def send(self, statement: Statement, **limits: int) -> None:
         self.is_first = "mysql_users" in statement.sql and statement.sql not in self.asked
         self.asked.add(statement.sql)
-        super().send(statement)
+        super().send(statement, **limits)
 
-    def receive(self) -> tuple[list[tuple[bytes | None, ...]], int]:
-        rows, count = super().receive()
+    def receive(
+        self, *, most_rows: int | None = None
+    ) -> tuple[list[tuple[bytes | None, ...]], int]:
+        rows, count = super().receive(most_rows=most_rows)
         return ([] if self.is_first else rows), count
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.cli.completion import finding_codes
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import FleetOptions, FormatOption, flag, no_such, value
+from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption, flag, no_such, value
 from proxyctl.cli.output import progress, style, write
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def doctor(
     place: Place,
     fleet: FleetOptions,
+    servers: BackendOptions,
     no_ask: bool = flag("--no-ask", "Do not connect to the servers behind ProxySQL."),
     memory: bool = flag(
         "--memory",
@@ -40,10 +41,13 @@ def doctor(
         fix = "the how-to about doctor lists all codes"
         raise no_such("--ignore", code, "finding", CODES, fix=fix)
 
+    trust = servers.trust()
+
     def examined(client: AdminClient, parsed: ParsedFiles) -> Examination:
         names = parsed.hostgroup_names()
         return examine(
-            read_facts(client, asks=not no_ask, memory=memory, hostgroup_names=names), ignored
+            read_facts(client, trust, asks=not no_ask, memory=memory, hostgroup_names=names),
+            ignored,
         )
 
     targets, is_all = place.targets(fleet, files_are_optional=True), fleet.all_instances

@@ -12,6 +12,7 @@ from proxyctl.cli.connect import Place
 from proxyctl.cli.login import password_from
 from proxyctl.cli.options import (
     OR_STDOUT,
+    BackendOptions,
     FileOptions,
     FormatOption,
     LayerName,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.config.embedded import EmbeddedFile
     from proxyctl.formats.imported import Imported
+    from proxyctl.instance.authentication import Trust
     from proxyctl.instance.backend import Account
     from proxyctl.state.fold import Exported
 
@@ -152,6 +154,7 @@ def export(
 
 
 def import_(
+    servers: BackendOptions,
     cnf: str | None = typer.Argument(
         None,
         metavar="FILE.cnf",
@@ -199,7 +202,7 @@ def import_(
         imported = _imported(cnf, version, secrets)
         exported = imported.exported
     else:
-        account = _account(backend_user, backend_password_file)
+        account = _account(backend_user, backend_password_file, servers.trust())
         exported = _users(str(users_from), account, version, default_hostgroup)
         exported.is_for_version = version is not None
     text = exported_text(
@@ -253,7 +256,7 @@ def _embedded(text: str, path: str) -> EmbeddedFile:
     return embedded_file(documents, text, holds_cnf, name=CNF)
 
 
-def _account(user: str | None, password_file: str | None) -> Account:
+def _account(user: str | None, password_file: str | None, trust: Trust) -> Account:
     """Return the account to log in to the MySQL server with. Raises: UsageError, ProxyctlError."""
     from proxyctl.instance.backend import Account
 
@@ -262,11 +265,11 @@ def _account(user: str | None, password_file: str | None) -> Account:
     if not user:
         raise UsageError("--backend-user: the name is empty")
     if password_file is not None:
-        return Account(user, password_from(password_file, "--backend-password-file"))
+        return Account(user, password_from(password_file, "--backend-password-file"), trust)
     password = os.environ.get("PROXYCTL_BACKEND_PASSWORD")
     if password is None and can_ask():
         password = ask_password(f"{user} on the servers")
-    return Account(user, password or "")
+    return Account(user, password or "", trust)
 
 
 def _users(

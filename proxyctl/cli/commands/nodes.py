@@ -11,7 +11,15 @@ import typer
 
 from proxyctl.cli.completion import node_names
 from proxyctl.cli.connect import Place
-from proxyctl.cli.options import OR_STDOUT, FormatOption, LockTimeoutOption, flag, out_option, value
+from proxyctl.cli.options import (
+    OR_STDOUT,
+    BackendOptions,
+    FormatOption,
+    LockTimeoutOption,
+    flag,
+    out_option,
+    value,
+)
 from proxyctl.cli.output import check_new, columns, is_terminal, say, style, write, write_file
 from proxyctl.errors import ExitCode, counted
 
@@ -36,6 +44,7 @@ def _instance_of(client: AdminClient) -> Instance:
 
 def list_nodes(
     place: Place,
+    servers: BackendOptions,
     no_ask: bool = flag("--no-ask", "Do not connect to the nodes."),
     format: FormatOption = "text",
 ) -> int:
@@ -48,7 +57,7 @@ def list_nodes(
         report = replace(read_nodes(client), hostgroup_names=place.hostgroup_names())
         if not no_ask:
             nodes = {view.node for group in report.groups for view in group.nodes}
-            answers = ask_nodes(nodes, monitor_account(client))
+            answers = ask_nodes(nodes, monitor_account(client, servers.trust()))
             report = replace(report, groups=with_answers(report.groups, answers))
     if format == "json":
         write(NODES.document(report))
@@ -116,6 +125,7 @@ def restore(
 
 def discover(
     place: Place,
+    servers: BackendOptions,
     seed: str = value("HOST[:PORT]", "Any node of the cluster.", default=...),
     out: Annotated[
         str | None, out_option(help="Write the section to this new file.", fix=OR_STDOUT)
@@ -141,7 +151,7 @@ def discover(
         check_new(Path(out))
     target = place.target(files_are_optional=True)
     with target.connect() as client:
-        cluster, members = read_members(client, first)
+        cluster, members = read_members(client, first, servers.trust())
         configured = configured_nodes(client, target.files)
         instance = _instance_of(client)
     membership = compared(cluster, members, configured, addresses_of_each)

@@ -41,6 +41,7 @@ class Instance:
     user: str | None = None
     socket: str | None = None
     tls_ca: str | None = None
+    tls_verify_identity: bool = False
     tls_required: bool = False
     vars: Mapping[str, Any] = field(default_factory=dict)
     where: Where = field(default=Where("", 0, 0))

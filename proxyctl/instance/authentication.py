@@ -1,0 +1,170 @@
+"""Log in to a server without giving the password away.
+
+Whoever takes a port, or stands in between, can ask for the password itself, and PyMySQL gives it to
+them over any TLS. Here only a proof leaves, a hash of the password with the greeting's random
+bytes. The password itself leaves for a verified peer only. Both kinds of ProxySQL's accounts need
+no more than the proof; MySQL asks for the password itself when it does not have it in its cache.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
+
+from proxyctl.instance.tls import Authority, unverified
+
+if TYPE_CHECKING:
+    from pymysql.connections import Connection
+
+NOT_SENT = "the password was not sent"
+_NATIVE, _CACHING, _SHA256 = "mysql_native_password", "caching_sha2_password", "sha256_password"
+_GIVES_AWAY = (_SHA256, "mysql_clear_password", "dialog", "mysql_old_password")
+"""The methods that send the password itself, or nearly."""
+_ACCEPTED, _WANTS_PASSWORD = 3, 4
+
+
+class PasswordAskedError(Exception):
+    """The peer asks for the password itself, and did not get it."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What allows the password itself to leave; nothing by default.
+
+    `ca`: TLS is used, and the peer's certificate verified with it. `public_key`: the peer's RSA
+    key, in PEM, which a server takes without TLS only. `accepts_risk`: somebody decided to send it
+    to whoever answers, over TLS only.
+    """
+
+    ca: Authority | None = None
+    public_key: bytes | None = None
+    accepts_risk: bool = False
+
+
+NO_TRUST = Trust()
+
+
+@cache
+def protected_connection() -> type[Connection[Any]]:
+    """Return the class of connections; made on demand, because PyMySQL is slow to import."""
+    from pymysql import err
+    from pymysql.connections import Connection
+    from pymysql.constants import CLIENT, CR
+
+    class ProtectedConnection(Connection):
+        """A connection that logs in as this module says, and accepts any announced version.
+
+        ProxySQL announces `mysql-server_version`; with `MariaDB-10.2.31` PyMySQL fails in the
+        handshake, and nobody could manage the instance.
+        """
+
+        server_version: str
+        server_capabilities: int
+        _auth_plugin_name: str
+
+        def __init__(self, *, trust: Trust, needs_tls: bool, **options: Any) -> None:  # noqa: ANN401 - PyMySQL's
+            self._needs_tls = needs_tls
+            methods: dict[str, Callable[[Connection[Any]], Any]] = {
+                _CACHING: partial(_CachingSha2, trust),
+                **{method: partial(_Refused, method) for method in _GIVES_AWAY},
+            }
+            super().__init__(auth_plugin_map=methods, defer_connect=True, **options)
+
+        def _create_ssl_ctx(self, given: object) -> ssl.SSLContext:
+            return given if isinstance(given, ssl.SSLContext) else unverified()
+
+        def _get_server_information(self) -> None:
+            super()._get_server_information()  # type: ignore[misc]
+            if self._needs_tls and not self.server_capabilities & CLIENT.SSL:
+                # Some versions of PyMySQL would log in without TLS.
+                raise err.OperationalError(CR.CR_SSL_CONNECTION_ERROR, "the instance offers no TLS")
+            if self._auth_plugin_name == _SHA256:
+                # PyMySQL would answer this greeting with the password. A server that means another
+                # method for this account says so next.
+                self._auth_plugin_name = _NATIVE
+            if not self.server_version.split(".", 1)[0].isdigit():
+                self.server_version = f"8.0.0 ({self.server_version})"
+
+    return ProtectedConnection
+
+
+class _Refused:
+    """Refuses a login method that gives the password away."""
+
+    def __init__(self, method: str, _connection: object) -> None:
+        self._method = method
+
+    def authenticate(self, _packet: object) -> None:
+        """Raises: PasswordAskedError."""
+        raise PasswordAskedError(f"the server asks for the password by {self._method}; {NOT_SENT}")
+
+
+class _CachingSha2:
+    """The login by caching_sha2_password; PyMySQL's own sends the password over any TLS."""
+
+    def __init__(self, trust: Trust, connection: Any) -> None:  # noqa: ANN401 - PyMySQL's
+        self._trust = trust
+        self._connection = connection
+
+    def authenticate(self, packet: Any) -> Any:  # noqa: ANN401 - PyMySQL's packets
+        """Answer a packet; return the one that ends the login."""
+        connection = self._connection
+        password: bytes = connection.password
+        if packet.is_auth_switch_request():
+            connection.salt = packet.read_all().removesuffix(b"\0")
+            packet = self._sent(scramble(password, connection.salt) if password else b"")
+        if not packet.is_extra_auth_data():
+            return packet
+        packet.advance(1)
+        wish = packet.read_uint8()
+        if wish == _ACCEPTED:
+            return connection._read_packet()
+        if wish != _WANTS_PASSWORD:
+            raise PasswordAskedError(
+                f"the server answers the login with an unknown packet; {NOT_SENT}"
+            )
+        return self._sent(self._password())
+
+    def _sent(self, data: bytes) -> Any:  # noqa: ANN401 - PyMySQL's packets
+        self._connection.write_packet(data)
+        return self._connection._read_packet()
+
+    def _password(self) -> bytes:
+        """Return what gives the peer the password itself. Raises: PasswordAskedError."""
+        trust, connection = self._trust, self._connection
+        has_tls = getattr(connection._sock, "version", lambda: None)() is not None
+        if has_tls and (trust.ca or trust.accepts_risk):
+            return bytes(connection.password) + b"\0"
+        if trust.public_key is not None and not has_tls:
+            return _encrypted(connection.password, connection.salt, trust.public_key)
+        raise PasswordAskedError(
+            f"the server asks for the password itself ({_CACHING}), and it is not verified;"
+            f" {NOT_SENT}"
+        )
+
+
+def _encrypted(password: bytes, salt: bytes, key: bytes) -> bytes:
+    """Return the password under the server's RSA key. Raises: PasswordAskedError."""
+    from pymysql._auth import sha2_rsa_encrypt
+
+    try:
+        return bytes(sha2_rsa_encrypt(password, salt, key))
+    except RuntimeError as error:
+        raise PasswordAskedError(
+            f"a public key needs the package cryptography; {NOT_SENT}"
+        ) from error
+    except ValueError as error:
+        raise PasswordAskedError(
+            f"the public key is no RSA key in PEM format; {NOT_SENT}"
+        ) from error
+
+
+def scramble(password: bytes, salt: bytes) -> bytes:
+    """Return the proof of caching_sha2_password. Source: MySQL's documentation of the method."""
+    inner = hashlib.sha256(password).digest()
+    outer = hashlib.sha256(hashlib.sha256(inner).digest() + salt).digest()
+    return bytes(one ^ other for one, other in zip(inner, outer, strict=True))
