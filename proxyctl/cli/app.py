@@ -129,15 +129,17 @@ def _run(arguments: Sequence[str]) -> int:
         error.show()  # type: ignore[attr-defined]  # the help
         return ExitCode.USAGE
     except typer.Exit as error:
-        return error.exit_code
+        code = error.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        say("interrupted; nothing was changed")
-        return ExitCode.INTERRUPTED
+        code = ExitCode.INTERRUPTED
     except Exception as error:
         is_debug = "--debug" in _words(arguments)
         if is_debug:
             say(*(f"debug: {line}" for line in traceback_lines(error)))
         return _failed(unexpected(error, is_debug=is_debug), arguments)
+    if code == ExitCode.INTERRUPTED:
+        # Typer turns an interrupt into this code; one that changed something is an error of ours.
+        say("interrupted; nothing was changed")
     return int(code or 0)
 
 

@@ -7,7 +7,6 @@ files; a typed address wins over an instance of the environment.
 from __future__ import annotations
 
 import shlex
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from proxyctl.cli.login import Logins
 from proxyctl.cli.options import ConnectionOptions, FileOptions, FleetOptions, LayerName, no_such
 from proxyctl.cli.output import progress
-from proxyctl.errors import ConfigError, ProxyctlError, UsageError, os_reason
+from proxyctl.errors import ConfigError, UsageError
 from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:  # slow to import, and validate needs none of them
@@ -284,6 +283,7 @@ def printed_instances(
 
     Raises: UsageError, ProxyctlError, ConfigError.
     """
+    from proxyctl.config.child import printed_by
     from proxyctl.config.project import instances_in
 
     try:
@@ -293,17 +293,8 @@ def printed_instances(
     if not words:
         raise UsageError("--instances-from: the command is empty")
     name = f"--instances-from {words[0]}"
-    try:
-        process = subprocess.run(  # noqa: S603  # the command that the user wrote
-            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=timeout_s, check=True
-        )
-    except OSError as error:
-        raise ProxyctlError(f"{name}: {os_reason(error)}") from error
-    except subprocess.TimeoutExpired as error:
-        raise ProxyctlError(f"{name}: the command did not finish within {timeout_s:g} s") from error
-    except subprocess.CalledProcessError as error:
-        raise ProxyctlError(f"{name}: the command exited with {error.returncode}") from error
-    instances = instances_in(process.stdout.decode("utf-8", "replace"), f"<{words[0]}>", fence)
+    printed = printed_by(words, name, timeout_s=timeout_s).decode("utf-8", "replace")
+    instances = instances_in(printed, f"<{words[0]}>", fence)
     if not instances:
         raise UsageError(f"{name}: the command printed no instance")
     return instances

@@ -9,12 +9,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxyctl.cli.options import ConnectionOptions
 from proxyctl.cli.output import ask_password, can_ask
-from proxyctl.errors import ProxyctlError, UsageError, os_reason
+from proxyctl.errors import ProxyctlError, UsageError
 
 if TYPE_CHECKING:
     from proxyctl.config.project import Instance
@@ -82,7 +81,7 @@ class Logins:
 
         The host in ~/.my.cnf is a MySQL server, not a ProxySQL admin interface.
         """
-        from proxyctl.config.files import unreadable_file
+        from proxyctl.config.files import UnreadableError, read_bytes, unreadable_file
         from proxyctl.instance.connect import client_options
 
         named = self.options.defaults_file
@@ -90,10 +89,11 @@ class Logins:
         if not named and not os.path.isfile(path):
             return {}
         try:
-            options = client_options(path)
-        except OSError as error:
+            text = read_bytes(path, limit=_MOST_OPTIONS).decode("utf-8", "surrogateescape")
+        except UnreadableError as error:
             option = "--defaults-file" if named else ""
-            raise unreadable_file(path, os_reason(error), option=option) from None
+            raise unreadable_file(path, error.message, option=option) from None
+        options = client_options(text, path)
         names = ("user", "password", "host", "port", "socket") if named else ("user", "password")
         return {name: options[name] for name in names if name in options}
 
@@ -140,10 +140,14 @@ def _authority(tls_ca: str | None, chosen: Instance | None) -> Authority | None:
 
 def password_from(path: str, option: str) -> str:
     """Return the password from the file that an option names. Raises: ProxyctlError."""
-    from proxyctl.config.files import unreadable_file
+    from proxyctl.config.files import UnreadableError, read_bytes, unreadable_file
 
     try:
-        return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = os_reason(error) if isinstance(error, OSError) else "not UTF-8"
+        return read_bytes(path, limit=_MOST_PASSWORD).decode().rstrip("\r\n")
+    except (UnreadableError, UnicodeDecodeError) as error:
+        reason = error.message if isinstance(error, UnreadableError) else "not UTF-8"
         raise unreadable_file(path, reason, option=option) from None
+
+
+_MOST_PASSWORD, _MOST_OPTIONS = 64 << 10, 1 << 20
+"""The most bytes of a file with a password, and of an option file."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from proxyctl.config.mistakes import Mistakes, Refusal, did_you_mean, file_place
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
-from proxyctl.errors import ProxyctlError, os_reason
+from proxyctl.errors import ProxyctlError, UsageError, os_reason
 from proxyctl.state.row import Where
 
 MAX_FILE = 64 * 1024 * 1024
@@ -70,6 +70,8 @@ class Fence:
         """Return the fence of the command line around `paths`, by default around its own paths."""
         if not sources.restrict_paths:
             return cls()
+        for path in sources.paths:
+            _refuse_way_out(path)
         return cls(tuple(map(_folder_of, paths or sources.paths)))
 
     def path(self, name: str, folder: str) -> str:
@@ -88,6 +90,17 @@ class Fence:
             real = Path(path).resolve()
             if not any(real.is_relative_to(folder) for folder in self.folders):
                 raise UnreadableError("the path leads out of the folders of the -f paths")
+
+
+def _refuse_way_out(path: str) -> None:
+    """Refuse a path inside the working folder that a link leads out of it. Raises: UsageError."""
+    here = Path.cwd()
+    is_inside = Path(os.path.abspath(path)).is_relative_to(here)
+    if is_inside and not Path(path).resolve().is_relative_to(here.resolve()):
+        raise UsageError(
+            f"--file {path}: a symbolic link leads out of the working folder (--restrict-paths)",
+            fix="name the folder that it leads to",
+        )
 
 
 def _folder_of(path: str) -> Path:

@@ -237,22 +237,19 @@ def code_and_text(error: Exception) -> tuple[int, str]:
     return 0, str(error)
 
 
-def client_options(path: str) -> dict[str, str]:
+def client_options(text: str, path: str) -> dict[str, str]:
     """Return the options of the group `client` in an option file of the mysql client.
 
-    Raises: OSError for an unreadable file; ProxyctlError for a file that is no option file.
+    Raises: ProxyctlError for a text that is no option file.
     """
     from pymysql.optionfile import Parser
 
     parser = Parser()
     try:
-        with open(path, encoding="utf-8") as file:
-            parser.read_file(file)
+        parser.read_string(text)
         if not parser.has_section("client"):
             return {}
         return {name: parser.get("client", name) for name in parser.options("client")}
-    except OSError:
-        raise
     except Exception:
         # The parser's own message repeats the line, which may hold the password.
         raise ProxyctlError(

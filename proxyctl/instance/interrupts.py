@@ -57,12 +57,18 @@ def _handling() -> Iterator[_Handler]:
     if threading.current_thread() is not threading.main_thread():
         yield _Handler()
         return
-    current = signal.getsignal(signal.SIGINT)
-    if isinstance(current, _Handler):
+    handlers = {number: signal.getsignal(number) for number in _ENDS}
+    current = next((one for one in handlers.values() if isinstance(one, _Handler)), None)
+    if current is not None:
         yield current
         return
     handler = _Handler()
-    before = {number: signal.signal(number, handler) for number in _ENDS}
+    # What was ignored at the start, as by nohup or in the background of a script, stays so.
+    before = {
+        number: signal.signal(number, handler)
+        for number, former in handlers.items()
+        if former is not signal.SIG_IGN
+    }
     try:
         yield handler
     finally:

@@ -13,7 +13,7 @@ from inspect import cleandoc
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from proxyctl.errors import counted
+from proxyctl.errors import ProxyctlError, counted
 from proxyctl.lint import rules
 from proxyctl.routing.criteria import Effect
 from proxyctl.state.row import Key, Secret, Where
@@ -149,6 +149,12 @@ def all_checks() -> Mapping[str, Check]:
     """
     for module in pkgutil.iter_modules(rules.__path__):
         import_module(f"{rules.__name__}.{module.name}")
+    if not _CHECKS:
+        # pkgutil takes a folder that cannot be opened for an empty one.
+        raise ProxyctlError(
+            "the checks of lint cannot be read",
+            fix="install proxyctl again; too many open files (ulimit -n) have the same effect",
+        )
     return MappingProxyType(dict(sorted(_CHECKS.items())))
 
 

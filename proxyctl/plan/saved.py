@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from proxyctl import __version__
-from proxyctl.errors import ProxyctlError, RefusedError, os_reason
+from proxyctl.errors import ProxyctlError, RefusedError
 from proxyctl.plan.plan import Plan
 
 FORMAT = 1
@@ -41,12 +41,12 @@ class SavedPlan:
 
         Raises: ProxyctlError when the file is no saved plan, or has a newer format.
         """
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            from proxyctl.config.files import unreadable_file
+        from proxyctl.config.files import UnreadableError, read_bytes, unreadable_file
 
-            raise unreadable_file(str(path), os_reason(error), fix=_FIX) from error
+        try:
+            document = json.loads(read_bytes(str(path), limit=_MOST_BYTES))
+        except UnreadableError as error:
+            raise unreadable_file(str(path), error.message, fix=_FIX) from error
         except (ValueError, RecursionError) as error:
             raise ProxyctlError(f"{path}: not a saved plan (not JSON)", fix=_FIX) from error
         if not isinstance(document, dict) or document.get("kind") != "proxyctl plan":
@@ -95,6 +95,8 @@ def _seal(plan: Plan, salt: str) -> str:
     return f"{salt}:{digest.hex()}"
 
 
+_MOST_BYTES = 512 << 20
+"""The most bytes of a saved plan: it shows each changed row."""
 _FIX = "make one with: proxyctl plan --out FILE; name configuration files with -f"
 
 

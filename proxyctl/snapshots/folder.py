@@ -12,6 +12,7 @@ import gzip
 import os
 import re
 import socket
+import stat
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -68,6 +69,7 @@ def keep(header: Header, tables: Mapping[str, TableRows]) -> Path:
     try:
         for part in (state_folder(), folder.parent, folder):
             part.mkdir(parents=True, exist_ok=True, mode=0o700)
+            _refuse_foreign(part)
         folder.chmod(0o700)
         handle, unfinished = tempfile.mkstemp(prefix=".", dir=folder)
         try:
@@ -89,6 +91,25 @@ def keep(header: Header, tables: Mapping[str, TableRows]) -> Path:
             fix="choose another folder with PROXYCTL_STATE_DIR",
         ) from error
     return path
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse a folder that leads elsewhere, or to which others can write: it gets passwords.
+
+    Raises: ProxyctlError, OSError.
+    """
+    status = folder.lstat()
+    ways = "or choose another folder with PROXYCTL_STATE_DIR"
+    if stat.S_ISLNK(status.st_mode):
+        reason, fix = "a symbolic link", f"use the folder itself, {ways}"
+    elif status.st_uid != os.geteuid():
+        reason, fix = "it belongs to somebody else", f"chown it, {ways}"
+    elif status.st_mode & 0o022:
+        reason, fix = "others can write to it", f"chmod go-w {folder}, {ways}"
+    else:
+        return
+    message = f"{folder}: {reason}, and snapshots hold passwords; nothing was changed"
+    raise ProxyctlError(message, fix=fix)
 
 
 def _whoami() -> str:

@@ -212,20 +212,27 @@ class SnapshotFileError(ProxyctlError):
     """The file is no snapshot, is truncated or changed, or comes from another version."""
 
 
+_MOST_HEADER, _MOST_BYTES = 1 << 20, 512 << 20
+"""The most bytes of a snapshot's first line, and of the whole, without compression."""
+
+
 def read_header(path: Path) -> Header:
     """Return the header of a snapshot without reading its tables.
 
     Raises: SnapshotFileError.
     """
     with _reading(), gzip.open(path) as file:
-        return _header(_document(file.readline()))
+        return _header(_document(file.readline(_MOST_HEADER)))
 
 
 def read_snapshot(path: Path, name: str) -> Snapshot:
     """Return a snapshot. Raises: SnapshotFileError unless the file is complete and unchanged."""
     with _reading():
         with gzip.open(path) as file:
-            first, *lines = file.read().rstrip(b"\n").split(b"\n")
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise SnapshotFileError(f"larger than {_MOST_BYTES >> 20} MiB without its compression")
+        first, *lines = content.rstrip(b"\n").split(b"\n")
         return Snapshot(name, _header(_document(first)), _tables(map(_document, lines)))
 
 

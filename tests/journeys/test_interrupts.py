@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +17,8 @@ from proxyctl.errors import ExitCode
 from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
 from tests.support.cli import Project, proxyctl
-from tests.support.story import SERVERS, listed
+from tests.support.mysql_servers import TcpServer
+from tests.support.story import FILES, SERVERS, listed
 
 ROOT = Path(__file__).parents[2]
 INTERRUPTED = """\
@@ -45,6 +48,30 @@ def test_an_interrupt_while_modules_are_imported(tmp_path: Path, name: str) -> N
     assert done.returncode == ExitCode.INTERRUPTED, done.stderr
     assert done.stdout == ""
     assert done.stderr == "interrupted; nothing was changed\n"
+
+
+@pytest.mark.parametrize("command", ["plan", "export", "nodes list"])
+def test_an_interrupt_while_a_command_waits(tmp_path: Path, command: str) -> None:
+    heard = threading.Event()
+
+    def serve(client: socket.socket) -> None:
+        heard.set()
+        client.recv(1)
+
+    (tmp_path / "proxyctl.yaml").write_text(FILES)
+    with TcpServer(serve) as server:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "proxyctl", *command.split(), "--port", str(server.port)],
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PROXYCTL_PASSWORD": "admin"},
+            cwd=tmp_path,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        heard.wait()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate()
+    assert (process.returncode, said) == (130, "interrupted; nothing was changed\n")
 
 
 @pytest.fixture

@@ -58,3 +58,16 @@ def test_signals_do_as_before_where_none_was_taken() -> None:
     with interruptible(), uninterrupted():
         all_signals()
     assert [signal.getsignal(number) for number in ENDS] == before
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    """A command under nohup goes on when its terminal is closed."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruptible():
+            signal.raise_signal(signal.SIGHUP)
+            with uninterrupted():
+                signal.raise_signal(signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
