@@ -9,7 +9,6 @@ import getpass
 import json
 import os
 import shutil
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -165,16 +164,28 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False) -> None:
-    """Write a file. A private `mode` applies before the first byte, also to an existing file.
+    """Write a file, which gets its name once it is complete: a full disk leaves what was there.
 
     `is_new`: never overwrite a file. Raises: ProxyctlError when it cannot be written.
     """
-    flags = os.O_WRONLY | os.O_CREAT | (os.O_EXCL if is_new else os.O_TRUNC)
+    content = text.encode("utf-8", "surrogateescape")
     try:
-        with os.fdopen(os.open(path, flags, mode), "wb") as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode) and not mode & 0o077:
-                os.fchmod(file.fileno(), mode)
-            file.write(text.encode("utf-8", "surrogateescape"))
+        if is_new:
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+        elif path.exists() and not path.is_file():  # such as /dev/stdout
+            path.write_bytes(content)
+            return
+        real = path.resolve()  # a link stays one
+        unfinished = real.with_name(f".{real.name}.{os.getpid()}")
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            with os.fdopen(os.open(unfinished, flags, mode), "wb") as file:
+                file.write(content)
+            unfinished.replace(real)
+        except BaseException:
+            for incomplete in (unfinished, path) if is_new else (unfinished,):
+                incomplete.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
 

@@ -20,6 +20,9 @@ Cell = float | str | None
 GAP = 2
 """Blanks between columns on a terminal."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>#|!~$])")
+_ADDRESS = re.compile(r"@|:(?=//)|www(?=\\?\.)", re.IGNORECASE)
+_FORMULA = ("=", "+", "-", "@")
+"""The beginnings of a formula in a spreadsheet."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +73,11 @@ def markdown_table(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> li
 
 
 def inline(text: str) -> str:
-    """Return text for markdown that acts as no markup, HTML or mention of a person."""
+    """Return text for markdown that acts as no markup, HTML, link or mention of a person."""
     escaped = _MARKUP.sub(r"\\\1", printable(text).replace("&", "&amp;"))
-    # A zero-width space: GitHub makes a mention of `@name` however it is escaped.
-    return escaped.replace("@", "@&#8203;")
+    # A zero-width space: GitHub makes a mention of `@name`, and a link of a bare address, however
+    # it is escaped.
+    return _ADDRESS.sub(r"\g<0>&#8203;", escaped)
 
 
 def csv_text(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> str:
@@ -87,4 +91,8 @@ def csv_text(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> str:
 
 
 def _csv_cell(value: Cell) -> Cell:
-    return printable(value) if isinstance(value, str) else value
+    """Return a cell that no spreadsheet runs as a formula."""
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(_FORMULA) else text

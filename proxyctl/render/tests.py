@@ -215,5 +215,5 @@ def _add_case(suite: ElementTree.Element, result: Result) -> None:
         f" found {value_text(failure.key, failure.found, names)}"
         for failure in result.failures
     ]
-    element = ElementTree.SubElement(case, "failure", message="; ".join(parts))
-    element.text = "\n".join(failure_lines(result))
+    element = ElementTree.SubElement(case, "failure", message=printable("; ".join(parts)))
+    element.text = "\n".join(map(printable, failure_lines(result)))

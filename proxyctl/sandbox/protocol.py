@@ -78,16 +78,18 @@ class Wire:
         self._reader.close()
         self._connection.close()
 
-    def read(self) -> bytes:
+    def read(self, *, limit: int | None = None) -> bytes:
         """Return the content of one packet, or of several that continue each other.
 
-        Raises: EOFError or OSError when the client is gone.
+        Raises: EOFError or OSError when the client is gone, or sends more than `limit` bytes.
         """
         content = bytearray()
         length = _LARGEST_PACKET
         while length == _LARGEST_PACKET:
             header = self._exactly(4)
             length = int.from_bytes(header[:3], "little")
+            if limit is not None and len(content) + length > limit:
+                raise EOFError
             self._number = header[3] + 1
             content += self._exactly(length)
         return bytes(content)

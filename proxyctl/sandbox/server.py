@@ -48,6 +48,10 @@ _NOT_MODELLED = frozenset(
 """After any other command ProxySQL ends the connection."""
 
 
+LOGIN_S, LOGIN_LIMIT = 10.0, 1 << 16
+"""The most seconds without a byte, and the most bytes of a packet, before a client is let in."""
+
+
 class Server:
     """Listens at one address from its creation until `stop`.
 
@@ -94,7 +98,7 @@ class Server:
     def _serve(self, connection: socket.socket, host: str, number: int) -> None:
         wire = Wire(connection)
         try:
-            self._talk(wire, host, number)
+            self._talk(wire, connection, host, number)
         except Exception:
             # The end of one client must not affect the others.
             _LOGGER.debug("the connection of %s ended", host, exc_info=True)
@@ -102,10 +106,12 @@ class Server:
             wire.close()
             del self._clients[threading.current_thread()]
 
-    def _talk(self, wire: Wire, host: str, number: int) -> None:
+    def _talk(self, wire: Wire, connection: socket.socket, host: str, number: int) -> None:
         """Serve a client until it leaves. Raises: EOFError or OSError if it just disconnects."""
         try:
+            connection.settimeout(LOGIN_S)
             session = self._log_in(wire, host, number)
+            connection.settimeout(None)
         except AdminError as error:
             wire.write(protocol.error(error))
             return
@@ -122,11 +128,11 @@ class Server:
         """Log a client in and return its session. Raises: AdminError for a refused login."""
         nonce = "".join(secrets.choice(_ALPHABET) for _ in range(_NONCE_LENGTH)).encode()
         wire.write(protocol.greeting(self._engine.variable("mysql-server_version"), number, nonce))
-        login = protocol.parse_login(wire.read())
+        login = protocol.parse_login(wire.read(limit=LOGIN_LIMIT))
         response = login.auth_response
         if login.client_plugin not in (None, NATIVE):
             wire.write(protocol.switch(nonce))
-            response = wire.read()
+            response = wire.read(limit=LOGIN_LIMIT)
         proof, is_remote = Proof(nonce, response), self._options.clients_are_remote
         return self._engine.log_in(login.username, host, proof, is_remote=is_remote)
 

@@ -30,6 +30,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.tls import Authority
 from proxyctl.sandbox import Sandbox
+from proxyctl.sandbox import server as sandbox_server
 from tests.bench.measure import run as measured
 from tests.support.cli import Project, proxyctl
 from tests.support.hostile import (
@@ -46,8 +47,8 @@ from tests.support.hostile import (
 )
 from tests.support.packets import SALT
 from tests.support.raw_client import native
-from tests.support.servers import Instance
-from tests.support.story import FILES
+from tests.support.servers import Instance, ProxySQL
+from tests.support.story import FILES, ended
 
 PASSWORD = "s3cret-of-app"
 PROOFS = {native(PASSWORD.encode(), SALT), scramble(PASSWORD.encode(), SALT), b""}
@@ -291,3 +292,54 @@ def test_memory_stays_small(bait: Project, folder: Path, mode: str) -> None:
         found = measured(command)
     assert found.code == 1
     assert found.megabytes < 200
+
+
+# -- the sandbox as a server -----------------------------------------------------------------------
+
+
+def test_a_client_of_the_sandbox_has_to_log_in_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox_server, "LOGIN_S", 0.2)
+    with Sandbox() as sandbox:
+        for sent in (b"\xff\xff\xff\x01" + bytes(1 << 17), b""):
+            with socket.create_connection((sandbox.host, sandbox.port)) as client:
+                client.settimeout(LONG_S)
+                with suppress(OSError):
+                    client.sendall(sent)
+                    while client.recv(65536):
+                        pass
+
+
+def test_a_sandbox_lets_nobody_in_from_elsewhere(offline: Project) -> None:
+    everywhere = ("sandbox", "--host", "0.0.0.0")
+    ended(proxyctl(*everywhere), 64, "everybody knows the passwords", "--password-file")
+    offline.write("\n", "empty")
+    ended(proxyctl(*everywhere, "--password-file", "empty"), 64, "the password is empty")
+
+
+# -- a ProxySQL that was stopped -------------------------------------------------------------------
+
+
+def test_a_stopped_proxysql_is_not_read(fresh_proxysql: ProxySQL, offline: Project) -> None:
+    """PROXYSQL STOP leaves the admin interface open: a read of the rules would end ProxySQL."""
+    instance = fresh_proxysql.instance
+    offline.connect(instance)
+    offline.write(FILES)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    with suppress(Exception):
+        instance.execute("PROXYSQL STOP")
+    instance.close()
+    for command in ("plan", "drift", "apply --auto-approve", "export", "rules", "doctor"):
+        for _ in range(100):  # the interface refuses connections for a while
+            found = proxyctl(*command.split())
+            if "refused" not in found.err and "closed before" not in found.err:
+                break
+            time.sleep(0.1)
+        ended(found, 1, "somebody sent PROXYSQL STOP", "send PROXYSQL START")
+    instance.execute("PROXYSQL START")
+    instance.close()
+    for _ in range(100):
+        found = proxyctl("plan")
+        if "PROXYSQL STOP" not in found.err:
+            break
+        time.sleep(0.1)
+    assert found.code == 0, found.text

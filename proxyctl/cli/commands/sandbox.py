@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import Version
+from proxyctl.cli.login import password_from
 from proxyctl.cli.options import VERSION, flag, value
 from proxyctl.cli.output import say, style, write, write_file
 from proxyctl.errors import ExitCode, InternalError, UsageError
@@ -22,8 +23,20 @@ if TYPE_CHECKING:
 _SECRETS = {"APP_PASSWORD": "a-demo-password", "MONITOR_PASSWORD": "another-one"}
 
 
+def _is_loopback(host: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def sandbox(
     host: str = value("HOST", "Address to listen on.", default="127.0.0.1"),
+    password_file: str | None = value(
+        "PATH", "File with the password of admin and radmin; needed to listen on another address."
+    ),
     port: int = value("PORT", "Port; 0 takes a free one.", default=6032, min=0, max=65535),
     proxysql_version: Version = value(
         "X.Y.Z",
@@ -44,8 +57,23 @@ def sandbox(
             "--sample and --disk cannot be used together",
             fix="leave one of them out: the sample would be written into the file",
         )
+    if password_file is None and not _is_loopback(host):
+        raise UsageError(
+            f"--host {host} lets others in, and everybody knows the passwords of a sandbox",
+            fix="add --password-file PATH, or leave out --host",
+        )
+    password = None
+    if password_file is not None:
+        password = password_from(password_file, "--password-file")
+        if not password:
+            raise UsageError("--password-file: the password is empty")
     gc.enable()  # the sandbox runs for long, unlike other commands
-    server = Sandbox(str(proxysql_version), path=None if disk is None else Path(disk))
+    server = Sandbox(
+        str(proxysql_version),
+        None if password is None else {"admin": password, "radmin": password},
+        stats_users=None if password is None else {"stats": password},
+        path=None if disk is None else Path(disk),
+    )
     remarks = []
     if sample:
         server.fill_with_sample()
