@@ -50,6 +50,10 @@ def resolve(
             raise UnreadableError(f"{argument}: {error.message}", error.fix) from None
         if content.endswith(b"\n"):
             content = content[:-1].removesuffix(b"\r")
+    elif argument.startswith("PROXYCTL_"):
+        # A pull request could name the admin password, and show it in a plan.
+        message = f"{argument} is for proxyctl itself, not for files"
+        raise UnreadableError(message, "give the value in another variable")
     elif argument in os.environ:
         content = os.fsencode(os.environ[argument])
     else:

@@ -22,6 +22,7 @@ from proxyctl.errors import (
     ProxyctlError,
     RefusedError,
 )
+from proxyctl.state.row import SENSITIVE, Secret
 
 Thing = TypeVar("Thing")
 FORMAT = 1
@@ -29,6 +30,15 @@ ABSENT: Final = object()
 """The value of a key that this object does not have."""
 INSTANCE = "name address version"
 """The keys of a result that name its instance."""
+
+
+def _masked(value: object) -> object:
+    """Return a value, or a mapping of values, without the text of a reference."""
+    if isinstance(value, Secret):
+        return SENSITIVE
+    if isinstance(value, dict) and any(isinstance(cell, Secret) for cell in value.values()):
+        return {key: _masked(cell) for key, cell in value.items()}
+    return value
 
 
 class Shape(Generic[Thing]):
@@ -70,7 +80,7 @@ class Shape(Generic[Thing]):
         if unknown := values.keys() - self._values.keys():
             raise InternalError(f"{', '.join(unknown)}: no key of {self.name}")
         encoded = {
-            key: values[key] if key in values else value_of(thing)
+            key: _masked(values[key] if key in values else value_of(thing))
             for key, value_of in self._values.items()
         }
         return {key: value for key, value in encoded.items() if value is not ABSENT}

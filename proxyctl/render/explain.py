@@ -23,7 +23,7 @@ from proxyctl.routing import (
 from proxyctl.routing.explain import Answer, Explainer, text_of
 from proxyctl.routing.servers import Backend, Destination
 from proxyctl.routing.special import Reply
-from proxyctl.state.row import Secret
+from proxyctl.state.row import SENSITIVE, Secret
 from proxyctl.text import printable
 
 LONGEST_TEXT = 2_000
@@ -101,7 +101,7 @@ def _session(answer: Answer) -> str:
         origin = "default_schema of the user" if user and user.default_schema else None
         origin = "the name of the user" if is_pgsql else origin or "mysql-default_schema"
         schema = router.schema_of(request)
-        text = "(sensitive)" if isinstance(schema, Secret) else schema
+        text = SENSITIVE if isinstance(schema, Secret) else schema
         request = replace(request, schemaname=f"{text} ({origin})")
     return session_text(request, is_pgsql=is_pgsql)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from proxyctl.catalog import TABLES, Value
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.render.style import hostgroup, shown
-from proxyctl.state.row import FILES, NOUNS, Key, Layer, Source, row_name
+from proxyctl.state.row import FILES, NOUNS, SENSITIVE, Key, Layer, Source, row_name
 from proxyctl.text import printable
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
@@ -105,7 +105,7 @@ def field_text(
     A row that is added or deleted has one value. `is_whole`: do not cut values.
     """
     if field.is_secret:
-        return "(sensitive)"
+        return SENSITIVE
     sides = {ADD: [field.desired], DELETE: [field.current]}
     values = sides.get(change.action, [field.current, field.desired])
     return " -> ".join(

@@ -10,6 +10,7 @@ from textwrap import wrap
 from typing import Protocol
 
 from proxyctl.catalog import Value
+from proxyctl.state.row import SENSITIVE, Secret
 from proxyctl.stats.model import CACHE
 from proxyctl.stats.units import share_text
 from proxyctl.text import printable
@@ -107,12 +108,14 @@ class InstanceResult(Protocol):
 
 
 def shown(value: Value, *, limit: int | None = 160) -> str:
-    """Return a value for people: NULL, '', a number or text.
+    """Return a value for people: NULL, '', a number or text, and no text of a reference.
 
     `limit`: characters; None: no limit.
     """
     if value is None:
         return "NULL"
+    if isinstance(value, Secret):
+        return SENSITIVE
     if value == "":
         return "''"
     text = printable(str(value))

@@ -23,6 +23,9 @@ class Secret(str):
     __slots__ = ()
 
 
+SENSITIVE = "(sensitive)"
+"""What people see instead of a secret."""
+
 REFERENCES = frozenset(("env", "file", "hex"))
 """The keys of `{env: NAME}`, `{file: PATH}` and `{hex: DIGITS}`, which files write for text."""
 
