@@ -117,8 +117,16 @@ class Criteria:
         return None
 
     def schemaname(self, name: str) -> CriterionFlaw | None:
-        """Return what is wrong with a schemaname of rules or fast routing."""
+        """Return what is wrong with a schemaname of rules."""
         return self.name(name, f"a {self._side('schemaname')}")
+
+    def schemaname_of_row(self, name: str) -> CriterionFlaw | None:
+        """Return what is wrong with a schemaname where '' does not stand for any."""
+        if not name.strip("%"):
+            problem = "% is no wildcard there" if name else "no session has it"
+            fix = "write a row for each schema"
+            return CriterionFlaw(Effect.NEVER, f"{problem}, and the row is never used", fix)
+        return self.schemaname(name)
 
     def name(self, name: str, what: str) -> CriterionFlaw | None:
         """Return what is wrong with a name that is compared exactly. `what`: `a username`."""

@@ -55,13 +55,10 @@ def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
     schemaname = subject.name("schemaname")
     for key, cells in subject.cells(FAST_ROUTING):
         name = str(cells["schemaname"])
-        flaw = subject.criteria.schemaname(name)
-        if name == "":
-            message = f"{schemaname} '': no session has it, and the row is never used"
-            fix = "write a row for each schema"
-            yield Finding(FAST_ROUTING, key, message, "schemaname", fix)
-        elif flaw is not None:
-            message = f"{schemaname} {quoted(name)}: {flaw.problem}"
+        flaw = subject.criteria.schemaname_of_row(name)
+        if flaw is not None:
+            shown = quoted(name) if name else "''"
+            message = f"{schemaname} {shown}: {flaw.problem}"
             yield Finding(FAST_ROUTING, key, message, "schemaname", flaw.fix)
 
 
