@@ -74,8 +74,9 @@ class Finding:
         """The message with the other rows that it is about."""
         if not self.also:
             return self.message
-        if self.table.endswith("_query_rules"):
-            return f"{self.message} (also {listed([key[0] for key in self.also])})"
+        noun = _NOUNS.get(self.table.partition("_")[2])
+        if noun is not None:
+            return f"{self.message} (also {listed([key[0] for key in self.also], noun)})"
         return f"{self.message} (also {counted(len(self.also), 'more row')})"
 
 
@@ -213,13 +214,17 @@ def quoted(text: str) -> str:
     return f"`{text if len(text) <= _LONGEST_TEXT else text[:_LONGEST_TEXT] + '...'}`"
 
 
-def listed(numbers: Sequence[object]) -> str:
+_NOUNS = {"query_rules": "rule", "users": "user"}
+"""By table without its side: the noun for rows that are named by the first column of their key."""
+
+
+def listed(names: Sequence[object], noun: str = "rule") -> str:
     """Return `rule 5`, or `rules 5, 7 and 12 more`."""
-    if len(numbers) == 1:
-        return f"rule {numbers[0]}"
-    shown = ", ".join(map(str, numbers[:_MOST_LISTED]))
-    hidden = len(numbers) - _MOST_LISTED
-    return f"rules {shown} and {hidden} more" if hidden > 0 else f"rules {shown}"
+    if len(names) == 1:
+        return f"{noun} {names[0]}"
+    shown = ", ".join(map(str, names[:_MOST_LISTED]))
+    hidden = len(names) - _MOST_LISTED
+    return f"{noun}s {shown} and {hidden} more" if hidden > 0 else f"{noun}s {shown}"
 
 
 def grouped(findings: Iterable[Finding]) -> Iterable[Finding]:

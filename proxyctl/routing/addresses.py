@@ -50,6 +50,18 @@ def client_addr_of_nobody(text: str) -> Misfit | None:
     return Misfit(f"the address of a client is written `{usual}`", f"write {usual}")
 
 
+def address_of_nobody(text: str) -> Misfit | None:
+    """As `client_addr_of_nobody`, for a column without wildcards: '' stands for any client."""
+    is_address = text in ("", _UNIX_SOCKET) or _as_written(text) is not None
+    return client_addr_of_nobody(text) if is_address else _NO_ADDRESS
+
+
+_NO_ADDRESS = Misfit(
+    "no client has this address: it is compared exactly, without wildcards and subnets",
+    "write '' for every address, or a row for each address",
+)
+
+
 def _as_written(text: str) -> str | None:
     """Return an address as the system writes it; None if it is no address."""
     from ipaddress import ip_address

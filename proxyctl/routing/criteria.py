@@ -8,7 +8,7 @@ Source: ProxySQL 2.7.1 and 3.0.3, run with each kind of value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
@@ -17,12 +17,14 @@ from proxyctl.catalog import Value
 from proxyctl.catalog.releases import PGSQL_DIGESTS
 from proxyctl.routing.addresses import (
     Interface,
+    address_of_nobody,
     client_addr_of_nobody,
     client_addr_too_wide,
     interfaces_of,
 )
 from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.digest.shape import Never, needs_backslash, why_never
+from proxyctl.routing.firewall import Firewall
 from proxyctl.routing.pgsql import pgsql_name
 from proxyctl.routing.regex import (
     CONTROL_FIX,
@@ -113,7 +115,9 @@ class Criteria:
             flaw = self.name(name, "a username")
             return CriterionFlaw(Effect.DOUBTFUL, problem, fix or (flaw and flaw.fix))
         if user.fast_forward:
-            return CriterionFlaw(Effect.NEVER, "the user has fast_forward, which skips the rules")
+            return CriterionFlaw(
+                Effect.NEVER, "the user has fast_forward, which skips rules and firewall"
+            )
         return None
 
     def schemaname(self, name: str) -> CriterionFlaw | None:
@@ -124,7 +128,8 @@ class Criteria:
         """Return what is wrong with a schemaname where '' does not stand for any."""
         if not name.strip("%"):
             problem = "% is no wildcard there" if name else "no session has it"
-            fix = "write a row for each schema"
+            schema = "database" if self._configuration.is_pgsql else "schema"
+            fix = f"write a row for each {schema}"
             return CriterionFlaw(Effect.NEVER, f"{problem}, and the row is never used", fix)
         return self.schemaname(name)
 
@@ -270,6 +275,52 @@ class Criteria:
             return CriterionFlaw(Effect.DOUBTFUL, problem, rf"write {first}\s+(.*\s)?{last}")
         return None
 
+    # -- the firewall whitelist -----------------------------------------------------------------
+
+    @cached_property
+    def firewall(self) -> Firewall:
+        """The firewall whitelist of the configuration."""
+        return Firewall(self._configuration)
+
+    def firewall_user(self, cells: Cells) -> Iterator[tuple[str, CriterionFlaw]]:
+        """Yield what is wrong with the columns of an active user of the firewall whitelist."""
+        name, address = str(cells["username"]), str(cells["client_address"])
+        flaw = self.username(name) if name else _NO_FIREWALL_USER
+        if flaw is not None:
+            yield "username", flaw
+        if misfit := address_of_nobody(address):
+            yield "client_address", CriterionFlaw(Effect.NEVER, *misfit)
+
+    def firewall_rule(self, cells: Cells) -> Iterator[tuple[str, CriterionFlaw]]:
+        """Yield what is wrong with the columns of an active rule of the firewall whitelist."""
+        flaws = dict(self.firewall_user(cells))
+        if not flaws and (flaw := self._firewall_address(cells)):
+            flaws["client_address"] = flaw
+        if flaw := self.schemaname_of_row(str(cells["schemaname"])):
+            flaws["schemaname"] = flaw
+        text = str(cells["digest"])
+        if normal_digest(text) is None:
+            problem = "it is no digest, and the rule never matches"
+            flaws["digest"] = CriterionFlaw(Effect.NEVER, problem, DIGEST_FIX)
+        elif flaw := self.digest(text):
+            flaws["digest"] = flaw
+        yield from flaws.items()
+
+    def _firewall_address(self, cells: Cells) -> CriterionFlaw | None:
+        """Return what is wrong with the client_address of a rule beside the user's rows."""
+        name, address = str(cells["username"]), str(cells["client_address"])
+        if not self.firewall.is_known or (name, address) in self.firewall.modes:
+            return None
+        table = self.firewall.users_table
+        if address:
+            problem = f"no active row of {table} has this user with this address"
+            return CriterionFlaw(Effect.NEVER, problem, "write the client_address of that row")
+        rows = sorted(self.firewall.addresses(name) - {""})
+        if not rows:
+            return None
+        problem = f"clients of {', '.join(rows)} have a row of {table}, and need rules with it"
+        return CriterionFlaw(Effect.DOUBTFUL, problem, "write the client_address of that row")
+
 
 # Names and addresses ------------------------------------------------------------------------------
 
@@ -282,6 +333,12 @@ _ADDRESS_AND_PORT = CriterionFlaw(
     Effect.NEVER,
     "no interface has an address with a port in it",
     "write the port into proxy_port",
+)
+
+_NO_FIREWALL_USER = CriterionFlaw(
+    Effect.NEVER,
+    "no session has an empty user name, and '' does not stand for any",
+    "write a row for each user",
 )
 
 

@@ -1,0 +1,79 @@
+"""PX562 firewall-row-never-matches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check, grouped, quoted
+from proxyctl.lint.cover import flag_reach
+from proxyctl.lint.subject import Cells, Subject
+from proxyctl.routing.criteria import CriterionFlaw
+from proxyctl.routing.firewall import WHITELIST_RULES, WHITELIST_USERS
+from proxyctl.state.cells import number
+from proxyctl.state.row import Key
+
+
+@check("PX562", "firewall-row-never-matches", Severity.ERROR, pgsql=True)
+def firewall_row_never_matches(subject: Subject) -> Iterable[Finding]:
+    """A user or a rule of the firewall whitelist that no query matches.
+
+    ProxySQL compares every column exactly. client_address is '' for any client, or one address:
+    `%`, `10.0.0.%` and `10.0.0.0/8` match nobody, and a user with such a row counts as not listed,
+    also with the mode OFF. A rule needs the client_address of the user's row: '' with '', an
+    address with the same address. Its schemaname has no value for any schema, neither '' nor `%`,
+    and its digest is the one of the query before a rule rewrites it. It is a warning for a user
+    whom mysql_users does not have.
+
+    Write a row for each address, and a rule for each schema.
+
+    ```yaml
+    # Bad
+    mysql_firewall_whitelist_users:
+      - {username: app, client_address: '10.0.0.%', mode: PROTECTING}
+    mysql_firewall_whitelist_rules:
+      - {username: app, client_address: '10.0.0.%', schemaname: '%', flagIN: 0, digest: '0x1C46AE529DD5A40E'}
+    ```
+
+    ```yaml
+    # Good
+    mysql_firewall_whitelist_users:
+      - {username: app, client_address: '', mode: PROTECTING}
+    mysql_firewall_whitelist_rules:
+      - {username: app, client_address: '', schemaname: shop, flagIN: 0, digest: '0x1C46AE529DD5A40E'}
+    ```
+    """  # noqa: E501 - a row stays on its line
+    return grouped((*_of_users(subject), *_of_rules(subject)))
+
+
+def _of_users(subject: Subject) -> Iterator[Finding]:
+    for key, cells in subject.cells(WHITELIST_USERS):
+        if number(cells["active"]) == 1:
+            flaws = subject.criteria.firewall_user(cells)
+            yield from _findings(subject, WHITELIST_USERS, key, cells, flaws)
+
+
+def _of_rules(subject: Subject) -> Iterator[Finding]:
+    reach = flag_reach(subject)
+    flags = {0, *reach.setters, *reach.enders}
+    for key, cells in subject.cells(WHITELIST_RULES):
+        if number(cells["active"]) != 1:
+            continue
+        flaws = subject.criteria.firewall_rule(cells)
+        yield from _findings(subject, WHITELIST_RULES, key, cells, flaws)
+        flag = number(cells["flagIN"])
+        if flag not in flags and subject.has_all_rows(RULES):
+            message = f"flagIN {flag}: no rule of {subject.name(RULES)} sets it as flagOUT"
+            yield Finding(WHITELIST_RULES, key, message, "flagIN", "write flagIN 0")
+
+
+def _findings(
+    subject: Subject,
+    table: str,
+    key: Key,
+    cells: Cells,
+    flaws: Iterable[tuple[str, CriterionFlaw]],
+) -> Iterator[Finding]:
+    for column, flaw in flaws:
+        shown = quoted(str(cells[column])) if cells[column] else "''"
+        message = f"{subject.name(column)} {shown}: {flaw.problem}"
+        yield Finding(table, key, message, column, flaw.fix, severity=SEVERITIES[flaw.effect])

@@ -1,0 +1,128 @@
+"""The firewall whitelist: whose queries ProxySQL blocks.
+
+The user's row with the client's address counts, else the row with '', else the user is PROTECTING.
+A rule lets a query through if it has the address of that row; without a row it needs ''. Every
+value is compared exactly.
+Source: ProxySQL 2.7.1 and 3.0.3, lib/Query_Processor.cpp, and run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from proxyctl.catalog import Value
+from proxyctl.routing.addresses import address_of_nobody
+from proxyctl.routing.pgsql import pgsql_name
+from proxyctl.state.cells import normal_digest, number
+from proxyctl.state.configuration import Configuration
+
+WHITELIST_USERS = "mysql_firewall_whitelist_users"
+WHITELIST_RULES = "mysql_firewall_whitelist_rules"
+FIREWALL_TABLES = (WHITELIST_USERS, WHITELIST_RULES)
+ENABLED = "mysql-firewall_whitelist_enabled"
+
+_DETECTING, _PROTECTING = "DETECTING", "PROTECTING"
+
+
+class WhitelistRule(NamedTuple):
+    """What a rule asks of a query. Shape: `digest` as RUNTIME prints it."""
+
+    schemaname: str
+    flag: int
+    digest: str
+
+
+class Verdict(NamedTuple):
+    """What the firewall does with a query, and why.
+
+    `is_blocked` None: it is not known, and `reason` is what is missing.
+    """
+
+    is_blocked: bool | None
+    reason: str
+
+
+class Firewall:
+    """The whitelist of one configuration."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        held = configuration.tables
+        self.is_on = configuration.variable(ENABLED) == "true"
+        self.is_known = all(name in held and held[name].is_whole for name in FIREWALL_TABLES)
+        self.error = configuration.variable("mysql-firewall_whitelist_errormsg") or ""
+        self.users_table = WHITELIST_USERS
+        if configuration.is_pgsql:
+            self.users_table = pgsql_name(WHITELIST_USERS)
+        self.modes: dict[tuple[str, str], str] = {
+            (str(username), str(address)): str(mode)
+            for username, address, mode in _active(
+                configuration, WHITELIST_USERS, "username", "client_address", "mode"
+            )
+        }
+        """The mode of each active row, by username and client_address."""
+        self._addresses: dict[str, list[str]] = {}
+        """The client_addresses that a client may have, by username."""
+        for name, listed in self.modes:
+            if not address_of_nobody(listed):
+                self._addresses.setdefault(name, []).append(listed)
+        self._rules: dict[tuple[str, str], set[WhitelistRule]] = {}
+        """The active rules that a query may match, by username and client_address."""
+        columns = ("username", "client_address", "schemaname", "flagIN", "digest")
+        for username, address, schema, flag, digest in _active(
+            configuration, WHITELIST_RULES, *columns
+        ):
+            number_read = normal_digest(digest)
+            if number_read is not None and str(schema).strip("%"):
+                rule = WhitelistRule(str(schema), number(flag) or 0, number_read)
+                self._rules.setdefault((str(username), str(address)), set()).add(rule)
+
+    def addresses(self, username: str) -> set[str]:
+        """Return the client_addresses of a user's rows that a client may have, and ''."""
+        return {"", *self._addresses.get(username, ())}
+
+    def blocks_every_query(self, username: str, *, has_digests: bool) -> bool:
+        """Return whether no query of the user gets through, from whatever address."""
+        return all(
+            self.modes.get((username, address), _PROTECTING) == _PROTECTING
+            and not (has_digests and self._rules.get((username, address)))
+            for address in self.addresses(username)
+        )
+
+    def verdict(
+        self, username: str, client_addr: str | None, query: WhitelistRule | None
+    ) -> Verdict:
+        """Return the verdict on a query.
+
+        `client_addr` None: not known. `query`: what a rule for it asks; None without digests.
+        """
+        if not self.is_known:
+            return Verdict(None, "the files leave its tables alone")
+        addresses = self.addresses(username) if client_addr is None else {client_addr}
+        first, *others = (self._verdict(username, one, query) for one in sorted(addresses))
+        is_certain = all(one.is_blocked is first.is_blocked for one in others)
+        return first if is_certain else Verdict(None, "--client-addr decides")
+
+    def _verdict(self, username: str, client_addr: str, query: WhitelistRule | None) -> Verdict:
+        address = client_addr if (username, client_addr) in self.modes else ""
+        mode = self.modes.get((username, address))
+        row = f"{username}@'{address}' is {mode}"
+        if mode is None:
+            row = f"{username} has no row in {self.users_table}"
+        if mode not in (None, _DETECTING, _PROTECTING):
+            return Verdict(False, row)
+        if query in self._rules.get((username, address), ()):
+            return Verdict(False, f"{row}, and a rule lets it through")
+        if mode == _DETECTING:
+            return Verdict(False, f"{row}: without a rule it is logged and goes on")
+        return Verdict(True, f"{row}, and no rule with client_address '{address}' fits")
+
+
+def _active(configuration: Configuration, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:
+    """Yield these columns of the active rows."""
+    held = configuration.tables.get(table)
+    if held is not None:
+        active, *columns_of = (held.column(name) for name in ("active", *columns))
+        for is_active, *cells in zip(active, *columns_of, strict=True):
+            if number(is_active) == 1:
+                yield tuple(cells)
