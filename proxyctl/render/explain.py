@@ -221,6 +221,8 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
         yield f"becomes      {cut(text_of(route.rewritten_query) or '')}"
         if route.final_digest is not None:
             yield f"counted as   {answer.digest}  {cut(text_of(route.final_digest.text) or '')}"
+    if answer.firewall is not None and answer.firewall.is_blocked is not None:
+        yield f"firewall     {printable(answer.firewall.reason)}"
     yield from _answers(answer, names)
     yield f"goes to      {style('bold', destination_text(route, names))}{_reason_text(answer)}"
     if destination is not None and with_servers:
@@ -234,8 +236,7 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
         for outcome in sorted(answer.outcomes, key=lambda outcome: -outcome.probability):
             text = destination_text(outcome.route, names)
             yield f"{_INDENT}{outcome.probability:6.1%}  {text}"
-    not_asked = (f"warning      not evaluated here: {part}" for part in explainer.not_evaluated)
-    for warning in (*_warnings(route), *_unverified(answer), *not_asked):
+    for warning in (*_warnings(route), *_unverified(answer), *_not_evaluated(answer)):
         yield from style.lines(warning, then=_INDENT)
 
 
@@ -328,6 +329,14 @@ def _warnings(route: Route) -> Iterator[str]:
             f"warning      undecided: rules {rules} needed too many steps and are treated as not"
             " matching"
         )
+
+
+def _not_evaluated(answer: Answer) -> Iterator[str]:
+    parts = answer.explainer.not_evaluated
+    verdict = answer.firewall
+    if verdict is not None and verdict.is_blocked is None:
+        parts = (f"the firewall whitelist, which blocks what it lacks: {verdict.reason}", *parts)
+    yield from (f"warning      not evaluated here: {part}" for part in parts)
 
 
 def _unverified(answer: Answer) -> Iterator[str]:

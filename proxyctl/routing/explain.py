@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from proxyctl.catalog import Value, releases
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.routing.criteria import Criteria
+from proxyctl.routing.firewall import FIREWALL_TABLES, Verdict, WhitelistRule
 from proxyctl.routing.regex import Engine
 from proxyctl.routing.regex.pattern import rewritten
 from proxyctl.routing.result import (
@@ -26,7 +27,7 @@ from proxyctl.routing.result import (
     Route,
     Step,
 )
-from proxyctl.routing.router import Router, digester_of, router_of
+from proxyctl.routing.router import SERVING_TABLES, Router, digester_of, router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.routing.special import Stage, hints, is_set
@@ -36,12 +37,11 @@ from proxyctl.state.runtime import ignored_rows
 
 _FAST_ROUTING = "mysql_query_rules_fast_routing"
 
-_NOT_EVALUATED = {
-    "mysql-firewall_whitelist_enabled": "the firewall whitelist, which may block it",
-    "mysql-automatic_detect_sqli": "the detection of SQL injection, which may block it",
-}
-"""Features that are not evaluated here, by the variable that enables them."""
+EXPLAINED_TABLES = (*SERVING_TABLES, *FIREWALL_TABLES)
+"""The tables that answers depend on."""
 
+_SQLI = "mysql-automatic_detect_sqli"
+_UNKNOWN_SQLI = "the detection of SQL injection, which may block it"
 _OWN_PGSQL = "what ProxySQL itself does with SET, DISCARD and the like of PostgreSQL"
 
 _AFTER_PATTERNS = (
@@ -72,7 +72,14 @@ class Answer:
     @cached_property
     def explanation(self) -> Explanation:
         """The rules that the likeliest route tries, and why each did or did not match."""
-        return self.explainer.router.explain(self.request)
+        explanation = self.explainer.router.explain(self.request)
+        route = self.explainer.guarded(self.request, explanation.route)
+        return replace(explanation, route=route)
+
+    @cached_property
+    def firewall(self) -> Verdict | None:
+        """The verdict of the firewall whitelist; None if it is not asked."""
+        return self.explainer.firewall_verdict(self.request, self.explanation.route)
 
     @cached_property
     def unverified(self) -> dict[int, tuple[str, ...]]:
@@ -161,11 +168,11 @@ class Explainer:
         self.router = router_of(configuration)
         self.max_digest_length = digester_of(configuration).options.max_digest_length
         self.has_fast_routing = any(True for _ in configuration.rows(_FAST_ROUTING))
-        self.not_evaluated = tuple(
-            text for name, text in _NOT_EVALUATED.items() if configuration.variable(name) == "true"
+        detects_sqli = configuration.variable(_SQLI) == "true"
+        self.not_evaluated = (
+            *([_UNKNOWN_SQLI] if detects_sqli else []),
+            *([_OWN_PGSQL] if configuration.is_pgsql else []),
         )
-        if configuration.is_pgsql:
-            self.not_evaluated += (_OWN_PGSQL,)
         self.is_placed = is_placed
         self.has_unusual_syntax = any(rule.unverified for rule in self.router.rules)
 
@@ -215,9 +222,37 @@ class Explainer:
 
     def answer(self, request: Request) -> Answer:
         """Return the answer for a query."""
-        route = self.router.evaluate(request)
+        route = self.guarded(request, self.router.evaluate(request))
         outcomes = self.router.outcomes(request) if route.drawn else (Outcome(route, 1.0),)
-        return Answer(request, route, tuple(outcomes), self)
+        judged = (one._replace(route=self.guarded(request, one.route)) for one in outcomes)
+        return Answer(request, route, tuple(judged), self)
+
+    def guarded(self, request: Request, route: Route) -> Route:
+        """Return the route with the firewall's error if the firewall blocks the query.
+
+        A message that a rule sets comes before that error.
+        """
+        verdict = self.firewall_verdict(request, route)
+        has_message = "OK_msg" in route.settings or "error_msg" in route.settings
+        if has_message or not (verdict and verdict.is_blocked):
+            return route
+        settings = {**route.settings, "error_msg": self.criteria.firewall.error}
+        return replace(route, settings=settings, special=None)
+
+    def firewall_verdict(self, request: Request, route: Route) -> Verdict | None:
+        """Return the verdict of the firewall whitelist on a query; None if it is not asked."""
+        firewall = self.criteria.firewall
+        user = self.router.user(request.username)
+        is_early = route.special is not None and route.special.stage is not Stage.AFTER_MESSAGES
+        if not firewall.is_on or is_early or (user is not None and user.fast_forward):
+            return None
+        if request.username is None:
+            return Verdict(None, "--username decides")
+        query = None
+        if route.digest is not None:
+            digest = f"0x{route.digest.number:016X}"
+            query = WhitelistRule(self.router.schema_of(request), route.flagIN, digest)
+        return firewall.verdict(request.username, request.client_addr, query)
 
 
 # Behaviour behind an answer that was never tested on a running ProxySQL --------------------------

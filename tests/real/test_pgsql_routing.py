@@ -11,6 +11,7 @@ import socket
 import struct
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import NamedTuple, Self
@@ -22,6 +23,7 @@ from proxyctl.catalog.releases import PGSQL_DIGESTS
 from proxyctl.routing import Request, Router
 from proxyctl.routing.criteria import Criteria, CriterionFlaw, Effect
 from proxyctl.routing.digest import DigestOptions
+from proxyctl.routing.explain import Explainer
 from proxyctl.routing.pgsql import pgsql_as_mysql
 from proxyctl.routing.router import router_of
 from proxyctl.state.configuration import Configuration, Held
@@ -101,16 +103,40 @@ class PgsqlRig:
     def load(self, rules: Iterable[Row], fast: Iterable[Row]) -> None:
         """Load rules and fast routing."""
         for table, rows in ((RULES, rules), (FAST, fast)):
-            self._run(f"DELETE FROM {table}")
-            for row in rows:
-                values = ", ".join(map(_literal, row.values()))
-                self._run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})")
+            self._fill(table, rows)
         self._run("LOAD PGSQL QUERY RULES TO RUNTIME")
+
+    def _fill(self, table: str, rows: Iterable[Row]) -> None:
+        self._run(f"DELETE FROM {table}")
+        for row in rows:
+            values = ", ".join(map(_literal, row.values()))
+            self._run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})")
+
+    @contextmanager
+    def firewall(self, whitelist: Mapping[str, Iterable[Row]]) -> Iterator[None]:
+        """Switch the firewall on with the rows of its tables; off again at the end of the block."""
+        for table, rows in whitelist.items():
+            self._fill(table, rows)
+        self._run("LOAD PGSQL FIREWALL TO RUNTIME")
+        try:
+            self._enable_firewall("true")
+            yield
+        finally:
+            self._enable_firewall("false")
+
+    def _enable_firewall(self, value: str) -> None:
+        self._run(f"SET pgsql-firewall_whitelist_enabled='{value}'")
+        self._run("LOAD PGSQL VARIABLES TO RUNTIME")
 
     @property
     def version(self) -> Version:
         """The version that ProxySQL reports."""
         return binary_version(self.server.binary)
+
+    def answer(self, username: str, database: str, query: bytes) -> str:
+        """Send a query in a session of its own, and return the message of the error."""
+        with Client(self.port, username, database) as client:
+            return client.query(query)
 
     def send(self, username: str, database: str, query: bytes) -> Seen:
         """Send a query in a session of its own."""
@@ -256,6 +282,52 @@ def test_random_rules(
                 agreed += 1
     record_property("known", agreed)
     assert different == []
+
+
+USER, RULE = "pgsql_firewall_whitelist_users", "pgsql_firewall_whitelist_rules"
+
+
+@pytest.mark.parametrize(
+    ("user", "rule"),
+    [
+        (None, None),
+        (None, {}),
+        *(({"mode": mode}, None) for mode in ("OFF", "DETECTING", "PROTECTING")),
+        *(
+            ({"mode": "OFF", "client_address": address}, None)
+            for address in ("127.0.0.1", "%", "127.0.0.%", "127.0.0.0/8")
+        ),
+        ({"mode": "OFF", "active": 0}, None),
+        *(
+            ({}, cells)
+            for cells in ({}, {"database": ""}, {"database": "%"}, {"flagIN": 1}, {"active": 0})
+        ),
+        ({}, {"client_address": "127.0.0.1"}),
+        ({"client_address": "127.0.0.1"}, {}),
+        ({"client_address": "127.0.0.1"}, {"client_address": "127.0.0.1"}),
+    ],
+)
+def test_the_firewall_whitelist(rig: PgsqlRig, user: Cells | None, rule: Cells | None) -> None:
+    query = b"SELECT 1 FROM t"
+    rig.load([], [])
+    number = rig.send("app", "shop", query).digest
+    common: Cells = {"username": "app", "client_address": "", "comment": ""}
+    listed: Cells = {**common, "database": "shop", "flagIN": 0, "digest": f"0x{number:016X}"}
+    rows = {
+        USER: [] if user is None else [{**common, "mode": "PROTECTING", **user}],
+        RULE: [] if rule is None else [{**listed, **rule}],
+    }
+    with rig.firewall(rows):
+        error = rig.answer("app", "shop", query)
+    users: list[Cells] = [{"username": "app", "default_hostgroup": 1}]
+    tables = {
+        name: held(name, rig.version, some)
+        for name, some in {**rows, RULES: [], "pgsql_users": users}.items()
+    }
+    enabled = {"pgsql-firewall_whitelist_enabled": "true"}
+    explainer = Explainer(pgsql_as_mysql(Configuration(rig.version, tables, enabled)))
+    route = explainer.answer(Request(query, "app", "shop", "127.0.0.1")).route
+    assert (error == "Firewall blocked this query") is route.is_answered
 
 
 def test_flaws_of_criteria_are_true(rig: PgsqlRig) -> None:

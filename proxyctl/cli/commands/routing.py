@@ -118,16 +118,15 @@ def _explainer(
     is_pgsql: bool,
 ) -> tuple[Explainer, str]:
     """Return the explainer and the source of its rules. Warns of an unknown user."""
-    from proxyctl.routing.explain import Explainer
+    from proxyctl.routing.explain import EXPLAINED_TABLES, Explainer
     from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_names
-    from proxyctl.routing.router import SERVING_TABLES
 
     if "user" in place.connection.typed and not place.asks_instance(layer):
         raise UsageError(
             "--user is the admin account of an instance, and explain reads the files",
             fix="name the user of the query with --username",
         )
-    tables = pgsql_names(SERVING_TABLES) if is_pgsql else SERVING_TABLES
+    tables = pgsql_names(EXPLAINED_TABLES) if is_pgsql else EXPLAINED_TABLES
     configuration, name = place.subject(version=version, tables=tables, layer=layer)
     if name:
         configuration = place.with_files(configuration)
@@ -239,8 +238,7 @@ def run_tests(
 def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest, ...], Explainer]:
     """Return the tests of the files, and the explainer to run them with."""
     from proxyctl.config.project import load_project
-    from proxyctl.routing.explain import Explainer
-    from proxyctl.routing.router import SERVING_TABLES
+    from proxyctl.routing.explain import EXPLAINED_TABLES, Explainer
 
     is_live = place.asks_instance()
     project = load_project(
@@ -248,7 +246,7 @@ def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest,
     )
     if not is_live:
         return project.routing_tests, Explainer(project.configuration)
-    configuration, _name = place.subject(version=version, tables=SERVING_TABLES)
+    configuration, _name = place.subject(version=version, tables=EXPLAINED_TABLES)
     configuration = replace(configuration, hostgroup_names=project.desired.hostgroup_names)
     return project.routing_tests, Explainer(configuration, is_placed=True)
 
