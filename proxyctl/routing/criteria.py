@@ -251,11 +251,12 @@ class Criteria:
         reason = why_never(text, self._digest_options, is_caseless=is_caseless)
         if reason is None:
             return self._split_phrase(text, pattern)
-        words, fix = _WORDS[reason.never]
+        never = Never.COMMENT if _PASTED_COMMENT.search(text) else reason.never
+        words, fix = _WORDS[never]
         words = words.replace("{side}", self._side("mysql"))
-        if _PASTED_COMMENT.search(text) and reason.never in (Never.START, Never.LOOSE):
-            words, fix = _WORDS[Never.COMMENT]
-            fix += r", and write /\* and \*/ there" if _BARE_COMMENT.search(text) else ""
+        if never is Never.COMMENT:
+            fix += r", and write /\* and \*/ there" if _PASTED_COMMENT.search(text) else ""
+            fix += _FOR_ITS_WORDS if _EXECUTABLE_COMMENT.search(text) else ""
         effect = Effect.NEVER if reason.is_certain else Effect.HARDLY_EVER
         if reason.never is Never.DOUBLE:
             effect = Effect.DOUBTFUL
@@ -384,8 +385,10 @@ _WORDS = {
     ),
 }
 """By reason: the words, in which `{side}` stands for mysql or pgsql, and the fix."""
-_PASTED_COMMENT = re.compile(r"/\\?\*|\*\\?/")
-_BARE_COMMENT = re.compile(r"/\*|(?<!\\)\*/")
+_PASTED_COMMENT = re.compile(r"\A\^?/\*|/\*.*(?<!\\)\*/", re.DOTALL)
+"""A comment with its stars as they are, which only repeat a slash or a blank."""
+_EXECUTABLE_COMMENT = re.compile(r"/\\?\*!")
+_FOR_ITS_WORDS = ", or ask for the words in it, which digest texts keep"
 
 _GAP = re.compile(r"\b(?P<first>[A-Za-z]+)(?: |\\s\+?)\.[*+]\??(?: |\\s\+?)(?P<last>[A-Za-z]+)\b")
 _ALIKE = " START TRANSACTION | BEGIN WORK | GROUP BY | ORDER BY | LOCK TABLES | UNLOCK TABLES |"

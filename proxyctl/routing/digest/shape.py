@@ -34,12 +34,12 @@ from proxyctl.routing.regex.syntax import (
 class Never(Enum):
     """What a pattern asks for and digest texts lack; a reason to name stands before the others."""
 
+    COMMENT = "a comment"
+    DASHES = "a comment that begins with two dashes"
     QUOTED = "quotes"
     DIGIT = "a digit, with mysql-query_digests_no_digits"
-    DASHES = "a comment that begins with two dashes"
     NUMBER = "a number"
     CAPITAL = "a capital letter, with mysql-query_digests_lowercase"
-    COMMENT = "a comment"
     BACKSLASH = "a backslash"
     SPACING = "a tab, a line break, or a blank before a closing bracket or a comma"
     LOOSE = "a blank behind an opening bracket or a comma, or at the beginning"
