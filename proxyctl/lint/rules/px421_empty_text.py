@@ -12,6 +12,8 @@ _ANSWERS = {
     "error_msg": "'' is an answer: ProxySQL answers an error, and no backend sees the query",
 }
 
+_FIX_ANSWER = "write a text if you mean an answer, else null"
+
 _CRITERIA = ("username", "schemaname", "client_addr", "proxy_addr", "digest")
 
 
@@ -21,11 +23,12 @@ def empty_text(subject: Subject) -> Iterable[Finding]:
 
     An empty OK_msg or error_msg is an answer: ProxySQL answers every query of the rule itself, with
     OK or with error 1148, and an INSERT then only seems to work. Forms with an empty field write
-    such rules. An empty match_digest or match_pattern (a warning) matches every query, and with
+    such rules. An empty OK_msg is a warning, since some rules answer SET statements so on purpose.
+    An empty match_digest or match_pattern (a warning) matches every query, and with
     negate_match_pattern none. An empty username, schemaname, client_addr, proxy_addr or digest is
     no criterion; that is a warning where the rule has no other one, else a note.
 
-    Leave the column out, or write null.
+    Leave the column out, or write null. If an answer is meant, write a text.
 
     ```yaml
     # Bad
@@ -50,7 +53,8 @@ def _empty(subject: Subject) -> Iterator[Finding]:
         sets = dict(row.rule.sets) if row.rule else {}
         for column, message in _ANSWERS.items():
             if sets.get(column) == "":
-                yield Finding(RULES, row.key, message, column, fix)
+                severity = Severity.WARNING if column == "OK_msg" else None
+                yield Finding(RULES, row.key, message, column, _FIX_ANSWER, severity=severity)
         for column, text in row.patterns:
             if text == "":
                 is_negated = row.rule is not None and row.rule.negated
