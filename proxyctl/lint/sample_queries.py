@@ -25,6 +25,7 @@ from proxyctl.routing.probes import (
 from proxyctl.routing.reach import Session, session_for
 from proxyctl.routing.regex.samples import samples
 from proxyctl.state.row import Key, Secret
+from proxyctl.state.sharding import section_in
 
 _WRITES = (INSERT, UPDATE, DELETE, BEGIN)
 _MOST_LISTED = 4
@@ -183,7 +184,28 @@ def _probable_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[in
     if reader_nodes and reader_nodes == writer_nodes:
         return set()
     roles = [row.roles.get("writer_hostgroup") for row in subject.families]
-    return set() if reader in roles else {reader}
+    return set() if reader in roles or reader in subject.once(_shards) else {reader}
+
+
+def _shards(subject: Subject) -> frozenset[int | None]:
+    """Return the hostgroups to which fast routing, or rules of sharding sections, send writes."""
+    routes = (
+        subject.reach.route(session, probe.query)
+        for session in subject.sessions
+        for probe in (INSERT, UPDATE, DELETE)
+    )
+    fast = Source.FAST_ROUTING
+    shards = {route.destination_hostgroup for route in routes if route.source is fast}
+    for row in subject.rule_rows:
+        if row.rule is None or section_in(row.cells["comment"]) is None:
+            continue
+        _, pattern = next(row.patterns, ("", ""))
+        name = next(iter(samples(pattern, limit=1)), "t").strip().strip("`")
+        session = session_for(row.rule, subject.reach.anybody)
+        writes = (subject.reach.route(session, query) for query in writes_to(name))
+        if any(route.rule_id == row.rule.rule_id for route in writes):
+            shards.add(row.rule.destination)
+    return frozenset(shards)
 
 
 def _routes_to(route: Route, hostgroups: Set[int]) -> bool:

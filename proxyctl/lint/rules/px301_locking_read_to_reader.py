@@ -28,7 +28,8 @@ def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
     lint tries such queries in several spellings for each user and schema that rules distinguish,
     and tries each rule that sends to a reader with a query that its pattern matches. Readers are
     the `reader_hostgroup` of a family, a hostgroup named like `reader` if another is named like
-    `writer`, and a hostgroup that gets the reads of a session whose writes all go to another one.
+    `writer`, and a hostgroup that gets the reads of a session whose writes all go to another one,
+    but no shard: fast routing, or a rule of a `sharding` section, sends writes there.
 
     Put a rule for locking reads before the one for reads. Use match_digest, which sees one line
     without comments, and no `$`: NOWAIT or a `;` may follow.

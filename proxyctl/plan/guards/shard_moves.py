@@ -25,6 +25,7 @@ from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.tables import FastRouting, RoutingVariables
 from proxyctl.state.configuration import BeforeAfter, Configuration, Held
 from proxyctl.state.row import Desired, GuardAction, Row
+from proxyctl.state.sharding import section_in
 
 RULES, FAST_ROUTING = "mysql_query_rules", "mysql_query_rules_fast_routing"
 
@@ -45,10 +46,6 @@ SERVERS = "servers"
 
 READS = "reads"
 """A name whose reads go to servers of other shards. Its writes stay."""
-
-
-_ORIGIN = re.compile(r"sharding ([^:;]*)")
-"""The start of generated comments: `sharding NAME: tables`, `sharding NAME; comment`."""
 
 
 _PLAIN_NAME = re.compile(r"[0-9A-Za-z_$]+")
@@ -236,9 +233,7 @@ def section_of(layout: Layout, row: Row) -> str | None:
     """Return the `sharding` section that the comment of a row names."""
     if layout.name not in (RULES, FAST_ROUTING):
         return None
-    comment = row[layout.index["comment"]]
-    match = _ORIGIN.match(comment) if isinstance(comment, str) else None
-    return match[1] if match else None
+    return section_in(row[layout.index["comment"]])
 
 
 _Name = tuple[str, str]
