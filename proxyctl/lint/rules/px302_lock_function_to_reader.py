@@ -24,8 +24,8 @@ def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
 
     A named lock exists on one server only: two clients that ask two readers both get it. ROW_COUNT
     is about the last statement of a connection, and that was on the writer. LAST_INSERT_ID is not
-    reported: ProxySQL itself sends it where the last write went. A rule that also sends locking
-    reads to the reader is reported by PX301 only.
+    reported: ProxySQL itself sends it where the last write went. A rule of the MySQL side that also
+    sends locking reads to the reader is reported by PX301 only.
 
     On the PostgreSQL side the functions are advisory locks, which each server keeps for itself;
     `nextval`, `setval`, `pg_notify` and `SELECT ... INTO`, which a standby refuses; and `currval`
@@ -91,5 +91,6 @@ def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
         for key in (finding.key, *finding.also)
     }
     for finding, _ in sent_to_readers(subject, Kind.FUNCTION):
-        is_superseded = (finding.table, finding.key) in locking
+        # A standby refuses nextval at once, whatever becomes of the locking reads.
+        is_superseded = not subject.is_pgsql and (finding.table, finding.key) in locking
         yield replace(finding, fix=fix, is_superseded=is_superseded)
