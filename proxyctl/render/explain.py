@@ -230,6 +230,10 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
         if not destination.backends:
             servers = _with_side_names(servers, explainer)
         yield from style.lines(servers, first="servers      ", then=_INDENT)
+    if answer.copy is not None:
+        yield from style.lines(
+            _copy_text(answer.copy, explainer), first="copy to      ", then=_INDENT
+        )
     if route.drawn:
         drawn = ", ".join(f"rule {rule}" for rule in dict.fromkeys(route.drawn))
         yield f"by chance    {drawn} draws flagOUT by weight; above is the likeliest way of:"
@@ -296,6 +300,17 @@ def _reason_text(answer: Answer) -> str:
     if answer.request.username is None:
         return ": no user was given (--username)"
     return f": {printable(answer.request.username)} is not among the users"
+
+
+def _copy_text(copy: Route, explainer: Explainer) -> str:
+    """Return where a mirror sends the copy of a query, and why there."""
+    to = destination_text(copy, explainer.names)
+    if copy.source is Source.FAST_ROUTING:
+        return f"{to}: fast routing decides about copies, too, before mirror_hostgroup"
+    if copy.source is Source.RULE:
+        rule = "" if copy.rule_id is None else f"rule {copy.rule_id}{explainer.owner(copy.rule_id)}"
+        return f"{to}, {rule or 'mirror_hostgroup'}"
+    return f"{to}: default_hostgroup of the user" if copy.destination_hostgroup is not None else to
 
 
 def servers_text(destination: Destination) -> str:
@@ -398,8 +413,8 @@ REQUEST: Shape[Request] = Shape(
 EXPLAINED: Shape[Answer] = Shape(
     "explanation of a query",
     "digest_certain hostgroup_name decided_by rule_id settings final_flagIN fast_routing"
-    " fast_routing_key hints special servers placed_by_monitor undecided loop outcomes rules"
-    " doubts",
+    " fast_routing_key copy_hostgroup hints special servers placed_by_monitor undecided loop"
+    " outcomes rules doubts",
     digest_certain=lambda answer: answer.route.digest is None or answer.route.digest.certain,
     hostgroup_name=lambda one: _name_of(one.hostgroup, one.explainer.names),
     decided_by=lambda one: None if one.hostgroup is None else SOURCES[one.route.source],
@@ -408,6 +423,7 @@ EXPLAINED: Shape[Answer] = Shape(
     final_flagIN=lambda answer: answer.route.flagIN,
     fast_routing=lambda answer: answer.explanation.fast_routing.name.lower(),
     fast_routing_key=lambda answer: answer.explanation.fast_key,
+    copy_hostgroup=lambda one: None if one.copy is None else one.copy.destination_hostgroup,
     hints=lambda answer: answer.explanation.hints,
     special=lambda answer: answer.route.special.effect if answer.route.special else None,
     servers=lambda answer: _servers(answer.destination),

@@ -77,6 +77,11 @@ class Answer:
         return replace(explanation, route=route)
 
     @cached_property
+    def copy(self) -> Route | None:
+        """The route of the copy that a mirror makes; None if it makes none."""
+        return self.explainer.router.copy_of(self.request, self.explanation.route)
+
+    @cached_property
     def firewall(self) -> Verdict | None:
         """The verdict of the firewall whitelist; None if it is not asked."""
         return self.explainer.firewall_verdict(self.request, self.explanation.route)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from proxyctl.catalog import TABLES, Layout, layout_of, releases
@@ -171,6 +172,32 @@ class Router:
         walk = DigestWalk(request, self.schema_of(request), self._digest(request), assumptions)
         return self._followed(walk), walk.rewriting
 
+    def copy_of(self, request: Request, route: Route) -> Route | None:
+        """Return the route of the copy that a mirror makes of a query; None if it makes none.
+
+        The copy goes to mirror_hostgroup unless fast routing has a row for it. Rules see it only
+        with mirror_flagOUT, and hints in it are not read. Source: ProxySQL 2.7.1 and 3.0.3, run.
+        """
+        hostgroup, flag = (
+            None if (value := route.settings.get(name)) is None else int(value)
+            for name in ("mirror_hostgroup", "mirror_flagOUT")
+        )
+        query = route.rewritten_query or request.query
+        is_mirrored = not (hostgroup is None and flag is None) and request.rewrites
+        if query is None or not is_mirrored or route.is_answered:
+            return None
+        copy = replace(request, query=query, flagIN=flag or 0, digest=None)
+        walk = Walk(copy, self.schema_of(request), self._digest(copy))
+        walk.destination = hostgroup
+        if flag is None:
+            self._find_fast_route(walk)
+        else:
+            walk.follow(self.rules, self._lanes, self.variables.query_processor_iterations)
+            self._use_fast_routing(walk)
+        if walk.destination is None:
+            walk.use_default_hostgroup(self.user(request.username))
+        return walk.route(None if walk.text == query else walk.text, None, None)
+
     def user(self, name: str | None) -> Frontend | None:
         """Return the defaults of a user's sessions; None for a user that cannot log in."""
         return None if name is None else self.users.get(name)
@@ -254,10 +281,14 @@ class Router:
         elif self.hides_fast_routing:
             walk.fast_routing = FastRoutingUse.SHUT_OFF
         else:
-            key = self.fast_routing.find(walk.request.username, walk.schemaname, walk.flag)
-            if key is not None:
-                walk.fast_routing, walk.fast_key = FastRoutingUse.FOUND, key
-                walk.destination, walk.source = self.fast_routing[key], Source.FAST_ROUTING
+            self._find_fast_route(walk)
+
+    def _find_fast_route(self, walk: Walk) -> None:
+        """Let the row of fast routing decide, if there is one. Changes: walk."""
+        key = self.fast_routing.find(walk.request.username, walk.schemaname, walk.flag)
+        if key is not None:
+            walk.fast_routing, walk.fast_key = FastRoutingUse.FOUND, key
+            walk.destination, walk.source = self.fast_routing[key], Source.FAST_ROUTING
 
     def _special_after(self, walk: Walk, final: Digested | None) -> Special | None:
         """Return what ProxySQL does by itself with a statement after the rules."""

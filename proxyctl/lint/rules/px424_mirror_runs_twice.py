@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.lint.subject import Subject
+from proxyctl.routing import Route, Source
+from proxyctl.routing.probes import DELETE, INSERT, READ, UPDATE
+from proxyctl.routing.reach import session_for
+from proxyctl.routing.regex.samples import samples
+from proxyctl.routing.rule import Rule
+from proxyctl.state.row import Secret
+
+_OWN_HOSTGROUP = "set mirror_hostgroup to a hostgroup of its own"
+_AROUND_FAST_ROUTING = (
+    "also set a mirror_flagOUT that no rule and no row of fast routing has as flagIN"
+)
+_FAST = "fast routing decides about copies, too, before mirror_hostgroup"
 
 
 @check("PX424", "mirror-runs-twice", Severity.ERROR, pgsql=True)
 def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
     """A mirror that sends the copy of a query to the servers that get the query itself.
 
-    With mirror_flagOUT and neither a mirror_hostgroup nor a rule with that flagIN, the copy goes to
-    the user's default_hostgroup. With the same number in mirror_hostgroup and
-    destination_hostgroup, it goes to the same servers. Each write then runs twice.
+    Each write then runs twice. The copy goes to mirror_hostgroup, which may also be the
+    destination_hostgroup of this or another matching rule, or the user's default_hostgroup where no
+    rule sets a destination. With mirror_flagOUT, rules with that flagIN may send it elsewhere;
+    without such a rule and without mirror_hostgroup it goes to the user's default_hostgroup.
 
-    Set mirror_hostgroup to a hostgroup of its own.
+    Fast routing decides about copies, too, before mirror_hostgroup and whatever apply says: a copy
+    then goes to the servers of the user and the schema. With a mirror_flagOUT, only rows with that
+    flagIN count.
+
+    Set mirror_hostgroup to a hostgroup of its own, and with fast routing a mirror_flagOUT that
+    nothing else has as flagIN.
 
     ```yaml
     # Bad
@@ -25,13 +45,22 @@ def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
     ```
 
     ```yaml
+    # Bad
+    mysql_query_rules:
+      - {rule_id: 1, match_digest: '^UPDATE', mirror_hostgroup: 30}
+    mysql_query_rules_fast_routing:
+      - {username: app, schemaname: shop, flagIN: 0, destination_hostgroup: 10}
+    ```
+
+    ```yaml
     # Good
     mysql_query_rules:
-      - {rule_id: 1, match_digest: '^UPDATE', mirror_hostgroup: 30, apply: true}
+      - {rule_id: 1, match_digest: '^UPDATE', mirror_hostgroup: 30, mirror_flagOUT: 100}
+    mysql_query_rules_fast_routing:
+      - {username: app, schemaname: shop, flagIN: 0, destination_hostgroup: 10}
     ```
     """
     flags = {rule.flag_in for rule in subject.rules}
-    fix = "set mirror_hostgroup to a hostgroup of its own"
     for rule in subject.rules:
         key, sets = (rule.rule_id,), dict(rule.sets)
         mirror, flag = sets.get("mirror_hostgroup"), sets.get("mirror_flagOUT")
@@ -40,7 +69,60 @@ def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
                 f"no rule has flagIN {flag}, and without mirror_hostgroup the copy runs in the"
                 " user's default hostgroup"
             )
-            yield Finding(RULES, key, message, "mirror_flagOUT", fix)
-        elif mirror is not None and flag is None and mirror == rule.destination:
-            message = f"{subject.label(mirror)} runs each query twice: it is the destination, too"
-            yield Finding(RULES, key, message, "mirror_hostgroup", fix)
+            yield Finding(RULES, key, message, "mirror_flagOUT", _OWN_HOSTGROUP)
+        elif mirror is not None or flag is not None:
+            column = "mirror_flagOUT" if mirror is None else "mirror_hostgroup"
+            misled = next(_misled(subject, rule), None)
+            if misled is not None:
+                yield Finding(RULES, key, misled.message, column, misled.fix)
+
+
+class _Misled(NamedTuple):
+    """What is wrong with the copy of a query."""
+
+    message: str
+    fix: str
+
+
+def _misled(subject: Subject, rule: Rule) -> Iterator[_Misled]:
+    """Yield what is wrong with the copies of queries that the rule mirrors."""
+    queries = [*_queries(subject, rule)]
+    sessions = dict.fromkeys((session_for(rule, subject.reach.anybody), *subject.sessions))
+    for session in sessions:
+        # Trying every query in every session takes seconds where each user has rules of its own.
+        for query in queries if rule.username in (None, session.username) else ():
+            route = subject.reach.route(session, query)
+            if rule.rule_id not in route.matched_rules:
+                continue
+            copy = subject.router.copy_of(session.request(query), route)
+            if copy is None or copy.destination_hostgroup is None:
+                continue
+            shown = f"`{query}`{subject.session_words(session)}"
+            label = subject.label(copy.destination_hostgroup)
+            is_fast = copy.source is Source.FAST_ROUTING
+            fix = _AROUND_FAST_ROUTING if is_fast else _OWN_HOSTGROUP
+            if copy.destination_hostgroup == route.destination_hostgroup:
+                why = _FAST if is_fast else _why(subject, rule, route)
+                yield _Misled(f"{label} runs {shown} twice: {why}", fix)
+            elif is_fast:
+                yield _Misled(f"the copy of {shown} goes to {label}: {_FAST}", fix)
+
+
+def _why(subject: Subject, rule: Rule, route: Route) -> str:
+    """Return why the query goes where its copy goes."""
+    if route.source is Source.DEFAULT_HOSTGROUP:
+        return "it is the user's default_hostgroup, too"
+    if route.source is Source.RULE and route.rule_id not in (None, rule.rule_id):
+        return f"{subject.rule_name(route.rule_id or 0)} sends the query there"
+    return "it is the destination, too"
+
+
+def _queries(subject: Subject, rule: Rule) -> Iterator[str]:
+    """Yield queries that the rule may match."""
+    for probe in (INSERT, UPDATE, DELETE, READ):
+        yield probe.query
+    row = next(row for row in subject.rule_rows if row.rule is rule)
+    for column, pattern in row.patterns:
+        if not isinstance(row.cells[column], Secret):
+            yield from (probe.query for probe in queries_of(pattern, subject.samples))
+            yield from samples(pattern)
