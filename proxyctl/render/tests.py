@@ -12,8 +12,8 @@ from proxyctl.errors import counted
 from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.explain import chain_lines, cut, end_lines, session_text
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
-from proxyctl.routing.explain import Cells, Explainer
-from proxyctl.routing.rule import Rule
+from proxyctl.routing.explain import Explainer
+from proxyctl.routing.rule import Cells, Rule
 from proxyctl.routing.special import Reply
 from proxyctl.routing.tests import Failure, Result, RoutingTest
 from proxyctl.state.row import Where

@@ -8,7 +8,7 @@ Source: ProxySQL 2.7.1 and 3.0.3, run with each kind of value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import cached_property
 from typing import NamedTuple
@@ -36,14 +36,12 @@ from proxyctl.routing.regex import (
     control_problem,
 )
 from proxyctl.routing.regex.samples import samples
-from proxyctl.routing.rule import Rule, subnet_of
+from proxyctl.routing.rule import Cells, Rule, subnet_of
 from proxyctl.routing.tables import RoutingVariables, Users
 from proxyctl.state.cells import DIGEST_FIX, digest_problem, normal_digest
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.row import Secret
 from proxyctl.state.runtime import CLIENT_ADDR_FIX, client_addr_problem
-
-Cells = Mapping[str, Value]
 
 
 class Effect(Enum):
@@ -88,8 +86,10 @@ class Criteria:
         value = cells.get(column)
         if value is None:
             return None
-        if column in ("match_digest", "match_pattern"):
-            return self.escape(cells, column) or self.match_digest(cells, rule, column)
+        if column == "match_pattern":
+            return self.escape(cells, column)
+        if column == "match_digest":
+            return self.escape(cells, column) or self.match_digest(cells, rule)
         if column in ("proxy_addr", "proxy_port"):
             return self.interface(cells, column)
         of_column = self._of_column.get(column)
@@ -234,14 +234,14 @@ class Criteria:
             return None
         return DigestOptions.from_variables(held.all_variables(), held.version)
 
-    def match_digest(
-        self, cells: Cells, rule: Rule | None, column: str = "match_digest"
-    ) -> CriterionFlaw | None:
-        """Return why a pattern matches no digest text. `column`: where a rule has the pattern."""
-        pattern = getattr(rule, column, None)
-        if column != "match_digest" or pattern is None or isinstance(pattern, Broken):
+    def match_digest(self, cells: Cells, rule: Rule | None) -> CriterionFlaw | None:
+        """Return why the match_digest of a rule matches no digest text."""
+        pattern = rule.match_digest if rule else None
+        if pattern is None or isinstance(pattern, Broken):
             return None
-        return self.as_match_digest(str(cells[column]), pattern, str(cells.get("re_modifiers")))
+        return self.as_match_digest(
+            str(cells["match_digest"]), pattern, str(cells.get("re_modifiers"))
+        )
 
     def as_match_digest(self, text: str, pattern: Compiled, modifiers: str) -> CriterionFlaw | None:
         """Return why a pattern in match_digest matches no digest text."""

@@ -7,12 +7,12 @@ only. Where it decides about a query, the answer reports a doubt.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from proxyctl.catalog import Value, releases
+from proxyctl.catalog import releases
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.routing.criteria import Criteria
 from proxyctl.routing.firewall import FIREWALL_TABLES, Verdict, WhitelistRule
@@ -28,7 +28,7 @@ from proxyctl.routing.result import (
     Step,
 )
 from proxyctl.routing.router import SERVING_TABLES, Router, digester_of, router_of
-from proxyctl.routing.rule import Rule
+from proxyctl.routing.rule import Cells, Rule
 from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.routing.special import Stage, hints, is_set
 from proxyctl.routing.tables import AFTER_RULES
@@ -52,8 +52,6 @@ _AFTER_PATTERNS = (
     Reason.NOT_MATCH_PATTERN,
 )
 """The results of a rule whose pattern was tried; None is a match."""
-
-Cells = Mapping[str, Value]
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ UNUSUAL = frozenset(
 and `/*! SET sql_mode = 'x' */` keeps its quotes."""
 
 
-class Reason(NamedTuple):
+class NeverReason(NamedTuple):
     """Why a pattern matches no digest text.
 
     `is_certain` False: it matches the digest text of an unusual query, such as `id = 42col`, where
@@ -80,7 +80,7 @@ _MOST_REPEATED = 50
 """A part that repeats more often is followed as if it repeated so often, or more."""
 
 
-def why_never(pattern: str, options: DigestOptions, *, is_caseless: bool) -> Reason | None:
+def why_never(pattern: str, options: DigestOptions, *, is_caseless: bool) -> NeverReason | None:
     """Return why a pattern that compiles matches no digest text; None if it may match one."""
     if options.keep_comment:
         return None  # a comment that is kept may hold anything
@@ -92,14 +92,14 @@ def why_never(pattern: str, options: DigestOptions, *, is_caseless: bool) -> Rea
         return None
     is_certain = not _language(options, UNUSUAL).has_match(tree)
     if _language(options).has_match(tree):
-        return Reason(Never.NUMBER, is_certain)
+        return NeverReason(Never.NUMBER, is_certain)
     lifted = frozenset(Never)
     if not _language(options, lifted).has_match(tree):
         return None
     for never in reversed(Never):
         if _language(options, lifted - {never}).has_match(tree):
             lifted -= {never}
-    return Reason(next(never for never in Never if never in lifted), is_certain)
+    return NeverReason(next(never for never in Never if never in lifted), is_certain)
 
 
 def needs_backslash(pattern: str) -> bool:
@@ -113,7 +113,7 @@ def needs_backslash(pattern: str) -> bool:
     return not without.has_match(tree) and _language(options, every).has_match(tree)
 
 
-class Shape(Enum):
+class TextEnd(Enum):
     """The end of the beginning of a digest text."""
 
     START = "nothing yet"
@@ -138,10 +138,10 @@ class Shape(Enum):
     ENDED = "the end of the text"
 
 
-_HEXADECIMALS = (Shape.HEXADECIMAL, Shape.HEXADECIMAL_E)
-_NUMBERS = (Shape.ZERO, Shape.NUMBER, Shape.EXPONENT, *_HEXADECIMALS)
-_DIGIT_NAMES = (Shape.DIGIT_NAME, Shape.DIGIT_NAME_E)
-_BEFORE_SIGN = (Shape.EXPONENT, Shape.HEXADECIMAL_E, Shape.DIGIT_NAME_E)
+_HEXADECIMALS = (TextEnd.HEXADECIMAL, TextEnd.HEXADECIMAL_E)
+_NUMBERS = (TextEnd.ZERO, TextEnd.NUMBER, TextEnd.EXPONENT, *_HEXADECIMALS)
+_DIGIT_NAMES = (TextEnd.DIGIT_NAME, TextEnd.DIGIT_NAME_E)
+_BEFORE_SIGN = (TextEnd.EXPONENT, TextEnd.HEXADECIMAL_E, TextEnd.DIGIT_NAME_E)
 _DIGITS = frozenset("0123456789")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$")
 _HEXADECIMAL = _DIGITS | frozenset("abcdefABCDEF")
@@ -150,10 +150,10 @@ _RARE_SPACES = frozenset("\v\f")
 """Blanks for MySQL, which a digest keeps."""
 _BEGINNINGS = _LETTERS | frozenset("(;?@`{\x80")
 """How a statement may begin, beside a name that begins with a digit."""
-_SHAPES = {
-    " ": Shape.BLANK, "(": Shape.OPEN, ",": Shape.OPEN, "/": Shape.SLASH, "-": Shape.DASH,
-    ";": Shape.SEMICOLON, "\\": Shape.BACKSLASH, "0": Shape.ZERO,
-    **dict.fromkeys("123456789", Shape.NUMBER), **dict.fromkeys(_LETTERS, Shape.WORD),
+_TEXT_ENDS = {
+    " ": TextEnd.BLANK, "(": TextEnd.OPEN, ",": TextEnd.OPEN, "/": TextEnd.SLASH, "-": TextEnd.DASH,
+    ";": TextEnd.SEMICOLON, "\\": TextEnd.BACKSLASH, "0": TextEnd.ZERO,
+    **dict.fromkeys("123456789", TextEnd.NUMBER), **dict.fromkeys(_LETTERS, TextEnd.WORD),
 }  # fmt: skip
 
 
@@ -163,85 +163,85 @@ class _Rules(NamedTuple):
     options: DigestOptions
     lifted: frozenset[Never]
 
-    def after(self, shape: Shape, letter: str) -> Shape | None:
-        r"""Return the shape after one more character; None if no digest text has it there.
+    def after(self, end: TextEnd, letter: str) -> TextEnd | None:
+        r"""Return the end after one more character; None if no digest text has it there.
 
         Shape: `letter` `\x80` stands for every character beyond ASCII.
         """
-        if shape is Shape.ENDED:
+        if end is TextEnd.ENDED:
             return None
-        forbidden = set(self._forbidden(shape, letter)) - self.lifted
-        return None if forbidden else self._next(shape, letter)
+        forbidden = set(self._forbidden(end, letter)) - self.lifted
+        return None if forbidden else self._next(end, letter)
 
-    def _forbidden(self, shape: Shape, letter: str) -> Iterator[Never]:
+    def _forbidden(self, end: TextEnd, letter: str) -> Iterator[Never]:
         if letter in "'\"":
             yield Never.QUOTED
-        if letter == "#" or (shape is Shape.SLASH and letter == "*"):
+        if letter == "#" or (end is TextEnd.SLASH and letter == "*"):
             yield Never.COMMENT
-        if shape is Shape.DASHES and letter in " \t\r\n":
+        if end is TextEnd.DASHES and letter in " \t\r\n":
             yield Never.DASHES
-        if letter in _SPACES or (shape is Shape.BLANK and letter in "),"):
+        if letter in _SPACES or (end is TextEnd.BLANK and letter in "),"):
             yield Never.SPACING
-        if letter in _RARE_SPACES or (letter == " " and shape in (Shape.START, Shape.OPEN)):
+        if letter in _RARE_SPACES or (letter == " " and end in (TextEnd.START, TextEnd.OPEN)):
             yield Never.LOOSE
-        if letter == " " and shape is Shape.BLANK:
+        if letter == " " and end is TextEnd.BLANK:
             yield Never.DOUBLE
-        if shape is Shape.START and letter not in _BEGINNINGS and letter not in _DIGITS:
+        if end is TextEnd.START and letter not in _BEGINNINGS and letter not in _DIGITS:
             yield Never.START
         if self.options.lowercase and "A" <= letter <= "Z":
             yield Never.CAPITAL
         if self.options.no_digits and letter in _DIGITS:
             yield Never.DIGIT
-        if shape is Shape.BACKSLASH and letter not in "Nn":
+        if end is TextEnd.BACKSLASH and letter not in "Nn":
             yield Never.BACKSLASH
-        if shape is Shape.AFTER_NULL and (letter in _LETTERS or letter in _DIGITS):
+        if end is TextEnd.AFTER_NULL and (letter in _LETTERS or letter in _DIGITS):
             yield Never.BACKSLASH
-        if shape in _NUMBERS and self._next(shape, letter) not in (*_NUMBERS, *_DIGIT_NAMES):
+        if end in _NUMBERS and self._next(end, letter) not in (*_NUMBERS, *_DIGIT_NAMES):
             yield Never.NUMBER
-        if shape in (Shape.HEXADECIMAL_E, Shape.DIGIT_NAME_E) and letter in "+-":
+        if end in (TextEnd.HEXADECIMAL_E, TextEnd.DIGIT_NAME_E) and letter in "+-":
             yield Never.NUMBER  # a name such as 1e-2_x, which nobody has
 
-    def _next(self, shape: Shape, letter: str) -> Shape:
+    def _next(self, end: TextEnd, letter: str) -> TextEnd:
         is_word = letter in _LETTERS or letter in _DIGITS
-        if shape is Shape.WORD and is_word:
-            return Shape.WORD
-        if shape in (*_NUMBERS, *_DIGIT_NAMES):
-            number = self._number(shape, letter)
+        if end is TextEnd.WORD and is_word:
+            return TextEnd.WORD
+        if end in (*_NUMBERS, *_DIGIT_NAMES):
+            number = self._number(end, letter)
             if number is not None:
                 return number
-        if shape is Shape.BACKSLASH and letter in "Nn":
-            return Shape.AFTER_NULL
-        if shape in (Shape.DASH, Shape.DASHES) and letter == "-":
-            return Shape.DASHES
-        if shape is Shape.START and letter == ";":
-            return Shape.FIRST_SEMICOLON
-        return _SHAPES.get(letter, Shape.OTHER)
+        if end is TextEnd.BACKSLASH and letter in "Nn":
+            return TextEnd.AFTER_NULL
+        if end in (TextEnd.DASH, TextEnd.DASHES) and letter == "-":
+            return TextEnd.DASHES
+        if end is TextEnd.START and letter == ";":
+            return TextEnd.FIRST_SEMICOLON
+        return _TEXT_ENDS.get(letter, TextEnd.OTHER)
 
-    def _number(self, shape: Shape, letter: str) -> Shape | None:
-        """Return the shape of the number, or of the name that it becomes; None behind both."""
+    def _number(self, end: TextEnd, letter: str) -> TextEnd | None:
+        """Return the end of the number, or of the name that it becomes; None behind both."""
         is_word = letter in _LETTERS or letter in _DIGITS
-        is_sign = letter in "+-" and shape in _BEFORE_SIGN
+        is_sign = letter in "+-" and end in _BEFORE_SIGN
         if not (is_word or is_sign or letter == "."):
             return None
         is_e = letter in "eE"
-        if shape in _HEXADECIMALS and letter in _HEXADECIMAL:
-            return Shape.HEXADECIMAL_E if is_e else Shape.HEXADECIMAL
-        if shape is Shape.ZERO and letter in "xX":
-            return Shape.HEXADECIMAL
-        is_number = shape not in (*_DIGIT_NAMES, *_HEXADECIMALS) and (
+        if end in _HEXADECIMALS and letter in _HEXADECIMAL:
+            return TextEnd.HEXADECIMAL_E if is_e else TextEnd.HEXADECIMAL
+        if end is TextEnd.ZERO and letter in "xX":
+            return TextEnd.HEXADECIMAL
+        is_number = end not in (*_DIGIT_NAMES, *_HEXADECIMALS) and (
             letter in _DIGITS or letter == "." or is_sign or is_e
         )
         if is_number:
-            return Shape.EXPONENT if is_e else Shape.NUMBER
-        return Shape.DIGIT_NAME_E if is_e else Shape.DIGIT_NAME
+            return TextEnd.EXPONENT if is_e else TextEnd.NUMBER
+        return TextEnd.DIGIT_NAME_E if is_e else TextEnd.DIGIT_NAME
 
-    def may_end(self, shape: Shape) -> bool:
+    def may_end(self, end: TextEnd) -> bool:
         """Return whether a digest text may end so."""
-        if shape in (Shape.BLANK, Shape.SEMICOLON):
+        if end in (TextEnd.BLANK, TextEnd.SEMICOLON):
             return Never.END in self.lifted
-        if shape in _NUMBERS:
+        if end in _NUMBERS:
             return Never.NUMBER in self.lifted
-        return shape is not Shape.BACKSLASH or Never.BACKSLASH in self.lifted
+        return end is not TextEnd.BACKSLASH or Never.BACKSLASH in self.lifted
 
 
 _LETTER_OF = [*map(chr, range(NOT_ASCII)), "\x80"]
@@ -249,29 +249,29 @@ _WORD_BITS = sum(1 << ord(letter) for letter in _LETTERS | _DIGITS)
 _BLANK_BIT = 1 << ord(" ")
 
 _States = int
-"""A set of shapes, one bit for each."""
+"""A set of ends, one bit for each."""
 
 
-class _Language:
+class _DigestLanguage:
     """The digest texts under some rules, as an automaton."""
 
     def __init__(self, rules: _Rules) -> None:
-        self._bits = {shape: 1 << place for place, shape in enumerate(Shape)}
+        self._bits = {end: 1 << place for place, end in enumerate(TextEnd)}
         self._are_anchors_ignored = Never.ANCHOR in rules.lifted
-        self._start, self._ended = self._bits[Shape.START], self._bits[Shape.ENDED]
-        self._numbers = sum(self._bits[shape] for shape in _NUMBERS)
-        self._may_end = sum(self._bits[shape] for shape in Shape if rules.may_end(shape))
+        self._start, self._ended = self._bits[TextEnd.START], self._bits[TextEnd.ENDED]
+        self._numbers = sum(self._bits[end] for end in _NUMBERS)
+        self._may_end = sum(self._bits[end] for end in TextEnd if rules.may_end(end))
         self._known: dict[tuple[_States, int, bool], _States] = {}
         self._letters: tuple[dict[tuple[_States, str], _States], ...] = ({}, {})
         self._moves: dict[int, dict[int, int]] = {}
         """By state: the states after it, each with the characters that lead there."""
-        for shape in Shape:
-            after = [rules.after(shape, letter) for letter in _LETTER_OF]
+        for end in TextEnd:
+            after = [rules.after(end, letter) for letter in _LETTER_OF]
             moves: dict[int, int] = {}
             for code, other in enumerate(after):
                 if other is not None:
                     moves[self._bits[other]] = moves.get(self._bits[other], 0) | 1 << code
-            self._moves[self._bits[shape]] = moves
+            self._moves[self._bits[end]] = moves
         self._every = self._reachable()
 
     def _reachable(self) -> _States:
@@ -370,5 +370,5 @@ def _single(states: _States) -> Iterator[_States]:
 
 
 @lru_cache(maxsize=256)
-def _language(options: DigestOptions, lifted: frozenset[Never] = frozenset()) -> _Language:
-    return _Language(_Rules(options, lifted))
+def _language(options: DigestOptions, lifted: frozenset[Never] = frozenset()) -> _DigestLanguage:
+    return _DigestLanguage(_Rules(options, lifted))
