@@ -138,6 +138,9 @@ class Criteria:
         if name != name.strip():
             problem = f"{what} is compared exactly, and the blank at its edge counts"
             return CriterionFlaw(Effect.NEVER, problem, "remove the blank")
+        if _QUOTED_NAME.fullmatch(name):
+            problem = f"{what} is compared exactly, and the quotes around it count"
+            return CriterionFlaw(Effect.NEVER, problem, "remove the quotes")
         if "%" in name:
             problem = f"{what} is compared exactly: % is no wildcard there"
             fix = "leave it out for any" if name.strip("%") == "" else "write a row for each name"
@@ -341,6 +344,9 @@ _NO_FIREWALL_USER = CriterionFlaw(
     "no session has an empty user name, and '' does not stand for any",
     "write a row for each user",
 )
+
+
+_QUOTED_NAME = re.compile(r"([`'\"]).*\1", re.DOTALL)
 
 
 def _is_alike(known: str, name: str) -> bool:

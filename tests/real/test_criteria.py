@@ -28,7 +28,7 @@ def criteria(rig: Rig) -> list[tuple[str, Value]]:
     port = rig.ports[0]
     return [
         *(("username", name) for name in ("app", "App", "app%", "%", "app ", " app", "nobody")),
-        *(("schemaname", name) for name in ("shop", "shop%", "%", "shop ")),
+        *(("schemaname", name) for name in ("shop", "shop%", "%", "shop ", "`shop`")),
         *(
             ("client_addr", address)
             for address in (
@@ -115,6 +115,7 @@ def all_hits(rig: Rig, most: int) -> dict[int, int]:
         ({"username": "app", "schemaname": ""}, False),
         ({"username": "app", "schemaname": "%"}, False),
         ({"username": "app", "schemaname": "shop "}, False),
+        ({"username": "app", "schemaname": "`shop`"}, False),
         ({"username": "%", "schemaname": "shop"}, False),
         ({"username": "App", "schemaname": "shop"}, False),
     ],
