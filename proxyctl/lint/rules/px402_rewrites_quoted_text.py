@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from operator import itemgetter
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.regex import Broken
+from proxyctl.routing.regex import Broken, Engine
 from proxyctl.routing.regex.pattern import as_bytes
 from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.rule import Rule
@@ -16,6 +17,8 @@ from proxyctl.state.row import Secret
 _MOST_SAMPLES = 20
 _ONE_WORD = re.compile(r"[^\s'\"`]+")
 _NAME = re.compile(rb"[\w$-]+")
+_NAMES = re.compile(rb"[\w$.-]+")
+_EVEN_QUOTES = "(?=(?:[^'\"`]*['\"`][^'\"`]*['\"`])*[^'\"`]*$)"
 
 
 @check("PX402", "rewrites-quoted-text", Severity.WARNING, pgsql=True)
@@ -58,12 +61,20 @@ def rewrites_quoted_text(subject: Subject) -> Iterator[Finding]:
         ):
             continue
         words = filter(_ONE_WORD.fullmatch, samples(pattern, limit=_MOST_SAMPLES))
-        changes = next(filter(None, (_changes(rule, as_bytes(word), quote) for word in words)), ())
+        found = ((word, _changes(rule, as_bytes(word), quote)) for word in words)
+        word, changes = next(filter(itemgetter(1), found), ("", []))
         if changes:
             message = f"it also changes text in quotes: {', and '.join(changes)}"
             if any(isinstance(row.cells[name], Secret) for name in _CELLS):
                 message = "it also changes text in quotes"
-            fix = "match the words around it as well, such as `(FROM|JOIN) orders`"
+            renamed = rule.rewritten(as_bytes(word)) or b""
+            fix = "match the words around it as well"
+            if _NAMES.fullmatch(renamed):
+                fix += ", such as `(FROM|JOIN) orders` for a table"
+            elif subject.engine is not Engine.RE2:
+                fix = (
+                    f"append {_EVEN_QUOTES} to match_pattern: an even number of quotes must follow"
+                )
             yield Finding(RULES, row.key, message, "match_pattern", fix)
 
 
