@@ -33,7 +33,7 @@ def test_every_mistake_is_reported_at_its_place(
 ) -> None:
     """`version.txt` names the ProxySQL version where the files do not."""
     monkeypatch.chdir(folder)
-    monkeypatch.delenv("PROXYCTL_TEST_NOT_SET", raising=False)
+    monkeypatch.delenv("VARIABLE_NOT_SET", raising=False)
     version = "".join(words(folder, "version.txt"))
     try:
         project = load_project(Sources((".",)), version=parse_version(version) if version else None)
