@@ -176,8 +176,11 @@ class Router:
         """Return the route of the copy that a mirror makes of a query; None if it makes none.
 
         The copy goes to mirror_hostgroup unless fast routing has a row for it. Rules see it only
-        with mirror_flagOUT, and hints in it are not read. Source: ProxySQL 2.7.1 and 3.0.3, run.
+        with mirror_flagOUT, and hints in it are not read. Queries of the PostgreSQL side are never
+        copied. Source: ProxySQL 2.7.1 and 3.0.3, run.
         """
+        if self.is_pgsql:
+            return None
         hostgroup, flag = (
             None if (value := route.settings.get(name)) is None else int(value)
             for name in ("mirror_hostgroup", "mirror_flagOUT")

@@ -10,6 +10,7 @@ import re
 import socket
 import struct
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ from proxyctl.routing.explain import Explainer
 from proxyctl.routing.pgsql import pgsql_as_mysql
 from proxyctl.routing.router import router_of
 from proxyctl.state.configuration import Configuration, Held
+from tests.support.mysql_servers import TcpServer
 from tests.support.packets import exactly
 from tests.support.routing_cases import rule, statement
 from tests.support.routing_shapes import Cells
@@ -123,6 +125,25 @@ class PgsqlRig:
             yield
         finally:
             self._enable_firewall("false")
+
+    @contextmanager
+    def servers(self, ports: Mapping[int, int]) -> Iterator[None]:
+        """Have servers in these hostgroups on 127.0.0.1 until the end of the block."""
+        rows = [
+            {"hostgroup_id": hostgroup, "hostname": "127.0.0.1", "port": port}
+            for hostgroup, port in ports.items()
+        ]
+        try:
+            self._serve(rows, wait_ms=500)
+            yield
+        finally:
+            self._serve([], wait_ms=10)
+
+    def _serve(self, rows: Iterable[Row], *, wait_ms: int) -> None:
+        self._fill("pgsql_servers", rows)
+        self._run("LOAD PGSQL SERVERS TO RUNTIME")
+        self._run(f"SET pgsql-connect_timeout_server_max={wait_ms}")
+        self._run("LOAD PGSQL VARIABLES TO RUNTIME")
 
     def _enable_firewall(self, value: str) -> None:
         self._run(f"SET pgsql-firewall_whitelist_enabled='{value}'")
@@ -328,6 +349,17 @@ def test_the_firewall_whitelist(rig: PgsqlRig, user: Cells | None, rule: Cells |
     explainer = Explainer(pgsql_as_mysql(Configuration(rig.version, tables, enabled)))
     route = explainer.answer(Request(query, "app", "shop", "127.0.0.1")).route
     assert (error == "Firewall blocked this query") is route.is_answered
+
+
+def test_no_query_is_mirrored(rig: PgsqlRig) -> None:
+    cells = {"match_digest": "^INSERT", "destination_hostgroup": 5, "mirror_hostgroup": 6}
+    rig.load([{"rule_id": 1, "active": 1, "apply": 1, **cells}], [])
+    with TcpServer(socket.socket.close) as server, TcpServer(socket.socket.close) as mirror:
+        with rig.servers({5: server.port, 6: mirror.port}):
+            rig.answer("app", "shop", b"INSERT INTO t VALUES (1)")
+            time.sleep(0.5)  # the MySQL side connects for the copy at once
+        assert server.connections
+        assert not mirror.connections
 
 
 def test_flaws_of_criteria_are_true(rig: PgsqlRig) -> None:

@@ -22,7 +22,7 @@ _AROUND_FAST_ROUTING = (
 _FAST = "fast routing decides about copies, too, before mirror_hostgroup"
 
 
-@check("PX424", "mirror-runs-twice", Severity.ERROR, pgsql=True)
+@check("PX424", "mirror-runs-twice", Severity.ERROR)
 def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
     """A mirror that sends the copy of a query to the servers that get the query itself.
 

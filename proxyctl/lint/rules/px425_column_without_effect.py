@@ -9,6 +9,7 @@ from proxyctl.lint.subject import USERS, Subject
 from proxyctl.state.cells import number
 
 _IDLE = ("reconnect", "sticky_conn", "cache_timeout")
+_IDLE_ON_PGSQL = ("mirror_hostgroup", "mirror_flagOUT")
 
 
 @check("PX425", "column-without-effect", Severity.WARNING, pgsql=True)
@@ -18,7 +19,8 @@ def column_without_effect(subject: Subject) -> Iterable[Finding]:
     negate_match_pattern inverts match_digest and match_pattern only, not digest, username or
     schemaname. With both patterns (a note) it inverts each: the rule matches where neither of them
     does. Of OK_msg and error_msg, ProxySQL sends OK_msg. It never uses reconnect, sticky_conn and
-    cache_timeout (a note). A user with schema_locked may use every schema all the same.
+    cache_timeout (a note), and mirrors no query of PostgreSQL. A user with schema_locked may use
+    every schema all the same.
 
     Remove the column. `multiplex: 0` keeps a session on its connection; cache_ttl sets how long an
     answer is kept.
@@ -58,6 +60,10 @@ def _idle(subject: Subject) -> Iterator[Finding]:
         if {"OK_msg", "error_msg"} <= sets.keys():
             message = "ProxySQL sends OK_msg, never the error"
             yield Finding(RULES, key, message, "error_msg", "keep one of the two")
+        for column in _IDLE_ON_PGSQL if subject.is_pgsql else ():
+            if column in sets:
+                message = "ProxySQL mirrors no query of PostgreSQL"
+                yield Finding(RULES, key, message, column, "remove it")
         for column in _IDLE:
             if column in sets:
                 message = f"ProxySQL never uses {column}"
