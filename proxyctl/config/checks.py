@@ -34,7 +34,7 @@ from proxyctl.state.cells import (
     ignored_keys,
     modifiers_problem,
 )
-from proxyctl.state.flaws import flaws, has_flaws
+from proxyctl.state.flaws import OF_REFERENCE, flaws, has_flaws
 from proxyctl.state.row import KEEP, Desired, DesiredTable, Key, Secret
 from proxyctl.state.runtime import (
     CLIENT_ADDR_FIX,
@@ -183,7 +183,8 @@ def _bad_criteria(table: DesiredTable) -> Iterator[_BadField]:
         for key, value in _values(table, column):
             problem = problem_of(value) if isinstance(value, str) else None
             if problem is not None:
-                yield key, column, problem, fix
+                is_secret = isinstance(value, Secret)
+                yield key, column, OF_REFERENCE[0] if is_secret else problem, fix
 
 
 def _bad_patterns(table: DesiredTable, chosen: object) -> Iterator[_BadField]:

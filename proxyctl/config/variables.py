@@ -27,10 +27,13 @@ from proxyctl.config.env_references import REFERENCE_FIX, is_reference
 from proxyctl.config.mistakes import Refusal, described
 from proxyctl.config.validation import since_when
 from proxyctl.config.yaml import Unusable
+from proxyctl.state.flaws import OF_REFERENCE
 from proxyctl.state.row import DesiredTable, Scope, Secret, Where
 from proxyctl.state.sql import NUL
 
 _UNIT = re.compile(r"\d+ ?[A-Za-z]+\Z")
+_REPEATED = frozenset({*INTERFACES, "mysql-server_version"})
+"""Variables whose complaints repeat a part of the text."""
 
 
 def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredTable]:
@@ -197,6 +200,8 @@ class _Value:
             newer = "this ProxySQL may be newer than the catalogue"
             context.warnings.append(f"{where}: {self._name} {problem.message}; {newer}")
             return value
+        if isinstance(value, Secret) and self._name in _REPEATED:
+            raise Refusal(*OF_REFERENCE)
         # The text is not repeated: it may come from an environment variable by mistake.
         near = context.mistakes.did_you_mean(value, problem.choices)
         raise Refusal(problem.message, near or problem.fix)

@@ -62,6 +62,10 @@ class CriterionFlaw(NamedTuple):
     fix: str | None = None
 
 
+_REPEATED = frozenset({"client_addr", "digest"})
+"""The columns whose flaws repeat parts of the value."""
+
+
 class Criteria:
     """The criteria of rules under one configuration."""
 
@@ -93,7 +97,10 @@ class Criteria:
         if column in ("proxy_addr", "proxy_port"):
             return self.interface(cells, column)
         of_column = self._of_column.get(column)
-        return of_column(str(value)) if of_column else None
+        flaw = of_column(str(value)) if of_column else None
+        if flaw is not None and column in _REPEATED and isinstance(value, Secret):
+            return flaw._replace(problem=flaw.effect.value, fix="correct it")
+        return flaw
 
     def _side(self, of_mysql: str) -> str:
         """Return this side's name of a table, a column or a variable of the MySQL side."""

@@ -18,6 +18,7 @@ from proxyctl.routing.result import Request, Route, Source
 from proxyctl.routing.router import Router
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.tables import FastKey
+from proxyctl.state.row import Secret
 
 _SHAPE = (
     "flag_in",
@@ -56,7 +57,7 @@ class Session(NamedTuple):
     def words(self, *, schema: str) -> str:
         """Return the words after a query that name its session; '' for any session.
 
-        `schema`: what the side calls its schemas.
+        `schema`: what the side calls its schemas. A secret is not shown.
         """
         words = {
             "of user": self.username,
@@ -66,7 +67,11 @@ class Session(NamedTuple):
             "through port": self.proxy_port,
             "with flagIN": self.flag or None,
         }
-        return "".join(f" {word} {value}" for word, value in words.items() if value is not None)
+        shown = {
+            word: "(sensitive)" if isinstance(value, Secret) else value
+            for word, value in words.items()
+        }
+        return "".join(f" {word} {value}" for word, value in shown.items() if value is not None)
 
 
 def session_for(rule: Rule, username: str | None) -> Session:
@@ -80,6 +85,8 @@ def session_for(rule: Rule, username: str | None) -> Session:
             # 10.0.0.1 for 10.0.%
             address += "0." * (3 - address.count("."))
         address = address + "1" if address else None
+    if address is not None and isinstance(rule.client_addr, Secret):
+        address = Secret(address)
     return Session(
         rule.username or username, rule.schemaname, address, rule.proxy_addr, rule.proxy_port
     )

@@ -285,7 +285,8 @@ def _int(cells: Cells, name: str) -> int | None:
 
 def _text(cells: Cells, name: str) -> str | None:
     value = cells.get(name)
-    return None if value is None else str(value)
+    # A Secret stays a Secret.
+    return value if value is None or isinstance(value, str) else str(value)
 
 
 def weighted_flags(attributes: object) -> tuple[WeightedFlag, ...]:

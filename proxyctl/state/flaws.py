@@ -27,6 +27,9 @@ RowValues = Mapping[str, object]
 """The values of a row by column name; what is no text or number has no flaw."""
 Judge = Callable[[RowValues], ValueFlaw | None]
 
+OF_REFERENCE = ("the value of the reference does not work here", "correct it")
+"""The message and the fix for a text from a reference: other words may have parts of it."""
+
 WHERE_IT_RUNS = "in the directory where it was started (as a daemon, its data directory)"
 
 # Servers -----------------------------------------------------------------------------------------
@@ -270,9 +273,6 @@ def doubts(table: str, cells: RowValues) -> Iterator[ValueFlaw]:
 def _judged(judges: Iterable[Judge], cells: RowValues) -> Iterator[ValueFlaw]:
     for flaw in filter(None, (judge(cells) for judge in judges)):
         if isinstance(cells[flaw.column], Secret):
-            # The words about a value may have parts of it.
-            yield ValueFlaw(
-                flaw.column, "the value of the reference does not work here", "correct it"
-            )
+            yield ValueFlaw(flaw.column, *OF_REFERENCE)
         else:
             yield flaw

@@ -26,6 +26,13 @@ _CASE = re.compile(
     r"(?P<findings>.*?)```\n",
     re.DOTALL,
 )
+REFERENCED = {
+    "APP": "sesame",
+    "ADDRESS": "192.0.2.1%",
+    "DIGEST": "5EEDBAD5EEDBAD00",
+    "SCRIPT": "/opt/hunter2_galera_check.sh",
+}
+"""What the cases name with {env: ...}."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -33,7 +40,8 @@ def test_page(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Recorded
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("APP", "sesame")
+    for name, value in REFERENCED.items():
+        monkeypatch.setenv(name, value)
     text = page.read_text(encoding="utf-8")
     first = _FIRST.search(text)
     assert first is not None
@@ -51,5 +59,5 @@ def finding_lines(codes: list[str]) -> str:
     """Return the findings of these checks for the file."""
     project = load_project(Sources(("proxyctl.yaml",)), takes_dead_rules=True)
     found = lint_text(lint(Subject(project.configuration), chosen(codes, ())), Style())
-    assert not re.search("sesame|hunter2", found)
+    assert not re.search("sesame|hunter2|192[.]0[.]2|5EEDBAD", found)
     return found

@@ -66,8 +66,9 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
                     name, longer, fix = Secret(name), Secret(longer), r"end the name with \b"
                 message = f"{column} matches {quoted(name)}, and {quoted(longer)} too"
                 yield Finding(RULES, row.key, message, column, fix)
-        for *_, plain in patterns:
-            for name in re.findall(r"[A-Za-z_]\w*", plain):
+        for column, _, plain in patterns:
+            text_type = Secret if isinstance(row.cells[column], Secret) else str
+            for name in map(text_type, re.findall(r"[A-Za-z_]\w*", plain)):
                 later |= {name[:end].lower(): name for end in range(1, len(name))}
 
 

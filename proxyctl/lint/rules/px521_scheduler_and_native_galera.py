@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Cells, Subject
+from proxyctl.state.row import Secret
 
 _SCRIPT = re.compile(
     r"[^/\s]*(?:galera[_-]?check|proxysql_node_monitor|pxc_scheduler_handler|proxysql_scheduler)"
@@ -52,8 +53,8 @@ def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
     placed = {hostgroup for row in subject.galera for hostgroup in row.roles.values()}
     for key, cells in subject.cells("scheduler") if placed else ():
         names = ("filename", "arg1", "arg2", "arg3", "arg4", "arg5")
-        texts = [str(cells[name]) for name in names if cells[name] is not None]
-        script = next((match[0] for text in texts if (match := _SCRIPT.search(text))), None)
+        texts = [text for name in names if isinstance(text := cells[name], str)]
+        script = next(filter(None, map(_script_in, texts)), None)
         if cells["active"] != 1 or script is None:
             continue
         numbers = _hostgroups(cells, texts)
@@ -64,6 +65,12 @@ def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
         elif not numbers:
             message = f"{script} and the Galera monitor may move the same servers"
             yield Finding("scheduler", key, message, None, fix, severity=Severity.WARNING)
+
+
+def _script_in(text: str) -> str | None:
+    """Return the name of a known script in a text; the text of a reference is not shown."""
+    match = _SCRIPT.search(text)
+    return match and ("its script" if isinstance(text, Secret) else match[0])
 
 
 def _hostgroups(cells: Cells, texts: list[str]) -> set[int]:

@@ -54,7 +54,7 @@ def server_version_misleading(subject: Subject) -> Iterator[Finding]:
     """
     variables, backends = subject.configuration.variables, subject.backend_versions
     default = VARIABLES[_NAME].default_in(subject.configuration.version) or ""
-    announced = str(variables.get(_NAME, default))
+    announced = variables.get(_NAME, default)
     severity = None
     if version_numbers(announced) is None:
         message = f"{quoted(announced)} does not begin with a number: clients fail to log in"
@@ -69,7 +69,7 @@ def server_version_misleading(subject: Subject) -> Iterator[Finding]:
     ):
         fix = "set it to the lowest version of the backends"
         origin = "ProxySQL's default" if announced == default else "an older ProxySQL's default"
-        message = f"{announced} is {origin}, whatever the backends are"
+        message = f"{quoted(announced)} is {origin}, whatever the backends are"
         if _NAME not in variables:
             message = f"not set: ProxySQL tells clients {default}, whatever the backends are"
     else:
