@@ -25,9 +25,7 @@ from proxyctl.state.row import (
     Layer,
     Row,
     Rows,
-    Secret,
     Where,
-    with_secrets,
 )
 from proxyctl.state.runtime import runtime_image
 
@@ -44,7 +42,6 @@ def before_after(modules: Iterable[ModulePlan], current: Current, desired: Desir
         plan = plans.get(name)
         running = plan.diffs[name].runtime if plan else current.at_runtime(name)
         before = {} if running is None else _folded(layout, running)
-        before = _with_secrets(plan.diffs[name], before) if plan else before
         after = _after(plan, plan.diffs[name], before) if plan else before
         for side, rows in enumerate((before, after)):
             if layout.table.prefix is not None:
@@ -62,17 +59,6 @@ def before_after(modules: Iterable[ModulePlan], current: Current, desired: Desir
 
 def _folded(layout: Layout, rows: Rows) -> Rows:
     return fold_users(layout, rows) if layout.name in ("mysql_users", "pgsql_users") else rows
-
-
-def _with_secrets(diff: TableDiff, rows: Rows) -> Rows:
-    """Return the rows with the texts that files take from references as secrets."""
-    wanted = diff.desired.rows if diff.desired else {}
-    hidden = {
-        key: with_secrets(rows[key], [n for n, cell in enumerate(row) if isinstance(cell, Secret)])
-        for key, row in wanted.items()
-        if key in rows and Secret in map(type, row)
-    }
-    return {**rows, **hidden} if hidden else rows
 
 
 def hostgroups_used(

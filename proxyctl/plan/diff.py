@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import cast
 
 from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
-from proxyctl.plan.secrets import Place, hide, hide_references, replaced_secrets
+from proxyctl.plan.secrets import Place, hide_references
 from proxyctl.state.compare import Difference, differences, fold_users, value_of
 from proxyctl.state.families import (
     Family,
@@ -129,40 +130,23 @@ def diff_table(
     `desired` None: the files do not manage the table. `rows` by layer; layers that are the same
     object are compared faster.
     """
-    if desired is not None and desired.references:
-        rows = {
-            layer: hide_references(layout, layer_rows, desired.references)
-            for layer, layer_rows in rows.items()
-        }
+    if desired is not None:
+        rows = hide_references(desired, rows, _place(layout, surroundings))
     if layout.table.role is Role.SERVERS:
-        diff = _diff_servers(layout, desired, rows, surroundings)
-    else:
-        diff = _diff_rows(layout, desired, rows)
-    return _hide_replaced(diff)
+        return _diff_servers(layout, desired, rows, surroundings)
+    return _diff_rows(layout, desired, rows)
 
 
-def _hide_replaced(diff: TableDiff) -> TableDiff:
-    """Mark the texts that a secret of the files replaces as secrets."""
-    if not (diff.memory or diff.runtime or diff.disk):
-        return diff
-    place: Place = diff.place or (lambda key: key)
-    if diff.layout.table.role is Role.USERS:
-        place = _username
-    hidden = replaced_secrets(diff.layout, diff.changes.values(), place)
-    if not hidden:
-        return diff
-    memory = hide(diff.memory, hidden, place)
-    return replace(
-        diff,
-        memory=memory,
-        runtime=hide(diff.runtime, hidden, place),
-        disk=hide(diff.disk, hidden, place),
-        target=memory if diff.target is diff.memory else diff.target,
-    )
+def _place(layout: Layout, surroundings: Surroundings) -> Place:
+    """Return the function that maps the keys of a user, or of a node of a family, to one."""
+    if layout.table.role is Role.USERS:
+        return itemgetter(0)
+    families = _families(layout, surroundings) if layout.table.role is Role.SERVERS else ()
+    return place_of(families) if families else lambda key: key
 
 
-def _username(key: Key) -> object:
-    return key[0]
+def _families(layout: Layout, surroundings: Surroundings) -> tuple[Family, ...]:
+    return tuple(families_of(layout, (*surroundings.memory_families, *surroundings.families)))
 
 
 def _diff_rows(
@@ -223,7 +207,7 @@ def _diff_servers(
     columns = ServerColumns.of(layout)
     runtime = {key: row for key, row in rows[Layer.RUNTIME].items() if not columns.is_off(row)}
     drained = drained_nodes(layout, runtime, memory, disk)
-    families = tuple(families_of(layout, (*surroundings.memory_families, *surroundings.families)))
+    families = _families(layout, surroundings)
     place = place_of(families) if families else None
     shunned = stays_shunned(layout, runtime, memory, disk, families)
 

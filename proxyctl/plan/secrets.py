@@ -1,50 +1,59 @@
-"""Texts of an instance that are secrets because files set or replace them. Pure."""
+"""Texts of an instance that are secrets because files take them from references. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from itertools import chain
+from collections.abc import Callable, Collection, Mapping
+from operator import itemgetter
 
 from proxyctl.catalog import Layout
-from proxyctl.state.compare import Difference
-from proxyctl.state.row import Key, Row, Rows, Secret, with_secrets
+from proxyctl.state.row import DesiredTable, Key, Layer, Row, Rows, Secret, with_secrets
+from proxyctl.state.runtime import runtime_image
 
 Place = Callable[[Key], object]
 """Maps the keys of the halves of a user, or of a node's hostgroups, to one identity."""
 
 
-def replaced_secrets(
-    layout: Layout, changes: Iterable[Iterable[Difference]], place: Place
-) -> dict[object, frozenset[int]]:
-    """Return the columns in which secrets of the files replace texts: a restore writes those texts.
+def hide_references(
+    desired: DesiredTable, layers: Mapping[Layer, Rows], place: Place
+) -> Mapping[Layer, Rows]:
+    """Return the layers with the texts of references as secrets.
 
-    Shape: positions of columns by the identity that `place` gives a key.
+    These are the text that a reference replaces, since a restore writes it again; the text of a
+    reference in any row, since its row may get another key; and, also in deleted rows, the texts of
+    `desired.references`. Layers that are the same object stay the same.
     """
-    positions: dict[object, frozenset[int]] = {}
-    for difference in chain.from_iterable(changes):
-        desired = difference.desired
-        if desired is None or Secret not in set(map(type, desired)):
-            continue
-        replaced = frozenset(
-            position
-            for position, cell in enumerate(desired)
-            if isinstance(cell, Secret) and position not in layout.key_index
-        )
-        if replaced:
-            where = place(difference.key)
-            positions[where] = positions.get(where, frozenset()) | replaced
-    return positions
+    layout = desired.layout
+    columns = [n for n in range(len(layout.columns)) if n not in layout.key_index]
+    # Most tables have no reference, which whole columns tell fast.
+    referring = [
+        n for n in columns if Secret in set(map(type, map(itemgetter(n), desired.rows.values())))
+    ]
+    if not referring and not desired.references:
+        return layers
+    wanted = {
+        key: row
+        for key, row in desired.rows.items()
+        if any(isinstance(row[n], Secret) for n in referring)
+    }
+    replaced: dict[object, set[int]] = {}
+    for key, row in wanted.items():
+        own = (n for n in referring if isinstance(row[n], Secret))
+        replaced.setdefault(place(key), set()).update(own)
+    both = (*wanted.values(), *runtime_image(layout, wanted).values())
+    texts = {row[n] for row in both for n in referring if isinstance(row[n], Secret)} - {""}
 
+    def hidden(key: Key, row: Row) -> Row:
+        own = replaced.get(place(key), ())
+        if own or not texts.isdisjoint(row):
+            row = with_secrets(row, [n for n in columns if n in own or row[n] in texts])
+        return hidden_row(layout, key, row, desired.references) if desired.references else row
 
-def hide(rows: Rows, positions: dict[object, frozenset[int]], place: Place) -> Rows:
-    """Return the rows with the texts at these positions as secrets. `positions`: by identity."""
-    nothing: frozenset[int] = frozenset()
-    return {key: with_secrets(row, positions.get(place(key), nothing)) for key, row in rows.items()}
-
-
-def hide_references(layout: Layout, rows: Rows, names: Collection[str]) -> Rows:
-    """Return the rows with the texts of these columns, or of these variables, as secrets."""
-    return {key: hidden_row(layout, key, row, names) for key, row in rows.items()}
+    distinct = {id(rows): rows for rows in layers.values()}
+    hidden_rows = {
+        number: {key: hidden(key, row) for key, row in rows.items()}
+        for number, rows in distinct.items()
+    }
+    return {layer: hidden_rows[id(rows)] for layer, rows in layers.items()}
 
 
 def hidden_row(layout: Layout, key: Key, row: Row, names: Collection[str]) -> Row:

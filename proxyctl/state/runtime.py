@@ -67,13 +67,14 @@ def runtime_image(
     """
     if is_copied(layout) or not rows:
         return dict(rows)
-    return dict(_image(layout, dict(rows)))
+    wanted: dict[Key, DesiredRow] = dict(rows)
+    return dict(still_secret(_image(layout, wanted), wanted))
 
 
 def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
     name, role = layout.name, layout.table.role
     if layout.table.prefix is not None:
-        yield from still_secret(_variables(rows), rows)
+        yield from _variables(rows)
     elif role is Role.SERVERS:
         yield from _servers(layout, rows)
     elif role is Role.USERS:
@@ -82,9 +83,9 @@ def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, D
         yield from _rules(layout, rows)
     elif name == "scheduler":
         read = {key: _schedule(layout, row) for key, row in rows.items()}
-        yield from still_secret(_pasted(layout, read), rows)
+        yield from _pasted(layout, read)
     elif name in PASTED:
-        yield from still_secret(_pasted(layout, rows), rows)
+        yield from _pasted(layout, rows)
     else:
         yield from _hostgroups(layout, rows)
 
@@ -97,9 +98,13 @@ def still_secret(
     Shape: `rows` has every key of the image.
     """
     for key, row in image:
+        before = rows[key]
+        if row is before or Secret not in map(type, before):
+            yield key, row
+            continue
         cells = (
             Secret(new) if isinstance(old, Secret) and isinstance(new, str) else new
-            for old, new in zip(rows[key], row, strict=True)
+            for old, new in zip(before, row, strict=True)
         )
         yield key, tuple(cells)
 
