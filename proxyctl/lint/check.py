@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
 from inspect import cleandoc
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.errors import ProxyctlError, counted
 from proxyctl.lint import rules
@@ -20,6 +21,7 @@ from proxyctl.state.row import Key, Secret, Where
 
 if TYPE_CHECKING:
     from proxyctl.lint.subject import Subject
+    from proxyctl.routing.reach import Session
 
 RULES = "mysql_query_rules"
 UNUSED_IGNORE = "PX001"
@@ -47,6 +49,16 @@ SEVERITIES = {
 """How bad a criterion is that does not work."""
 
 
+class Case(NamedTuple):
+    """One of the things that a finding about a row is about: a query, a table, a hostgroup.
+
+    `session`: the one in which lint tried a query.
+    """
+
+    text: str
+    session: Session | None = None
+
+
 @dataclass(frozen=True)
 class Finding:
     """One mistake, in a row or in one column of it.
@@ -55,7 +67,8 @@ class Finding:
     `column` None: the whole row. `also`: the other rows of the table with the same cause.
     `where`: the place, if the configuration does not know it. `severity` None: the check's.
     `is_superseded`: a graver finding already covers the row, so this one is not shown; an `ignore`
-    of it still counts as used. The run fills in `code`.
+    of it still counts as used. The run fills in `code`. `cases`: what the finding is about, by row;
+    none for a row that is all that it is about. A change makes a finding worse that gets more.
     """
 
     table: str
@@ -68,6 +81,7 @@ class Finding:
     also: tuple[Key, ...] = ()
     is_superseded: bool = False
     code: str = ""
+    cases: Mapping[Key, Set[Case]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -237,4 +251,11 @@ def grouped(findings: Iterable[Finding]) -> Iterable[Finding]:
         cause = (finding.table, finding.column, finding.message, finding.fix, finding.severity)
         by_cause.setdefault(cause, []).append(finding)
     for first, *repeated in by_cause.values():
-        yield replace(first, also=(*first.also, *(finding.key for finding in repeated)))
+        also = (*first.also, *(finding.key for finding in repeated))
+        cases = dict(ChainMap(*(dict(finding.cases) for finding in (first, *repeated))))
+        yield replace(first, also=also, cases=cases)
+
+
+def cases_of(key: Key, things: Iterable[object]) -> dict[Key, Set[Case]]:
+    """Return the cases of a finding about one row."""
+    return {key: {Case(str(thing)) for thing in things}}

@@ -9,7 +9,6 @@ from itertools import chain
 
 from proxyctl.lint.check import UNUSED_IGNORE, Check, Finding, Severity
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.pgsql import pgsql_as_mysql
 from proxyctl.state.row import Key, Where
 
 
@@ -160,10 +159,9 @@ def _order(placed: Placed) -> _Order:
 
 def pgsql_findings(subject: Subject, checks: Iterable[Check]) -> Iterator[tuple[Check, Finding]]:
     """Yield the findings on the PostgreSQL side, if it has rows."""
-    held = subject.configuration
-    if not any(table.rows for name, table in held.tables.items() if name.startswith("pgsql_")):
+    side = subject.pgsql_side
+    if side is None:
         return
-    side = Subject(pgsql_as_mysql(held))
     for check in checks:
         for finding in check.findings(side) if check.pgsql else ():
             column = finding.column and side.name(finding.column)

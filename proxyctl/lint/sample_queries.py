@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from proxyctl.lint.check import RULES, Finding
+from proxyctl.lint.check import RULES, Case, Finding
 from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
 from proxyctl.routing import Route, Source
@@ -43,13 +43,15 @@ class Culprit(NamedTuple):
 class Sent:
     """The queries of one kind that a row sends to a reader.
 
-    Shape: `query` is the first one; `probe_names` names all, in the order of the probes.
+    Shape: `query` is the first one; `probe_names` names all, in the order of the probes; `cases`
+    has them with hostgroup and session.
     """
 
     hostgroup: int
     session: Session
     query: str
     probe_names: list[str] = field(default_factory=list)
+    cases: set[Case] = field(default_factory=set)
 
 
 @dataclass
@@ -68,12 +70,14 @@ class Observations:
     begins_elsewhere: bool = False
     """Whether the transactions of some session begin on a writer."""
 
-    def note(self, culprit: Culprit, probe: Probe, route: Route, session: Session) -> None:
+    def note(self, culprit: Culprit, probe: Probe, route: Route, session: Session) -> Sent:
         """Record that the probe goes to a reader. Changes: sent."""
         first = Sent(route.destination_hostgroup or 0, session, probe.query)
         sent = self.sent.setdefault((culprit, probe.kind), first)
         if probe.name not in sent.probe_names:
             sent.probe_names.append(probe.name)
+        sent.cases.add(Case(f"{probe.name} to {route.destination_hostgroup}", session))
+        return sent
 
 
 def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sent]]:
@@ -81,20 +85,22 @@ def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sen
 
     Rules that send the same queries to the same hostgroup have one cause: they are one finding.
     """
-    by_cause: dict[object, tuple[Culprit, Sent, list[Key]]] = {}
+    by_cause: dict[object, tuple[Culprit, Sent, dict[Key, Set[Case]]]] = {}
     for (culprit, sent_kind), sent in subject.once(_observations).sent.items():
         if sent_kind is kind:
             cause: object = culprit
             if culprit.table == RULES:
                 first_word = sent.query.split(maxsplit=1)[0].upper()
                 cause = (culprit.column, sent.hostgroup, first_word, *sent.probe_names)
-            by_cause.setdefault(cause, (culprit, sent, []))[2].append(culprit.key)
-    for culprit, sent, (key, *also) in by_cause.values():
+            by_cause.setdefault(cause, (culprit, sent, {}))[2][culprit.key] = sent.cases
+    for culprit, sent, cases in by_cause.values():
+        key, *also = cases
         hostgroup = subject.label(sent.hostgroup)
         query = sent.query.replace("\n", r"\n")
         session = subject.session_words(sent.session)
         message = f"sends `{query}`{session} to {hostgroup}{also_sent(sent.probe_names)}"
-        yield Finding(culprit.table, key, message, culprit.column, also=tuple(also)), sent
+        column = culprit.column
+        yield Finding(culprit.table, key, message, column, also=tuple(also), cases=cases), sent
 
 
 def also_sent(probe_names: list[str]) -> str:
@@ -251,7 +257,10 @@ def _observe_rules(subject: Subject, seen: Observations) -> None:
                 continue
             route = subject.reach.route(session, probe.query)
             if route.rule_id == rule.rule_id and not route.is_answered:
-                seen.note(culprit, probe, route, session)
+                sent = seen.note(culprit, probe, route, session)
+                # Any user stands for all, and the query for what the pattern names.
+                query = f"{probe.query} to {rule.destination}"
+                sent.cases = {Case(query, session._replace(username=rule.username))}
                 known.add(probe.kind)
 
 

@@ -14,7 +14,7 @@ from proxyctl.lint.patterns import Literals, literals_of
 from proxyctl.routing import Frontend, Router, RoutingVariables
 from proxyctl.routing.addresses import client_addr_of_nobody
 from proxyctl.routing.criteria import Criteria, CriterionFlaw
-from proxyctl.routing.pgsql import pgsql_name
+from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_name
 from proxyctl.routing.probes import MYSQL, PGSQL, Samples
 from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex import Broken, Compiled, Engine
@@ -88,8 +88,11 @@ class Subject:
         *,
         backend_versions: Sequence[str] = (),
         plain_passwords: Mapping[str, Where] = MappingProxyType({}),
+        other: Subject | None = None,
     ) -> None:
+        """`other`: the same before or after a change; its sessions are tried, too."""
         self.configuration = configuration
+        self._other = other
         self.plain_passwords = plain_passwords
         """Where a file has an instance's password in clear text, by name of the instance."""
         self.backend_versions = backend_versions
@@ -108,6 +111,15 @@ class Subject:
     def is_pgsql(self) -> bool:
         """Whether this is the PostgreSQL side."""
         return self.configuration.is_pgsql
+
+    @cached_property
+    def pgsql_side(self) -> Subject | None:
+        """The PostgreSQL side, if it has rows."""
+        tables = self.configuration.tables.items()
+        if not any(table.rows for name, table in tables if name.startswith("pgsql_")):
+            return None
+        other = self._other and self._other.pgsql_side
+        return Subject(pgsql_as_mysql(self.configuration), other=other)
 
     @property
     def samples(self) -> Samples:
@@ -168,7 +180,8 @@ class Subject:
     @cached_property
     def sessions(self) -> tuple[Session, ...]:
         """The sessions to try sample queries in."""
-        return tuple(filter(self.is_possible, self.reach.sessions))
+        others = self._other.reach.sessions if self._other else ()
+        return tuple(filter(self.is_possible, dict.fromkeys((*self.reach.sessions, *others))))
 
     def is_possible(self, session: Session) -> bool:
         """Return whether a client can log in as the session's user from its address."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check, quoted
+from proxyctl.lint.check import RULES, Finding, Severity, cases_of, check, quoted
 from proxyctl.lint.patterns import is_sql_word
 from proxyctl.lint.subject import RuleRow, Subject
 from proxyctl.state.row import Secret
@@ -62,10 +62,11 @@ def longer_names(subject: Subject) -> Iterator[Finding]:
                 yield Finding(RULES, row.key, message, column, r"end it with \b")
             elif table and longer:
                 name, fix = table["name"], rf"write {table['name']}\b"
+                cases = cases_of(row.key, [f"{name} {longer}"])
                 if isinstance(row.cells[column], Secret):
                     name, longer, fix = Secret(name), Secret(longer), r"end the name with \b"
                 message = f"{column} matches {quoted(name)}, and {quoted(longer)} too"
-                yield Finding(RULES, row.key, message, column, fix)
+                yield Finding(RULES, row.key, message, column, fix, cases=cases)
         for column, _, plain in patterns:
             text_type = Secret if isinstance(row.cells[column], Secret) else str
             for name in map(text_type, re.findall(r"[A-Za-z_]\w*", plain)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import RULES, Finding, Severity, cases_of, check
 from proxyctl.lint.cover import flag_reach, jumps
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 from proxyctl.state.cells import number
@@ -42,4 +42,5 @@ def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
             column = "flagOUT" if rule.flag_out == flag else "attributes"
             message = f"no rule has flagIN {flag}: the query matches no further rule"
             fix = "correct the number, or write apply: 1 to end the rules here"
-            yield Finding(RULES, (rule.rule_id,), message, column, fix)
+            key = (rule.rule_id,)
+            yield Finding(RULES, key, message, column, fix, cases=cases_of(key, [flag]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from proxyctl.lint.check import Finding, Severity, check, grouped
+from proxyctl.lint.check import Case, Finding, Severity, check, grouped
 from proxyctl.lint.cover import flag_reach, verdicts
 from proxyctl.lint.subject import USERS, Subject
 from proxyctl.routing.probes import INSERT, READ
@@ -46,46 +46,57 @@ def transactions_part(subject: Subject) -> Iterable[Finding]:
 def _parted(subject: Subject) -> Iterator[Finding]:
     loose = {key for key, cells in subject.cells(USERS) if cells["transaction_persistent"] == 0}
     routing_rules = _routing_rules(subject) if loose else {}
-    messages: dict[str | None, str | None] = {}
+    splits: dict[str | None, dict[Case, str]] = {}
     for name, representative in subject.reach.classes.items():
         key = subject.login_keys.get(name or "")
         if key not in loose or key is None:
             continue
-        if representative not in messages:
-            messages[representative] = _split(subject, representative, routing_rules)
-        message = messages[representative]
-        if message is not None:
-            fix = "leave transaction_persistent at 1"
-            yield Finding(USERS, key, message, "transaction_persistent", fix)
+        if representative not in splits:
+            first = splits[representative] = {}
+            for case, message in _splits(subject, representative, routing_rules):
+                first.setdefault(case, message)
+        messages = splits[representative]
+        if messages:
+            message, fix = next(iter(messages.values())), "leave transaction_persistent at 1"
+            cases = {key: messages.keys()}
+            yield Finding(USERS, key, message, "transaction_persistent", fix, cases=cases)
 
 
 def _routing_rules(subject: Subject) -> Mapping[str | None, Sequence[Rule]]:
-    """Return the reachable rules with a destination, by username."""
-    rules: dict[str | None, list[Rule]] = defaultdict(list)
+    """Return the reachable rules with a destination, by username.
+
+    One rule stands for all with the same destination and criteria for the session.
+    """
+    without_effect = verdicts(subject).without_effect
+    rules: dict[str | None, dict[object, Rule]] = defaultdict(dict)
     for rule in subject.rules:
         answers = {"OK_msg", "error_msg"} & dict(rule.sets).keys()
         is_reached = rule.rule_id in flag_reach(subject).reached
-        if rule.destination is not None and is_reached and not answers and not rule.broken:
-            rules[rule.username].append(rule)
-    return rules
+        has_effect = is_reached and not answers and rule.rule_id not in without_effect
+        if rule.destination is not None and has_effect and not rule.broken:
+            rules[rule.username].setdefault((session_for(rule, None), rule.destination), rule)
+    return {username: [*own.values()] for username, own in rules.items()}
 
 
-def _split(
+def _splits(
     subject: Subject, username: str | None, routing_rules: Mapping[str | None, Sequence[Rule]]
-) -> str | None:
-    """Return how rules split the user's queries between hostgroups, None if they do not."""
+) -> Iterator[tuple[Case, str]]:
+    """Yield how rules split the user's queries between hostgroups, as a case and a message."""
     if subject.logins[username or ""].fast_forward:
-        return None
-    without_effect = verdicts(subject).without_effect
+        return
     for rule in (*routing_rules.get(None, ()), *routing_rules.get(username, ())):
-        for probe in () if rule.rule_id in without_effect else (INSERT, READ):
-            route = subject.reach.route(session_for(rule, username), probe.query)
+        session = session_for(rule, username)
+        for probe in (INSERT, READ):
+            route = subject.reach.route(session, probe.query)
             hostgroup = route.destination_hostgroup
             if hostgroup not in (None, rule.destination) and not route.is_answered:
-                return (
+                words = f"{probe.name} to {hostgroup}, others to {rule.destination}"
+                # The row says which user.
+                case = Case(words, session._replace(username=None))
+                yield (
+                    case,
                     f"transaction_persistent is 0, and inside a transaction `{probe.query}` goes to"
                     f" {subject.label(hostgroup)}, queries that match"
                     f" {subject.rule_name(rule.rule_id)} go to"
-                    f" {subject.label(rule.destination)}"
+                    f" {subject.label(rule.destination)}",
                 )
-    return None

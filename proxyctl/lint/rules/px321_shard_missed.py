@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.sample_queries import culprit_of, queries_of_shards
+from proxyctl.lint.check import RULES, Case, Finding, Severity, check
+from proxyctl.lint.sample_queries import Culprit, culprit_of, queries_of_shards
 from proxyctl.lint.subject import Subject
 from proxyctl.routing import Source
 
@@ -49,7 +50,8 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 900, match_digest: '^SELECT', destination_hostgroup: reader, apply: true}
     ```
     """
-    reported: set[object] = set()
+    missed: dict[tuple[Culprit, str], Finding] = {}
+    cases: dict[tuple[Culprit, str], set[Case]] = {}
     for section, wanted, session, query in queries_of_shards(subject):
         route = subject.reach.route(session, query)
         culprit = culprit_of(subject, route, session)
@@ -57,9 +59,13 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
             continue
         actual = route.destination_hostgroup
         origin = subject.section_of(RULES, (route.rule_id,))
-        if actual == wanted or origin == section or (culprit, section) in reported:
+        if actual == wanted or origin == section:
             continue
-        reported.add((culprit, section))
+        cause = culprit, section
+        words = f"{query} of {session.schemaname}: {actual}, not {wanted} of {section}"
+        cases.setdefault(cause, set()).add(Case(words))
+        if cause in missed:
+            continue
         message = (
             f"sends `{query}`{subject.session_words(session)} to {subject.label(actual)}, and"
             f" {section} has the table on {subject.label(wanted)}"
@@ -67,4 +73,6 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
         fix, severity = "put the rule behind those of the sharding section", Severity.WARNING
         if origin:
             fix, severity = "give each table to one section", Severity.ERROR
-        yield Finding(*culprit[:2], message, culprit.column, fix, severity=severity)
+        missed[cause] = Finding(*culprit[:2], message, culprit.column, fix, severity=severity)
+    for cause, finding in missed.items():
+        yield replace(finding, cases={finding.key: cases[cause]})

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import RULES, Case, Finding, Severity, check
 from proxyctl.lint.sample_queries import also_sent
 from proxyctl.lint.subject import Subject
 from proxyctl.routing.probes import Probe
@@ -47,6 +48,7 @@ def _cached(
     """Yield a finding for each rule that caches any of these queries."""
     caching = {rule.rule_id for rule in subject.rules if "cache_ttl" in dict(rule.sets)}
     cached: dict[int, tuple[str, Session, list[str]]] = {}
+    cases: dict[int, set[Case]] = defaultdict(set)
     for session in subject.sessions if caching else ():
         for probe in probes:
             route = subject.reach.route(session, probe.query)
@@ -57,8 +59,11 @@ def _cached(
             if last is not None:
                 names = cached.setdefault(last, (probe.query, session, []))[2]
                 names += [probe.name] if probe.name not in names else []
+                cases[last].add(Case(probe.name, session))
     for rule_id, (query, session, names) in cached.items():
-        where = subject.session_words(session)
+        key, where = (rule_id,), subject.session_words(session)
         message = f"{mistake}: `{query}`{where}{also_sent(names)}"
         fix = "name the queries that are worth caching, as their digests"
-        yield Finding(RULES, (rule_id,), message, "cache_ttl", fix, severity=severity)
+        yield Finding(
+            RULES, key, message, "cache_ttl", fix, severity=severity, cases={key: cases[rule_id]}
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, cases_of, check
 from proxyctl.lint.subject import SERVERS, FamilyRow, Subject
 from proxyctl.routing.servers import Node
 from proxyctl.state.families import node_text
@@ -58,11 +58,12 @@ def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
         for backend in nodes:
             other = first.setdefault(backend.node, row)
             if set(other.roles.values()).isdisjoint(row.roles.values()):
-                writers = " and of ".join(_writer(subject, family) for family in (other, row))
+                families = [_writer(subject, family) for family in (other, row)]
                 name = node_text((backend.hostname, backend.port))
-                message = f"{name} is in the Galera families of {writers}"
+                message = f"{name} is in the Galera families of {' and of '.join(families)}"
                 fix = "list a node in the family of its own cluster only"
-                yield Finding(SERVERS, backend.key, message, None, fix)
+                cases = cases_of(backend.key, families)
+                yield Finding(SERVERS, backend.key, message, None, fix, cases=cases)
 
 
 def _writer(subject: Subject, family: FamilyRow) -> str:

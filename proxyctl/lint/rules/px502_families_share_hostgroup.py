@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, cases_of, check
 from proxyctl.lint.subject import FamilyRow, Subject
 from proxyctl.state.families import FAMILY_TABLES
 
@@ -45,4 +45,5 @@ def families_share_hostgroup(subject: Subject) -> Iterator[Finding]:
             other = first[shared[0]]
             message = f"{subject.label(shared[0])} is in a row of {other.table}, too"
             fix = "remove one of the rows: two monitors move the same servers"
-            yield Finding(row.table, row.key, message, None, fix)
+            cases = cases_of(row.key, shared)
+            yield Finding(row.table, row.key, message, None, fix, cases=cases)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, cases_of, check
 from proxyctl.lint.subject import Subject
 from proxyctl.state.families import FAMILY_TABLES
 
@@ -37,4 +37,6 @@ def families_not_monitored(subject: Subject) -> Iterator[Finding]:
     if subject.families and subject.configuration.variables.get(_NAME) == "false":
         message = f"nothing monitors the nodes of {subject.name(subject.families[0].table)}"
         key = (subject.name(_NAME),)
-        yield Finding("mysql_variables", key, message, "variable_value", "set it to true")
+        cases = cases_of(key, ((row.table, row.key) for row in subject.families))
+        column, fix = "variable_value", "set it to true"
+        yield Finding("mysql_variables", key, message, column, fix, cases=cases)

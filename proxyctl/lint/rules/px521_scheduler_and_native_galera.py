@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, cases_of, check
 from proxyctl.lint.subject import Cells, Subject
 from proxyctl.state.row import Secret
 
@@ -61,7 +61,8 @@ def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
         if shared := sorted(numbers & placed):
             hostgroup = subject.label(shared[0])
             message = f"{script} and the Galera monitor move the servers of {hostgroup}"
-            yield Finding("scheduler", key, message, None, fix)
+            cases = cases_of(key, shared)
+            yield Finding("scheduler", key, message, None, fix, cases=cases)
         elif not numbers:
             message = f"{script} and the Galera monitor may move the same servers"
             yield Finding("scheduler", key, message, None, fix, severity=Severity.WARNING)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, cases_of, check
 from proxyctl.lint.subject import Subject
 
 _WELL_KNOWN = {
@@ -55,7 +55,8 @@ def well_known_password(subject: Subject) -> Iterator[Finding]:
             names = " and ".join(login.partition(":")[0] for login in known)
             message = f"the password of {names} is well known"
             fix = "choose another password"
-            yield Finding("admin_variables", (name,), message, "variable_value", fix)
+            cases = cases_of((name,), known)
+            yield Finding("admin_variables", (name,), message, "variable_value", fix, cases=cases)
     is_default = variables.get(_MONITOR, "monitor") == "monitor" == str(variables.get(_PASSWORD))
     if subject.families and is_default:
         message = "the monitor logs in to the backends as monitor, with the default password"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import Finding, Severity, cases_of, check
 from proxyctl.lint.subject import SERVERS, Subject
 
 _NAME = "mysql-default_max_latency_ms"
@@ -31,8 +31,10 @@ def no_time_for_pings(subject: Subject) -> Iterator[Finding]:
     """
     if str(subject.configuration.variables.get(_NAME)) != "0":
         return
-    limits = [cells.get("max_latency_ms") for _, cells in subject.cells(SERVERS)]
-    if not limits or not all(limits):
+    servers = subject.cells(SERVERS)
+    unlimited = [key for key, cells in servers if not cells.get("max_latency_ms")]
+    if unlimited or not servers:
         message = "0 leaves no time for a ping: servers without a max_latency_ms are never used"
         fix = "set a large number to allow any latency"
-        yield Finding("mysql_variables", (_NAME,), message, "variable_value", fix)
+        cases = cases_of((_NAME,), unlimited)
+        yield Finding("mysql_variables", (_NAME,), message, "variable_value", fix, cases=cases)

@@ -6,15 +6,15 @@ A plan introduces what lint finds in the configuration after it and not in the o
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.desired import Project
 from proxyctl.errors import counted
-from proxyctl.lint.check import UNUSED_IGNORE, Severity, all_checks
+from proxyctl.lint.check import UNUSED_IGNORE, Case, Finding, Severity, all_checks
 from proxyctl.lint.run import Placed, Report
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import Subject
@@ -54,26 +54,30 @@ def lint_change(change: BeforeAfter, project: Project) -> LintResult:
 
     Empty if the variables would end ProxySQL: no digest can be computed then.
     """
-    after = _report(_Case.of(change.after, project))
-    before = after if change.before is change.after else _report(_Case.of(change.before, project))
-    if after is None or before is None:
+    first, last = _Held.of(change.before, project), _Held.of(change.after, project)
+    try:
+        after = _report(last, first)
+        before = after if change.before is change.after else _report(first, last)
+    except ValueError:
         return LintResult()
-    is_known = _Known(change, before.findings)
+    is_known = _Known(change, _subject(first), before.findings)
     findings = [one for one in after.findings if one.severity is not Severity.NOTE]
-    known = tuple(filter(is_known, findings))
-    return LintResult(tuple(one for one in findings if one not in known), known)
+    by_verdict: dict[bool, list[Placed]] = {False: [], True: []}
+    for one in findings:
+        by_verdict[is_known(one)].append(one)
+    return LintResult(tuple(by_verdict[False]), tuple(by_verdict[True]))
 
 
 @dataclass(frozen=True)
-class _Case:
-    """A configuration to lint. Instances of a fleet that hold the same are the same case."""
+class _Held:
+    """A configuration to lint. Instances of a fleet that hold the same are equal."""
 
     project: Project
     content: Hashable
     configuration: Configuration = field(compare=False)
 
     @classmethod
-    def of(cls, configuration: Configuration, project: Project) -> _Case:
+    def of(cls, configuration: Configuration, project: Project) -> _Held:
         tables = frozenset(
             (name, held.is_whole, frozenset(held.rows.values()))
             for name, held in configuration.tables.items()
@@ -89,31 +93,63 @@ class _Case:
 
 
 @lru_cache(maxsize=16)
-def _report(case: _Case) -> Report | None:
+def _subject(held: _Held) -> Subject:
+    return Subject(held.configuration)
+
+
+@lru_cache(maxsize=16)
+def _report(held: _Held, other: _Held) -> Report:
+    """Return the report of a configuration, tried in the sessions of the other one, too.
+
+    Otherwise a session that only one of them tells apart could not be compared. Raises: ValueError.
+    """
     checks = [check for code, check in all_checks().items() if code != UNUSED_IGNORE]
-    try:
-        return run(Subject(case.configuration), checks, case.project.ignores)
-    except ValueError:
-        return None
+    is_same = held == other
+    subject = _subject(held) if is_same else Subject(held.configuration, other=_subject(other))
+    return run(subject, checks, held.project.ignores)
 
 
 class _Known:
     """Tells whether a finding was there before the plan.
 
-    It was if lint found the same in each of its rows; and if a row changes, in the same words.
+    It was if lint found the same in each of its rows, no less grave, with all its cases. A row that
+    changes needs the same words where its finding has no cases.
     """
 
-    def __init__(self, change: BeforeAfter, findings: Sequence[Placed]) -> None:
+    def __init__(self, change: BeforeAfter, before: Subject, findings: Sequence[Placed]) -> None:
         self._change = change
-        self._rows = {row for placed in findings for row in _rows_of(placed)}
-        self._messages = Counter((one.finding.code, one.finding.message) for one in findings)
+        self._before = before
+        self._severities: dict[_Place, set[Severity]] = defaultdict(set)
+        self._cases: dict[_Place, set[Case]] = defaultdict(set)
+        self._messages: dict[_Place, set[str]] = defaultdict(set)
+        for placed, key in _rows_of(findings):
+            place, finding = _place(placed.finding, key), placed.finding
+            self._severities[place].add(placed.severity)
+            self._cases[place] |= finding.cases.get(key, set())
+            self._messages[place].add(finding.message)
 
     def __call__(self, placed: Placed) -> bool:
-        rows = [*_rows_of(placed)]
-        is_same = (placed.finding.code, placed.finding.message) in self._messages
-        return all(row in self._rows for row in rows) and (
-            is_same or not any(self._changes(table, key) for _, table, key in rows)
+        return all(self._is_known(one, key) for one, key in _rows_of([placed]))
+
+    def _is_known(self, placed: Placed, key: Key) -> bool:
+        finding, place = placed.finding, _place(placed.finding, key)
+        order = [*Severity]
+        is_graver = not any(
+            order.index(severity) <= order.index(placed.severity)
+            for severity in self._severities[place]
         )
+        if is_graver:
+            return False
+        if cases := finding.cases.get(key):
+            return not any(self._is_new(case, place) for case in cases - self._cases[place])
+        return finding.message in self._messages[place] or not self._changes(finding.table, key)
+
+    def _is_new(self, case: Case, place: _Place) -> bool:
+        """Return whether a case is new. A session that nobody had before is no new case."""
+        side = self._before.pgsql_side if place[1].startswith("pgsql_") else self._before
+        if case.session is None or side is None or side.is_possible(case.session):
+            return True
+        return all(case.text != known.text for known in self._cases[place])
 
     def _changes(self, table: str, key: Key) -> bool:
         before, after = self._change.before, self._change.after
@@ -127,10 +163,20 @@ class _Known:
         return first != second
 
 
-def _rows_of(placed: Placed) -> Iterator[tuple[str, str, Key]]:
-    for finding in (at.finding for at in (placed, *placed.others)):
-        for key in (finding.key, *finding.also):
-            yield finding.code, finding.table, key
+_Place = tuple[str, str, Key, str | None]
+"""Code, table, key and column of a finding in one row."""
+
+
+def _place(finding: Finding, key: Key) -> _Place:
+    return finding.code, finding.table, key, finding.column
+
+
+def _rows_of(findings: Iterable[Placed]) -> Iterator[tuple[Placed, Key]]:
+    """Yield each row of the findings, with its own finding."""
+    for first in findings:
+        for placed in (first, *first.others):
+            for key in (placed.finding.key, *placed.finding.also):
+                yield placed, key
 
 
 def dangers(errors: Sequence[Placed]) -> Iterator[Danger]:
