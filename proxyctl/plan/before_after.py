@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import cast
 
-from proxyctl.catalog import Layout, Value
+from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.destinations import SERVERS, destinations_of
 from proxyctl.config.desired import places_in
 from proxyctl.plan.current import Current, hostgroups_in
@@ -40,8 +40,10 @@ def before_after(modules: Iterable[ModulePlan], current: Current, desired: Desir
     variables: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name, layout in current.look.layouts.items():
         plan = plans.get(name)
-        running = plan.diffs[name].runtime if plan else current.at_runtime(name)
-        before = {} if running is None else _folded(layout, running)
+        running = plan.diffs[name].running if plan else current.at_runtime(name)
+        before = running or {}
+        if plan is None and layout.table.role is Role.USERS:
+            before = fold_users(layout, before)
         after = _after(plan, plan.diffs[name], before) if plan else before
         for side, rows in enumerate((before, after)):
             if layout.table.prefix is not None:
@@ -55,10 +57,6 @@ def before_after(modules: Iterable[ModulePlan], current: Current, desired: Desir
         for held, values in zip(tables, variables, strict=True)
     )
     return BeforeAfter(first, second)
-
-
-def _folded(layout: Layout, rows: Rows) -> Rows:
-    return fold_users(layout, rows) if layout.name in ("mysql_users", "pgsql_users") else rows
 
 
 def hostgroups_used(
@@ -77,7 +75,7 @@ def hostgroups_used(
         for name, column in destinations_of(table).items():
             found |= before.get(name, frozenset())
             if name in diffs:
-                rows = _changed(diffs[name], _folded(diffs[name].layout, diffs[name].runtime))
+                rows = _changed(diffs[name], diffs[name].running)
                 found |= hostgroups_in(rows.values(), diffs[name].layout.index[column])
         used[table] = frozenset(found)
     return used

@@ -36,21 +36,23 @@ class TableDiff:
     """The differences of one table.
 
     Shape: `memory`, `runtime` and `disk` as stored (users in halves stay halves), RUNTIME without
-    OFFLINE_HARD servers. `target` is MEMORY after staging, the same object as `memory` if nothing
-    is staged. `changes` by layer: differences from the files. `unpublished` and `unsaved`:
-    differences of RUNTIME and DISK from MEMORY, managed or not, with the layer's row as `current`
-    and MEMORY's as `desired`. `memory_count` and `runtime_count` count a user, and a node of a
-    family, once; `place` maps the keys of a node to one identity. For servers: `families` that the
-    monitor places, nodes `drained` at RUNTIME alone, nodes `discovered` by a monitor, the keys at
-    RUNTIME of servers that ProxySQL leaves SHUNNED (`shunned`), and the OFFLINE_HARD rows
-    (`draining`). `unowned`: the number of MEMORY rows outside the scope
-    of the files. `as_placed`: the layers of servers that differ from the files by placement alone.
+    OFFLINE_HARD servers; `running` is RUNTIME with the halves of users joined. `target` is MEMORY
+    after staging, the same object as `memory` if nothing is staged. `changes` by layer: differences
+    from the files. `unpublished` and `unsaved`: differences of RUNTIME and DISK from MEMORY,
+    managed or not, with the layer's row as `current` and MEMORY's as `desired`. `memory_count` and
+    `runtime_count` count a user, and a node of a family, once; `place` maps the keys of a node to
+    one identity. For servers: `families` that the monitor places, nodes `drained` at RUNTIME alone,
+    nodes `discovered` by a monitor, the keys at RUNTIME of servers that ProxySQL leaves SHUNNED
+    (`shunned`), and the OFFLINE_HARD rows (`draining`). `unowned`: the number of MEMORY rows
+    outside the scope of the files. `as_placed`: the layers of servers that differ from the files by
+    placement alone.
     """
 
     layout: Layout
     desired: DesiredTable | None
     memory: Rows
     runtime: Rows
+    running: Rows
     disk: Rows
     target: Rows
     changes: Mapping[Layer, list[Difference]]
@@ -181,6 +183,7 @@ def _diff_rows(
         desired,
         memory,
         runtime,
+        running,
         disk,
         target,
         changes={
@@ -242,6 +245,7 @@ def _diff_servers(
         layout,
         desired,
         memory,
+        runtime,
         runtime,
         disk,
         target,

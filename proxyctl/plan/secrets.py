@@ -23,7 +23,11 @@ def hide_references(
     `desired.references`. Layers that are the same object stay the same.
     """
     layout = desired.layout
-    columns = [n for n in range(len(layout.columns)) if n not in layout.key_index]
+    columns = [
+        n
+        for n, column in enumerate(layout.columns)
+        if n not in layout.key_index and not column.is_numeric
+    ]
     # Most tables have no reference, which whole columns tell fast.
     referring = [
         n for n in columns if Secret in set(map(type, map(itemgetter(n), desired.rows.values())))
