@@ -271,7 +271,8 @@ def _lint() -> Iterator[str]:
         yield f"## {links[code]}"
         yield ""
         also = " It also holds for the `pgsql_*` tables." if check.pgsql else ""
-        yield f"Severity: {check.severity}.{also}"
+        size = " A plan of any size runs it." if check.any_size else ""
+        yield f"Severity: {check.severity}.{also}{size}"
         yield ""
         yield check.text
         yield ""

@@ -161,7 +161,8 @@ KEY = {
     " their rows. It is allowed with"
     " `--allow-shard-moves`.",
     "guards.lint": "The change brings an error that `lint` finds. With more than 2,000 rules or"
-    " 10,000 rows a plan does not look for errors.",
+    " 10,000 rows a plan runs [a part of the"
+    " checks](../how-to/guards.md#checks-of-lint-in-large-plans).",
     "lint.ignore": "Checks, each by its code, the beginning of a code (`PX3`) or its name; or a"
     " mapping for one table or one row.",
     "ignore.code": "As in `ignore`.",

@@ -102,7 +102,8 @@ class Check:
     """One check. `documentation` is the finder's docstring: the mistake, the reason, the fix.
 
     `tables`: the check runs only if one of these tables has rows (empty: always). `pgsql`: it also
-    holds for the PostgreSQL side.
+    holds for the PostgreSQL side. `any_size`: it compiles no pattern, tries no query and takes a
+    glance at large tables, so that a plan of any size runs it.
     """
 
     code: str
@@ -112,6 +113,7 @@ class Check:
     find: Finder
     tables: Sequence[str] = ()
     pgsql: bool = False
+    any_size: bool = False
 
     def findings(self, subject: Subject) -> Iterable[Finding]:
         """Return the check's findings in a configuration."""
@@ -140,17 +142,19 @@ def check(
     *,
     tables: Sequence[str] = (),
     pgsql: bool = False,
+    any_size: bool = False,
 ) -> Callable[[Finder], Finder]:
     """Return a decorator that registers a function from a subject to findings as a check.
 
-    `tables`, `pgsql`: see Check. Raises: ValueError if the code or the name is taken.
+    `tables`, `pgsql`, `any_size`: see Check. Raises: ValueError if the code or the name is taken.
     """
 
     def register(find: Finder) -> Finder:
         if code in _CHECKS or any(name == known.name for known in _CHECKS.values()):
             raise ValueError(f"duplicate check {code} {name}")
         documentation = cleandoc(find.__doc__ or "")
-        _CHECKS[code] = Check(code, name, severity, documentation, find, tables, pgsql)
+        options = tables, pgsql, any_size
+        _CHECKS[code] = Check(code, name, severity, documentation, find, *options)
         return find
 
     return register

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from proxyctl.lint.check import RULES, Case, Finding
-from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
 from proxyctl.routing import Route, Source
 from proxyctl.routing.probes import (
@@ -239,6 +238,8 @@ def _takes_whole_sessions(subject: Subject) -> frozenset[int]:
 
 def _observe_rules(subject: Subject, seen: Observations) -> None:
     """Try each rule that sends to a reader with queries from its pattern. Changes: seen."""
+    from proxyctl.lint.pattern_queries import queries_of  # importing it takes a while
+
     cells_of = {row.key: row.cells for row in subject.rule_rows}
     for rule in subject.rules:
         culprit = Culprit(RULES, (rule.rule_id,), "destination_hostgroup")

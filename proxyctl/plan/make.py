@@ -38,6 +38,7 @@ from proxyctl.state.row import (
     Desired,
     DesiredTable,
     GuardAction,
+    GuardLimits,
     Layer,
 )
 from proxyctl.text import nearest
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
     from proxyctl.lint.run import Placed
 
 MOST_LINTED_RULES, MOST_LINTED_ROWS = 2_000, 10_000
-"""The most rules, and rows over all tables, that a plan runs lint on: more take a second."""
+"""The most rules, and rows over all tables, for which a plan runs every check of lint: with more,
+it runs those for any size."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +122,14 @@ def make(
             *desired.warnings,
             *notes.left_by_dead_apply(modules, look.staged),
             *guards.warnings(dangers, limits, force=options.force),
-            *linted.warnings,
+            *_not_refused(linted, limits),
             *notes.not_read(modules, current),
             *shard_moves.warnings(moves, desired, allowed=options.allow_shard_moves),
             *notes.warnings(modules, families, current),
         ],
         findings=linted.findings,
         known_findings=linted.known_findings,
+        skipped_checks=linted.skipped,
         restart_required=[*notes.restart_required(modules)],
         members=[one.name for one in current.membership.listed],
         saves=options.saves,
@@ -139,11 +142,14 @@ def make(
 
 
 class _Lint(NamedTuple):
-    """What a plan says of lint. `dangers`: the errors that it introduces."""
+    """What a plan says of lint.
+
+    `skipped`: the codes of checks that did not run. `dangers`: the errors that it introduces.
+    """
 
     findings: tuple[Placed, ...] = ()
     known_findings: int = 0
-    warnings: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
     dangers: tuple[guards.Danger, ...] = ()
 
 
@@ -154,20 +160,26 @@ def _lint(
     judged: Callable[[], BeforeAfter],
 ) -> _Lint:
     """Run lint on RUNTIME before and after. It never refuses a plan that changes nothing."""
-    is_in_sync = all(one.is_in_sync for one in drafted.modules)
-    if _is_too_large(drafted.diffs, current):
-        limits = f"{MOST_LINTED_RULES:,} rules or {MOST_LINTED_ROWS:,} rows"
-        text = f"lint: skipped for more than {limits}; run proxyctl lint"
-        return _Lint() if is_in_sync else _Lint(warnings=(text,))
     from proxyctl.plan.guards import lint  # importing every check takes a while
 
-    result = lint.lint_change(judged(), project)
-    if is_in_sync:
-        return _Lint(result.errors_in_files)
-    return _Lint(result.introduced, len(result.known), (), (*lint.dangers(result.errors),))
+    is_large = _is_large(drafted.diffs, current)
+    result = lint.lint_change(judged(), project, is_large=is_large)
+    if all(one.is_in_sync for one in drafted.modules):
+        return _Lint(result.errors_in_files, skipped=result.skipped)
+    dangers = tuple(lint.dangers(result.errors))
+    return _Lint(result.introduced, len(result.known), result.skipped, dangers)
 
 
-def _is_too_large(diffs: Mapping[str, TableDiff], current: Current) -> bool:
+def _not_refused(linted: _Lint, limits: GuardLimits) -> Iterator[str]:
+    """Yield that the guard of lint refuses nothing that a skipped check would find."""
+    if linted.skipped and limits.action(LINT) is GuardAction.REFUSE:
+        yield (
+            "guards.lint refuses no error of the checks that did not run; run proxyctl lint on the"
+            " files"
+        )
+
+
+def _is_large(diffs: Mapping[str, TableDiff], current: Current) -> bool:
     """Return whether lint of RUNTIME, now or afterwards, would take long."""
     counts = {
         name: max(

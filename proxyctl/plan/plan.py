@@ -203,6 +203,8 @@ class Plan:
     about rows of the files."""
     known_findings: int = 0
     """The number of errors and warnings that lint finds before and after a change."""
+    skipped_checks: tuple[str, ...] = ()
+    """The codes of the checks of lint that did not run: there are too many rules or rows."""
     restart_required: list[str] = field(default_factory=list)
     members: list[str] = field(default_factory=list)
     """The members of the ProxySQL Cluster that the instance lists."""
@@ -264,6 +266,7 @@ class Plan:
             self.discarded,
             [(one.finding, one.where) for one in self.findings],
             self.known_findings,
+            self.skipped_checks,
         ]
         names = sorted(self.hostgroup_names.items())
         return _hash([self.version, self.saves, names, printed, list(self._content())])

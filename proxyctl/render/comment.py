@@ -19,7 +19,7 @@ from proxyctl.render.plan import (
     cluster_line,
     counts_text,
     discarded_text,
-    known_findings_text,
+    lint_counts,
     no_changes,
     with_remarks,
 )
@@ -124,7 +124,7 @@ def _remarks(plan: Plan) -> Iterator[str]:
             head, *fix = finding_lines(finding, PLAIN)
             yield f"- :warning: {_remark(head)}"
             yield from (f"    - {_remark(line.strip())}" for line in fix)
-    if text := known_findings_text(plan):
+    for text in lint_counts(plan):
         yield f"- {_remark(f'lint: {text}')}"
     if plan.members and not plan.is_in_sync:
         yield f"- {_remark(cluster_line(plan))}"

@@ -50,8 +50,8 @@ def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
     """Return the drift.
 
     `is_all`: render a fleet: also the instances that could not be read, and the counts. It lists
-    an instance without drift only if an operator removed servers from service, if lint finds
-    errors, or if the files manage nothing there.
+    an instance without drift only if an operator removed servers from service, if lint finds errors
+    or did not run in full, or if the files manage nothing there.
     """
     if not is_all:
         return drift_text(fleet.only_plan(), style)
@@ -59,7 +59,10 @@ def drifts_text(fleet: Fleet, style: Style = PLAIN, *, is_all: bool) -> str:
     in_sync = [
         drift_text(planned.own_plan, style)
         for planned in fleet.in_sync
-        if planned.plan.out_of_service or planned.plan.findings or not planned.plan.modules
+        if planned.plan.out_of_service
+        or planned.plan.findings
+        or planned.plan.skipped_checks
+        or not planned.plan.modules
     ]
     last = "".join([*in_sync, _summary(fleet) + "\n"])
     return "\n".join([*drifted, *failures(fleet.failed, style), last])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
+from proxyctl.plan.make import MOST_LINTED_ROWS, MOST_LINTED_RULES
 from proxyctl.plan.notes import entering_servers, renumbered_rules, travelling
 from proxyctl.plan.pending_edits import DISCARD
 from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove
@@ -254,24 +255,29 @@ def _remarks(plan: Plan, style: Style) -> Iterator[str]:
 
 
 def finding_remarks(plan: Plan, style: Style) -> Iterator[str]:
-    """Yield the findings of lint, each with its fix, and the number of the known ones."""
+    """Yield the findings of lint, each with its fix, and what is only counted."""
     if plan.findings:
         from proxyctl.render.lint import finding_lines  # importing lint takes a while
 
         for finding in plan.findings:
             yield from finding_lines(finding, style, first=f"{'lint':<13}")
-    if text := known_findings_text(plan):
+    for text in lint_counts(plan):
         yield from _remark(style, "lint", text)
 
 
-def known_findings_text(plan: Plan) -> str:
-    """Return the number of findings that were there before, and the command that lists them."""
-    if not plan.known_findings:
-        return ""
-    count = counted(plan.known_findings, "finding")
-    verb = "was" if plan.known_findings == 1 else "were"
+def lint_counts(plan: Plan) -> Iterator[str]:
+    """Yield how many findings were there before, and how many checks did not run."""
     option = "--host" if plan.name == plan.address else "--instance"
-    return f"{count} {verb} there before: see proxyctl lint {option} ..."
+    if plan.known_findings:
+        count = counted(plan.known_findings, "finding")
+        verb = "was" if plan.known_findings == 1 else "were"
+        yield f"{count} {verb} there before: see proxyctl lint {option} ..."
+    if plan.skipped_checks:
+        limits = f"{MOST_LINTED_RULES:,} rules or {MOST_LINTED_ROWS:,} rows"
+        yield (
+            f"{counted(len(plan.skipped_checks), 'check')} did not run, for more than {limits}:"
+            f" see proxyctl lint {option} ..."
+        )
 
 
 def _refusals(plan: Plan, style: Style) -> Iterator[str]:
@@ -374,7 +380,7 @@ PLANS: Shape[Fleet] = Shape("plan and drift", "instances failed")
 PLAN: Shape[Plan] = Shape(
     "instance of a plan",
     f"{INSTANCE} in_sync modules refusals discarded shard_moves cluster_members left_alone warnings"
-    " findings known_findings restart_required fingerprint replay",
+    " findings known_findings skipped_checks restart_required fingerprint replay",
     in_sync=lambda plan: plan.is_in_sync,
     modules=lambda plan: MODULE.each((plan, module) for module in plan.modules),
     refusals=lambda plan: REFUSAL.each(plan.refusals),
@@ -382,6 +388,7 @@ PLAN: Shape[Plan] = Shape(
     shard_moves=lambda plan: SHARD_MOVE.each(plan.shard_moves),
     cluster_members=lambda plan: plan.members,
     findings=lambda plan: [*map(_finding, plan.findings)],
+    skipped_checks=lambda plan: [*plan.skipped_checks] or ABSENT,
     replay=lambda _: ABSENT,
 )
 MODULE: Shape[tuple[Plan, ModulePlan]] = Shape(

@@ -97,9 +97,58 @@ def test_many_rows_of_others_are_counted_and_the_plan_says_so(
     assert unread not in plan().out
 
 
+MANY_RULES = "".join(f"  - {{rule_id: {n}, match_digest: ^A{n}$}}\n" for n in range(10, 2010))
+SKIPPED = "checks did not run, for more than 2,000 rules or 10,000 rows: see proxyctl lint --host"
+ROUTES = """\
+version: 1
+mysql_users: [{username: app, password: example, default_hostgroup: 10}]
+mysql_query_rules: [{rule_id: 10, match_digest: ^SELECT, destination_hostgroup: 10, apply: true}]
+mysql_query_rules_fast_routing: {csv: routes.csv}
+manage: {mysql_query_rules: {rule_id: 1-4000}}
+"""
+
+
 def test_many_rows_are_left_to_lint_itself(sandbox_project: Project) -> None:
-    rules = "".join(f"  - {{rule_id: {n}, match_digest: ^A{n}$}}\n" for n in range(10, 2010))
-    sandbox_project.write(FILES + rules)
+    sandbox_project.write(FILES + MANY_RULES)
     found = plan()
-    assert "lint: skipped for more than 2,000 rules or 10,000 rows" in found.out
+    assert SKIPPED in found.out
     assert "PX301" not in found.out
+    skipped = plan("--format", "json").json["instances"][0]["skipped_checks"]
+    assert ("PX301" in skipped, "PX210" in skipped) == (True, False)
+    assert f"lint: {len(skipped)} {SKIPPED}" in plan("--format", "markdown").out
+    applied()
+    for in_sync in (plan(), apply(), proxyctl("drift")):
+        assert (in_sync.code, SKIPPED in in_sync.out) == (0, True), in_sync.text
+
+
+@pytest.mark.parametrize(("action", "is_said"), [("refuse", True), ("warn", False), ("off", False)])
+def test_a_guard_that_cannot_refuse_all_errors_says_so(
+    sandbox_project: Project, action: str, is_said: bool
+) -> None:
+    sandbox_project.write(f'{FILES}{MANY_RULES}guards: {{lint: "{action}"}}\n')
+    found = plan()
+    assert (SKIPPED in found.out) is (action != "off")
+    assert ("guards.lint refuses no error of the checks that did not run" in found.out) is is_said
+
+
+def test_dead_fast_routing_of_any_size_is_an_error(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    routes = "".join(f"app,tenant_{number},0,10\n" for number in range(10_500))
+    heading = "username,schemaname,flagIN,destination_hostgroup\n"
+    sandbox_project.write(heading + routes, "routes.csv")
+    sandbox_project.write(ROUTES)
+    applied()
+    sandbox_instance.execute(
+        "INSERT INTO mysql_query_rules (rule_id, active, match_digest, apply) VALUES (5000,1,'x',1)"
+    )
+    sandbox_instance.load("MYSQL QUERY RULES", saves=True)
+    dead = "PX210 [error] route app:tenant_0:0: ProxySQL never uses mysql_query_rules_fast_routing"
+    for in_sync in (plan(), apply(), proxyctl("drift")):
+        assert (in_sync.code, dead in in_sync.out) == (0, True), in_sync.text
+        assert "rule 5001" in in_sync.out
+
+    sandbox_project.write(heading + routes + "app,tenant_x,0,10\n", "routes.csv")
+    sandbox_project.write(f"{ROUTES}guards: {{lint: refuse}}\n")
+    found = plan()
+    assert (found.code, dead in found.out) == (3, True), found.text

@@ -39,6 +39,12 @@ def test_the_examples_of_a_check(code, tmp_path):
         assert bool(found) is (kind == "Bad"), text
 
 
+@pytest.mark.parametrize("code", [code for code, one in CHECKS.items() if one.any_size])
+def test_a_check_for_any_size_compiles_no_rule(code, tmp_path, monkeypatch):
+    monkeypatch.delattr(Subject, "router")
+    test_the_examples_of_a_check(code, tmp_path)
+
+
 ON_PGSQL = [code for code, one in CHECKS.items() if one.pgsql]
 
 

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
 from proxyctl.lint.subject import Subject
+from proxyctl.state.cells import normal_digest, number
+from proxyctl.state.row import sorted_keys
+from proxyctl.state.runtime import valid_client_addr
 
 _DIGESTS = "mysql-query_digests"
 
 
-@check("PX120", "digests-off", Severity.ERROR, pgsql=True)
+@check("PX120", "digests-off", Severity.ERROR, pgsql=True, any_size=True)
 def digests_off(subject: Subject) -> Iterable[Finding]:
     """A rule with match_digest or digest while `mysql-query_digests` is false.
 
@@ -39,11 +42,16 @@ def digests_off(subject: Subject) -> Iterable[Finding]:
 def _digest_rules(subject: Subject) -> Iterator[Finding]:
     variable = subject.name(_DIGESTS)
     fix = f"set {variable}: true, or use match_pattern"
-    for rule in subject.rules:
-        key = (rule.rule_id,)
-        if rule.match_digest is not None:
+    loaded = {
+        key: cells
+        for key, cells in subject.cells(RULES)
+        if number(cells["active"]) == 1 and valid_client_addr(cells["client_addr"])
+    }
+    for key in sorted_keys(loaded):
+        cells = loaded[key]
+        if cells["match_digest"] is not None:
             message = f"{variable} is false: match_digest is skipped and matches everything"
             yield Finding(RULES, key, message, "match_digest", fix)
-        elif rule.digest is not None:
+        elif normal_digest(cells["digest"]) is not None:
             message = f"{variable} is false: no query has a digest"
             yield Finding(RULES, key, message, "digest", fix)

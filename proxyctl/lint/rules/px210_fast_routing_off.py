@@ -6,11 +6,15 @@ from collections.abc import Iterator
 
 from proxyctl.catalog.destinations import last_rule_in_the_way
 from proxyctl.catalog.model import MAX_INT as NEVER
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import RULES, Finding, Severity, cases_of, check
 from proxyctl.lint.subject import FAST_ROUTING, Subject
+from proxyctl.state.row import sorted_keys
+from proxyctl.state.runtime import valid_client_addr
 
 
-@check("PX210", "fast-routing-off", Severity.ERROR, tables=(FAST_ROUTING,), pgsql=True)
+@check(
+    "PX210", "fast-routing-off", Severity.ERROR, tables=(FAST_ROUTING,), pgsql=True, any_size=True
+)
 def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     """Fast routing that ProxySQL never uses, because the last active rule has apply.
 
@@ -39,22 +43,25 @@ def fast_routing_off(subject: Subject) -> Iterator[Finding]:
       - {username: '', schemaname: shop, flagIN: 0, destination_hostgroup: 2}
     ```
     """
-    rules = subject.configuration.tables.get(RULES)
-    if rules is None or not subject.router.fast_routing:
+    tables = subject.configuration.tables
+    routes = tables[FAST_ROUTING].rows if FAST_ROUTING in tables else {}
+    rules = tables.get(RULES)
+    if rules is None or not routes:
         return
-    in_use = {row.key for row in subject.rule_rows if row.rule is not None}
-    last = last_rule_in_the_way(
-        rules.layout, (row for key, row in rules.rows.items() if key in in_use)
-    )
+    address = rules.layout.index["client_addr"]
+    loaded = (row for row in rules.rows.values() if valid_client_addr(row[address]))
+    last = last_rule_in_the_way(rules.layout, loaded)
     if last is None:
         return
     place, owner = subject.configuration.place, subject.configuration.owner(RULES, (last,))
     fix, unused = f"add rule {last + 1} with flagIN {NEVER} and apply 0", subject.name(FAST_ROUTING)
-    routes = subject.configuration.tables[FAST_ROUTING].rows
-    key = next((key for key in routes if place(FAST_ROUTING, key, None)), None) if owner else None
+    # ProxySQL keeps rows in no order.
+    ours = (key for key in sorted_keys(routes) if place(FAST_ROUTING, key, None))
+    key = next(ours, None) if owner else None
     if key is None:
         message = f"the last active rule has apply: ProxySQL never uses {unused}"
-        yield Finding(RULES, (last,), message, "apply", fix)
+        yield Finding(RULES, (last,), message, "apply", fix, cases=cases_of((last,), routes))
         return
     message = f"ProxySQL never uses {unused}: the last active rule, {last}{owner}, has apply"
-    yield Finding(FAST_ROUTING, key, message, fix=f"its owner has to {fix}")
+    fix = f"its owner has to {fix}"
+    yield Finding(FAST_ROUTING, key, message, fix=fix, cases=cases_of(key, routes))

@@ -15,7 +15,9 @@ _SINCE = Version(2, 6, 3)
 """The first ProxySQL that obeys max_num_online_servers."""
 
 
-@check("PX315", "max-num-online-servers-exceeded", Severity.ERROR, tables=(_ATTRIBUTES,))
+@check(
+    "PX315", "max-num-online-servers-exceeded", Severity.ERROR, tables=(_ATTRIBUTES,), any_size=True
+)
 def max_num_online_servers_exceeded(subject: Subject) -> Iterator[Finding]:
     """A hostgroup with more ONLINE servers than its max_num_online_servers.
 

@@ -10,7 +10,13 @@ from proxyctl.routing.servers import Node
 from proxyctl.state.families import node_text
 
 
-@check("PX501", "node-in-two-clusters", Severity.ERROR, tables=("mysql_galera_hostgroups",))
+@check(
+    "PX501",
+    "node-in-two-clusters",
+    Severity.ERROR,
+    tables=("mysql_galera_hostgroups",),
+    any_size=True,
+)
 def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
     """A node that is in two Galera families.
 

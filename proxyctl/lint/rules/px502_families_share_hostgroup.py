@@ -9,7 +9,7 @@ from proxyctl.lint.subject import FamilyRow, Subject
 from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX502", "families-share-hostgroup", Severity.ERROR, tables=FAMILY_TABLES)
+@check("PX502", "families-share-hostgroup", Severity.ERROR, tables=FAMILY_TABLES, any_size=True)
 def families_share_hostgroup(subject: Subject) -> Iterator[Finding]:
     """Two families with the same hostgroup.
 

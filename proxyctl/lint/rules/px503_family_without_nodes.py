@@ -9,7 +9,14 @@ from proxyctl.lint.subject import SERVERS, Subject
 from proxyctl.state.families import FAMILY_TABLES
 
 
-@check("PX503", "family-without-nodes", Severity.WARNING, tables=FAMILY_TABLES, pgsql=True)
+@check(
+    "PX503",
+    "family-without-nodes",
+    Severity.WARNING,
+    tables=FAMILY_TABLES,
+    pgsql=True,
+    any_size=True,
+)
 def family_without_nodes(subject: Subject) -> Iterator[Finding]:
     """A family without a node in mysql_servers.
 

@@ -11,7 +11,14 @@ from proxyctl.state.families import FAMILY_TABLES
 _NAME = "mysql-monitor_enabled"
 
 
-@check("PX505", "families-not-monitored", Severity.WARNING, tables=FAMILY_TABLES, pgsql=True)
+@check(
+    "PX505",
+    "families-not-monitored",
+    Severity.WARNING,
+    tables=FAMILY_TABLES,
+    pgsql=True,
+    any_size=True,
+)
 def families_not_monitored(subject: Subject) -> Iterator[Finding]:
     """A family while mysql-monitor_enabled is false.
 

@@ -14,7 +14,7 @@ _WELL_KNOWN = {
 _MONITOR, _PASSWORD = "mysql-monitor_username", "mysql-monitor_password"
 
 
-@check("PX532", "well-known-password", Severity.WARNING)
+@check("PX532", "well-known-password", Severity.WARNING, any_size=True)
 def well_known_password(subject: Subject) -> Iterator[Finding]:
     """A password from ProxySQL's documentation, of the admin interface or of a family's monitor.
 

@@ -8,7 +8,13 @@ from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.subject import Subject
 
 
-@check("PX534", "user-is-administrator", Severity.ERROR, tables=("mysql_users", "pgsql_users"))
+@check(
+    "PX534",
+    "user-is-administrator",
+    Severity.ERROR,
+    tables=("mysql_users", "pgsql_users"),
+    any_size=True,
+)
 def user_is_administrator(subject: Subject) -> Iterator[Finding]:
     """A user with the name of a login of the admin interface.
 
@@ -36,10 +42,15 @@ def user_is_administrator(subject: Subject) -> Iterator[Finding]:
         for login in str(subject.configuration.variables.get(variable, "")).split(";"):
             names.setdefault(login.partition(":")[0], variable)
     names.pop("", None)
+    tables = subject.configuration.tables
     for table in ("mysql_users", "pgsql_users"):
-        for key, cells in subject.cells(table):
+        if table not in tables or not names:
+            continue
+        index = tables[table].layout.index
+        active, frontend = index["active"], index["frontend"]
+        for key, row in tables[table].rows.items():
             variable = names.get(str(key[0]), "")
-            if variable and cells["active"] == cells["frontend"] == 1:
+            if variable and row[active] == row[frontend] == 1:
                 message = f"{key[0]} is in {variable}: the user replaces that login"
                 fix = "choose another name for the user"
                 yield Finding(table, key, message, "username", fix)

@@ -14,7 +14,7 @@ _DEFAULTS = ("5.5.30", "8.0.11")
 """ProxySQL's defaults before 2.6 and since; the old one may still be in its database."""
 
 
-@check("PX541", "server-version-misleading", Severity.WARNING)
+@check("PX541", "server-version-misleading", Severity.WARNING, any_size=True)
 def server_version_misleading(subject: Subject) -> Iterator[Finding]:
     """A mysql-server_version that is not the version of the backends.
 

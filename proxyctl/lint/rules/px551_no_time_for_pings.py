@@ -10,7 +10,7 @@ from proxyctl.lint.subject import SERVERS, Subject
 _NAME = "mysql-default_max_latency_ms"
 
 
-@check("PX551", "no-time-for-pings", Severity.ERROR)
+@check("PX551", "no-time-for-pings", Severity.ERROR, any_size=True)
 def no_time_for_pings(subject: Subject) -> Iterator[Finding]:
     """A mysql-default_max_latency_ms of 0, which leaves no time for a ping.
 

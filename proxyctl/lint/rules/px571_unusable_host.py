@@ -18,7 +18,7 @@ _TABLES = (
 )
 
 
-@check("PX571", "unusable-host", Severity.ERROR, tables=_TABLES)
+@check("PX571", "unusable-host", Severity.ERROR, tables=_TABLES, any_size=True)
 def unusable_host(subject: Subject) -> Iterable[Finding]:
     """A host name that no resolver takes.
 

@@ -11,7 +11,7 @@ from proxyctl.lint.subject import Subject
 _TABLES = ("scheduler", "restapi_routes")
 
 
-@check("PX572", "unusable-program", Severity.ERROR, tables=_TABLES)
+@check("PX572", "unusable-program", Severity.ERROR, tables=_TABLES, any_size=True)
 def unusable_program(subject: Subject) -> Iterable[Finding]:
     """A program of the scheduler or of a REST route that cannot run, or a route without a path.
 

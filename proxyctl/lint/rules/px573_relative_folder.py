@@ -19,7 +19,7 @@ _TLS_FILES = tuple(
 _LOGS = tuple(f"{side}-{log}_filename" for side in _SIDES for log in ("auditlog", "eventslog"))
 
 
-@check("PX573", "relative-folder", Severity.WARNING)
+@check("PX573", "relative-folder", Severity.WARNING, any_size=True)
 def relative_folder_of_a_file(subject: Subject) -> Iterator[Finding]:
     """A file of TLS or a log in a relative folder.
 

@@ -10,7 +10,7 @@ from proxyctl.lint.subject import Subject
 from proxyctl.state.row import Secret
 
 
-@check("PX574", "unusable-interface", Severity.ERROR)
+@check("PX574", "unusable-interface", Severity.ERROR, any_size=True)
 def unusable_interface(subject: Subject) -> Iterator[Finding]:
     """An interface on which ProxySQL does not listen.
 

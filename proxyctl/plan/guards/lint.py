@@ -14,7 +14,7 @@ from functools import lru_cache
 from proxyctl.catalog import TABLES
 from proxyctl.config.desired import Project
 from proxyctl.errors import counted
-from proxyctl.lint.check import UNUSED_IGNORE, Case, Finding, Severity, all_checks
+from proxyctl.lint.check import UNUSED_IGNORE, Case, Check, Finding, Severity, all_checks
 from proxyctl.lint.run import Placed, Report
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import Subject
@@ -27,11 +27,13 @@ from proxyctl.state.row import LINT, Key, sorted_keys
 class LintResult:
     """What lint finds in a plan.
 
-    Shape: `introduced` has errors and warnings; `known` are those that were there before.
+    Shape: `introduced` has errors and warnings; `known` are those that were there before; `skipped`
+    has the codes of the checks that did not run.
     """
 
     introduced: tuple[Placed, ...] = ()
     known: tuple[Placed, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @property
     def errors(self) -> tuple[Placed, ...]:
@@ -49,23 +51,39 @@ class LintResult:
         )
 
 
-def lint_change(change: BeforeAfter, project: Project) -> LintResult:
+def lint_change(change: BeforeAfter, project: Project, *, is_large: bool = False) -> LintResult:
     """Return what lint finds after the change, without what the files ignore.
 
-    Empty if the variables would end ProxySQL: no digest can be computed then.
+    `is_large`: only checks for any size run. Empty if the variables would end ProxySQL: no digest
+    can be computed then.
     """
-    first, last = _Held.of(change.before, project), _Held.of(change.after, project)
-    try:
-        after = _report(last, first)
-        before = after if change.before is change.after else _report(first, last)
-    except ValueError:
-        return LintResult()
-    is_known = _Known(change, _subject(first), before.findings)
+    skipped: tuple[str, ...] = ()
+    if is_large:
+        before, after = _glance(change.before, project), _glance(change.after, project)
+        skipped = tuple(one.code for one in _checks() if not one.any_size)
+        subject = Subject(change.before)
+    else:
+        first, last = _Held.of(change.before, project), _Held.of(change.after, project)
+        try:
+            before, after = _report(first, last), _report(last, first)
+        except ValueError:
+            return LintResult()
+        subject = _subject(first)
+    is_known = _Known(change, subject, before.findings)
     findings = [one for one in after.findings if one.severity is not Severity.NOTE]
     by_verdict: dict[bool, list[Placed]] = {False: [], True: []}
     for one in findings:
         by_verdict[is_known(one)].append(one)
-    return LintResult(tuple(by_verdict[False]), tuple(by_verdict[True]))
+    return LintResult(tuple(by_verdict[False]), tuple(by_verdict[True]), skipped)
+
+
+def _checks() -> list[Check]:
+    return [check for code, check in all_checks().items() if code != UNUSED_IGNORE]
+
+
+def _glance(configuration: Configuration, project: Project) -> Report:
+    """Return the report of the checks for any size. The rows are in no order."""
+    return run(Subject(configuration), [one for one in _checks() if one.any_size], project.ignores)
 
 
 @dataclass(frozen=True)
@@ -103,10 +121,9 @@ def _report(held: _Held, other: _Held) -> Report:
 
     Otherwise a session that only one of them tells apart could not be compared. Raises: ValueError.
     """
-    checks = [check for code, check in all_checks().items() if code != UNUSED_IGNORE]
     is_same = held == other
     subject = _subject(held) if is_same else Subject(held.configuration, other=_subject(other))
-    return run(subject, checks, held.project.ignores)
+    return run(subject, _checks(), held.project.ignores)
 
 
 class _Known:
