@@ -17,7 +17,13 @@ from proxyctl.plan.change import ADD, DELETE, Change
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan
-from proxyctl.state.families import Family, families_of, node_text
+from proxyctl.state.families import (
+    Family,
+    ServerColumns,
+    drain_columns,
+    families_of,
+    node_text,
+)
 from proxyctl.state.row import KEEP, Key, Layer, named_rows
 from proxyctl.state.runtime import runtime_image
 
@@ -92,29 +98,49 @@ def _status_text(statuses: Mapping[Layer, str]) -> str:
     )
 
 
-def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Value]:
-    """Return the hostgroup of each new node that is not loaded where it is configured.
+def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Family]:
+    """Return the family of each new node that is loaded into the entrance of the family.
 
-    A new node of a placed Galera family is loaded into the offline hostgroup: otherwise it would be
-    a second writer.
+    The rows of these nodes name other hostgroups.
     """
-    if "mysql_servers" not in module.diffs:
+    servers = module.servers
+    if servers is None or not module.images:
         return {}
-    loaded = module.images[-1].get("mysql_servers", {}) if module.images else {}
-    added = {
+    table = servers.layout.name
+    loaded = module.images[-1].get(table, {})
+    added = [
         change.key
         for change in module.changes
-        if change.table == "mysql_servers" and change.action == ADD
-    }
+        if change.table == table and change.action == ADD and change.key not in loaded
+    ]
     return {
-        key: family.offline
-        for family in families
-        if family.is_galera and family.offline is not None
+        key: family
+        for family in families_of(servers.layout, families)
         for key in added
-        if key[0] in family.hostgroups
-        and key not in loaded
-        and (family.offline, *key[1:]) in loaded
+        if key[0] in family.hostgroups and (family.entrance, *key[1:]) in loaded
     }
+
+
+def further_writers(
+    module: ModulePlan, servers: TableDiff, families: Iterable[Family]
+) -> Iterator[str]:
+    """Yield the replication families that have a writer, and the nodes that enter them."""
+    columns = ServerColumns.of(servers.layout)
+    added: dict[Family, list[str]] = {}
+    for (_, host, port), family in entering_servers(module, families).items():
+        if not family.is_galera:
+            added.setdefault(family, []).append(node_text((host, port)))
+    for family, names in added.items():
+        writers = [
+            node_text(columns.node(row))
+            for row in servers.runtime.values()
+            if row[columns.hostgroup] == family.writer and not drain_columns(columns, row)
+        ]
+        yield (
+            f"{_name_prefix(servers)}hostgroup {family.writer} has a writer at RUNTIME"
+            f" ({', '.join(writers)}); this adds {', '.join(names)}, and the monitor makes every"
+            " node that is not read-only a writer"
+        )
 
 
 def renumbered_rules(module: ModulePlan) -> dict[tuple[str, Key], str]:
@@ -155,6 +181,7 @@ def warnings(
     for module in modules:
         yield from (f"{module.name}: {text}" for text in saved_placement(module))
         if module.servers is not None and module.load:
+            yield from further_writers(module, module.servers, families)
             yield from unshunned(module, module.servers, families)
             used = current.connections.get(module.servers.layout.name, {})
             staying = {key[1:] for key in module.images[-1][module.servers.layout.name]}

@@ -97,8 +97,15 @@ def placed_again(
         return family is None or not (family.discovers or place(key) in staying)
 
     kept = {key: row for key, row in image.items() if is_kept(key)}
-    layout = diff.layout
-    placed = placed_rows(layout, {**kept, **configured}, runtime, families, drained=diff.drained)
+    layout, leaving = diff.layout, {(key[1], key[2]) for key in kept if key[0] in in_family}
+    placed = placed_rows(
+        layout,
+        {**kept, **configured},
+        runtime,
+        families,
+        drained=diff.drained,
+        leaving=leaving,
+    )
     loaded = with_successors(layout, placed, runtime, families)
     return image if loaded == image else loaded
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from proxyctl.catalog import TABLES, Value
+from proxyctl.catalog import TABLES, Role, Value
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.render.style import hostgroup, shown
+from proxyctl.state.families import Family
 from proxyctl.state.row import FILES, NOUNS, SENSITIVE, Key, Layer, Source, row_name
 from proxyctl.text import printable
 
@@ -153,16 +154,17 @@ def listed_fields(change: Change) -> list[FieldChange]:
     ]
 
 
-def remark(change: Change, entering: Mapping[Key, Value], names: Mapping[int, str]) -> str:
+def remark(change: Change, entering: Mapping[Key, Family], names: Mapping[int, str]) -> str:
     """Return through which hostgroup a new server enters a family, or ''.
 
     `entering`: from `notes.entering_servers`.
     """
-    if change.table != "mysql_servers" or change.action != ADD or change.key not in entering:
+    family = entering.get(change.key)
+    if family is None or change.layout.table.role is not Role.SERVERS or change.action != ADD:
         return ""
-    offline = entering[change.key]
-    labels = {offline: "offline", **names} if isinstance(offline, int) else names
-    return f"enters through {hostgroup(offline, labels)}; the monitor places it"
+    role, entrance = "offline" if family.is_galera else "reader", family.entrance
+    labels = {entrance: role, **names} if isinstance(entrance, int) else names
+    return f"enters through {hostgroup(entrance, labels)}; the monitor places it"
 
 
 def note(change: Change, source: Source = FILES) -> str:

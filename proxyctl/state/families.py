@@ -69,6 +69,16 @@ class Family:
         """Whether the Galera monitor places the nodes."""
         return self.kind == "galera"
 
+    @property
+    def entrance(self) -> Value:
+        """The hostgroup through which new nodes enter beside a writer; None: that of their rows.
+
+        In the writer hostgroup a new node would be a second writer until the monitor's next check.
+        That check makes a node in the reader hostgroup of a replication family a writer if its
+        read_only is off. Source: 2.7.1 and 3.0.3, run.
+        """
+        return {"galera": self.offline, "replication": self.reader}.get(self.kind)
+
 
 def families_in(
     layouts: Mapping[str, Layout], tables: Mapping[str, Iterable[Row]], *, rds_discovery: bool

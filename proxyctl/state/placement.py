@@ -7,7 +7,7 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.state.families import (
@@ -31,13 +31,15 @@ def placed_rows(
     families: Iterable[Family],
     *,
     drained: Collection[Node] = (),
+    leaving: Collection[Node] = (),
 ) -> Rows:
     """Return the MEMORY rows whose LOAD leaves every node of a family in its RUNTIME hostgroups.
 
     Shape: rows outside families as configured; nodes of a family with their RUNTIME hostgroups and
-    the configured attributes; a new node of a placed Galera family in its offline hostgroup.
+    the configured attributes; a new node in the entrance of its family if another node writes.
     Discovered nodes stay, and `drained` nodes stay drained. OFFLINE_HARD rows of `runtime`, which
-    hold the last connections of a removed server, count as absent.
+    hold the last connections of a removed server, count as absent. `leaving`: nodes that a later
+    LOAD removes.
     """
     columns = ServerColumns.of(layout)
     result: Rows = dict(configured)
@@ -55,8 +57,18 @@ def placed_rows(
             if row[columns.hostgroup] in family.hostgroups and not columns.is_off(row):
                 running.setdefault(columns.node(row), []).append(row)
         configured_nodes = {columns.node(row) for row in members}
+        staying = {columns.node(row) for row in active}.difference(leaving)
+        entrance = family.entrance if _is_written(columns, family, running, staying) else None
         for row in active:
-            _place_configured(layout, family, row, active, running, result, drained)
+            if columns.node(row) in running:
+                _place_configured(layout, family, row, active, running, result, drained)
+            elif entrance is not None:
+                source = _configured_row(columns, family, row, active, entrance)
+                entering = with_cells(source, {columns.hostgroup: entrance})
+                if family.is_galera:
+                    entering = with_cells(entering, {columns.status: "ONLINE"})
+                result.pop(layout.key_of(row), None)
+                result[layout.key_of(entering)] = entering
         if family.discovers:
             for node, rows in running.items():
                 if node not in configured_nodes:
@@ -154,22 +166,10 @@ def _place_configured(
 ) -> None:
     columns = ServerColumns.of(layout)
     node = columns.node(row)
-    current_rows = running.get(node)
-    own = {other[columns.hostgroup]: other for other in active if columns.node(other) == node}
     staying = [row for other in active for row in running.get(columns.node(other), ())]
-    main = own[main_hostgroup(family, own)]
-    if current_rows is None:
-        if family.is_galera and running and family.offline is not None:
-            result.pop(layout.key_of(row), None)
-            source = own.get(family.offline, main)
-            entering = with_cells(
-                source, {columns.hostgroup: family.offline, columns.status: "ONLINE"}
-            )
-            result[layout.key_of(entering)] = entering
-        return
     result.pop(layout.key_of(row), None)
-    for current in current_rows:
-        source = own.get(current[columns.hostgroup], main)
+    for current in running[node]:
+        source = _configured_row(columns, family, row, active, current[columns.hostgroup])
         changes: dict[int, Value] = {columns.hostgroup: current[columns.hostgroup]}
         if family.is_galera:
             changes[columns.status] = _galera_status(columns, family, current, staying)
@@ -177,6 +177,30 @@ def _place_configured(
             changes |= {position: current[position] for position in drain_columns(columns, current)}
         placed = with_cells(source, changes)
         result[layout.key_of(placed)] = placed
+
+
+def _configured_row(
+    columns: ServerColumns, family: Family, row: Row, active: list[Row], hostgroup: Value
+) -> Row:
+    """Return the row that configures the node of `row` in a hostgroup of its family."""
+    node = columns.node(row)
+    own = {other[columns.hostgroup]: other for other in active if columns.node(other) == node}
+    return own.get(hostgroup, own[main_hostgroup(family, own)])
+
+
+def _is_written(
+    columns: ServerColumns,
+    family: Family,
+    running: Mapping[Node, list[Row]],
+    staying: Iterable[Node],
+) -> bool:
+    """Return whether a family has a writer that stays. The Galera monitor always makes one."""
+    if family.is_galera:
+        return bool(running)
+    rows = (row for node in staying for row in running.get(node, ()))
+    return any(
+        row[columns.hostgroup] == family.writer and not drain_columns(columns, row) for row in rows
+    )
 
 
 def _galera_status(

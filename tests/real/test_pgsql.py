@@ -321,6 +321,31 @@ def test_a_failover_is_no_difference_and_an_apply_keeps_it(
 
 
 @needs_postgresql
+def test_a_primary_that_a_failover_removed_enters_as_a_reader(
+    family: ProxySQL, offline: Project, pair: Pair
+) -> None:
+    pair.fail_over()
+    primary, old = pair.primary.port, pair.standby.port
+    family.instance.execute(f"DELETE FROM pgsql_servers WHERE port={old}")
+    family.instance.load("PGSQL SERVERS", saves=True)
+    until(lambda: places(family) == [(10, primary, 1), (20, primary, 1)])
+    # The monitor looks away, so that nothing mends what a LOAD does.
+    family.instance.execute("SET pgsql-monitor_read_only_interval=60000")
+    family.instance.load("PGSQL VARIABLES", saves=True)
+    shown = applied()
+    assert "enters through 20 (reader); the monitor places it" in shown.text
+    assert f"pgsql hostgroup 10 has a writer at RUNTIME (127.0.0.1:{primary})" in shown.text
+    assert sorted(places(family)) == sorted([(10, primary, 1), (20, primary, 1), (20, old, 1)])
+    assert plan().code == 0
+
+    pair.standby.stop()
+    pair.standby.start(is_standby=False)
+    family.instance.execute("SET pgsql-monitor_read_only_interval=200")
+    family.instance.load("PGSQL VARIABLES", saves=True)
+    until(lambda: sorted(writers(family)) == sorted([primary, old]))
+
+
+@needs_postgresql
 def test_the_monitor_is_off_so_every_row_counts(
     family: ProxySQL, offline: Project, pair: Pair
 ) -> None:

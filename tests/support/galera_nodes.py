@@ -19,6 +19,7 @@ class GaleraNode:
     """The answers of one node. The fields are those that ProxySQL's monitor reads."""
 
     host: str
+    read_only: str = "OFF"
     wsrep_desync: str = "OFF"
     wsrep_cluster_status: str = "Primary"
     pxc_maint_mode: str = "DISABLED"
@@ -41,7 +42,7 @@ class GaleraNode:
             return _pairs(
                 version="8.0.36",
                 wsrep_cluster_name="shop",
-                read_only="OFF",
+                read_only=self.read_only,
                 wsrep_desync=self.wsrep_desync,
                 pxc_maint_mode=self.pxc_maint_mode,
                 wsrep_provider_options="base_dir = /data; gmcast.segment = 1; ",
@@ -50,7 +51,7 @@ class GaleraNode:
         if b"wsrep_local_state" in sql:
             row = {
                 "wsrep_local_state": "4",
-                "read_only": "OFF",
+                "read_only": self.read_only,
                 "wsrep_local_recv_queue": "0",
                 "wsrep_desync": self.wsrep_desync,
                 "wsrep_reject_queries": "NONE",
@@ -59,7 +60,7 @@ class GaleraNode:
                 "pxc_maint_mode": self.pxc_maint_mode,
             }
         elif b"read_only" in sql:
-            row = {"read_only": "OFF"}
+            row = {"read_only": self.read_only}
         return result([name.encode() for name in row], [[cell.encode() for cell in row.values()]])
 
 

@@ -18,7 +18,7 @@ from tests.support.build import desired, diff, layout, module_plan, rows, server
 SERVERS = layout("mysql_servers")
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)
 DISCOVERS = Family("group_replication", 10, GALERA.hostgroups, offline=40, discovers=True)
-REPLICATION = Family("replication", 10, frozenset({10, 30}))
+REPLICATION = Family("replication", 10, frozenset({10, 30}), reader=30)
 CONFIGURED = "10 n1, 10 n2, 10 n3"
 PLACED = "10 n1, 10 n2 SHUNNED, 10 n3 SHUNNED, 20 n2, 20 n3, 30 n2, 30 n3"
 HEAVIER = (
@@ -141,6 +141,41 @@ def test_a_failed_over_replication_pair_stays_failed_over():
     runtime = servers("10 new, 30 new SHUNNED, 30 old")
     loaded = placed_rows(SERVERS, servers("10 old, 30 new weight=9"), runtime, [REPLICATION])
     assert servers_text(loaded) == "10 new weight=9, 30 new weight=9, 30 old"
+
+
+PAIR = "10 new, 30 new"
+ENTERING = {
+    "an old master beside the writer": ("10 old, 30 new", PAIR, "10 new, 30 new, 30 old"),
+    "with the attributes of its row there": (
+        *("10 old, 30 old weight=9, 30 new", PAIR, "10 new, 30 new, 30 old weight=9"),
+    ),
+    "beside a writer that is SHUNNED": (*("10 old, 10 new", "10 new SHUNNED", "10 new, 30 old"),),
+    "where nobody writes": ("10 old, 30 new", "30 new", "10 old, 30 new"),
+    "where the writer is drained": (
+        *("10 old, 10 new OFFLINE_SOFT", "10 new OFFLINE_SOFT", "10 new OFFLINE_SOFT, 10 old"),
+    ),
+    "in place of the writer": ("10 old", PAIR, "10 old"),
+    "where nothing runs": ("10 old, 30 new", "", "10 old, 30 new"),
+}
+"""What is configured, where servers stand at RUNTIME, and what is loaded for a replication family
+that `old` enters."""
+
+
+@pytest.mark.parametrize("case", ENTERING)
+def test_a_node_enters_a_replication_family_as_a_reader_if_another_writes(case):
+    configured, standing, loaded = ENTERING[case]
+    found = placed_rows(SERVERS, servers(configured), servers(standing), [REPLICATION])
+    assert servers_text(found) == loaded
+
+
+def test_a_new_writer_replaces_the_old_one_although_both_are_loaded_first():
+    around = Surroundings((REPLICATION,), (REPLICATION,))
+    found = diff(wanted("10 b"), servers("10 a"), surroundings=around)
+    used = {"mysql_servers": frozenset({10})}
+    rule = diff(desired("mysql_users", {"username": "app"}), {})
+    plans = [module_plan(found), module_plan(rule)]
+    images = with_images(plans, around, used)[0].images
+    assert [servers_text(one["mysql_servers"]) for one in images] == ["10 a, 10 b", "10 b"]
 
 
 def galera_row(**cells):
