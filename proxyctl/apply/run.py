@@ -156,6 +156,8 @@ class ApplyRun:
         Nodes that the monitor has moved since the plan stay where they are now.
         """
         self.wait_for_peers(module)
+        # Before the read, because an output that is blocked would make the placement old.
+        self.say(module.module.load)
         families, diff = module.monitored, module.servers
         if diff is not None and module.name in self._loaded:
             # After the first LOAD the monitor places the families of the files.
@@ -168,7 +170,6 @@ class ApplyRun:
                 self.say(f"{module.name}: write MEMORY again: the monitor has moved nodes")
                 image = {**image, name: placed}
                 self.write(module, image)
-        self.say(module.module.load)
         self.command(module, Layer.RUNTIME)
         self._loaded.add(module.name)
         return image
