@@ -70,6 +70,11 @@ class Family:
         return self.kind == "galera"
 
     @property
+    def roles(self) -> tuple[Value, ...]:
+        """The writer, backup writer, reader and offline hostgroup; None for one that is missing."""
+        return (self.writer, self.backup, self.reader, self.offline)
+
+    @property
     def entrance(self) -> Value:
         """The hostgroup through which new nodes enter beside a writer; None: that of their rows.
 

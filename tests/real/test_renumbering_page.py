@@ -13,7 +13,7 @@ from tests.docs.pages import ROOT, blocks
 from tests.support.cli import Project
 from tests.support.galera_family import HOSTS
 from tests.support.galera_nodes import GaleraCluster
-from tests.support.placement_samples import Sampler, online, placement
+from tests.support.placement_samples import Placement, Sampler, online, placement
 from tests.support.servers import ProxySQL
 from tests.support.story import applied, apply, plan
 from tests.support.waiting import until
@@ -83,39 +83,110 @@ class Client:
 
 def is_placed(server: ProxySQL, hostgroups: tuple[int, int]) -> bool:
     now = placement(server.instance)
-    counts = [len(online(now.get(hostgroup, set()))) for hostgroup in hostgroups]
-    return counts == [1, len(HOSTS) - 1]
+    return [count(now, hostgroup) for hostgroup in hostgroups] == [1, len(HOSTS) - 1]
 
 
-def test_the_page(
-    proxysql: ProxySQL, steps: dict[str, str], offline: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def count(sample: Placement, hostgroup: int) -> int:
+    return len(online(sample.get(hostgroup, set())))
+
+
+@pytest.fixture
+def project(proxysql: ProxySQL, offline: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setenv("APP_PASSWORD", "app")
     offline.connect(proxysql.instance)
-    offline.write(steps["before.yaml"])
+    return offline
+
+
+def test_the_page(proxysql: ProxySQL, steps: dict[str, str], project: Project) -> None:
+    project.write(steps["before.yaml"])
     applied()
     until(lambda: is_placed(proxysql, OLD), what="the monitor did not place the family")
 
-    offline.write(steps["after.yaml"])
+    project.write(steps["after.yaml"])
     at_once = apply()
     assert at_once.code == 3, at_once.text
-    assert "Galera family 10 would become Galera family 210 in one LOAD" in at_once.err
-    assert at_once.err.index("add the new family beside") < at_once.err.index("--force")
+    assert "Galera family 10 would get other hostgroups in one LOAD" in at_once.err
+    assert at_once.err.index("add a new family beside") < at_once.err.index("--force")
 
     with Sampler(proxysql.instance) as sampler, Client(proxysql) as client:
-        offline.write(steps["both.yaml"])
+        project.write(steps["both.yaml"])
         applied()
         client.goes_on()
         until(lambda: is_placed(proxysql, NEW), what="the monitor did not place the new family")
         both = len(sampler.samples)
-        offline.write(steps["moved.yaml"])
+        project.write(steps["moved.yaml"])
         applied()
         client.goes_on()
-        offline.write(steps["after.yaml"])
+        project.write(steps["after.yaml"])
         applied()
         client.goes_on()
     assert client.failures == []
-    old, new = ([len(online(one.get(w, set()))) for one in sampler.samples] for w in (10, 210))
+    old, new = ([count(one, writer) for one in sampler.samples] for writer in (10, 210))
     assert set(old[:both]) == {1}
     assert set(new[both:]) == {1}
+    assert plan().code == 0
+
+
+def test_only_the_reader_hostgroup(
+    proxysql: ProxySQL, steps: dict[str, str], project: Project
+) -> None:
+    before = steps["before.yaml"]
+    after = before.replace("reader: {id: 12}", "reader: {id: 212}")
+    through_backup = ("destination_hostgroup: reader", "destination_hostgroup: backup")
+    project.write(before)
+    applied()
+    until(lambda: is_placed(proxysql, OLD), what="the monitor did not place the family")
+
+    project.write(after)
+    at_once = apply()
+    assert (at_once.code, "hostgroup 212 (reader) would have no server" in at_once.err) == (3, True)
+
+    with Sampler(proxysql.instance) as sampler, Client(proxysql) as client:
+        project.write(before.replace(*through_backup))
+        applied()
+        client.goes_on()
+        project.write(after.replace(*through_backup))
+        applied()
+        client.goes_on()
+        until(lambda: is_placed(proxysql, (10, 212)), what="the monitor did not place the family")
+        project.write(after)
+        applied()
+        client.goes_on()
+    assert client.failures == []
+    assert {count(one, 10) for one in sampler.samples} == {1}
+    assert plan().code == 0
+
+
+REPLICAS = """\
+version: 1
+mysql_replication_hostgroups: [{{writer_hostgroup: {writer}, reader_hostgroup: {reader}}}]
+mysql_servers:
+  - {{hostgroup_id: {writer}, hostname: {hosts[0]}, port: {port}}}
+  - {{hostgroup_id: {reader}, hostname: {hosts[1]}, port: {port}}}
+  - {{hostgroup_id: {reader}, hostname: {hosts[2]}, port: {port}}}
+mysql_users:
+  - {{username: app, password: {{env: APP_PASSWORD}}, default_hostgroup: {writer}}}
+mysql_query_rules:
+  - {{rule_id: 10, match_digest: 'FOR UPDATE', destination_hostgroup: {writer}, apply: true}}
+  - {{rule_id: 20, match_digest: '^SELECT', destination_hostgroup: {reader}, apply: true}}
+  - {{rule_id: 30, username: app, destination_hostgroup: {writer}, apply: true}}
+"""
+
+
+def test_replicas_in_one_apply(
+    proxysql: ProxySQL, cluster: GaleraCluster, project: Project
+) -> None:
+    for host in HOSTS[1:]:
+        cluster.nodes[host].read_only = "ON"
+    project.write(REPLICAS.format(writer=10, reader=20, hosts=HOSTS, port=cluster.port))
+    applied()
+    with Sampler(proxysql.instance) as sampler, Client(proxysql) as client:
+        client.goes_on()
+        project.write(REPLICAS.format(writer=110, reader=120, hosts=HOSTS, port=cluster.port))
+        applied()
+        client.goes_on()
+    assert client.failures == []
+    writers = {frozenset(online(one[10]) | online(one.get(110, set()))) for one in sampler.samples}
+    assert writers == {frozenset(HOSTS[:1])}
+    assert min(count(one, 20) + count(one, 120) for one in sampler.samples) >= len(HOSTS) - 1
     assert plan().code == 0

@@ -13,6 +13,7 @@ from proxyctl.plan.guards.hostgroups import (
     Needs,
     Servers,
     emptied_hostgroups,
+    renumbered_families,
     unserved_destinations,
 )
 from proxyctl.state.families import Family
@@ -85,6 +86,80 @@ def test_a_hostgroup_in_use_keeps_a_server(now, loaded, needed, family, danger):
     found = [*emptied_hostgroups(state, needs)]
     assert [one.guard for one in found] == ["empty_hostgroup"] * bool(danger)
     assert all(danger in one.message for one in found)
+
+
+def galera(writer, backup, reader, offline, kind="galera"):
+    hostgroups = frozenset({writer, backup, reader, offline})
+    return Family(kind, writer, hostgroups, offline, backup, reader=reader)
+
+
+def replicas(writer, reader):
+    return Family("replication", writer, frozenset({writer, reader}), reader=reader)
+
+
+PLACED = "10 a, 10 b SHUNNED, 11 b, 12 b"
+CLUSTER, PAIR = galera(10, 11, 12, 13), replicas(10, 20)
+NEW_CLUSTER, NEW_PAIR = galera(210, 211, 212, 213), replicas(110, 120)
+RENUMBERED = {
+    "nodes that would all write": (
+        *(CLUSTER, NEW_CLUSTER, PLACED, "210 a, 210 b", {10, 12}),
+        ["hostgroup 210 would have a:3306, b:3306 instead of a:3306", "212 would have no server"],
+    ),
+    "the reader hostgroup alone": (
+        *(CLUSTER, galera(10, 11, 212, 13), PLACED, "10 a, 10 b SHUNNED, 11 b", {10, 12}),
+        ["Galera family 10 would get other hostgroups in one LOAD", "212 would have no server"],
+    ),
+    "the writer hostgroup alone": (
+        *(CLUSTER, galera(210, 11, 12, 13), PLACED, "210 a, 210 b", {10, 12}),
+        ["hostgroup 210 would have a:3306, b:3306 instead of a:3306"],
+    ),
+    "two hostgroups that change places": (
+        *(CLUSTER, galera(11, 10, 12, 13), PLACED, "11 a, 11 b", {10}),
+        ["hostgroup 11 would have a:3306, b:3306 instead of a:3306"],
+    ),
+    "hostgroups that nothing uses": (
+        *(CLUSTER, galera(10, 211, 12, 213), PLACED, "10 a, 10 b SHUNNED, 12 b", {10, 12}, []),
+    ),
+    "nodes whose rows say who reads": (
+        *(CLUSTER, NEW_CLUSTER, PLACED, "210 a, 212 b", {10, 12}, []),
+    ),
+    "another cluster": (CLUSTER, NEW_CLUSTER, PLACED, "210 c, 210 d", {10, 12}, []),
+    "replicas whose rows say who reads": (
+        *(PAIR, NEW_PAIR, "10 a, 20 b", "110 a, 120 b", {10, 20}, []),
+    ),
+    "replicas that would all write": (
+        *(PAIR, NEW_PAIR, "10 a, 20 b", "110 a, 110 b", {10, 20}),
+        ["110 would have a:3306, b:3306 instead of a:3306", "120 would have no server"],
+    ),
+    "a failover that the rows do not know": (
+        *(PAIR, NEW_PAIR, "10 b, 20 a", "110 a, 120 b", {10, 20}),
+        ["hostgroup 110 would have a:3306 instead of b:3306"],
+    ),
+    "a writer that would be missing": (
+        *(PAIR, NEW_PAIR, "10 a, 20 b", "120 a, 120 b", {10, 20}),
+        ["hostgroup 110 would have no server"],
+    ),
+    "a node that reads no longer": (
+        *(PAIR, NEW_PAIR, "10 a, 20 b, 20 c", "110 a, 120 b", {10, 20}, []),
+    ),
+}
+"""A family before and after, its servers at RUNTIME, those loaded, the hostgroups in use, and the
+parts of the message."""
+
+
+@pytest.mark.parametrize(
+    ("leaving", "coming", "now", "loaded", "used", "parts"), RENUMBERED.values(), ids=RENUMBERED
+)
+def test_a_family_that_gets_other_hostgroups_keeps_its_writer_and_its_readers(
+    leaving, coming, now, loaded, used, parts
+):
+    state = Servers(layout(SERVERS), servers(now), servers(loaded))
+    needs = Needs(frozenset(), {RULES: frozenset(used)}, {}, {})
+    found = [*renumbered_families(state, needs, [leaving], [coming]).values()]
+    assert [one.guard for one in found] == ["empty_hostgroup"] * bool(parts)
+    for part in parts:
+        assert part in found[0].message
+        assert "docs/how-to/renumber-hostgroups.md" in found[0].fix
 
 
 def to_rules(*hostgroups):

@@ -16,7 +16,7 @@ from proxyctl.errors import counted
 from proxyctl.plan.guards import Danger
 from proxyctl.routing.servers import family_text
 from proxyctl.state.compare import Difference
-from proxyctl.state.families import Family, Node, ServerColumns
+from proxyctl.state.families import Family, Node, ServerColumns, node_text
 from proxyctl.state.row import DesiredRow, Rows
 
 EMPTY_HOSTGROUP = "empty_hostgroup"
@@ -117,17 +117,18 @@ class Servers:
 
 
 def renumbered_families(
-    servers: Servers, needs: Needs, before: Iterable[Family], after: Iterable[Family]
+    servers: Servers, needs: Needs, before: Sequence[Family], after: Sequence[Family]
 ) -> dict[frozenset[Value], Danger]:
-    """Return the families in use whose nodes would all get other hostgroups in one LOAD.
+    """Return the families that would get other hostgroups in one LOAD, and break traffic by it.
+
+    A family is known by its nodes. Until the monitor's next check its new hostgroups hold the rows
+    that are loaded: often every node in the writer hostgroup, and none in the reader hostgroup.
 
     Shape: by the hostgroups of the family before and after. `before` and `after`: the families at
-    RUNTIME. The LOAD makes every node a writer, and no node a reader, until the monitor's next
-    check. Source: 2.7.1 and 3.0.3, run.
+    RUNTIME. Source: Galera and replication on 2.7.1 and 3.0.3, run. Group replication and Aurora
+    were not run; a LOAD takes their rows in the same way.
     """
     columns = ServerColumns.of(servers.layout)
-    old, new = {*before}, {*after}
-    used: frozenset[Value] = frozenset().union(*needs.before.values())
 
     def nodes(family: Family, rows: Rows) -> set[Node]:
         return {
@@ -137,19 +138,43 @@ def renumbered_families(
         }
 
     found: dict[frozenset[Value], Danger] = {}
-    for leaving, coming in product(old - new, new - old):
-        is_other_family = leaving.kind != coming.kind or leaving.hostgroups & coming.hostgroups
-        if is_other_family or leaving.hostgroups.isdisjoint(used):
+    leaving_families = (family for family in before if family not in after)
+    coming_families = [family for family in after if family not in before]
+    for leaving, coming in product(leaving_families, coming_families):
+        if nodes(leaving, servers.now).isdisjoint(nodes(coming, servers.loaded)):
             continue
-        if nodes(leaving, servers.now) & nodes(coming, servers.loaded):
+        if gaps := [*_gaps(servers, needs, leaving, coming)]:
             found[leaving.hostgroups | coming.hostgroups] = Danger(
                 EMPTY_HOSTGROUP,
-                f"{family_text(leaving)} would become {family_text(coming)} in one LOAD: until the"
-                " monitor's next check every node would write, and none would read",
-                "add the new family beside the old one, then point users and rules to it, then"
+                f"{family_text(leaving)} would get other hostgroups in one LOAD: until the"
+                f" monitor's next check {', and '.join(gaps)}",
+                "add a new family beside the old one, then point users and rules to it, then"
                 f" remove the old one, in three applies: {_RENUMBER_PAGE}",
             )
     return found
+
+
+def _gaps(servers: Servers, needs: Needs, leaving: Family, coming: Family) -> Iterator[str]:
+    """Yield the new hostgroups that would not serve as those in use do that they replace."""
+    columns = ServerColumns.of(servers.layout)
+    used: frozenset[Value] = frozenset().union(*needs.before.values())
+
+    def serving(rows: Rows, hostgroup: Value) -> set[str]:
+        return {
+            node_text(columns.node(row))
+            for row in rows.values()
+            if row[columns.hostgroup] == hostgroup and columns.takes_queries(row)
+        }
+
+    for old, new in zip(leaving.roles, coming.roles, strict=True):
+        if old == new or old not in used:
+            continue
+        now, loaded = serving(servers.now, old), serving(servers.loaded, new)
+        if now and not loaded:
+            yield f"{needs.called(new)} would have no server"
+        elif new == coming.writer and not loaded <= now:
+            names = (_first_names(sorted(one)) or "no server" for one in (loaded, now))
+            yield f"{needs.called(new)} would have {' instead of '.join(names)}"
 
 
 _RENUMBER_PAGE = "docs/how-to/renumber-hostgroups.md"

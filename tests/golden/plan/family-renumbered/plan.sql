@@ -1,5 +1,5 @@
--- apply would refuse: Galera family 10 would become Galera family 210 in one LOAD: until the monitor's next check every node would write, and none would read (guards.empty_hostgroup)
---   fix: add the new family beside the old one, then point users and rules to it, then remove the old one, in three applies: docs/how-to/renumber-hostgroups.md; or allow it with --force
+-- apply would refuse: Galera family 10 would get other hostgroups in one LOAD: until the monitor's next check hostgroup 210 would have pxc1:3306, pxc2:3306, pxc3:3306 instead of pxc1:3306 (guards.empty_hostgroup)
+--   fix: add a new family beside the old one, then point users and rules to it, then remove the old one, in three applies: docs/how-to/renumber-hostgroups.md; or allow it with --force
 -- HOST:PORT: what apply would send, in order
 UPDATE mysql_servers SET status='SHUNNED' WHERE (hostgroup_id, hostname, port) IN (VALUES (10,'pxc2',3306),(10,'pxc3',3306));
 INSERT INTO mysql_servers (hostgroup_id, hostname, port, gtid_port, status, weight, compression, max_connections, max_replication_lag, use_ssl, max_latency_ms, comment) VALUES (210,'pxc1',3306,0,'ONLINE',1,0,1000,0,0,0,''),(210,'pxc2',3306,0,'ONLINE',1,0,1000,0,0,0,''),(210,'pxc3',3306,0,'ONLINE',1,0,1000,0,0,0,'');

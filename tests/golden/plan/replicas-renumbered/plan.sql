@@ -1,0 +1,16 @@
+-- HOST:PORT: what apply would send, in order
+INSERT INTO mysql_servers (hostgroup_id, hostname, port, gtid_port, status, weight, compression, max_connections, max_replication_lag, use_ssl, max_latency_ms, comment) VALUES (110,'db1',3306,0,'ONLINE',1,0,1000,0,0,0,''),(120,'db2',3306,0,'ONLINE',1,0,1000,0,0,0,''),(120,'db3',3306,0,'ONLINE',1,0,1000,0,0,0,'');
+DELETE FROM mysql_replication_hostgroups WHERE writer_hostgroup IN (10);
+INSERT INTO mysql_replication_hostgroups (writer_hostgroup, reader_hostgroup, check_type, comment) VALUES (110,120,'read_only','');
+UPDATE mysql_query_rules SET destination_hostgroup=110 WHERE rule_id=10;
+UPDATE mysql_query_rules SET destination_hostgroup=120 WHERE rule_id=20;
+UPDATE mysql_users SET default_hostgroup=110 WHERE username='app' AND backend=1;
+LOAD MYSQL SERVERS TO RUNTIME;
+LOAD MYSQL QUERY RULES TO RUNTIME;
+LOAD MYSQL USERS TO RUNTIME;
+-- no rule routes to the removed servers any more
+DELETE FROM mysql_servers WHERE (hostgroup_id, hostname, port) IN (VALUES (10,'db1',3306),(20,'db2',3306),(20,'db3',3306));
+LOAD MYSQL SERVERS TO RUNTIME;
+SAVE MYSQL SERVERS TO DISK;
+SAVE MYSQL QUERY RULES TO DISK;
+SAVE MYSQL USERS TO DISK;
