@@ -83,14 +83,26 @@ class Servers:
     @property
     def served_afterwards(self) -> frozenset[Value]:
         """The hostgroups that keep a server that takes queries, or get a new server."""
+        return self._served(self._staying)
+
+    @property
+    def filled(self) -> frozenset[Value]:
+        """The hostgroups that have such a server at RUNTIME, now or once the rows are loaded."""
+        return self._with_server(self.now) | self._with_server(self._staying)
+
+    @property
+    def _staying(self) -> Rows:
+        """The loaded servers that are new, or take queries now."""
         columns = ServerColumns.of(self.layout)
-        return self._served(
-            {
-                key: row
-                for key, row in self.loaded.items()
-                if key not in self.now or columns.takes_queries(self.now[key])
-            }
-        )
+        return {
+            key: row
+            for key, row in self.loaded.items()
+            if key not in self.now or columns.takes_queries(self.now[key])
+        }
+
+    def _with_server(self, rows: Rows) -> frozenset[Value]:
+        columns = ServerColumns.of(self.layout)
+        return frozenset(r[columns.hostgroup] for r in rows.values() if columns.takes_queries(r))
 
     def filled_by(self, families: Iterable[Family]) -> frozenset[Value]:
         """Return the hostgroups that the monitor fills with loaded nodes of these families."""
@@ -106,8 +118,7 @@ class Servers:
         It fills the writer hostgroup of a replication family only with a server that has read_only
         off.
         """
-        columns = ServerColumns.of(self.layout)
-        served = frozenset(r[columns.hostgroup] for r in rows.values() if columns.takes_queries(r))
+        served = self._with_server(rows)
         for family in self.families:
             healthy = family.hostgroups - {family.offline}
             if served & healthy:
@@ -271,15 +282,15 @@ def unserved_destinations(
     """Yield the hostgroups without servers that changed or new rows would send traffic to.
 
     `layout`: of a table of DESTINATIONS; `changes`: of that table at RUNTIME; `families`: those
-    after the apply, which the monitor fills later: soon enough for a new row. A row that had no
-    server before is no transition, and neither is a new row where no hostgroup has a server, or
-    beside others that send to the same hostgroup. `emptied_hostgroups` reports a hostgroup that
-    loses its servers.
+    after the apply, which the monitor fills later: soon enough for a new row, and too late for one
+    that has a server now. A row that had no server before is no transition, and neither is a new
+    row where no hostgroup has a server, or beside others that send to the same hostgroup.
+    `emptied_hostgroups` reports a hostgroup that loses its servers.
     """
     wording = _WORDINGS[layout.name]
     served_now = servers.served_now
-    served = served_now | servers.served_afterwards | renumbered
-    filled = served | servers.filled_by(families)
+    filled = servers.filled | renumbered
+    awaited = servers.served_afterwards | servers.filled_by(families)
     in_use: frozenset[Value] = frozenset().union(*needs.before.values())
     stray: dict[int, list[str]] = {}
     for row, previous, hostgroup in directed_rows(layout, changes):
@@ -288,7 +299,8 @@ def unserved_destinations(
             if previous is not None
             else bool(served_now) and hostgroup not in in_use
         )
-        if is_transition and hostgroup not in (filled if previous is None else served):
+        served = filled | awaited if previous is None else filled
+        if is_transition and hostgroup not in served:
             name = "/".join(str(row[layout.index[column]]) for column in wording.named_by)
             stray.setdefault(hostgroup, []).append(name)
     for hostgroup, names in sorted(stray.items(), key=repr):
@@ -297,7 +309,9 @@ def unserved_destinations(
             f"{needs.called(hostgroup)} {wording.consequence}"
             f" {counted(len(names), wording.noun)} ({_first_names(names)})"
             " and has no server that takes queries",
-            "add a server to it in the same apply, or choose another hostgroup",
+            "apply the servers first, and this when `proxyctl nodes list` shows a server in it"
+            if hostgroup in awaited
+            else "add a server to it in the same apply, or choose another hostgroup",
         )
 
 

@@ -1,0 +1,14 @@
+SET mysql-monitor_enabled='true';
+LOAD MYSQL VARIABLES TO RUNTIME;
+SAVE MYSQL VARIABLES TO DISK;
+INSERT INTO mysql_galera_hostgroups (writer_hostgroup, backup_writer_hostgroup, reader_hostgroup, offline_hostgroup, max_writers, writer_is_also_reader) VALUES (10, 11, 12, 13, 1, 2), (210, 211, 212, 213, 1, 2);
+INSERT INTO mysql_servers (hostgroup_id, hostname) VALUES (10, 'pxc1'), (10, 'pxc2'), (10, 'pxc3'), (210, 'pxc1'), (210, 'pxc2'), (210, 'pxc3');
+INSERT INTO mysql_users (username, password, default_hostgroup) VALUES ('app', 'x', 10);
+INSERT INTO mysql_query_rules (rule_id, active, match_digest, destination_hostgroup, apply) VALUES (10, 1, '^SELECT.*(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)', 10, 1), (20, 1, '^SELECT', 12, 1);
+LOAD MYSQL QUERY RULES TO RUNTIME;
+SAVE MYSQL QUERY RULES TO DISK;
+LOAD MYSQL SERVERS TO RUNTIME;
+SAVE MYSQL SERVERS TO DISK;
+LOAD MYSQL USERS TO RUNTIME;
+SAVE MYSQL USERS TO DISK;
+-- place 10 pxc1:3306;
