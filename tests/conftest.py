@@ -6,6 +6,7 @@ has one real ProxySQL, reset between tests; `fresh_proxysql` gives a test its ow
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,11 @@ hypothesis.settings.register_profile("all", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("quick")
 
 _REAL_FIXTURES = frozenset({"real_proxysql", "fresh_proxysql", "_proxysql_process"})
+
+
+# Under nohup, or in the background of a script, they are ignored, and stay so in every child.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
