@@ -13,6 +13,7 @@ from proxyctl.lint.check import all_checks
 from proxyctl.lint.run import lint
 from proxyctl.lint.subject import Subject
 from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.row import Where
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
 
@@ -92,6 +93,18 @@ def test_an_instance_is_no_file():
         Version(2, 7, 1), {"mysql_users": held}, {"mysql-monitor_password": "x"}
     )
     assert list(all_checks()["PX531"].find(Subject(configuration))) == []
+
+
+def test_a_user_in_no_file_hides_no_password_of_the_files():
+    users = ({"username": name, "password": "b"} for name in ("a", "b"))
+    held = Held(layout("mysql_users"), rows("mysql_users", *users))
+    configuration = Configuration(
+        Version(2, 7, 1),
+        {"mysql_users": held},
+        place=lambda _table, key, _column: Where("x.yaml", 1, 1) if key[0] == "b" else None,
+    )
+    (found,) = all_checks()["PX531"].find(Subject(configuration))
+    assert found.key == ("b", 1)
 
 
 def test_a_backend_whose_version_cannot_be_read_is_passed_over():

@@ -39,7 +39,7 @@ def clear_text_password(subject: Subject) -> Iterator[Finding]:
             if not isinstance(password, str) or isinstance(password, Secret) or not password:
                 continue
             if place(table, key, "password") is None:
-                break  # the rows of an instance, not of files
+                continue  # a row in no file
             if hashed_password(table, password) != password:
                 message = f"the password of {key[0]} is in clear text"
                 fix = "write password: {env: NAME}, {file: PATH}, or its hash"
