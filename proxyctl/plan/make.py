@@ -27,7 +27,14 @@ from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_famil
 from proxyctl.plan.fast_routing import kept_alive
 from proxyctl.plan.guards import judge, shard_moves
 from proxyctl.plan.pending_edits import Pending
-from proxyctl.plan.plan import ModulePlan, Plan, ShardMove, plan_module
+from proxyctl.plan.plan import (
+    MOST_LINTED_ROWS,
+    MOST_LINTED_RULES,
+    ModulePlan,
+    Plan,
+    ShardMove,
+    plan_module,
+)
 from proxyctl.plan.steps import with_images
 from proxyctl.routing.router import SERVING_TABLES
 from proxyctl.state.configuration import BeforeAfter
@@ -45,10 +52,6 @@ from proxyctl.text import nearest
 
 if TYPE_CHECKING:
     from proxyctl.lint.run import Placed
-
-MOST_LINTED_RULES, MOST_LINTED_ROWS = 2_000, 10_000
-"""The most rules, and rows over all tables, for which a plan runs every check of lint: with more,
-it runs those for any size."""
 
 
 @dataclass(frozen=True)

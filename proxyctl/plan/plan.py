@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 REGEX_ENGINE = "mysql-query_processor_regex"
 """The variable that decides which engine compiles the patterns of rules, at their LOAD."""
 
+MOST_LINTED_RULES, MOST_LINTED_ROWS = 2_000, 10_000
+"""The most rules, and rows over all tables, for which a plan runs every check of lint: with more,
+it runs those for any size."""
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:

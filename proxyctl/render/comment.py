@@ -13,13 +13,13 @@ from itertools import accumulate, islice, takewhile
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change
+from proxyctl.plan.notes import lint_counts
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.render.fleet import cluster_lines, in_sync_lines, instance_names, summary
 from proxyctl.render.plan import (
     cluster_line,
     counts_text,
     discarded_text,
-    lint_counts,
     no_changes,
     with_remarks,
 )

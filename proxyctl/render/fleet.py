@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from proxyctl.errors import counted
 from proxyctl.fleet.members import clusters
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
+from proxyctl.plan.notes import lint_counts
+from proxyctl.plan.plan import Plan
 from proxyctl.render.encode import Shape
-from proxyctl.render.style import Style, listed_names, named_address
+from proxyctl.render.style import PLAIN, Style, listed_names, named_address
 from proxyctl.text import printable
 
 FAILED: Shape[Failed] = Shape(
@@ -73,14 +75,25 @@ def cluster_lines(fleet: Fleet) -> Iterator[str]:
 def in_sync_lines(fleet: Fleet) -> Iterator[str]:
     """Yield remarks on instances in sync, whose plans are not shown.
 
-    The remarks name servers that an operator removed from service, and repeat the warnings.
+    The remarks name servers that an operator removed from service, and repeat the warnings, the
+    findings of lint and the number of its checks that did not run.
     """
     remarks: dict[str, list[Planned]] = {}
     for planned in fleet.in_sync:
         if planned.plan.out_of_service:
             remarks.setdefault(f" ({'; '.join(planned.plan.out_of_service)})", []).append(planned)
     for planned in fleet.in_sync:
-        for warning in planned.plan.warnings:
-            remarks.setdefault(f"; warning: {warning}", []).append(planned)
+        warnings = (f"warning: {warning}" for warning in planned.plan.warnings)
+        for text in (*warnings, *_lint_remarks(planned.plan)):
+            remarks.setdefault(f"; {text}", []).append(planned)
     for remark, instances in remarks.items():
         yield f"{instance_names(instances)}: in sync{printable(remark)}"
+
+
+def _lint_remarks(plan: Plan) -> Iterator[str]:
+    if plan.findings:
+        from proxyctl.render.lint import finding_lines  # importing lint takes a while
+
+        for finding in plan.findings:
+            yield f"lint: {next(iter(finding_lines(finding, PLAIN)))}"
+    yield from (f"lint: {text}" for text in lint_counts(plan))

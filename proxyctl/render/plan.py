@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from proxyctl.errors import counted
 from proxyctl.fleet.outcome import Fleet
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
-from proxyctl.plan.make import MOST_LINTED_ROWS, MOST_LINTED_RULES
-from proxyctl.plan.notes import entering_servers, renumbered_rules, travelling
+from proxyctl.plan.notes import entering_servers, lint_counts, renumbered_rules, travelling
 from proxyctl.plan.pending_edits import DISCARD
 from proxyctl.plan.plan import Discarded, ModulePlan, Plan, Refusal, ShardMove
 from proxyctl.render.encode import ABSENT, INSTANCE, Shape
@@ -263,21 +262,6 @@ def finding_remarks(plan: Plan, style: Style) -> Iterator[str]:
             yield from finding_lines(finding, style, first=f"{'lint':<13}")
     for text in lint_counts(plan):
         yield from _remark(style, "lint", text)
-
-
-def lint_counts(plan: Plan) -> Iterator[str]:
-    """Yield how many findings were there before, and how many checks did not run."""
-    option = "--host" if plan.name == plan.address else "--instance"
-    if plan.known_findings:
-        count = counted(plan.known_findings, "finding")
-        verb = "was" if plan.known_findings == 1 else "were"
-        yield f"{count} {verb} there before: see proxyctl lint {option} ..."
-    if plan.skipped_checks:
-        limits = f"{MOST_LINTED_RULES:,} rules or {MOST_LINTED_ROWS:,} rows"
-        yield (
-            f"{counted(len(plan.skipped_checks), 'check')} did not run, for more than {limits}:"
-            f" see proxyctl lint {option} ..."
-        )
 
 
 def _refusals(plan: Plan, style: Style) -> Iterator[str]:

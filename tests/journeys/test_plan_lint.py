@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.cli import Project, proxyctl
 from tests.support.servers import Instance
-from tests.support.story import applied, apply, plan
+from tests.support.story import applied, apply, listed, plan
 
 FAMILY = "mysql_replication_hostgroups: [{writer_hostgroup: writer, reader_hostgroup: reader}]\n"
 READER = "  - {hostgroup_id: reader, hostname: db2}\n"
@@ -82,6 +82,15 @@ def test_an_apply_that_nobody_is_asked_about_says_it_too(sandbox_project: Projec
         assert (in_sync.code, LOCKING in in_sync.out) == (0, True), in_sync.text
 
 
+def test_a_fleet_names_what_lint_finds_where_nothing_changes(
+    offline: Project, ports: list[int]
+) -> None:
+    offline.write(FILES + listed(ports[:2]))
+    applied("--all")
+    for in_sync in (plan("--all"), apply("--all"), proxyctl("drift", "--all")):
+        assert (in_sync.code, LOCKING in in_sync.out) == (0, True), in_sync.text
+
+
 def test_many_rows_of_others_are_counted_and_the_plan_says_so(
     sandbox_project: Project, sandbox_instance: Instance
 ) -> None:
@@ -98,7 +107,7 @@ def test_many_rows_of_others_are_counted_and_the_plan_says_so(
 
 
 MANY_RULES = "".join(f"  - {{rule_id: {n}, match_digest: ^A{n}$}}\n" for n in range(10, 2010))
-SKIPPED = "checks did not run, for more than 2,000 rules or 10,000 rows: see proxyctl lint --host"
+SKIPPED = "checks did not run: there are more than 2,000 rules or 10,000 rows; run proxyctl lint"
 ROUTES = """\
 version: 1
 mysql_users: [{username: app, password: example, default_hostgroup: 10}]
