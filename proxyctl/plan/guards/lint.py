@@ -63,7 +63,7 @@ def lint_change(change: BeforeAfter, project: Project, *, is_large: bool = False
         skipped = tuple(one.code for one in _checks() if not one.any_size)
         subject = Subject(change.before)
     else:
-        first, last = _Held.of(change.before, project), _Held.of(change.after, project)
+        first, last = _LintInput.of(change.before, project), _LintInput.of(change.after, project)
         try:
             before, after = _report(first, last), _report(last, first)
         except ValueError:
@@ -87,7 +87,7 @@ def _glance(configuration: Configuration, project: Project) -> Report:
 
 
 @dataclass(frozen=True)
-class _Held:
+class _LintInput:
     """A configuration to lint. Instances of a fleet that hold the same are equal."""
 
     project: Project
@@ -95,7 +95,7 @@ class _Held:
     configuration: Configuration = field(compare=False)
 
     @classmethod
-    def of(cls, configuration: Configuration, project: Project) -> _Held:
+    def of(cls, configuration: Configuration, project: Project) -> _LintInput:
         tables = frozenset(
             (name, held.is_whole, frozenset(held.rows.values()))
             for name, held in configuration.tables.items()
@@ -111,12 +111,12 @@ class _Held:
 
 
 @lru_cache(maxsize=16)
-def _subject(held: _Held) -> Subject:
+def _subject(held: _LintInput) -> Subject:
     return Subject(held.configuration)
 
 
 @lru_cache(maxsize=16)
-def _report(held: _Held, other: _Held) -> Report:
+def _report(held: _LintInput, other: _LintInput) -> Report:
     """Return the report of a configuration, tried in the sessions of the other one, too.
 
     Otherwise a session that only one of them tells apart could not be compared. Raises: ValueError.
@@ -136,37 +136,35 @@ class _Known:
     def __init__(self, change: BeforeAfter, before: Subject, findings: Sequence[Placed]) -> None:
         self._change = change
         self._before = before
-        self._severities: dict[_Place, set[Severity]] = defaultdict(set)
-        self._cases: dict[_Place, set[Case]] = defaultdict(set)
-        self._messages: dict[_Place, set[str]] = defaultdict(set)
+        self._severities: dict[_FindingKey, set[Severity]] = defaultdict(set)
+        self._cases: dict[_FindingKey, set[Case]] = defaultdict(set)
+        self._messages: dict[_FindingKey, set[str]] = defaultdict(set)
         for placed, key in _rows_of(findings):
-            place, finding = _place(placed.finding, key), placed.finding
-            self._severities[place].add(placed.severity)
-            self._cases[place] |= finding.cases.get(key, set())
-            self._messages[place].add(finding.message)
+            finding = placed.finding
+            row = _key_of(finding, key)
+            self._severities[row].add(placed.severity)
+            self._cases[row] |= finding.cases.get(key, set())
+            self._messages[row].add(finding.message)
 
     def __call__(self, placed: Placed) -> bool:
         return all(self._is_known(one, key) for one, key in _rows_of([placed]))
 
     def _is_known(self, placed: Placed, key: Key) -> bool:
-        finding, place = placed.finding, _place(placed.finding, key)
-        order = [*Severity]
-        is_graver = not any(
-            order.index(severity) <= order.index(placed.severity)
-            for severity in self._severities[place]
-        )
-        if is_graver:
+        finding = placed.finding
+        row, gravest_first = _key_of(finding, key), [*Severity]
+        as_grave = gravest_first[: gravest_first.index(placed.severity) + 1]
+        if self._severities[row].isdisjoint(as_grave):
             return False
         if cases := finding.cases.get(key):
-            return not any(self._is_new(case, place) for case in cases - self._cases[place])
-        return finding.message in self._messages[place] or not self._changes(finding.table, key)
+            return not any(self._is_new(case, row) for case in cases - self._cases[row])
+        return finding.message in self._messages[row] or not self._changes(finding.table, key)
 
-    def _is_new(self, case: Case, place: _Place) -> bool:
+    def _is_new(self, case: Case, row: _FindingKey) -> bool:
         """Return whether a case is new. A session that nobody had before is no new case."""
-        side = self._before.pgsql_side if place[1].startswith("pgsql_") else self._before
+        side = self._before.pgsql_side if row[1].startswith("pgsql_") else self._before
         if case.session is None or side is None or side.is_possible(case.session):
             return True
-        return all(case.text != known.text for known in self._cases[place])
+        return all(case.text != known.text for known in self._cases[row])
 
     def _changes(self, table: str, key: Key) -> bool:
         before, after = self._change.before, self._change.after
@@ -180,11 +178,11 @@ class _Known:
         return first != second
 
 
-_Place = tuple[str, str, Key, str | None]
+_FindingKey = tuple[str, str, Key, str | None]
 """Code, table, key and column of a finding in one row."""
 
 
-def _place(finding: Finding, key: Key) -> _Place:
+def _key_of(finding: Finding, key: Key) -> _FindingKey:
     return finding.code, finding.table, key, finding.column
 
 
