@@ -46,6 +46,10 @@ def galera(*writers: int, nodes: dict[str, tuple[int, ...]] | None = None, more:
     return f"{text}mysql_servers:\n{''.join(servers)}" if nodes else text
 
 
+def pgsql(text: str) -> str:
+    return "proxysql_version: 3.0.3\n" + text.replace("mysql_", "pgsql_")
+
+
 READS = to(20, "^SELECT")
 LOOSE = users("app", more=", transaction_persistent: false")
 MORE = "variables: {mysql-max_connections: 3000}\n"
@@ -68,6 +72,11 @@ WORSE = {
         FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)"), READS),
         FAMILY + users("app") + rules(to(10, "FOR UPDATE"), READS),
     ),
+    "locking reads of another user of PostgreSQL": (
+        "PX301",
+        pgsql(FAMILY + users("app", "pay") + rules(to(10, "^SELECT", ", username: pay"), READS)),
+        pgsql(FAMILY + users("app", "pay") + rules("rule_id: 11, " + READS)),
+    ),
     "more functions of a rule": (
         "PX302",
         FAMILY + users("app") + rules(to(10, "FOR (UPDATE|SHARE)|LOCK IN|LOCK"), READS),
@@ -76,12 +85,12 @@ WORSE = {
     "locking reads of another user": (
         "PX301",
         FAMILY + users("app", "pay") + rules(to(10, "^SELECT", ", username: pay"), READS),
-        FAMILY + users("app", "pay") + "mysql_query_rules:\n  - {rule_id: 11, " + READS + "}\n",
+        FAMILY + users("app", "pay") + rules("rule_id: 11, " + READS),
     ),
     "locking reads in another schema": (
         "PX301",
         FAMILY + users("app") + rules(to(10, "^SELECT", ", schemaname: pay"), READS),
-        FAMILY + users("app") + "mysql_query_rules:\n  - {rule_id: 11, " + READS + "}\n",
+        FAMILY + users("app") + rules("rule_id: 11, " + READS),
     ),
     "reads of another reader": (
         "PX301",
@@ -230,7 +239,7 @@ AS_BEFORE = {
 def test_a_finding_with_a_new_case_is_one_that_the_change_brings(
     tmp_path: Path, code: str, before: str, after: str, is_worse: bool
 ) -> None:
-    first, last = (load(tmp_path, f"version: 1\n{text}") for text in (before, after))
+    first, last = (load(tmp_path, f"version: 1\n{text}", version=None) for text in (before, after))
     unchanged = BeforeAfter(first.configuration, first.configuration)
     changed = BeforeAfter(first.configuration, last.configuration)
     assert code in {one.finding.code for one in lint_change(unchanged, first).known}
