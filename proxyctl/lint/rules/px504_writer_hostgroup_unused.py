@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.sample_queries import destinations
-from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, Subject
+from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, FamilyRow, Subject
+from proxyctl.routing.servers import Node
 from proxyctl.state.cells import number
 from proxyctl.state.families import FAMILY_TABLES
 
@@ -19,7 +20,9 @@ def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
     hostgroup was renumbered, and the rules or the users were not. Nothing is reported where the
     files leave mysql_users alone. PX503 reports a family without a server.
 
-    Correct the number.
+    Correct the number. If another family has the same nodes and gets the queries, the two stand
+    side by side while [a family gets other hostgroups](../how-to/renumber-hostgroups.md): remove
+    the older one as soon as nothing uses it. PX501 reports two such Galera families instead.
 
     ```yaml
     # Bad
@@ -44,12 +47,22 @@ def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
         return
     used: set[int | None] = {destination.hostgroup for destination in destinations(subject)}
     used |= {number(cells["default_hostgroup"]) for _, cells in users}
+
+    def nodes(row: FamilyRow) -> frozenset[Node]:
+        return frozenset(server.node for server in subject.nodes_of(row))
+
+    unused = [row for row in subject.families if row.roles.get("writer_hostgroup") not in used]
+    served = {nodes(row) for row in subject.families if row not in unused} - {frozenset()}
     lists_servers = subject.has_all_rows(SERVERS)
-    for row in subject.families:
-        if lists_servers and not subject.nodes_of(row):
+    for row in unused:
+        own, writer = nodes(row), row.roles.get("writer_hostgroup")
+        stands_beside = own in served
+        is_reported = stands_beside and row in subject.galera  # by PX501
+        if writer is None or is_reported or (lists_servers and not own):
             continue
-        writer = row.roles.get("writer_hostgroup")
-        if writer is not None and writer not in used:
-            message = f"{subject.label(writer)} gets no queries"
-            fix = "name it in a rule, in fast routing or as a default_hostgroup"
-            yield Finding(row.table, row.key, message, "writer_hostgroup", fix)
+        message = f"{subject.label(writer)} gets no queries"
+        fix = "name it in a rule, in fast routing or as a default_hostgroup"
+        if stands_beside:
+            message += "; a family with the same nodes does"
+            fix = "remove the older family as soon as nothing uses its hostgroups"
+        yield Finding(row.table, row.key, message, "writer_hostgroup", fix)
