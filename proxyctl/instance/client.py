@@ -136,27 +136,6 @@ class AdminClient:
                 fix="use an account of admin-admin_credentials, not of admin-stats_credentials",
             )
 
-        self._refuse_stopped()
-
-    def _refuse_stopped(self) -> None:
-        """Refuse a ProxySQL after PROXYSQL STOP.
-
-        Its servers, users and digests read as empty, and a read of the rules at RUNTIME, or a LOAD
-        of the servers, ends it. One that runs has loaded its servers at least once, even if it has
-        none. Source: ProxySQL 2.7.1 and 3.0.3, run.
-        """
-        is_stopped = self.query(
-            "SELECT count(*) FROM stats_mysql_global"
-            " WHERE Variable_Name='Servers_table_version' AND Variable_Value='0'"
-        )
-        if is_stopped == [("1",)]:
-            raise InstanceError(
-                f"{self.address}: somebody sent PROXYSQL STOP: RUNTIME shows nothing, and to read"
-                " it would end ProxySQL",
-                fix="send PROXYSQL START, which loads what DISK has: rows that nobody saved are"
-                " lost",
-            )
-
     def close(self) -> None:
         """Close the connection, even a broken one."""
         self._sent = None

@@ -47,7 +47,7 @@ from tests.support.hostile import (
 )
 from tests.support.packets import SALT
 from tests.support.raw_client import native
-from tests.support.servers import Instance, ProxySQL
+from tests.support.servers import Instance
 from tests.support.story import FILES, ended
 
 PASSWORD = "s3cret-of-app"
@@ -314,32 +314,3 @@ def test_a_sandbox_lets_nobody_in_from_elsewhere(offline: Project) -> None:
     ended(proxyctl(*everywhere), 64, "everybody knows the passwords", "--password-file")
     offline.write("\n", "empty")
     ended(proxyctl(*everywhere, "--password-file", "empty"), 64, "the password is empty")
-
-
-# -- a ProxySQL that was stopped -------------------------------------------------------------------
-
-
-def test_a_stopped_proxysql_is_not_read(fresh_proxysql: ProxySQL, offline: Project) -> None:
-    """PROXYSQL STOP leaves the admin interface open: a read of the rules would end ProxySQL."""
-    instance = fresh_proxysql.instance
-    offline.connect(instance)
-    offline.write(FILES)
-    assert proxyctl("apply", "--auto-approve").code == 0
-    with suppress(Exception):
-        instance.execute("PROXYSQL STOP")
-    instance.close()
-    for command in ("plan", "drift", "apply --auto-approve", "export", "rules", "doctor"):
-        for _ in range(100):  # the interface refuses connections for a while
-            found = proxyctl(*command.split())
-            if "refused" not in found.err and "closed before" not in found.err:
-                break
-            time.sleep(0.1)
-        ended(found, 1, "somebody sent PROXYSQL STOP", "send PROXYSQL START")
-    instance.execute("PROXYSQL START")
-    instance.close()
-    for _ in range(100):
-        found = proxyctl("plan")
-        if "PROXYSQL STOP" not in found.err:
-            break
-        time.sleep(0.1)
-    assert found.code == 0, found.text
