@@ -129,17 +129,15 @@ def _run(arguments: Sequence[str]) -> int:
         error.show()  # type: ignore[attr-defined]  # the help
         return ExitCode.USAGE
     except typer.Exit as error:
-        code = error.exit_code
+        return error.exit_code
     except (typer.Abort, KeyboardInterrupt):
-        code = ExitCode.INTERRUPTED
+        say("interrupted; nothing was changed")
+        return ExitCode.INTERRUPTED
     except Exception as error:
         is_debug = "--debug" in _words(arguments)
         if is_debug:
             say(*(f"debug: {line}" for line in traceback_lines(error)))
         return _failed(unexpected(error, is_debug=is_debug), arguments)
-    if code == ExitCode.INTERRUPTED:
-        # Typer turns an interrupt into this code; one that changed something is an error of ours.
-        say("interrupted; nothing was changed")
     return int(code or 0)
 
 
@@ -247,9 +245,13 @@ def _add_command(
             parameter_name: _value(parameter_name, hints[parameter_name], values)
             for parameter_name in parameters
         }
-        if values["debug"] or context.find_root().params["debug"]:
-            return _debugged(context, lambda: function(**arguments))
-        return function(**arguments)
+        try:
+            if values["debug"] or context.find_root().params["debug"]:
+                return _debugged(context, lambda: function(**arguments))
+            return function(**arguments)
+        except KeyboardInterrupt as error:
+            # Typer would make an exit code of it, as of a command that has reported its interrupt.
+            raise typer.Abort from error
 
     parameters = inspect.signature(function).parameters
     options: dict[str, tuple[Any, Any]] = {}

@@ -101,6 +101,7 @@ def test_an_apply_that_is_alone_in_its_batch_is_put_back(proxy: FaultyProxy) -> 
     interrupt_behind(proxy, "LOAD MYSQL SERVERS TO RUNTIME")
     found = proxyctl("apply", "--all", "--auto-approve")
     assert found.code == 130, found.text
+    assert "nothing was changed" not in found.err
     assert found.out.endswith("Fleet of 2 instances: 1 failed: px1; 1 not touched: px2.\n")
     assert "everything was restored" in found.out
 
@@ -109,6 +110,7 @@ def test_several_that_have_begun_are_finished(proxy: FaultyProxy) -> None:
     interrupt_behind(proxy, "LOAD MYSQL SERVERS TO RUNTIME")
     found = proxyctl("apply", "--all", "--auto-approve", "--max-unavailable", "2")
     assert found.code == 130, found.text
+    assert "nothing was changed" not in found.err
     assert found.out.endswith("Fleet of 2 instances: 2 applied: px1, px2.\n")
     assert "interrupted: finishing the instances that have begun\n" in found.err
 
@@ -117,4 +119,5 @@ def test_between_two_batches_nothing_more_is_begun(proxy: FaultyProxy) -> None:
     interrupt_behind(proxy, "stats_mysql_connection_pool", after="SAVE MYSQL SERVERS TO DISK")
     found = proxyctl("apply", "--all", "--auto-approve")
     assert found.code == 130, found.text
+    assert "nothing was changed" not in found.err
     assert found.out.endswith("Fleet of 2 instances: 1 applied: px1; 1 not touched: px2.\n")
