@@ -176,6 +176,8 @@ def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False
             path.write_bytes(content)
             return
         real = path.resolve()  # a link stays one
+        if real.exists() and not is_new:
+            mode &= real.stat().st_mode  # what was private stays so
         unfinished = real.with_name(f".{real.name}.{os.getpid()}")
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL

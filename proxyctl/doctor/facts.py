@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from proxyctl.catalog import Version
 from proxyctl.catalog.variable_rules import atoi
 from proxyctl.instance.authentication import NO_TRUST, Trust
-from proxyctl.instance.backend import NodeAnswer, ask_nodes, monitor_account
+from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
@@ -174,8 +174,7 @@ def read_facts(
     """Return all facts about one instance.
 
     `asks`: connect to the servers, as the monitor would; `trust`: what lets them have its password.
-    `memory`: have ProxySQL add up its
-    digests, for which queries wait. Raises: InstanceError.
+    `memory`: have ProxySQL add up its digests, for which queries wait. Raises: InstanceError.
     """
     variables = read_variables(client)
     layouts = read_layouts(client)
@@ -189,7 +188,10 @@ def read_facts(
     }
     mysql = _protocol(tables, "mysql")
     nodes = sorted({server.node for server in mysql.servers}, key=str)
-    answers = ask_nodes(nodes, monitor_account(client, trust)) if asks else {}
+    user, password = (
+        variables.get(f"mysql-monitor_{name}", "") for name in ("username", "password")
+    )
+    answers = ask_nodes(nodes, Account(user, password, trust)) if asks else {}
     versions = {node: answer.version for node, answer in answers.items() if answer.version}
     if len(versions) < len(nodes):
         versions = _pooled_versions(client, nodes) | versions

@@ -474,39 +474,3 @@ def test_no_child_gets_the_password(offline: Project) -> None:
     assert demo.returncode == 0
     assert any(b"proxyctl" in one for one in seen)
     assert not sentinels.shown_in(b"\n".join(seen))
-
-
-RULES_OF_REFERENCES = """\
-version: 1
-mysql_servers: [{hostgroup_id: 1, hostname: db1}]
-mysql_query_rules:
-  - {rule_id: 1, match_digest: {env: PATTERN}, destination_hostgroup: 1, apply: true}
-  - {rule_id: 2, match_pattern: {env: PATTERN}, destination_hostgroup: 1, apply: true}
-  - {rule_id: 3, client_addr: {env: ADDRESS}, destination_hostgroup: 1}
-  - {rule_id: 4, username: {env: NAME}, destination_hostgroup: 1}
-  - {rule_id: 5, schemaname: {env: NAME}, destination_hostgroup: 1}
-  - {rule_id: 6, match_digest: '^SELECT', error_msg: {env: NAME}, comment: {env: NAME}, apply: true}
-"""
-
-
-@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
-def test_explain_shows_none(offline: Project, form: str) -> None:
-    sentinels = Sentinels()
-    values = {"PATTERN": f"^{sentinels.secret('pattern')}", "NAME": sentinels.secret("name")}
-    for name, text in (values | {"ADDRESS": "10.87.65.43"}).items():
-        offline.monkeypatch.setenv(name, text)
-    offline.write(RULES_OF_REFERENCES)
-    found = proxyctl("explain", "SELECT 1", "--format", form)
-    assert found.code == 0, found.text
-    assert "sensitive" in found.out
-    assert not sentinels.shown_in(found.text.encode())
-    assert "10.87.65.43" not in found.text
-
-
-def test_a_file_names_none_of_our_own_variables(offline: Project) -> None:
-    """Whoever may change the files could show the admin password."""
-    offline.write("version: 1\nvariables: {mysql-init_connect: {env: PROXYCTL_PASSWORD}}\n")
-    offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
-    found = proxyctl("validate")
-    assert found.code == 1
-    assert "PROXYCTL_PASSWORD is for proxyctl itself, not for files" in found.text

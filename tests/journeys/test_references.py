@@ -1,4 +1,4 @@
-"""A plan, an apply and a drift show no text that the files take from a reference.
+"""No command shows a text that the files take from a reference.
 
 Lint finds fault with each text, and its findings repeat parts of the values that they are about.
 """
@@ -132,3 +132,36 @@ def test_no_text_of_a_reference_is_shown(
         assert "is in clear text" not in text
         assert "internal error" not in text
     assert "No changes" in in_sync.out
+
+
+RULES = """\
+version: 1
+mysql_servers: [{hostgroup_id: 1, hostname: db1}]
+mysql_query_rules:
+  - {rule_id: 1, match_digest: {env: RAW}, destination_hostgroup: 1, apply: true}
+  - {rule_id: 2, match_pattern: {env: RAW}, destination_hostgroup: 1, apply: true}
+  - {rule_id: 3, client_addr: {env: ADDRESS}, destination_hostgroup: 1}
+  - {rule_id: 4, username: {env: WORD}, destination_hostgroup: 1}
+  - {rule_id: 5, schemaname: {env: WORD}, destination_hostgroup: 1}
+  - {rule_id: 6, match_digest: '^SELECT', error_msg: {env: WORD}, comment: {env: WORD}, apply: true}
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl"])
+def test_explain_shows_none(offline: Project, form: str) -> None:
+    for name, text in TEXTS.items():
+        offline.monkeypatch.setenv(name, text)
+    offline.write(RULES)
+    found = proxyctl("explain", "SELECT 1", "--format", form)
+    assert found.code == 0, found.text
+    assert "sensitive" in found.out
+    assert "sesame" not in found.text
+
+
+def test_a_file_names_none_of_our_own_variables(offline: Project) -> None:
+    """Whoever may change the files could show the admin password."""
+    offline.write("version: 1\nvariables: {mysql-init_connect: {env: PROXYCTL_PASSWORD}}\n")
+    offline.monkeypatch.setenv("PROXYCTL_PASSWORD", "admin")
+    found = proxyctl("validate")
+    assert found.code == 1
+    assert "PROXYCTL_PASSWORD is for proxyctl itself, not for files" in found.text

@@ -247,6 +247,11 @@ class HostileServer:
             thread.join()
 
     @property
+    def was_reached(self) -> bool:
+        """Whether any client has connected."""
+        return bool(self._peers)
+
+    @property
     def heard(self) -> list[bytes]:
         """What each packet of each client held, in order."""
         return [packet for peer in self._peers for packet in peer.heard]

@@ -41,3 +41,11 @@ def test_a_link_stays_a_link_and_a_new_file_never_overwrites(tmp_path: Path) -> 
     with pytest.raises(ProxyctlError, match="exists"):
         write_file(target, "other", is_new=True)
     assert target.read_text() == "text"
+
+
+def test_a_file_that_was_private_stays_so(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("before")
+    path.chmod(0o600)
+    write_file(path, "after")
+    assert path.stat().st_mode & 0o777 == 0o600
