@@ -33,7 +33,8 @@ from proxyctl.state.runtime import runtime_image
 def before_after(modules: Iterable[ModulePlan], current: Current, desired: Desired) -> BeforeAfter:
     """Return the configurations before and after an apply of these modules.
 
-    A table that was not read is not whole and has no rows.
+    A table that was not read is not whole and has no rows. Both are the same object if nothing
+    changes.
     """
     plans = {name: module for module in modules for name in module.diffs}
     tables: tuple[dict[str, Held], dict[str, Held]] = {}, {}
@@ -56,7 +57,10 @@ def before_after(modules: Iterable[ModulePlan], current: Current, desired: Desir
         Configuration(version, held, values, names, place, lacks)
         for held, values in zip(tables, variables, strict=True)
     )
-    return BeforeAfter(first, second)
+    is_same = first.variables == second.variables and all(
+        held.rows is second.tables[name].rows for name, held in first.tables.items()
+    )
+    return BeforeAfter(first, first if is_same else second)
 
 
 def hostgroups_used(

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from operator import itemgetter
 
 from proxyctl.catalog import Layout
-from proxyctl.state.row import DesiredTable, Key, Layer, Row, Rows, Secret, with_secrets
+from proxyctl.state.row import (
+    DesiredTable,
+    Key,
+    Layer,
+    Row,
+    Rows,
+    Secret,
+    secret_columns,
+    with_secrets,
+)
 from proxyctl.state.runtime import runtime_image
 
 Place = Callable[[Key], object]
@@ -22,16 +30,8 @@ def hide_references(
     reference in any row, since its row may get another key; and, also in deleted rows, the texts of
     `desired.references`. Layers that are the same object stay the same.
     """
-    layout = desired.layout
-    columns = [
-        n
-        for n, column in enumerate(layout.columns)
-        if n not in layout.key_index and not column.is_numeric
-    ]
-    # Most tables have no reference, which whole columns tell fast.
-    referring = [
-        n for n in columns if Secret in set(map(type, map(itemgetter(n), desired.rows.values())))
-    ]
+    layout, referring = desired.layout, secret_columns(desired.layout, desired.rows)
+    columns = [n for n in range(len(layout.columns)) if n not in layout.key_index]
     if not referring and not desired.references:
         return layers
     wanted = {

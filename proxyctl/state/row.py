@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from fnmatch import fnmatchcase
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from proxyctl.catalog import TABLES, Layout, Role, Value, Version
@@ -46,6 +47,19 @@ Key = tuple[Value, ...]
 
 Rows = dict[Key, Row]
 """The rows of one table in one layer, unique by key, sorted only where something is shown."""
+
+
+def secret_columns(layout: Layout, rows: Mapping[Key, DesiredRow]) -> list[int]:
+    """Return the positions of the columns outside the key in which any row has a secret.
+
+    Most tables have none, which whole columns tell fast.
+    """
+    return [
+        n
+        for n, column in enumerate(layout.columns)
+        if n not in layout.key_index and not column.is_numeric
+        if Secret in set(map(type, map(itemgetter(n), rows.values())))
+    ]
 
 
 class Layer(StrEnum):

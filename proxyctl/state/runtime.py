@@ -17,7 +17,7 @@ from proxyctl.catalog.variable_rules import (
 )
 from proxyctl.state.cells import normal_digest, normal_modifiers, number
 from proxyctl.state.compare import canonical_variable, fold_users
-from proxyctl.state.row import KEEP, DesiredRow, Key, Secret
+from proxyctl.state.row import KEEP, DesiredRow, Key, Secret, secret_columns
 
 MAX_CLIENT_ADDR = 45
 """INET6_ADDRSTRLEN - 1: ProxySQL skips a rule whose client_addr is longer."""
@@ -67,8 +67,9 @@ def runtime_image(
     """
     if is_copied(layout) or not rows:
         return dict(rows)
-    wanted: dict[Key, DesiredRow] = dict(rows)
-    return dict(still_secret(_image(layout, wanted), wanted))
+    loaded: dict[Key, DesiredRow] = dict(rows)
+    image = _image(layout, loaded)
+    return dict(still_secret(image, loaded) if secret_columns(layout, loaded) else image)
 
 
 def _image(layout: Layout, rows: dict[Key, DesiredRow]) -> Iterator[tuple[Key, DesiredRow]]:
@@ -98,13 +99,9 @@ def still_secret(
     Shape: `rows` has every key of the image.
     """
     for key, row in image:
-        before = rows[key]
-        if row is before or Secret not in map(type, before):
-            yield key, row
-            continue
         cells = (
             Secret(new) if isinstance(old, Secret) and isinstance(new, str) else new
-            for old, new in zip(before, row, strict=True)
+            for old, new in zip(rows[key], row, strict=True)
         )
         yield key, tuple(cells)
 

@@ -59,7 +59,8 @@ def lint_change(change: BeforeAfter, project: Project, *, is_large: bool = False
     """
     skipped: tuple[str, ...] = ()
     if is_large:
-        before, after = _glance(change.before, project), _glance(change.after, project)
+        after = _glance(change.after, project)
+        before = after if change.before is change.after else _glance(change.before, project)
         skipped = tuple(one.code for one in _checks() if not one.any_size)
         subject = Subject(change.before)
     else:
