@@ -59,6 +59,9 @@ class Case(NamedTuple):
     session: Session | None = None
 
 
+Cases = Set[Case] | Set[Key]
+
+
 @dataclass(frozen=True)
 class Finding:
     """One mistake, in a row or in one column of it.
@@ -67,8 +70,9 @@ class Finding:
     `column` None: the whole row. `also`: the other rows of the table with the same cause.
     `where`: the place, if the configuration does not know it. `severity` None: the check's.
     `is_superseded`: a graver finding already covers the row, so this one is not shown; an `ignore`
-    of it still counts as used. The run fills in `code`. `cases`: what the finding is about, by row;
-    none for a row that is all that it is about. A change makes a finding worse that gets more.
+    of it still counts as used. The run fills in `code`. `cases`: what the finding is about, by row,
+    also as keys of other rows; none for a row that is all that it is about. A change makes a
+    finding worse that gets more.
     """
 
     table: str
@@ -81,7 +85,7 @@ class Finding:
     also: tuple[Key, ...] = ()
     is_superseded: bool = False
     code: str = ""
-    cases: Mapping[Key, Set[Case]] = field(default_factory=dict, compare=False, repr=False)
+    cases: Mapping[Key, Cases] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -260,6 +264,6 @@ def grouped(findings: Iterable[Finding]) -> Iterable[Finding]:
         yield replace(first, also=also, cases=cases)
 
 
-def cases_of(key: Key, things: Iterable[object]) -> dict[Key, Set[Case]]:
+def cases_of(key: Key, things: Iterable[object]) -> dict[Key, Cases]:
     """Return the cases of a finding about one row."""
     return {key: {Case(str(thing)) for thing in things}}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from proxyctl.lint.check import RULES, Case, Finding
+from proxyctl.lint.check import RULES, Case, Cases, Finding
 from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
 from proxyctl.routing import Route, Source
 from proxyctl.routing.probes import (
@@ -84,7 +84,7 @@ def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sen
 
     Rules that send the same queries to the same hostgroup have one cause: they are one finding.
     """
-    by_cause: dict[object, tuple[Culprit, Sent, dict[Key, Set[Case]]]] = {}
+    by_cause: dict[object, tuple[Culprit, Sent, dict[Key, Cases]]] = {}
     for (culprit, sent_kind), sent in subject.once(_observations).sent.items():
         if sent_kind is kind:
             cause: object = culprit

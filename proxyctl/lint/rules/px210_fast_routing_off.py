@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.catalog.destinations import last_rule_in_the_way
 from proxyctl.catalog.model import MAX_INT as NEVER
-from proxyctl.lint.check import RULES, Finding, Severity, cases_of, check
+from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import FAST_ROUTING, Subject
 from proxyctl.state.row import sorted_keys
 from proxyctl.state.runtime import valid_client_addr
@@ -60,8 +60,8 @@ def fast_routing_off(subject: Subject) -> Iterator[Finding]:
     key = next(ours, None) if owner else None
     if key is None:
         message = f"the last active rule has apply: ProxySQL never uses {unused}"
-        yield Finding(RULES, (last,), message, "apply", fix, cases=cases_of((last,), routes))
+        yield Finding(RULES, (last,), message, "apply", fix, cases={(last,): routes.keys()})
         return
     message = f"ProxySQL never uses {unused}: the last active rule, {last}{owner}, has apply"
     fix = f"its owner has to {fix}"
-    yield Finding(FAST_ROUTING, key, message, fix=fix, cases=cases_of(key, routes))
+    yield Finding(FAST_ROUTING, key, message, fix=fix, cases={key: routes.keys()})

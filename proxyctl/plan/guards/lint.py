@@ -138,7 +138,7 @@ class _Known:
         self._change = change
         self._before = before
         self._severities: dict[_FindingKey, set[Severity]] = defaultdict(set)
-        self._cases: dict[_FindingKey, set[Case]] = defaultdict(set)
+        self._cases: dict[_FindingKey, set[Case | Key]] = defaultdict(set)
         self._messages: dict[_FindingKey, set[str]] = defaultdict(set)
         for placed, key in _rows_of(findings):
             finding = placed.finding
@@ -160,12 +160,14 @@ class _Known:
             return not any(self._is_new(case, row) for case in cases - self._cases[row])
         return finding.message in self._messages[row] or not self._changes(finding.table, key)
 
-    def _is_new(self, case: Case, row: _FindingKey) -> bool:
+    def _is_new(self, case: Case | Key, row: _FindingKey) -> bool:
         """Return whether a case is new. A session that nobody had before is no new case."""
         side = self._before.pgsql_side if row[1].startswith("pgsql_") else self._before
-        if case.session is None or side is None or side.is_possible(case.session):
+        if not isinstance(case, Case) or case.session is None:
             return True
-        return all(case.text != known.text for known in self._cases[row])
+        if side is None or side.is_possible(case.session):
+            return True
+        return all(known[0] != case.text for known in self._cases[row])
 
     def _changes(self, table: str, key: Key) -> bool:
         before, after = self._change.before, self._change.after
