@@ -7,10 +7,10 @@ leave alone, and the tables that the files do not manage.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import cast
+from typing import NamedTuple, cast
 
 from proxyctl.catalog import Layout, Role, Value
-from proxyctl.catalog.destinations import SERVERS, destinations_of
+from proxyctl.catalog.destinations import destinations_of
 from proxyctl.config.desired import places_in
 from proxyctl.plan.current import Current, hostgroups_in
 from proxyctl.plan.diff import TableDiff
@@ -63,26 +63,37 @@ def before_after(modules: Iterable[ModulePlan], current: Current, desired: Desir
     return BeforeAfter(first, first if is_same else second)
 
 
-def hostgroups_used(
-    diffs: Mapping[str, TableDiff], current: Current
-) -> dict[str, frozenset[Value]]:
-    """Return the hostgroups that traffic uses before or after an apply, by table of servers.
+class HostgroupsInUse(NamedTuple):
+    """The hostgroups that RUNTIME sends traffic to before and after an apply, by table."""
 
-    Only for tables of servers that change.
+    before: Mapping[str, frozenset[Value]]
+    after: Mapping[str, frozenset[Value]]
+
+    @property
+    def at_any_time(self) -> frozenset[Value]:
+        """The hostgroups before or after the apply."""
+        return frozenset().union(*self.before.values(), *self.after.values())
+
+
+def hostgroups_in_use(
+    servers: str, diffs: Mapping[str, TableDiff], current: Current
+) -> HostgroupsInUse:
+    """Return the hostgroups of a table of servers that are in use.
+
+    A table that was not read does not change.
     """
-    used: dict[str, frozenset[Value]] = {}
-    for table in SERVERS:
-        if table not in diffs or not diffs[table].changes[Layer.RUNTIME]:
+    before, after = {}, {}
+    for name, column in destinations_of(servers).items():
+        layout, rows = current.look.layouts.get(name), current.at_runtime(name)
+        before[name] = after[name] = current.destinations.get(name, frozenset())
+        if layout is None or rows is None:
             continue
-        before = current.hostgroups_used()
-        found: set[Value] = set()
-        for name, column in destinations_of(table).items():
-            found |= before.get(name, frozenset())
-            if name in diffs:
-                rows = _changed(diffs[name], diffs[name].running)
-                found |= hostgroups_in(rows.values(), diffs[name].layout.index[column])
-        used[table] = frozenset(found)
-    return used
+        position = layout.index[column]
+        before[name] = after[name] = hostgroups_in(rows.values(), position)
+        if name in diffs and diffs[name].changes[Layer.RUNTIME]:
+            changed = _changed(diffs[name], diffs[name].running)
+            after[name] = hostgroups_in(changed.values(), position)
+    return HostgroupsInUse(before, after)
 
 
 def _after(module: ModulePlan, diff: TableDiff, before: Rows) -> Rows:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from proxyctl.catalog import Deviations, Layout, Value, Version, parse_version
-from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.instance.cluster import Membership
 from proxyctl.instance.facts import RuntimeFacts
 from proxyctl.instance.read import TableRows
@@ -87,16 +86,6 @@ class Current:
         if name in self.tables:
             return self.tables[name].rows[Layer.RUNTIME]
         return self.unmanaged.get(name)
-
-    def hostgroups_used(self) -> dict[str, frozenset[Value]]:
-        """Return the hostgroups that RUNTIME sends traffic to, by table of DESTINATIONS."""
-        used = dict(self.destinations)
-        for name, column in DESTINATIONS.items():
-            rows = self.at_runtime(name)
-            if rows is not None:
-                position = self.look.layouts[name].index[column]
-                used[name] = hostgroups_in(rows.values(), position)
-        return used
 
 
 def hostgroups_in(rows: Iterable[DesiredRow], position: int) -> frozenset[Value]:

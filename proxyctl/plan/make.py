@@ -21,7 +21,7 @@ from proxyctl.config.checks import mistakes_at_runtime
 from proxyctl.config.desired import Project
 from proxyctl.errors import ConfigError, UsageError
 from proxyctl.plan import guards, mistakes, notes, pending_edits
-from proxyctl.plan.before_after import before_after, hostgroups_used
+from proxyctl.plan.before_after import before_after, hostgroups_in_use
 from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
 from proxyctl.plan.fast_routing import kept_alive
@@ -213,7 +213,9 @@ def _draft(desired: Desired, current: Current, *, takes_dead_rules: bool = False
         tables = kept_alive(tables, current)
     diffs, surroundings, families = _diffs(tables, current)
     modules = _modules(tables, diffs, current, surroundings)
-    modules = with_images(modules, surroundings, hostgroups_used(diffs, current))
+    changing = (name for name in SERVERS if name in diffs and diffs[name].changes[Layer.RUNTIME])
+    used = {name: hostgroups_in_use(name, diffs, current).at_any_time for name in changing}
+    modules = with_images(modules, surroundings, used)
     return _Draft(diffs, modules, surroundings, families)
 
 

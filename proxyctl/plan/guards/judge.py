@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import SERVERS, destinations_of
-from proxyctl.plan.current import Current, hostgroups_in
+from proxyctl.plan.before_after import hostgroups_in_use
+from proxyctl.plan.current import Current
 from proxyctl.plan.diff import Surroundings, TableDiff
 from proxyctl.plan.guards import Danger, members, mistyped
 from proxyctl.plan.guards.access import blind_monitor, lockouts, shared_names
@@ -27,7 +28,7 @@ from proxyctl.state.families import (
     families_in,
     families_of,
 )
-from proxyctl.state.row import Desired, Layer, Rows
+from proxyctl.state.row import Desired
 
 
 def dangers(
@@ -46,20 +47,18 @@ def dangers(
     yield from deletions(modules, desired.guards)
     for table in SERVERS:
         if table in current.look.layouts and changes.keys() & {table, *destinations_of(table)}:
-            families = _configured_families(table, diffs, current)
+            families = _families(table, judged().after)
             servers = _servers(table, modules, current, surroundings, judged())
+            used = hostgroups_in_use(table, diffs, current)
             needs = Needs(
                 writers=frozenset(family.writer for family in families),
-                before=_destinations(table, judged().before, current),
-                after=_destinations(table, judged().after, current),
+                before=used.before,
+                after=used.after,
                 names=desired.hostgroup_names,
                 noun="hostgroup" if table == "mysql_servers" else "pgsql hostgroup",
             )
-            renumbered = renumbered_families(
-                servers,
-                needs,
-                *(_families(table, side) for side in (judged().before, judged().after)),
-            )
+            before = _families(table, judged().before)
+            renumbered = renumbered_families(servers, needs, before, families)
             yield from renumbered.values()
             known: frozenset[Value] = frozenset().union(*renumbered)
             if table in changes:
@@ -82,18 +81,6 @@ def dangers(
         loaded = [one.name for one in modules if one.images]
         yield from members.dangers(loaded, current.membership)
         yield from members.drained_elsewhere(modules)
-
-
-def _destinations(
-    servers: str, side: Configuration, current: Current
-) -> dict[str, frozenset[Value]]:
-    """Return the hostgroups in use by table. A table that was not read does not change."""
-    return {
-        name: hostgroups_in(side.rows(name), side.tables[name].layout.index[column])
-        | current.destinations.get(name, frozenset())
-        for name, column in destinations_of(servers).items()
-        if name in side.tables
-    }
 
 
 def _servers(
@@ -125,20 +112,3 @@ def _families(table: str, side: Configuration) -> list[Family]:
     layouts = {name: held.layout for name, held in side.tables.items()}
     rows = {name: side.rows(name) for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES)}
     return families_of(layouts[table], families_in(layouts, rows, rds_discovery=False))
-
-
-def _configured_families(
-    table: str, diffs: Mapping[str, TableDiff], current: Current
-) -> list[Family]:
-    """Return the families of a table of servers, as MEMORY will configure them."""
-    layouts = current.look.layouts
-    rows: dict[str, Rows] = {}
-    for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES):
-        if name in diffs:
-            rows[name] = diffs[name].target
-        elif name in current.tables:
-            rows[name] = current.rows(name)[Layer.MEMORY]
-        else:
-            rows[name] = current.unmanaged.get(name, {})
-    found = {name: rows[name].values() for name in rows if name in layouts}
-    return families_of(layouts[table], families_in(layouts, found, rds_discovery=False))
