@@ -80,6 +80,31 @@ def refuse_lethal_rows(client: AdminClient, module: str) -> list[Table]:
     return suspects
 
 
+def refuse_stopped(client: AdminClient) -> None:
+    """Refuse a ProxySQL after PROXYSQL STOP, before RUNTIME is read.
+
+    Its servers and users read as empty, and a read of the rules at RUNTIME, or a LOAD of the
+    servers, ends it. One that runs has loaded its servers at least once, even if it has none.
+    Statistics are asked only where no server is at RUNTIME: on 2.7 the statement after them waits
+    while somebody has the history of statistics locked. Source: 2.7.1 and 3.0.3, run.
+
+    Raises: InstanceError.
+    """
+    refuse_lethal_rows(client, "MYSQL SERVERS")
+    if client.query("SELECT count(*) FROM main.runtime_mysql_servers") != [("0",)]:
+        return
+    is_stopped = client.query(
+        "SELECT count(*) FROM stats_mysql_global"
+        " WHERE Variable_Name='Servers_table_version' AND Variable_Value='0'"
+    )
+    if is_stopped == [("1",)]:
+        raise InstanceError(
+            f"{client.address}: somebody sent PROXYSQL STOP: RUNTIME shows no servers or users,"
+            " and a read of its rules would end ProxySQL",
+            fix="send PROXYSQL START, which loads what DISK has: rows that nobody saved are lost",
+        )
+
+
 def _tables(client: AdminClient, module: str) -> list[Table]:
     """Return the tables of an admin module that the instance has, but for variables."""
     tables = [

@@ -26,6 +26,7 @@ from proxyctl.instance.client import AdminClient, Patience, retried
 from proxyctl.instance.lethal import (
     read_mistyped,
     refuse_lethal_rows,
+    refuse_stopped,
     refuse_twins,
     tables_with_mistyped_cells,
 )
@@ -269,6 +270,8 @@ def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], Tables
     at_runtime = (layout.table for layout, layer in requests if layer is Layer.RUNTIME)
     modules = dict.fromkeys(table.admin_module for table in at_runtime)
     keys = {table.name for module in modules for table in refuse_lethal_rows(client, module)}
+    if modules:
+        refuse_stopped(client)
     sql = _select(requests, keys)
     client.send(Statement.plain(sql), limit=TABLE_LIMIT)
 

@@ -1,0 +1,45 @@
+"""PROXYSQL STOP leaves the admin interface open: a read of the rules at RUNTIME would end it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+import pytest
+
+from tests.support.cli import Outcome, Project, proxyctl
+from tests.support.servers import ProxySQL
+from tests.support.story import FILES, ended
+
+pytestmark = pytest.mark.real
+
+
+def answered(*command: str) -> Outcome:
+    """Run a command again while the admin interface refuses connections: for some seconds."""
+    for _ in range(100):
+        found = proxyctl(*command)
+        if "refused" not in found.err and "closed before" not in found.err:
+            break
+        time.sleep(0.1)
+    return found
+
+
+def test_a_stopped_proxysql_is_not_read(fresh_proxysql: ProxySQL, offline: Project) -> None:
+    instance = fresh_proxysql.instance
+    offline.connect(instance)
+    offline.write(FILES)
+    assert proxyctl("apply", "--auto-approve").code == 0
+    with suppress(Exception):
+        instance.execute("PROXYSQL STOP")
+    instance.close()
+    for command in ("plan", "drift", "apply --auto-approve", "export", "doctor", "nodes list"):
+        found = answered(*command.split())
+        ended(found, 1, "somebody sent PROXYSQL STOP", "send PROXYSQL START")
+    instance.execute("PROXYSQL START")
+    instance.close()
+    for _ in range(100):
+        found = answered("plan")
+        if "PROXYSQL STOP" not in found.err:
+            break
+        time.sleep(0.1)
+    assert found.code == 0, found.text
