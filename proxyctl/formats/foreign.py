@@ -44,6 +44,19 @@ def looks_like_yaml(text: str, path: str) -> bool:
     return found is not None and found["key"] not in known
 
 
+def sections_as_yaml(root: object, path: str) -> Mistake | None:
+    """Return the answer to YAML whose keys are sections of a proxysql.cnf, or to proxyctl's own."""
+    keys = root if isinstance(root, dict) else ()
+    section = next((key for key in (*SECTIONS, *VARIABLE_SECTIONS) if key in keys), None)
+    if section is None:
+        return None
+    if "version" in keys:
+        fix = f"`proxyctl validate -f {shlex.quote(path)}` checks it"
+        return Mistake(path, 1, 1, "", "this is a file of proxyctl already", fix)
+    message = f"{section} as YAML: another program makes a {CNF} of it"
+    return Mistake(path, 1, 1, "", message, f"import the /etc/{CNF} that it wrote")
+
+
 # Templates --------------------------------------------------------------------------------------
 
 _IN_USE = f"import the /etc/{CNF} of a machine that runs with it"

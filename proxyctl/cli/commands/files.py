@@ -246,13 +246,17 @@ def _embedded(text: str, path: str) -> EmbeddedFile:
     """Return the proxysql.cnf inside of a YAML file. Raises: ConfigError."""
     from proxyctl.config.embedded import embedded_file
     from proxyctl.config.yaml import read_foreign_yaml
-    from proxyctl.formats.foreign import CNF, holds_cnf, template_in
+    from proxyctl.formats.foreign import CNF, holds_cnf, sections_as_yaml, template_in
 
     try:
         documents = read_foreign_yaml(text, path)
     except ConfigError as error:
         answer = template_in(text, path)
         raise ConfigError([answer]) if answer is not None else error from error
+    for document in documents:
+        answer = sections_as_yaml(document.root, path)
+        if answer is not None:
+            raise ConfigError([answer])
     return embedded_file(documents, text, holds_cnf, name=CNF)
 
 
