@@ -12,7 +12,7 @@ import pty
 import termios
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -45,6 +45,7 @@ LATE_S = 0.3
 """When the first apply takes the answer to a renewal for late: less than it stands still."""
 QUIET_S = 0.4
 """After this time without a statement, the first apply is taken for blocked."""
+_TRIES = 20
 
 STOPPED, BLOCKED, BLOCKED_DEBUG = "stopped", "output blocked", "output blocked, --debug"
 STOPS = (STOPPED, BLOCKED, BLOCKED_DEBUG)
@@ -119,8 +120,7 @@ class Stops:
 
         def go_on() -> None:
             try:
-                self._until_quiet()
-                self._meanwhile()
+                self._meanwhile(self._until_quiet)
             finally:
                 termios.tcflow(screen, termios.TCOON)
 
@@ -133,13 +133,21 @@ class Stops:
             count = len(log)
             time.sleep(QUIET_S)
 
-    def _meanwhile(self) -> None:
-        """The lock expires, another apply takes over and ends, and somebody edits MEMORY."""
+    def _meanwhile(self, wait: Callable[[], None] = lambda: None) -> None:
+        """The lock expires, another apply takes over and ends, and somebody edits MEMORY.
+
+        `wait` until the first apply stands still. One that was only slow has renewed its lock, and
+        is waited for again.
+        """
         rig = self._rig
-        rig.expire_lock()
-        other = rig.other_apply(THEIRS)
-        other.start()
-        done = other.outcome()
+        for _ in range(_TRIES):
+            wait()
+            rig.expire_lock()
+            other = rig.other_apply(THEIRS)
+            other.start()
+            done = other.outcome()
+            if done.code == 0:
+                break
         assert done.code == 0, done.text
         for sql in EDITS:
             rig.instance.run(sql)
