@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ from proxyctl.errors import (
 )
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import wait_for_members
-from proxyctl.instance.interrupts import uninterrupted
+from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock
 from proxyctl.plan.current import Current
 from proxyctl.plan.files import plan_and_current
@@ -71,6 +71,7 @@ def apply_files(
     )
 
 
+@interruptible()
 def apply_planned(
     client: AdminClient, planner: Planner, request: ApplyRequest
 ) -> tuple[Plan, ApplyResult | None]:
@@ -82,25 +83,22 @@ def apply_planned(
     lock = Lock(client, request.purpose)
     try:
         lock.take(timeout_s=request.lock_timeout_s, waiting=request.progress)
-        _put_memory_back(client, lock, request.progress)
-        try:
-            plan, current = planner(client, request.options, lock.leftovers)
-        except ConnectionLostError as error:
-            raise ConnectionLostError(
-                error.message, then=[*error.then, "nothing was changed"], fix=error.fix
-            ) from error
-        if not request.is_approved(plan):
-            raise RefusedError(
-                f"{plan.name}: the plan is stale: the instance, the files or a secret changed"
-                " since it was made",
-                fix="run plan again to see what differs now",
-            )
-        request.before(plan)
-        raise_refusals(plan, of_saved=request.of_saved)
-        if plan.is_in_sync:
-            lock.forget_leftovers({module.name for module in plan.modules})
-            return plan, None
-        kept = keep(header_of(plan, request.purpose, request.sources), current.tables)
+        staged = lock.leftovers
+        restored = _put_memory_back(client, lock, request.progress)
+        with _unchanged_but(restored):
+            plan, current = planner(client, request.options, staged)
+            if not request.is_approved(plan):
+                raise RefusedError(
+                    f"{plan.name}: the plan is stale: the instance, the files or a secret changed"
+                    " since it was made",
+                    fix="run plan again to see what differs now",
+                )
+            request.before(plan)
+            raise_refusals(plan, of_saved=request.of_saved)
+            if plan.is_in_sync:
+                lock.forget_leftovers({module.name for module in plan.modules})
+                return plan, None
+            kept = keep(header_of(plan, request.purpose, request.sources), current.tables)
         apply_options = ApplyOptions(request.options.saves, request.progress)
         result = apply_plan(client, plan, lock, apply_options)
         with applied(result):
@@ -117,19 +115,41 @@ def apply_planned(
             lock.release_or_report(request.progress)
 
 
-def _put_memory_back(client: AdminClient, lock: Lock, progress: Callable[[str], None]) -> None:
-    """Send LOAD ... FROM DISK for the modules that a dead apply had staged.
+def _put_memory_back(client: AdminClient, lock: Lock, progress: Callable[[str], None]) -> list[str]:
+    """Send LOAD ... FROM DISK for the modules that a dead apply had staged, and return them.
 
-    Only if MEMORY equalled DISK before: otherwise MEMORY also holds edits of others.
+    Only if MEMORY equalled DISK before: otherwise MEMORY also holds edits of others. It is sent
+    once: what MEMORY holds later is somebody's edit, whether or not this apply writes the module.
     """
-    for name in ADMIN_MODULES:
-        if lock.leftovers.get(name):
-            progress(
-                f"{name}: a command was killed while it wrote MEMORY; MEMORY is restored from DISK"
-            )
-            command = f"LOAD {name} FROM DISK"
-            with lock.renewed_for(command, {}):
-                client.execute(Statement.plain(command))
+    names = [name for name in ADMIN_MODULES if lock.leftovers.get(name)]
+    for name in names:
+        progress(
+            f"{name}: a command was killed while it wrote MEMORY; MEMORY is restored from DISK"
+        )
+        command = f"LOAD {name} FROM DISK"
+        with lock.renewed_for(command, {}):
+            client.execute(Statement.plain(command))
+        lock.forget_leftovers([name])
+        lock.mark("", {})
+    return names
+
+
+@contextmanager
+def _unchanged_but(restored: Sequence[str]) -> Iterator[None]:
+    """Say in an error of the block what was changed: MEMORY of the restored modules at most."""
+    state = "nothing was changed"
+    if restored:
+        state += f" but MEMORY of {' and '.join(restored)}, restored from DISK"
+    try:
+        yield
+    except ConnectionLostError as error:
+        raise ConnectionLostError(
+            error.message, then=[*error.then, state], fix=error.fix
+        ) from error
+    except KeyboardInterrupt as error:
+        if not restored:
+            raise
+        raise InterruptedApplyError(f"interrupted; {state}") from error
 
 
 @contextmanager

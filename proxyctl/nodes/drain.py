@@ -171,6 +171,8 @@ def _locked(client: AdminClient, request: DrainRequest, action: str) -> Iterator
         if lock.leftovers.get(_SERVERS.name):
             with lock.renewed_for(_FROM_DISK, {}):
                 client.execute(Statement.plain(_FROM_DISK))
+            lock.forget_leftovers([_SERVERS.name])
+            lock.mark("", {})
         yield _LockedServers(client, lock, has_peers=membership.has_peers)
     finally:
         with uninterrupted():

@@ -14,10 +14,14 @@ from pathlib import Path
 import pytest
 
 from proxyctl.errors import ExitCode
+from proxyctl.instance.client import AdminClient
+from proxyctl.instance.connect import Login
 from proxyctl.sandbox import Sandbox
 from tests.faults.proxy import FaultyProxy
-from tests.support.cli import Project, proxyctl
+from tests.journeys.held_lock import hold_dead_lock
+from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.mysql_servers import TcpServer
+from tests.support.servers import Instance
 from tests.support.story import FILES, SERVERS, listed
 
 ROOT = Path(__file__).parents[2]
@@ -121,3 +125,51 @@ def test_between_two_batches_nothing_more_is_begun(proxy: FaultyProxy) -> None:
     assert found.code == 130, found.text
     assert "nothing was changed" not in found.err
     assert found.out.endswith("Fleet of 2 instances: 1 applied: px1; 1 not touched: px2.\n")
+
+
+# -- what was changed ------------------------------------------------------------------------------
+
+
+def interrupted_behind(proxy: FaultyProxy, statement: str, *command: str) -> Outcome:
+    """Run a command that is interrupted at the answer to a statement; its lock is given back."""
+    interrupt_behind(proxy, statement)
+    found = proxyctl(*command, "--instance", "px1")
+    assert "internal error" not in found.text
+    locks = "SELECT count(*) FROM proxyctl_lock"
+    with AdminClient(Login("127.0.0.1", proxy.port, "admin", "admin")) as client:
+        client.query("CREATE TEMP TABLE IF NOT EXISTS proxyctl_lock(id)")
+        assert client.query(locks) == [("0",)], found.text
+    return found
+
+
+@pytest.mark.parametrize("statement", ["INTO proxyctl_lock", "main.mysql_query_rules"])
+def test_an_apply_that_has_changed_nothing_yet(proxy: FaultyProxy, statement: str) -> None:
+    found = interrupted_behind(proxy, statement, "apply", "--auto-approve")
+    assert (found.code, found.err) == (130, "interrupted; nothing was changed\n")
+
+
+def test_an_apply_that_has_put_memory_back(proxy: FaultyProxy) -> None:
+    instance = Instance("127.0.0.1", proxy.port)
+    hold_dead_lock(instance, "MYSQL USERS")
+    instance.close()
+    found = interrupted_behind(proxy, "main.mysql_query_rules", "apply", "--auto-approve")
+    assert found.code == 130
+    assert (
+        "interrupted; nothing was changed but MEMORY of MYSQL USERS, restored from DISK"
+        in found.err
+    )
+
+
+def test_the_lock_that_is_removed_is_named(proxy: FaultyProxy) -> None:
+    instance = Instance("127.0.0.1", proxy.port)
+    hold_dead_lock(instance)
+    instance.close()
+    found = interrupted_behind(proxy, "DELETE FROM proxyctl_lock", "unlock")
+    assert (found.code, found.err[:16]) == (0, "removed the lock")
+
+
+def test_statistics_that_are_cleared_are_named(proxy: FaultyProxy) -> None:
+    command = ("digest", "reset", "--auto-approve", "-o", "saved.jsonl")
+    found = interrupted_behind(proxy, "stats_mysql_query_digest_reset", *command)
+    assert found.code == 0, found.text
+    assert "all were cleared" in found.err

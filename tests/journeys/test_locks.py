@@ -179,6 +179,21 @@ def test_leftovers_of_a_dead_apply_stay_ours_until_one_finishes(
     assert instance.query("SELECT count(*) FROM proxyctl_lock") == [("0",)]
 
 
+def test_memory_is_put_back_once_also_by_an_apply_of_other_modules(
+    project: Project, instance: Instance
+) -> None:
+    """What MEMORY holds afterwards is somebody's edit."""
+    project.write("version: 1\nmysql_servers:\n  - {hostgroup_id: 10, hostname: db1}\n")
+    instance.execute("INSERT INTO mysql_users(username,password) VALUES('half','x')")
+    hold_dead_lock(instance, "MYSQL USERS")
+    applied()
+    assert instance.query("SELECT username FROM mysql_users") == []
+    for name in ("edit", "later"):
+        instance.execute(f"INSERT INTO mysql_users(username,password) VALUES('{name}','x')")
+        applied()
+    assert instance.query("SELECT username FROM mysql_users") == [("edit",), ("later",)]
+
+
 def test_where_memory_had_edits_before_they_are_listed_and_nothing_is_put_back(
     project: Project, instance: Instance
 ) -> None:

@@ -235,9 +235,10 @@ def _report_all(rollout: Rollout, *, is_text: bool) -> None:
 
 def unlock(place: Place) -> int:
     """Remove the lock of another apply, whoever holds it."""
+    from proxyctl.instance.interrupts import uninterrupted
     from proxyctl.instance.lock import break_lock
 
-    with place.connect() as client:
+    with place.connect() as client, uninterrupted():
         holder = break_lock(client)
     say(f"removed the lock of {holder.text()}" if holder else "there is no lock")
     for name, was_saved in holder.modules.items() if holder else ():

@@ -158,6 +158,7 @@ def reset(
     auto_approve: AutoApproveOption = False,
 ) -> int:
     """Save the digest statistics to a file, then clear them for everybody."""
+    from proxyctl.instance.interrupts import uninterrupted
     from proxyctl.stats.read import read_digest_memory, streamed_digests
 
     age_s = (older_than or 0) // 1_000_000
@@ -192,7 +193,8 @@ def reset(
         began = time.monotonic()
         with streamed_digests(client) as digests:
             _write(digests, path, lambda _done: None)
-        cleared = _clear(client, age_s, path)
+        with uninterrupted():
+            cleared = _clear(client, age_s, path)
     say(
         f"{counted(len(digests.rows), 'entry')} saved to {path}; {cleared}"
         f" {time_text((time.monotonic() - began) * 1e6)} after the reading began; queries that"

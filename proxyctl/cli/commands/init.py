@@ -61,6 +61,7 @@ def copy_starter(name: str, target: Path) -> list[Path]:
     Raises: UsageError for an unknown name, RefusedError when a file exists already.
     """
     from proxyctl.config.json_schema import schema_text
+    from proxyctl.instance.interrupts import uninterrupted
 
     names = starter_names()
     if name not in names:
@@ -77,13 +78,14 @@ def copy_starter(name: str, target: Path) -> list[Path]:
             reasons=[f"{path} exists" for path in existing],
             fix="name another folder, or move these files away",
         )
-    for path, content in files.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
-        except OSError as error:
-            reason = f"{error.filename}: cannot be written: {os_reason(error)}"
-            raise ProxyctlError(reason) from error
+    try:
+        with uninterrupted():
+            for path, content in files.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+    except OSError as error:
+        reason = f"{error.filename}: cannot be written: {os_reason(error)}"
+        raise ProxyctlError(reason) from error
     return [*files]
 
 
