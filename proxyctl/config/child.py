@@ -1,21 +1,23 @@
 """Run a program of the user's and take what it prints.
 
-It gets neither a shell nor our passwords, and nothing of it outlives the time limit.
+It gets neither a shell nor our passwords, and its process group does not outlive the time limit.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
-import threading
-from collections.abc import Sequence
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 from proxyctl.errors import ProxyctlError, os_reason
 
 MOST_OUTPUT = 16 << 20
 """The most bytes that a program may print."""
+_PART = 1 << 16
 _OURS = ("PROXYCTL_PASSWORD", "PROXYCTL_BACKEND_PASSWORD")
 
 
@@ -25,41 +27,61 @@ def printed_by(words: Sequence[str], name: str, *, timeout_s: float) -> bytes:
     `name`: the option and the program, for messages. Raises: ProxyctlError.
     """
     environment = {key: text for key, text in os.environ.items() if not key.startswith(_OURS)}
-    is_late = threading.Event()
+    end = time.monotonic() + timeout_s
+    out, theirs = os.pipe()
+    with _closing(out):
+        with _closing(theirs):
+            process = _started(words, name, theirs, environment)
+        output = bytearray()
+        try:
+            while part := _next_part(out, end):
+                output += part
+                if len(output) > MOST_OUTPUT:
+                    limit = MOST_OUTPUT >> 20
+                    raise ProxyctlError(f"{name}: the command printed more than {limit} MiB")
+            code = process.wait(max(end - time.monotonic(), 0))
+        except (TimeoutError, subprocess.TimeoutExpired) as error:
+            message = f"{name}: the command did not finish within {timeout_s:g} s"
+            raise ProxyctlError(message) from error
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    if code:
+        raise ProxyctlError(f"{name}: the command exited with {code}")
+    return bytes(output)
+
+
+def _started(
+    words: Sequence[str], name: str, stdout: int, environment: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
     try:
-        process = subprocess.Popen(  # noqa: S603  # the command that the user wrote
+        return subprocess.Popen(  # noqa: S603  # the command that the user wrote
             words,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=stdout,
             env=environment,
             start_new_session=True,
         )
     except OSError as error:
         raise ProxyctlError(f"{name}: {os_reason(error)}") from error
 
-    def end() -> None:
-        is_late.set()
-        _kill(process)
 
-    timer = threading.Timer(timeout_s, end)
-    timer.start()
+def _next_part(out: int, end: float) -> bytes:
+    """Return what the program prints next; empty once nobody can print any more.
+
+    A program that it left behind may hold its stdout for ever. Raises: TimeoutError.
+    """
+    left = end - time.monotonic()
+    if left <= 0 or not select.select([out], [], [], left)[0]:
+        raise TimeoutError
+    return os.read(out, _PART)
+
+
+@contextmanager
+def _closing(number: int) -> Iterator[None]:
+    """Close a file descriptor after the block."""
     try:
-        output = process.stdout.read(MOST_OUTPUT + 1) if process.stdout else b""
-        if len(output) > MOST_OUTPUT:
-            raise ProxyctlError(f"{name}: the command printed more than {MOST_OUTPUT >> 20} MiB")
-        code = process.wait()
+        yield
     finally:
-        timer.cancel()
-        _kill(process)
-        process.communicate()
-    if is_late.is_set():
-        raise ProxyctlError(f"{name}: the command did not finish within {timeout_s:g} s")
-    if code:
-        raise ProxyctlError(f"{name}: the command exited with {code}")
-    return output
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill the program with everything that it started."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
+        os.close(number)

@@ -84,12 +84,19 @@ class Fence:
         return path
 
     def check(self, path: str) -> None:
-        """Refuse a path that leads outside. Raises: UnreadableError."""
-        # A path with a NUL is refused when it is opened.
-        if self.folders is not None and "\0" not in path:
-            real = Path(path).resolve()
-            if not any(real.is_relative_to(folder) for folder in self.folders):
-                raise UnreadableError("the path leads out of the folders of the -f paths")
+        """Refuse a path that leads outside, or into /proc, which shows the environment.
+
+        Raises: UnreadableError.
+        """
+        if "\0" in path:  # refused when it is opened
+            return
+        real = os.path.realpath(path)
+        if real.startswith("/proc/") and os.path.isfile(real):  # a pipe of a shell is none
+            raise UnreadableError("a file of /proc, which shows processes and their secrets")
+        if self.folders is not None and not any(
+            Path(real).is_relative_to(folder) for folder in self.folders
+        ):
+            raise UnreadableError("the path leads out of the folders of the -f paths")
 
 
 def _refuse_way_out(path: str) -> None:

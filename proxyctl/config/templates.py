@@ -26,7 +26,7 @@ _RUNTIME_ERRORS = (
     LookupError,
     MemoryError,
     NameError,  # an infinite number such as 1e999 becomes a name in the compiled code
-    RecursionError,
+    RuntimeError,
     TypeError,
     ValueError,
 )

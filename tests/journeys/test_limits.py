@@ -109,6 +109,15 @@ def test_nothing_of_a_program_outlives_its_time(tmp_path: Path) -> None:
     raise AssertionError("it still runs")
 
 
+def test_a_program_is_not_waited_for_where_another_holds_its_output(tmp_path: Path) -> None:
+    """Another session is not of the process group: it may run on, but holds nobody up."""
+    words = ["sh", "-c", "echo px1; setsid sleep 30 & exit 0"]
+    began = time.monotonic()
+    with pytest.raises(ProxyctlError, match=r"did not finish within 0\.5 s"):
+        child.printed_by(words, "it", timeout_s=0.5)
+    assert time.monotonic() - began < 20
+
+
 def _runs(pid: int) -> bool:
     try:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]

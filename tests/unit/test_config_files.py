@@ -127,6 +127,29 @@ def test_a_ca_that_becomes_a_link_after_it_was_looked_at_is_not_read(tmp_path):
         found.certificates()
 
 
+def test_no_file_shows_a_process(tmp_path):
+    """The environment has passwords, and an error about a file shows what it holds."""
+    (tmp_path / "environ").symlink_to("/proc/self/environ")
+    (tmp_path / "a.yaml").write_text(
+        "mysql_users:\n  - {username: a, password: {file: environ}}\n"
+        "mysql_servers: {csv: /proc/self/cmdline}\n"
+    )
+    found = mistakes(Sources((str(tmp_path / "a.yaml"), "/proc/self/environ")))
+    assert len(found) == 3
+    assert all("a file of /proc, which shows processes" in text for text in found)
+
+
+def test_links_in_a_circle_are_a_mistake(tmp_path):
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "a.yaml").write_text(
+        "mysql_users:\n  - {username: a, password: {file: loop}}\nmysql_servers: {csv: loop}\n"
+    )
+    for is_restricted in (False, True):
+        found = mistakes(Sources((str(tmp_path),), restrict_paths=is_restricted))
+        assert len(found) == 2
+        assert all("too many levels of symbolic links" in text.lower() for text in found)
+
+
 def test_a_pipe_of_the_shell_is_read():
     read, write = os.pipe()
     with os.fdopen(write, "w") as file:

@@ -53,6 +53,7 @@ def test_var_files_come_first_and_the_command_line_wins(tmp_path):
         "{{ [][5] }}",
         "{{ x.y.z }}",
         "{{ range(1e999) }}",
+        "{{ cycler() }}",
     ],
 )
 def test_what_goes_wrong_in_a_template_is_a_mistake(tmp_path, text):
@@ -140,5 +141,10 @@ def test_a_mistake_in_an_include_names_the_include(tmp_path):
 
 def test_templates_see_neither_environment_nor_secrets(tmp_path, monkeypatch):
     monkeypatch.setenv("APP_PASSWORD", "hunter2")
-    for text in ("{{ env }}", "{{ os.environ }}", "{{ environ('APP_PASSWORD') }}"):
+    (tmp_path / "link").symlink_to("/proc/self/environ")
+    environ = "{% set x %}{% include '/proc/self/environ' %}{% endset %}{{ x }}"
+    for text in (
+        *("{{ env }}", "{{ os.environ }}", "{{ environ('APP_PASSWORD') }}"),
+        *(environ, "{% include 'link' %}"),
+    ):
         assert "hunter2" not in mistakes(tmp_path, text)[0]
