@@ -59,10 +59,10 @@ class SavedPlan:
             )
         texts = [document.get(name) for name in ("address", "fingerprint", "seal", "text")]
         lists = [document.get(name) for name in ("paths", "variables", "options")]
-        is_sound = all(isinstance(text, str) for text in texts) and all(
-            isinstance(items, list) and all(isinstance(item, str) for item in items)
-            for items in lists
+        is_sound = all(map(_is_text, texts)) and all(
+            isinstance(items, list) and all(map(_is_text, items)) for items in lists
         )
+        is_sound = is_sound and str(document["seal"]).isascii()
         if not is_sound or not isinstance(document.get("plan"), dict):
             raise ProxyctlError(f"{path}: the saved plan is damaged", fix=_FIX)
         address, fingerprint, seal, text = map(str, texts)
@@ -83,6 +83,14 @@ class SavedPlan:
                 f"the plan was made for {self.address}, not for {address}",
                 fix="make a plan for this instance",
             )
+
+
+def _is_text(value: object) -> bool:
+    """Return whether a value is text that can be a path: of a damaged file it may be anything."""
+    try:
+        return isinstance(value, str) and b"\0" not in value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
 
 
 def _seal(plan: Plan, salt: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from proxyctl.state.cells import number
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES, Family, ServerColumns, by_hostgroup, families_in
 from proxyctl.state.row import Key
@@ -143,7 +144,7 @@ def _backends(configuration: Configuration) -> dict[object, tuple[Backend, ...]]
             hostname, port = columns.node(row)
             status = str(row[columns.status]).upper()
             backend = Backend(
-                str(hostname), int(port or 0), status, int(row[columns.weight] or 0), key
+                str(hostname), number(port) or 0, status, number(row[columns.weight]) or 0, key
             )
             by_group.setdefault(row[columns.hostgroup], []).append(backend)
     return {hostgroup: tuple(backends) for hostgroup, backends in by_group.items()}

@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -322,9 +323,14 @@ def _row(cells: list[Any], count: int) -> Row:
 
 
 def _value(cell: object) -> Value:
-    if cell is None or type(cell) in (str, int, float):
-        return cell  # type: ignore[return-value]
-    raise TypeError
+    if type(cell) is str:
+        if "\0" in cell:
+            raise SnapshotFileError("holds text with a NUL, which no statement can write back")
+        if not cell.isascii():
+            cell.encode("utf-8", "surrogateescape")  # half of a character raises ValueError
+    elif not (cell is None or type(cell) is int or (type(cell) is float and isfinite(cell))):
+        raise TypeError
+    return cell
 
 
 def _text(value: object) -> str:

@@ -9,7 +9,7 @@ import pytest
 from tests.support.cli import SECRETS, Project, proxyctl
 from tests.support.layers import dump
 from tests.support.servers import Instance
-from tests.support.story import FILES, plan
+from tests.support.story import FILES, ended, plan
 
 
 def test_a_stale_plan_is_refused(project: Project, instance: Instance) -> None:
@@ -52,3 +52,15 @@ def test_an_edited_plan_cannot_bring_in_a_statement(
     path.write_text(json.dumps(document))
     assert proxyctl("apply", "plan.out").code == 0
     assert plan().code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("seal", "größe:1"), ("paths", ["a\0b"]), ("paths", ["\ud800"]), ("address", "\ud800")],
+)
+def test_a_plan_with_texts_that_none_has(project: Project, name: str, value: object) -> None:
+    project.write(FILES)
+    assert proxyctl("plan", "--out", "it.plan").code == 0
+    path = project.folder / "it.plan"
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}, indent=2))
+    ended(proxyctl("apply", "it.plan"), 1, "the saved plan is damaged")

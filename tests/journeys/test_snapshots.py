@@ -73,6 +73,16 @@ def _flip(data: bytes) -> bytes:
     return data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :]
 
 
+def _with(cell: bytes) -> Callable[[bytes], bytes]:
+    """Return a function that replaces the empty texts of a snapshot's cells."""
+
+    def damage(data: bytes) -> bytes:
+        head, _, tables = gzip.decompress(data).partition(b"\n")
+        return gzip.compress(head + b"\n" + tables.replace(b'""', cell))
+
+    return damage
+
+
 @pytest.mark.parametrize(
     ("damage", "text"),
     [
@@ -80,6 +90,9 @@ def _flip(data: bytes) -> bytes:
         (_flip, "damaged, or not a snapshot"),
         (_newer, "a snapshot of format 9; this proxyctl reads format 1"),
         (lambda _data: gzip.compress(b'{"format": 1}\n'), "not a snapshot"),
+        (_with(b'"\\u0000"'), "holds text with a NUL, which no statement can write back"),
+        (_with(b'"\\ud800"'), "not a snapshot"),
+        (_with(b"Infinity"), "not a snapshot"),
     ],
 )
 def test_a_damaged_file(
