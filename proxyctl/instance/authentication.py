@@ -25,6 +25,8 @@ _NATIVE, _CACHING, _SHA256 = "mysql_native_password", "caching_sha2_password", "
 _GIVES_AWAY = (_SHA256, "mysql_clear_password", "dialog", "mysql_old_password")
 """The methods that send the password itself, or nearly."""
 _ACCEPTED, _WANTS_PASSWORD = 3, 4
+_MOST_COLUMNS = 4096
+"""The most columns of a result in MySQL; SQLite allows 2,000."""
 
 
 class PasswordAskedError(Exception):
@@ -54,6 +56,7 @@ def protected_connection() -> type[Connection[Any]]:
     from pymysql import err
     from pymysql.connections import Connection
     from pymysql.constants import CLIENT, CR
+    from pymysql.protocol import FieldDescriptorPacket, MysqlPacket
 
     class ProtectedConnection(Connection):
         """A connection that logs in as this module says, and accepts any announced version.
@@ -65,6 +68,7 @@ def protected_connection() -> type[Connection[Any]]:
         server_version: str
         server_capabilities: int
         _auth_plugin_name: str
+        _columns = 0
 
         def __init__(self, *, trust: Trust, needs_tls: bool, **options: Any) -> None:  # noqa: ANN401 - PyMySQL's
             self._needs_tls = needs_tls
@@ -76,6 +80,12 @@ def protected_connection() -> type[Connection[Any]]:
 
         def _create_ssl_ctx(self, given: object) -> ssl.SSLContext:
             return given if isinstance(given, ssl.SSLContext) else unverified()
+
+        def _read_packet(self, packet_type: type[MysqlPacket] = MysqlPacket) -> MysqlPacket:
+            self._columns = self._columns + 1 if packet_type is FieldDescriptorPacket else 0
+            if self._columns > _MOST_COLUMNS:
+                raise RuntimeError("more columns than any answer has")
+            return super()._read_packet(packet_type)  # type: ignore[no-untyped-call, no-any-return]
 
         def _get_server_information(self) -> None:
             super()._get_server_information()  # type: ignore[misc]
@@ -151,15 +161,18 @@ def _encrypted(password: bytes, salt: bytes, key: bytes) -> bytes:
     """Return the password under the server's RSA key. Raises: PasswordAskedError."""
     from pymysql._auth import sha2_rsa_encrypt
 
+    if not salt:
+        raise PasswordAskedError(f"the server sent no nonce for its public key; {NOT_SENT}")
     try:
         return bytes(sha2_rsa_encrypt(password, salt, key))
     except RuntimeError as error:
         raise PasswordAskedError(
             f"a public key needs the package cryptography; {NOT_SENT}"
         ) from error
-    except ValueError as error:
+    except (ValueError, AttributeError, TypeError) as error:
+        # AttributeError and TypeError: a key of another kind.
         raise PasswordAskedError(
-            f"the public key is no RSA key in PEM format; {NOT_SENT}"
+            f"the public key is no RSA key in PEM format, or too short for the password; {NOT_SENT}"
         ) from error
 
 

@@ -221,7 +221,7 @@ class AdminClient:
             raise self._closed()
         (statement, began), self._sent = self._sent, None
         with self._translating(statement):
-            count = connection._read_query_result(unbuffered=most_rows is not None)
+            count = int(connection._read_query_result(unbuffered=most_rows is not None))
             result = connection._result
             if most_rows is None or not result.unbuffered_active:
                 rows = list(result.rows or ())
@@ -325,6 +325,9 @@ class AdminClient:
                 then=[_inside(statement.masked)],
                 fix=PORTS,
             ) from error
+        except BaseException:
+            self.close()  # an interrupt: PyMySQL has dropped the socket, or an answer is on its way
+            raise
 
     def _translated(self, error: Exception, masked: str) -> InstanceError:
         from pymysql import err
@@ -363,11 +366,14 @@ class AdminClient:
 def _some_rows(result: Any, most: int) -> list[tuple[bytes | None, ...]]:  # noqa: ANN401 - PyMySQL's
     """Return the rows of an unbuffered result. Raises: RuntimeError if there are more."""
     rows: list[tuple[bytes | None, ...]] = []
-    while (row := result._read_rowdata_packet_unbuffered()) is not None:
-        if len(rows) == most:
-            result.unbuffered_active = False  # else its end would read the other rows
-            raise RuntimeError("more rows than were asked for")
-        rows.append(row)
+    try:
+        while (row := result._read_rowdata_packet_unbuffered()) is not None:
+            if len(rows) == most:
+                raise RuntimeError("more rows than were asked for")
+            rows.append(row)
+    except BaseException:
+        result.unbuffered_active = False  # else its end would read the other rows
+        raise
     return rows
 
 

@@ -33,7 +33,16 @@ LOST = (2006, 2013, 2014, 2055)
 """The codes of a broken connection."""
 
 
-NOT_UNDERSTOOD = (AssertionError, IndexError, RuntimeError, ValueError, struct.error)
+NOT_UNDERSTOOD = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    IndexError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
 """The exceptions, beside its own, that PyMySQL raises on packets that violate the protocol."""
 
 

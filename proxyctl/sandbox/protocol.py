@@ -41,6 +41,7 @@ LARGEST_TEXT = 0xFFFFFE
 _LARGEST_PACKET = 0xFFFFFF
 """A packet of this size continues in the next packet."""
 
+_LARGEST_PROOF = 255
 _FIXED_PART = 32
 """The bytes of a login packet before the name of the user."""
 _AUTOCOMMIT = ServerStatus.SERVER_STATUS_AUTOCOMMIT
@@ -142,8 +143,9 @@ def parse_login(packet: bytes) -> HandshakeResponse41:
     """
     if b"\0" not in packet[_FIXED_PART:]:
         raise EOFError
-    # Without these NULs the library searches forever for the end of a text that is missing.
-    return library.parse_handshake_response_41(_OFFERED, packet + b"\0\0")
+    # Without NULs behind the packet the library searches forever for the end of a text that is
+    # missing. The length of the proof, one byte, may skip as many of them.
+    return library.parse_handshake_response_41(_OFFERED, packet + bytes(_LARGEST_PROOF + 2))
 
 
 def switch(nonce: bytes) -> bytes:

@@ -9,6 +9,7 @@ import secrets
 import socket
 import string
 import threading
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -52,6 +53,11 @@ LOGIN_S, LOGIN_LIMIT = 10.0, 1 << 16
 """The most seconds without a byte, and the most bytes of a packet, before a client is let in."""
 
 
+_FULL = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_PAUSE_S = 0.1
+"""After an accept for which the process or the machine has no room."""
+
+
 class Server:
     """Listens at one address from its creation until `stop`.
 
@@ -87,8 +93,11 @@ class Server:
         for number in itertools.count(1):
             try:
                 connection, address = self._listening.accept()
-            except OSError:
-                return
+            except OSError as error:
+                if error.errno not in _FULL:
+                    return
+                time.sleep(_PAUSE_S)  # until a client leaves
+                continue
             thread = threading.Thread(
                 target=self._serve, args=(connection, str(address[0]), number), daemon=True
             )

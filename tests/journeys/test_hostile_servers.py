@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import socket
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.padding import MGF1, OAEP
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.hashes import SHA1
@@ -32,6 +36,7 @@ from proxyctl.instance.tls import Authority
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox import server as sandbox_server
 from tests.bench.measure import run as measured
+from tests.faults.proxy import Exchange, FaultyProxy
 from tests.support.cli import Project, proxyctl
 from tests.support.hostile import (
     CACHING,
@@ -45,13 +50,19 @@ from tests.support.hostile import (
     HostileServer,
     server_key,
 )
-from tests.support.packets import SALT
+from tests.support.mysql_servers import result
+from tests.support.packets import CAPABILITIES, SALT, framed
 from tests.support.raw_client import native
 from tests.support.servers import Instance
 from tests.support.story import FILES, ended
 
 PASSWORD = "s3cret-of-app"
-PROOFS = {native(PASSWORD.encode(), SALT), scramble(PASSWORD.encode(), SALT), b""}
+PROOFS = {
+    native(PASSWORD.encode(), SALT),
+    scramble(PASSWORD.encode(), SALT),
+    scramble(PASSWORD.encode(), b""),
+    b"",
+}
 WAIT_S = 1
 LONG_S = 20
 """Much longer than any attack may last, and shorter than those that drip."""
@@ -183,7 +194,28 @@ def test_a_server_whose_key_is_known(folder: Path) -> None:
     assert bytes(one ^ other for one, other in zip(decrypted, salt, strict=False)) == SAID
 
 
-@pytest.mark.parametrize("key", [b"no key", b""])
+OTHER_KEY = (
+    Ed25519PrivateKey.generate()
+    .public_key()
+    .public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+)
+
+
+def test_a_key_is_not_used_without_a_nonce(folder: Path) -> None:
+    public = (
+        load_pem_private_key(server_key(folder).read_bytes(), None)
+        .public_key()
+        .public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    )
+    with HostileServer("switches without a nonce", PLAIN, folder) as server:
+        account = Account("boss", PASSWORD, Trust(public_key=public))
+        node = server.host, server.port
+        with pytest.raises(InstanceError, match="no nonce"), backend.backend(node, account):
+            pass
+    check_heard(server)
+
+
+@pytest.mark.parametrize("key", [b"no key", b"", OTHER_KEY], ids=["text", "empty", "ed25519"])
 def test_a_key_that_is_none(folder: Path, key: bytes) -> None:
     with HostileServer(ASKS, PLAIN, folder) as server:
         account = Account("boss", PASSWORD, Trust(public_key=key))
@@ -297,6 +329,27 @@ def test_memory_stays_small(bait: Project, folder: Path, mode: str) -> None:
     assert found.megabytes < 200
 
 
+def test_an_answer_with_a_row_that_is_none(offline: Project) -> None:
+    """PyMySQL reads the rest of such an answer when it forgets it."""
+
+    def cut(exchange: Exchange) -> None:
+        exchange.ask()
+        start = result([b"a", b"b", b"c"], [])[:-9]
+        exchange.deliver(start + framed(6, b"\x05ab"))
+
+    offline.write(FILES)
+    with Sandbox() as sandbox, FaultyProxy(sandbox.host, sandbox.port) as proxy:
+        offline.connect(Instance(sandbox.host, proxy.port))
+        assert proxyctl("plan").code == 0
+        tables = [place for place, sql in proxy.log if "json_group_array" in sql]
+        proxy.arm({tables[0]: cut})
+        command = [sys.executable, "-m", "proxyctl", "plan", "--port", str(proxy.port)]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert found.returncode == 1
+    assert "the answer is not in the MySQL protocol" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
 # -- the sandbox as a server -----------------------------------------------------------------------
 
 
@@ -310,6 +363,34 @@ def test_a_client_of_the_sandbox_has_to_log_in_first(monkeypatch: pytest.MonkeyP
                     client.sendall(sent)
                     while client.recv(65536):
                         pass
+
+
+@pytest.mark.parametrize("length", [1, 2, 255])
+def test_a_login_that_promises_more_than_it_has(length: int) -> None:
+    """The library that reads it would look for the end for ever, and hold up the whole process."""
+    with Sandbox() as sandbox:
+        with socket.create_connection((sandbox.host, sandbox.port)) as client:
+            head = CAPABILITIES.to_bytes(4, "little") + bytes(4) + b"\x21" + bytes(23)
+            client.sendall(framed(1, head + b"admin\0" + bytes([length])))
+        Instance(sandbox.host, sandbox.port, sandbox=sandbox).query("SELECT 1")
+
+
+def test_a_sandbox_without_room_goes_on_when_there_is_some(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried = threading.Event()
+    accept = socket.socket.accept
+
+    def full(listening: socket.socket) -> tuple[socket.socket, Any]:
+        if not tried.is_set():
+            tried.set()
+            raise OSError(errno.EMFILE, "Too many open files")
+        return accept(listening)
+
+    monkeypatch.setattr(socket.socket, "accept", full)
+    with Sandbox() as sandbox:
+        assert tried.wait(LONG_S)
+        Instance(sandbox.host, sandbox.port, sandbox=sandbox).query("SELECT 1")
 
 
 def test_a_sandbox_lets_nobody_in_from_elsewhere(offline: Project) -> None:

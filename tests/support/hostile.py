@@ -92,6 +92,10 @@ def _switches_to(method: bytes, peer: Peer) -> None:
     peer.demand(peer.greet(), switch(method), WANTS_PASSWORD, KEY)
 
 
+def _switches_without_nonce(peer: Peer) -> None:
+    peer.demand(peer.greet(), b"\xfe" + CACHING + b"\0", WANTS_PASSWORD)
+
+
 def _asks_in_a_dialog(peer: Peer) -> None:
     peer.demand(peer.greet(), b"\xfedialog\0\x02Password: ", b"\x03Password: ")
 
@@ -165,6 +169,28 @@ def _wrong_columns(peer: Peer) -> None:
     peer.send(framed(1, b"\x05") + _ROWS[5:])
 
 
+def _null_in_ok(peer: Peer) -> None:
+    """NULL as the number of changed rows."""
+    peer.send(framed(1, b"\0\xfb\0\2\0\0\0"))
+
+
+def _null_in_column(peer: Peer) -> None:
+    """NULL as the names of a column."""
+    peer.send(framed(1, b"\1") + framed(2, b"\xfb" * 6 + bytes(13)) + _ROWS[-9:])
+
+
+def _endless_columns(peer: Peer) -> None:
+    peer.send(framed(1, b"\xfe" + (1 << 40).to_bytes(8, "little")))
+    column = b"\3def" + bytes(3) + b"\1a\0" + b"\x0c\x21\0" + bytes(4) + b"\xfd" + bytes(5)
+    number = 2
+    while True:
+        sent = bytearray()
+        for _ in range(4096):
+            sent += framed(number, column)
+            number = (number + 1) % 256
+        peer.send(bytes(sent))
+
+
 def _no_protocol(peer: Peer) -> None:
     peer.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
 
@@ -185,6 +211,7 @@ def _claims(version: bytes, peer: Peer) -> None:
 MODES: dict[str, Attack] = {
     **{f"greets with {m[:30].decode() or 'no method'}": partial(_greets_with, m) for m in METHODS},
     **{f"switches to {m[:30].decode() or 'no method'}": partial(_switches_to, m) for m in METHODS},
+    "switches without a nonce": _switches_without_nonce,
     "asks in a dialog": _asks_in_a_dialog,
     "switches for ever": _switches_for_ever,
     "endless greeting": _endless_greeting,
@@ -196,6 +223,9 @@ MODES: dict[str, Attack] = {
     "dripping answer": partial(_answers, partial(_drips, _ROWS)),
     "cut answer": partial(_answers, _cut_answer),
     "wrong columns": partial(_answers, _wrong_columns),
+    "NULL in OK": partial(_answers, _null_in_ok),
+    "NULL in a column": partial(_answers, _null_in_column),
+    "endless columns": partial(_answers, _endless_columns),
     "no protocol": partial(_answers, _no_protocol),
     "local infile": partial(_answers, _local_infile),
     "claims to be MySQL": partial(_claims, b"8.0.36"),
@@ -205,7 +235,7 @@ MODES: dict[str, Attack] = {
 }
 SLOW = {"endless small rows": partial(_answers, partial(_endless_rows, 1))}
 """Attacks that take their time, which is ours: we read the rows."""
-ENDLESS = ("endless greeting", "endless rows", "endless packet", *SLOW)
+ENDLESS = ("endless greeting", "endless columns", "endless rows", "endless packet", *SLOW)
 
 
 class HostileServer:
