@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 # compile the package and the tests again.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help demo test test-all test-real test-version test-containers check bench docs golden clean test-faults fuzz
+.PHONY: help demo test test-all test-real test-version test-containers test-lowest check bench docs golden requirements clean test-faults fuzz
 
 help:
 	@echo "Begin with one of these two; each sets itself up:"
@@ -20,12 +20,14 @@ help:
 	@echo "  test-version  is proxyctl right about a ProxySQL? PROXYSQL=/path/to/proxysql or IMAGE=proxysql/proxysql:3.0.12; ends with a table"
 	@echo "  test-containers  PXC and ProxySQL in containers (Docker; PROXYCTL_TEST_PXC_IMAGE, PROXYCTL_TEST_PROXYSQL_IMAGE)"
 	@echo "  test-faults  every fault at every statement of an apply, and every promise of tests/faults/promises.toml"
+	@echo "  test-lowest  the tests, the checks and the site on the lowest versions that pyproject.toml allows"
 	@echo "  check      format, lint, types, import contracts"
 	@echo "  fuzz       every reader fed with damaged and hostile input, for hours; INPUTS=100000"
 	@echo "  bench      speed on a real ProxySQL, as ratios"
 	@echo "  docs       write the generated reference pages again, and build the documentation site into site/"
 	@echo "  golden     record expected outputs again; then read the difference"
-	@echo "  clean      remove .venv and the caches"
+	@echo "  requirements  the newest dependencies with their hashes, into requirements/; then read the difference"
+	@echo "  clean      remove .venv, .venv-lowest and the caches"
 
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "proxyctl needs Python 3.11 or newer; set PYTHON="; exit 1; }
@@ -59,6 +61,16 @@ test-version: $(READY)
 test-containers: $(READY)
 	$(BIN)/python -m pytest -q tests/containers
 
+# Direct dependencies at their lower bounds, what they need at its newest. Not every lower bound has
+# wheels for a newer Python than the lowest: PYTHON=python3.11.
+LOWEST := .venv-lowest
+test-lowest: $(READY)
+	@$(BIN)/uv venv --quiet --clear --no-python-downloads --python $(PYTHON) $(LOWEST)
+	@$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable '.[dev,docs,rsa]'
+	$(LOWEST)/bin/python -m pytest -q -n $(WORKERS) --dist worksteal -m "not real and not containers and not sweep"
+	@$(MAKE) --no-print-directory check BIN=$(LOWEST)/bin
+	$(LOWEST)/bin/python -m sphinx --quiet --fail-on-warning --builder html --conf-dir docs . $(LOWEST)/site
+
 test-faults: $(READY)
 	$(BIN)/python -m tests.faults
 
@@ -85,5 +97,13 @@ golden: $(READY)
 	$(BIN)/python -m tests.conformance.record
 	@echo "recorded; now read: git diff"
 
+# For every Python and platform; only files that need no build, whose tools would have no hash.
+COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --only-binary :all: \
+	--no-annotate --custom-compile-command "make requirements" --no-emit-package proxyctl-proxysql
+
+requirements: $(READY)
+	$(COMPILE) pyproject.toml --group build --output-file requirements/run.txt
+	$(COMPILE) --group release --python-version 3.13 --output-file requirements/release.txt
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz
+	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache .hypothesis .fuzz
