@@ -5,9 +5,12 @@ ARG BASE=python:3.13-slim
 
 FROM ${BASE} AS build
 COPY pyproject.toml README.md LICENSE /src/
+COPY requirements/run.txt /src/requirements/
+RUN python3 -m venv /opt/proxyctl \
+    && /opt/proxyctl/bin/pip install --no-cache-dir --no-compile --require-hashes -r /src/requirements/run.txt
 COPY proxyctl /src/proxyctl
 COPY templates /src/templates
-RUN python3 -m venv /opt/proxyctl && /opt/proxyctl/bin/pip install --no-cache-dir --no-compile /src
+RUN /opt/proxyctl/bin/pip install --no-cache-dir --no-compile --no-index --no-deps --no-build-isolation /src
 
 FROM ${BASE}
 COPY --from=build /opt/proxyctl /opt/proxyctl

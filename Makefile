@@ -99,7 +99,7 @@ golden: $(READY)
 
 # For every Python and platform; only files that need no build, whose tools would have no hash.
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --only-binary :all: \
-	--no-annotate --custom-compile-command "make requirements" --no-emit-package proxyctl-proxysql
+	--emit-build-options --no-annotate --custom-compile-command "make requirements" --no-emit-package proxyctl-proxysql
 
 requirements: $(READY)
 	$(COMPILE) pyproject.toml --group build --output-file requirements/run.txt
