@@ -100,11 +100,14 @@ class Action(Machine):
         }
         return self.run(step, {**given, **environment})
 
-    def proxyctl(self, command: str, arguments: str = "") -> tuple[int, str]:
+    def proxyctl(
+        self, command: str, arguments: str = "", *, restricted: str = "true"
+    ) -> tuple[int, str]:
         """Run a command through the action; return the step's result and outputs."""
         output = self.folder / "github_output"
         output.unlink(missing_ok=True)
-        done = self.step("run", COMMAND=command, FILE="proxyctl.yaml", ARGUMENTS=arguments)
+        inputs = {"COMMAND": command, "FILE": "proxyctl.yaml", "ARGUMENTS": arguments}
+        done = self.step("run", **inputs, RESTRICT_PATHS=restricted)
         return done.returncode, output.read_text().strip() if output.exists() else done.stdout
 
 
@@ -136,6 +139,17 @@ def test_mistakes_and_unknown_commands_fail_the_step(action: Action) -> None:
     assert action.proxyctl("plan") == (1, "exit-code=1")
     code, output = action.proxyctl("destroy")
     assert (code, "command is plan, apply or drift" in output) == (64, True)
+
+
+@pytest.mark.parametrize(("restricted", "code"), [("true", 1), ("", 1), ("no", 1), ("false", 0)])
+def test_the_action_reads_no_file_outside_its_folder_unless_told(
+    action: Action, restricted: str, code: int
+) -> None:
+    (action.folder / "comment").write_text("of another folder")
+    (action.files / "proxyctl.yaml").write_text(
+        FILE.replace("apply: true", "apply: true, comment: {file: ../comment}")
+    )
+    assert action.proxyctl("plan", restricted=restricted)[0] == code
 
 
 def test_the_hooks_for_pre_commit_are_commands(action: Action) -> None:
@@ -267,7 +281,7 @@ def users(sandbox: Sandbox) -> list[str]:
 
 def test_a_pull_request_gets_its_plan_as_a_comment_and_changes_nothing(runner: Runner) -> None:
     done = runner.workflow("plan.yml")
-    assert codes(done) == [0, 0, 0, 0, 0], done
+    assert codes(done) == [0, 0, 0, 0], done
     comment = runner.comment()
     assert "px1, px2, px3" in comment
     assert "+ user shop" in comment
@@ -281,7 +295,7 @@ def test_a_pull_request_gets_its_plan_as_a_comment_and_changes_nothing(runner: R
 def test_a_mistake_stops_it_before_there_is_a_plan(runner: Runner) -> None:
     runner.edit("expect: {hostgroup: reader, rule_id: 200}", "expect: {hostgroup: writer}")
     done = runner.workflow("plan.yml")
-    assert codes(done) == [0, 1], done
+    assert codes(done) == [1], done
 
 
 def test_an_instance_that_is_gone_is_named_in_the_comment(runner: Runner) -> None:
@@ -329,13 +343,18 @@ def test_an_apply_that_is_cancelled_stops_and_says_what_it_has_done(runner: Runn
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_hands_over_every_secret_and_only_that_of_a_pull_request_may_write(
+def test_steps_that_connect_get_every_secret_and_only_that_of_a_pull_request_may_write(
     path: Path,
 ) -> None:
     text = (EXAMPLE / "proxyctl.yaml").read_text(encoding="utf-8")
     named = set(re.findall(r"\{env: (\w+)\}", text))
     assert named == set(SECRETS)
-    assert workflow(path)["env"] == {name: f"${{{{ secrets.{name} }}}}" for name in named}
+    (job,) = workflow(path)["jobs"].values()
+    secrets = {name: f"${{{{ secrets.{name} }}}}" for name in named}
+    for step in job["steps"]:
+        connects = re.search(r"proxyctl (plan|apply|drift|doctor)", step.get("run", ""))
+        given = {name: text for name, text in step.get("env", {}).items() if "secrets." in text}
+        assert given == (secrets if connects else {})
     may = workflow(path)["permissions"]
     writes = {name for name, right in may.items() if right == "write"}
     assert writes == ({"pull-requests"} if path.name == "plan.yml" else set())
