@@ -61,8 +61,8 @@ test-version: $(READY)
 test-containers: $(READY)
 	$(BIN)/python -m pytest -q tests/containers
 
-# Direct dependencies at their lower bounds, what they need at its newest. Not every lower bound has
-# wheels for a newer Python than the lowest: PYTHON=python3.11.
+# Direct dependencies at their lower bounds, their own dependencies at the newest. Set PYTHON=python3.11
+# where python3 is newer: google-re2 at its bound has no wheel for Python 3.13.
 LOWEST := .venv-lowest
 test-lowest: $(READY)
 	@$(BIN)/uv venv --quiet --clear --no-python-downloads --python $(PYTHON) $(LOWEST)
@@ -97,7 +97,7 @@ golden: $(READY)
 	$(BIN)/python -m tests.conformance.record
 	@echo "recorded; now read: git diff"
 
-# For every Python and platform; only files that need no build, whose tools would have no hash.
+# For every Python and platform. Wheels only: the tools that build another file would have no hash.
 COMPILE = $(BIN)/uv pip compile --quiet --upgrade --universal --generate-hashes --only-binary :all: \
 	--emit-build-options --no-annotate --custom-compile-command "make requirements" --no-emit-package proxyctl-proxysql
 
