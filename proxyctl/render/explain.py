@@ -74,7 +74,9 @@ def explain_text(
 
 
 def cut(text: str, limit: int = LONGEST_TEXT) -> str:
-    """Return a query on one line, cut to `limit` characters."""
+    """Return a query on one line, cut to `limit` characters; a secret is not shown."""
+    if isinstance(text, Secret):
+        return SENSITIVE
     safe = printable(text)
     if len(safe) <= limit:
         return safe
@@ -220,7 +222,9 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
     if route.rewritten_query is not None:
         yield f"becomes      {cut(text_of(route.rewritten_query) or '')}"
         if route.final_digest is not None:
-            yield f"counted as   {answer.digest}  {cut(text_of(route.final_digest.text) or '')}"
+            counted_text = text_of(route.final_digest.text) or ""
+            counted_text = SENSITIVE if route.is_text_secret else cut(counted_text)
+            yield f"counted as   {answer.digest}  {counted_text}"
     if answer.firewall is not None and answer.firewall.is_blocked is not None:
         yield f"firewall     {printable(answer.firewall.reason)}"
     yield from _answers(answer, names)

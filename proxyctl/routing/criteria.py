@@ -40,7 +40,7 @@ from proxyctl.routing.rule import Cells, Rule, subnet_of
 from proxyctl.routing.tables import RoutingVariables, Users
 from proxyctl.state.cells import DIGEST_FIX, digest_problem, normal_digest
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.row import Secret
+from proxyctl.state.row import SENSITIVE, Secret
 from proxyctl.state.runtime import CLIENT_ADDR_FIX, client_addr_problem
 
 
@@ -188,7 +188,9 @@ class Criteria:
             listed = ", ".join(str(entry[place]) for entry in known)
             name = self._side("mysql-interfaces")
             problem = f"no entry of {name} has it, and the text of the entry counts"
-            return CriterionFlaw(Effect.NEVER, problem, f"the entries have {listed}")
+            is_secret = isinstance(self._configuration.variables["mysql-interfaces"], Secret)
+            fix = f"the entries have {SENSITIVE if is_secret else listed}"
+            return CriterionFlaw(Effect.NEVER, problem, fix)
         address, port = cells.get("proxy_addr"), cells.get("proxy_port")
         if column == "proxy_port" and address and (address, port) not in known:
             return CriterionFlaw(Effect.NEVER, "the entry with this proxy_addr has another port")

@@ -33,6 +33,7 @@ from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.routing.special import Stage, hints, is_set
 from proxyctl.routing.tables import AFTER_RULES
 from proxyctl.state.configuration import Configuration
+from proxyctl.state.row import Secret, SecretBytes
 from proxyctl.state.runtime import ignored_rows
 
 _FAST_ROUTING = "mysql_query_rules_fast_routing"
@@ -146,7 +147,10 @@ class Answer:
     def digest_text(self) -> str | None:
         """The column `digest_text` of stats_mysql_query_digest, truncated like the column."""
         final = self.route.final_digest
-        return None if final is None else text_of(final.text[: self.explainer.max_digest_length])
+        if final is None:
+            return None
+        text = final.text[: self.explainer.max_digest_length]
+        return text_of(SecretBytes(text) if self.route.is_text_secret else text)
 
     @property
     def rewritten_query(self) -> str | None:
@@ -156,7 +160,10 @@ class Answer:
 
 def text_of(raw: bytes | None) -> str | None:
     """Return bytes as text. Bytes that are not UTF-8 become surrogate escapes."""
-    return None if raw is None else raw.decode("utf-8", "surrogateescape")
+    if raw is None:
+        return None
+    text = raw.decode("utf-8", "surrogateescape")
+    return Secret(text) if isinstance(raw, SecretBytes) else text
 
 
 class Explainer:

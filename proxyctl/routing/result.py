@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from proxyctl.routing.special import Reply, Special
+from proxyctl.state.row import SecretBytes
 
 
 class Digested(Protocol):
@@ -118,6 +119,11 @@ class Route:
     drawn: tuple[int, ...] = ()
     """Rules that drew their flagOUT by weight: the next time the query may go elsewhere."""
     loop: Loop | None = None
+
+    @property
+    def is_text_secret(self) -> bool:
+        """Whether the rewritten query, and so its digest text, has a text from a reference."""
+        return isinstance(self.rewritten_query, SecretBytes)
 
     @property
     def reply(self) -> Reply | None:

@@ -11,6 +11,7 @@ from proxyctl.catalog.releases import CLIENT_ADDR_SUBNETS
 from proxyctl.routing.regex import Broken, Compiled, Patterns, as_bytes, never_matches_if_broken
 from proxyctl.routing.result import Reason
 from proxyctl.state.cells import as_read
+from proxyctl.state.row import Secret, SecretBytes
 from proxyctl.state.runtime import valid_client_addr
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ class Rule:
         """The columns whose pattern never matches, even negated."""
         replacement = _text(cells, "replace_pattern")
         self.replacement = None if replacement is None else as_bytes(replacement)
+        self.hides_rewriting = isinstance(replacement, Secret)
         self.is_global = "GLOBAL" in modifiers
         self.flag_out = _int(cells, "flagOUT")
         # The column flagOUT overrides a draw.
@@ -222,7 +224,11 @@ class Rule:
         """Return the query as the rule rewrites it; None if that is undecided."""
         if self.match_pattern is None or self.replacement is None:
             return text
-        return self.match_pattern.replace(self.replacement, text, every=self.is_global)
+        result = self.match_pattern.replace(self.replacement, text, every=self.is_global)
+        if result is None or result == text:
+            return None if result is None else text
+        is_secret = self.hides_rewriting or isinstance(text, SecretBytes)
+        return SecretBytes(result) if is_secret else result
 
 
 def subnet_of(client_addr: str, version: Version) -> IPv4Network | IPv6Network | None:

@@ -24,6 +24,12 @@ class Secret(str):
     __slots__ = ()
 
 
+class SecretBytes(bytes):
+    """A query that a replace_pattern from a reference rewrote, which is never shown."""
+
+    __slots__ = ()
+
+
 SENSITIVE = "(sensitive)"
 """What people see instead of a secret."""
 

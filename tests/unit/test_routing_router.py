@@ -20,6 +20,7 @@ from proxyctl.routing import (
     Source,
     frontends,
 )
+from proxyctl.state.row import Secret
 from tests.support.build import layout, row
 from tests.support.routing_cases import random_case
 from tests.support.routing_predicted import predict, router_of
@@ -121,6 +122,19 @@ def test_a_prepared_statement_is_evaluated_again_without_rewriting():
     assert (prepared.rewritten_query, prepared.matched_rules) == (b"SELECT xyz", (1,))
     executed = of.evaluate(Request(prepared.rewritten_query, rewrites=False))
     assert (executed.rewritten_query, executed.matched_rules) == (None, (2,))
+
+
+def test_a_query_stays_secret_after_a_replace_pattern_from_a_reference():
+    by_reference = {"match_pattern": "a", "replace_pattern": Secret("b"), "apply": 0}
+    plain = {"match_pattern": "x", "replace_pattern": "y", "apply": 0}
+
+    def is_secret(*rules, query):
+        return router(*rules).evaluate(Request(query)).is_text_secret
+
+    assert is_secret(by_reference, plain, query=b"a x")
+    assert not is_secret(by_reference, plain, query=b"x")
+    same = {**by_reference, "replace_pattern": Secret("a")}
+    assert not is_secret(same, plain, query=b"a x")
 
 
 def test_users_come_from_rows():
