@@ -103,23 +103,26 @@ class Place:
     def with_files(self, configuration: Configuration) -> Configuration:
         """Return what an instance holds, with what the files know of it.
 
-        These are the names of hostgroups and, if -f names the files or they name the instance, the
-        places of rows. Without files, or where they have mistakes, less is known.
+        These are the names of hostgroups, the texts that came by a reference and, if -f names the
+        files or they name the instance, the places of rows. Without files, or where they have
+        mistakes, less is known.
         """
         configuration = replace(configuration, hostgroup_names=self.hostgroup_names())
-        if not (self._files_decide and self.has_files()):
+        if not self.has_files():
             return configuration
         from proxyctl.config.desired import places_in
-        from proxyctl.config.project import ParsedFiles
+        from proxyctl.plan.secrets import hide_in_configuration
 
-        files = ParsedFiles(self.files.sources())
         try:
-            project = files.project(
+            project = self._read()[0].project(
                 configuration.version, takes_dead_rules=True, needs_secrets=False
             )
-        except ConfigError:
+        except (ConfigError, UsageError):
             return configuration
         desired = project.desired
+        configuration = hide_in_configuration(configuration, desired)
+        if not self._files_decide:
+            return configuration
         return replace(configuration, place=places_in(desired.tables), lacks=desired.source.lacks)
 
     def asks_instance(self, layer: LayerName | None = None) -> bool:

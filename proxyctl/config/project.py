@@ -12,6 +12,7 @@ from proxyctl.catalog import NO_DEVIATIONS, REFERENCE, Deviations, Version
 from proxyctl.catalog.releases import NEWEST_KNOWN, beyond_catalogue
 from proxyctl.config.context import Context, named_version, split
 from proxyctl.config.desired import Project, compile_project
+from proxyctl.config.env_references import is_reference
 from proxyctl.config.files import ANYWHERE, Fence, Sources, read_documents
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.sections.hostgroups import compile_hostgroups
@@ -99,6 +100,15 @@ class ParsedFiles:
         For commands that only show names: a name with a mistake is left out.
         """
         return compile_hostgroups(self._sections.get("hostgroups", []), Context(REFERENCE))[0]
+
+    def referenced_variables(self) -> frozenset[str]:
+        """Return the names of variables that come from `env` or `file`; compile nothing else."""
+        return frozenset(
+            name
+            for part in self._sections.get("variables", [])
+            for name, value in part.value.items()
+            if is_reference(value) and "hex" not in value
+        )
 
     @property
     def version(self) -> Version | None:

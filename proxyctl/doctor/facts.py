@@ -29,7 +29,7 @@ from proxyctl.state.families import (
     families_in,
     takes_queries,
 )
-from proxyctl.state.row import Layer, sorted_keys
+from proxyctl.state.row import SENSITIVE, Layer, sorted_keys
 from proxyctl.stats.read import read_digest_memory
 
 
@@ -140,6 +140,12 @@ class Facts:
     resident_bytes: int | None
     digest_bytes: int | None
     mistyped: tuple[MistypedCells, ...] = ()
+    secret_variables: frozenset[str] = frozenset()
+    """The variables that the files take from a reference."""
+
+    def shown(self, variable: str, text: str) -> str:
+        """Return a text of a variable as findings show it."""
+        return SENSITIVE if variable in self.secret_variables else text
 
     @property
     def is_sandbox(self) -> bool:
@@ -170,6 +176,7 @@ def read_facts(
     asks: bool = True,
     memory: bool = False,
     hostgroup_names: Mapping[int, str] | None = None,
+    secret_variables: frozenset[str] = frozenset(),
 ) -> Facts:
     """Return all facts about one instance.
 
@@ -216,6 +223,7 @@ def read_facts(
         resident_bytes=_resident(client),
         digest_bytes=read_digest_memory(client) if memory else None,
         mistyped=_mistyped(client, tables),
+        secret_variables=secret_variables,
     )
 
 

@@ -72,7 +72,8 @@ def _restart_pending(facts: Facts) -> Iterator[Finding]:
                 yield Finding(
                     "restart-pending",
                     name,
-                    f"{running} now, {on_disk} after a restart",
+                    f"{facts.shown(name, running)} now,"
+                    f" {facts.shown(name, on_disk)} after a restart",
                     "restart ProxySQL",
                 )
 

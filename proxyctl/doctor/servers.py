@@ -13,6 +13,8 @@ from proxyctl.errors import counted
 from proxyctl.state.families import Node, node_text
 from proxyctl.state.row import Key
 
+_MONITOR_USER = "mysql-monitor_username"
+
 
 def monitor(facts: Facts) -> Iterator[Finding]:
     """Yield the failures of the monitor, and the servers that take no queries."""
@@ -36,7 +38,7 @@ def monitor(facts: Facts) -> Iterator[Finding]:
 
 
 def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding]:
-    user = facts.variables.get("mysql-monitor_username", "monitor")
+    user = facts.shown(_MONITOR_USER, facts.variables.get(_MONITOR_USER, "monitor"))
     for error, failures in _by_error(logs).items():
         since, nodes = _duration_text(facts, failures), [log.node for log in failures]
         losses = "".join(f"; {text}" for text in _losses(facts, nodes))
@@ -60,7 +62,7 @@ def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Findin
 
 
 def _failed_checks(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding]:
-    user = facts.variables.get("mysql-monitor_username", "monitor")
+    user = facts.shown(_MONITOR_USER, facts.variables.get(_MONITOR_USER, "monitor"))
     for error, failures in _by_error(logs).items():
         log, since = failures[0].log, _duration_text(facts, failures)
         yield Finding.of_servers(

@@ -48,12 +48,12 @@ _SERVER_VERSION = "mysql-server_version"
 def server_version(facts: Facts) -> Iterator[Finding]:
     """Yield a finding if the version for clients does not fit the servers."""
     announced = facts.variables.get(_SERVER_VERSION, "")
-    numbers = version_numbers(announced)
+    numbers, shown = version_numbers(announced), facts.shown(_SERVER_VERSION, announced)
     if announced and numbers is None:
         yield Finding(
             "server-version-unreadable",
             _SERVER_VERSION,
-            f"clients are told {announced}, which is not a version number: some cannot log in",
+            f"clients are told {shown}, which is not a version number: some cannot log in",
             _fix(facts),
         )
     elif numbers is not None and (reason := _difference(facts, announced, numbers)):
@@ -63,7 +63,7 @@ def server_version(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "server-version-differs",
             _SERVER_VERSION,
-            f"clients are told {announced}, {reason}; the servers are {servers}",
+            f"clients are told {shown}, {reason}; the servers are {servers}",
             _fix(facts),
         )
     if not facts.is_sandbox:  # the servers of a sandbox do not exist

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 
-from proxyctl.catalog import Layout
+from proxyctl.catalog import Layout, Role
+from proxyctl.state.configuration import Configuration, variables_of
 from proxyctl.state.row import (
+    Desired,
     DesiredTable,
     Key,
     Layer,
@@ -58,6 +61,26 @@ def hide_references(
         for number, rows in distinct.items()
     }
     return {layer: hidden_rows[id(rows)] for layer, rows in layers.items()}
+
+
+def hide_in_configuration(configuration: Configuration, desired: Desired) -> Configuration:
+    """Return what an instance holds, with the texts as secrets that its files take by reference."""
+    variables: dict[Key, Row] = {(name,): (name, v) for name, v in configuration.variables.items()}
+    tables = dict(configuration.tables)
+    for name, table in desired.tables.items():
+        if table.layout.table.prefix is not None:
+            variables = _hidden(table, variables)
+        elif name in tables:
+            tables[name] = replace(tables[name], rows=_hidden(table, tables[name].rows))
+    return replace(configuration, tables=tables, variables=variables_of(variables.values()))
+
+
+def _hidden(table: DesiredTable, rows: Rows) -> Rows:
+    """Return the rows with secrets, whichever hostgroup the monitor has moved a node to."""
+    role = table.layout.table.role
+    first, last = int(role is Role.SERVERS), 1 if role is Role.USERS else None
+    hidden = hide_references(table, {Layer.RUNTIME: rows}, lambda key: key[first:last])
+    return dict(hidden[Layer.RUNTIME])
 
 
 def hidden_row(layout: Layout, key: Key, row: Row, names: Collection[str]) -> Row:

@@ -44,11 +44,15 @@ def doctor(
     trust = servers.trust()
 
     def examined(client: AdminClient, parsed: ParsedFiles) -> Examination:
-        names = parsed.hostgroup_names()
-        return examine(
-            read_facts(client, trust, asks=not no_ask, memory=memory, hostgroup_names=names),
-            ignored,
+        facts = read_facts(
+            client,
+            trust,
+            asks=not no_ask,
+            memory=memory,
+            hostgroup_names=parsed.hostgroup_names(),
+            secret_variables=parsed.referenced_variables(),
         )
+        return examine(facts, ignored)
 
     targets, is_all = place.targets(fleet, files_are_optional=True), fleet.all_instances
     with progress("examining", len(targets) if is_all else 0) as advance:

@@ -238,6 +238,7 @@ def run_tests(
 def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest, ...], Explainer]:
     """Return the tests of the files, and the explainer to run them with."""
     from proxyctl.config.project import load_project
+    from proxyctl.plan.secrets import hide_in_configuration
     from proxyctl.routing.explain import EXPLAINED_TABLES, Explainer
 
     is_live = place.asks_instance()
@@ -248,6 +249,7 @@ def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest,
         return project.routing_tests, Explainer(project.configuration)
     configuration, _name = place.subject(version=version, tables=EXPLAINED_TABLES)
     configuration = replace(configuration, hostgroup_names=project.desired.hostgroup_names)
+    configuration = hide_in_configuration(configuration, project.desired)
     return project.routing_tests, Explainer(configuration, is_placed=True)
 
 
