@@ -2,8 +2,9 @@
 
 Whoever takes a port, or stands in between, can ask for the password itself, and PyMySQL gives it to
 them over any TLS. Here only a proof leaves, a hash of the password with the greeting's random
-bytes. The password itself leaves for a verified peer only. Both kinds of ProxySQL's accounts need
-no more than the proof; MySQL asks for the password itself when it does not have it in its cache.
+bytes. The password itself leaves for a verified peer only. By caching_sha2_password MySQL asks for
+it when it is not in its cache, and ProxySQL for an account whose password it holds as a hash. All
+other accounts of ProxySQL need no more than the proof.
 """
 
 from __future__ import annotations

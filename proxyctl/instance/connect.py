@@ -88,7 +88,9 @@ def open_connection(login: Login) -> Connection[Any]:
     except PasswordAskedError as error:
         raise InstanceError(
             f"{login.address}: {error}",
-            fix=f"no ProxySQL asks for it: see who listens there; {PORTS}",
+            fix="a ProxySQL asks only for an account whose password is a hash in"
+            " admin-admin_credentials: log in once with --tls-ca; of any other account, see who"
+            f" listens there; {PORTS}",
         ) from error
     except UnicodeDecodeError as error:
         raise _no_server(login) from error

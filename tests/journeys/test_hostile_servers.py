@@ -130,7 +130,7 @@ def authority(folder: Path) -> Authority:
 
 
 def test_an_instance_that_is_verified_gets_the_password(folder: Path) -> None:
-    """ProxySQL never asks for it, and a certificate of its own CA is as good as the CA's key."""
+    """A certificate of ProxySQL's own CA is as good as the CA's key."""
     with HostileServer(ASKS, TLS, folder) as server:
         login = Login(server.host, server.port, password=PASSWORD, ca=authority(folder))
         with pytest.raises(InstanceError):
