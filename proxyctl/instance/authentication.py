@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
+from proxyctl.instance.sockets import LOGIN_LIMIT, BoundedSocket
 from proxyctl.instance.tls import Authority, unverified
 
 if TYPE_CHECKING:
@@ -66,13 +67,22 @@ def protected_connection() -> type[Connection[Any]]:
         handshake, and nobody could manage the instance.
         """
 
+        _sock: BoundedSocket
         server_version: str
         server_capabilities: int
         _auth_plugin_name: str
         _columns = 0
 
-        def __init__(self, *, trust: Trust, needs_tls: bool, **options: Any) -> None:  # noqa: ANN401 - PyMySQL's
+        def __init__(
+            self,
+            *,
+            trust: Trust,
+            needs_tls: bool,
+            statement_s: float | None = None,
+            **options: Any,  # noqa: ANN401 - PyMySQL's
+        ) -> None:
             self._needs_tls = needs_tls
+            self._statement_s = statement_s
             methods: dict[str, Callable[[Connection[Any]], Any]] = {
                 _CACHING: partial(_CachingSha2, trust),
                 **{method: partial(_Refused, method) for method in _GIVES_AWAY},
@@ -87,6 +97,12 @@ def protected_connection() -> type[Connection[Any]]:
             if self._columns > _MOST_COLUMNS:
                 raise RuntimeError("more columns than any answer has")
             return super()._read_packet(packet_type)  # type: ignore[no-untyped-call, no-any-return]
+
+        def _request_authentication(self) -> None:
+            super()._request_authentication()  # type: ignore[misc]
+            if self._statement_s is not None:
+                # SET NAMES comes next: a statement, for which ProxySQL lets others finish.
+                self._sock.begin(self._statement_s, limit=LOGIN_LIMIT)
 
         def _get_server_information(self) -> None:
             super()._get_server_information()  # type: ignore[misc]

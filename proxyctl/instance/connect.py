@@ -106,6 +106,7 @@ def _opened(login: Login, tls: ssl.SSLContext | None) -> Connection[Any]:
     connection: Connection[Any] = connection_class(
         trust=Trust(login.ca),
         needs_tls=tls is not None,
+        statement_s=login.read_timeout_s,
         host=login.host,
         user=login.user,
         password=login.password.encode(),  # PyMySQL would encode text as latin1
