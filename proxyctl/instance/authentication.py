@@ -26,6 +26,7 @@ NOT_SENT = "the password was not sent"
 _NATIVE, _CACHING, _SHA256 = "mysql_native_password", "caching_sha2_password", "sha256_password"
 _GIVES_AWAY = (_SHA256, "mysql_clear_password", "dialog", "mysql_old_password")
 """The methods that send the password itself, or nearly."""
+_ED25519 = "client_ed25519"
 _ACCEPTED, _WANTS_PASSWORD = 3, 4
 _MOST_COLUMNS = 4096
 """The most columns of a result in MySQL; SQLite allows 2,000."""
@@ -86,6 +87,7 @@ def protected_connection() -> type[Connection[Any]]:
             methods: dict[str, Callable[[Connection[Any]], Any]] = {
                 _CACHING: partial(_CachingSha2, trust),
                 **{method: partial(_Refused, method) for method in _GIVES_AWAY},
+                _ED25519: _Unknown,
             }
             super().__init__(auth_plugin_map=methods, defer_connect=True, **options)
 
@@ -128,6 +130,21 @@ class _Refused:
     def authenticate(self, _packet: object) -> None:
         """Raises: PasswordAskedError."""
         raise PasswordAskedError(f"the server asks for the password by {self._method}; {NOT_SENT}")
+
+
+class _Unknown:
+    """Refuses MariaDB's ed25519, for which PyMySQL needs another package."""
+
+    def __init__(self, _connection: object) -> None:
+        pass
+
+    def authenticate(self, _packet: object) -> None:
+        """Raises: OperationalError."""
+        from pymysql import err
+        from pymysql.constants import CR
+
+        message = f"the account logs in by {_ED25519}, which proxyctl does not support"
+        raise err.OperationalError(CR.CR_AUTH_PLUGIN_CANNOT_LOAD, message)
 
 
 class _CachingSha2:

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from proxyctl.sandbox import Sandbox
 from proxyctl.state.passwords import native_hash
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.mariadb_server import MISSING, MariaDB
+from tests.support.servers import Instance
 
 pytestmark = [
     pytest.mark.real,
@@ -38,6 +40,8 @@ CREATE USER cert@'%' IDENTIFIED BY 'cert' REQUIRE X509;
 CREATE USER issuer@'%' IDENTIFIED BY 'issuer' REQUIRE ISSUER '/CN=ca';
 CREATE USER cipher@'%' IDENTIFIED BY 'cipher' REQUIRE CIPHER 'AES128-SHA';
 CREATE USER gonetls@'%' IDENTIFIED BY 'gone' REQUIRE SSL ACCOUNT LOCK;
+INSTALL SONAME 'auth_ed25519';
+CREATE USER curve@'%' IDENTIFIED VIA ed25519 USING PASSWORD('curve-password');
 CREATE USER open@'localhost';
 CREATE USER opentls@'%' REQUIRE SSL
 """
@@ -111,6 +115,38 @@ def test_the_server_refuses_a_connection_without_what_the_account_requires(
         monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", user)
         refused = imported(server)
         assert f"Access denied for user '{user}'" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("user", "reason"),
+    [
+        ("curve", "the account logs in by client_ed25519, which proxyctl does not support"),
+        ("local", "Access denied for user 'local'"),
+    ],
+)
+def test_an_account_with_another_method_is_refused(
+    server: MariaDB, offline: Project, user: str, reason: str
+) -> None:
+    offline.monkeypatch.setenv("PROXYCTL_BACKEND_USER", user)
+    offline.monkeypatch.setenv("PROXYCTL_BACKEND_PASSWORD", "curve-password")
+    found = imported(server)
+    assert found.code == 1
+    assert reason in found.err
+    with Sandbox() as sandbox:
+        offline.connect(Instance(sandbox.host, sandbox.port))
+        for sql in (
+            "INSERT INTO mysql_servers (hostgroup_id, hostname, port)"
+            f" VALUES (1, '127.0.0.1', {server.port})",
+            f"SET mysql-monitor_username='{user}'",
+            "SET mysql-monitor_password='curve-password'",
+            "LOAD MYSQL SERVERS TO RUNTIME",
+            "LOAD MYSQL VARIABLES TO RUNTIME",
+        ):
+            sandbox.run(sql)
+        assert f"not reached from here: {reason}" in proxyctl("nodes", "list").out
+        found = proxyctl("doctor")
+        assert "internal error" not in found.text
+        assert "curve-password" not in found.text
 
 
 def test_an_account_that_may_not_read_accounts_is_refused(
