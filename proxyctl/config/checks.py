@@ -19,7 +19,7 @@ from proxyctl.errors import Mistake
 from proxyctl.routing.regex import (
     CONTROL_FIX,
     BadPattern,
-    Engine,
+    RegexEngine,
     as_bytes,
     compile_pattern,
     control_problem,
@@ -169,7 +169,7 @@ def mistakes_at_runtime(desired: Desired, at_runtime: int) -> list[Mistake]:
     `at_runtime`: the value of mysql-query_processor_regex at RUNTIME.
     """
     mistakes = Mistakes()
-    if chosen_in_files(desired.tables) is None and engine_for(at_runtime) is Engine.RE2:
+    if chosen_in_files(desired.tables) is None and engine_for(at_runtime) is RegexEngine.RE2:
         for table in (desired.tables[name] for name in RULE_TABLES if name in desired.tables):
             active = table.layout.index["active"]
             for key, column, problem, _ in _bad_patterns(table, at_runtime):
@@ -206,7 +206,7 @@ def _bad_patterns(table: DesiredTable, chosen: object) -> Iterator[_BadField]:
                 yield key, column, f"not a regular expression for {engine}: {why}; {effect}", None
 
 
-def _problem(pattern: str, engine: Engine) -> str | None:
+def _problem(pattern: str, engine: RegexEngine) -> str | None:
     """Return why a pattern does not compile; None if it compiles."""
     text = as_bytes(pattern)
     try:

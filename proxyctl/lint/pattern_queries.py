@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.lint.patterns import is_sql_word
-from proxyctl.routing.probes import Kind, Probe, Samples
+from proxyctl.routing.probes import Probe, QueryKind, Samples
 from proxyctl.routing.regex.samples import samples
 
 _LONGEST = 2_000
@@ -115,13 +115,13 @@ def _locking_reads(text: str, sql: Samples) -> Iterator[Probe]:
     if read["lock"]:
         name = read["lock"].strip().upper()
         if name in sql.lock_ends:
-            yield Probe(Kind.LOCK, name, query)
+            yield Probe(QueryKind.LOCK, name, query)
         return
     for name, end in sql.lock_ends.items():
         if not read["open"]:
-            yield Probe(Kind.LOCK, name, query + end)
+            yield Probe(QueryKind.LOCK, name, query + end)
         elif not end.endswith(";"):
-            yield Probe(Kind.LOCK, name, f"{query}{end})")
+            yield Probe(QueryKind.LOCK, name, f"{query}{end})")
 
 
 def _read_beginning(text: str) -> str | None:
@@ -148,7 +148,7 @@ def _writes(text: str, sql: Samples) -> Iterator[Probe]:
         query, write = _completed(text, beginning, ends, _WRITE)
         word = write[0].split()[0].upper() if write else None
         if word in sql.write_words:
-            yield Probe(Kind.WRITE, word, query)
+            yield Probe(QueryKind.WRITE, word, query)
 
 
 def _write_frames(text: str) -> Sequence[tuple[str, Sequence[str]]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from proxyctl.lint.check import RULES, Case, Cases, Finding
 from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
-from proxyctl.routing import Route, Source
+from proxyctl.routing import HostgroupOrigin, Route
 from proxyctl.routing.probes import (
     BASIC,
     BEGIN,
@@ -16,8 +16,8 @@ from proxyctl.routing.probes import (
     INSERT,
     READ,
     UPDATE,
-    Kind,
     Probe,
+    QueryKind,
     read_of,
     writes_to,
 )
@@ -61,7 +61,7 @@ class Observations:
     the queries that no rule matches: that may be intended.
     """
 
-    sent: dict[tuple[Culprit, Kind], Sent] = field(default_factory=dict)
+    sent: dict[tuple[Culprit, QueryKind], Sent] = field(default_factory=dict)
     readers: set[int] = field(default_factory=set)
     whole_sessions: set[Session] = field(default_factory=set)
     doubtful: list[tuple[Culprit, Probe, Route, Session]] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Observations:
         return sent
 
 
-def sent_to_readers(subject: Subject, kind: Kind) -> Iterator[tuple[Finding, Sent]]:
+def sent_to_readers(subject: Subject, kind: QueryKind) -> Iterator[tuple[Finding, Sent]]:
     """Yield a finding for rows that send queries of a kind to a reader.
 
     Rules that send the same queries to the same hostgroup have one cause: they are one finding.
@@ -113,9 +113,9 @@ def also_sent(probe_names: list[str]) -> str:
 
 def culprit_of(subject: Subject, route: Route, session: Session) -> Culprit | None:
     """Return the row that decides where a query goes; None if a hint decides, or nothing."""
-    if route.source is Source.RULE:
+    if route.source is HostgroupOrigin.RULE:
         return Culprit(RULES, (route.rule_id,), "destination_hostgroup")
-    if route.source is Source.FAST_ROUTING:
+    if route.source is HostgroupOrigin.FAST_ROUTING:
         jumps = subject.once(_jumping_rules).intersection(route.matched_rules)
         if jumps:
             last = next(rule_id for rule_id in reversed(route.matched_rules) if rule_id in jumps)
@@ -123,7 +123,7 @@ def culprit_of(subject: Subject, route: Route, session: Session) -> Culprit | No
         key = subject.reach.fast_key(session, route.flagIN)
         return None if key is None else Culprit(FAST_ROUTING, key, "destination_hostgroup")
     user = subject.login_keys.get(session.username or "")
-    if route.source is Source.DEFAULT_HOSTGROUP and user is not None:
+    if route.source is HostgroupOrigin.DEFAULT_HOSTGROUP and user is not None:
         return Culprit(USERS, user, "default_hostgroup")
     return None
 
@@ -165,7 +165,7 @@ def _observe(subject: Subject, session: Session, seen: Observations) -> None:
     for probe in subject.samples.probes if read else ():
         route = routes.get(probe) or subject.reach.route(session, probe.query)
         culprit = culprit_of(subject, route, session) if _routes_to(route, readers) else None
-        if culprit is None or probe.kind is Kind.READ:
+        if culprit is None or probe.kind is QueryKind.READ:
             continue
         if culprit.table == RULES and culprit.key[0] not in subject.once(_takes_whole_sessions):
             seen.note(culprit, probe, route, session)
@@ -180,7 +180,10 @@ def _probable_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[in
     writer = written.pop()
     if written or reader is None or writer is None or reader == writer:
         return set()
-    if routes[READ].source not in (Source.RULE, Source.FAST_ROUTING) or writer in subject.readers:
+    if (
+        routes[READ].source not in (HostgroupOrigin.RULE, HostgroupOrigin.FAST_ROUTING)
+        or writer in subject.readers
+    ):
         return set()
     reader_nodes, writer_nodes = (
         {backend.node for backend in subject.servers.of(hostgroup)}
@@ -199,7 +202,7 @@ def _shards(subject: Subject) -> frozenset[int | None]:
         for session in subject.sessions
         for probe in (INSERT, UPDATE, DELETE)
     )
-    fast = Source.FAST_ROUTING
+    fast = HostgroupOrigin.FAST_ROUTING
     shards = {route.destination_hostgroup for route in routes if route.source is fast}
     for row in subject.rule_rows:
         if row.rule is None or section_in(row.cells["comment"]) is None:
@@ -243,8 +246,8 @@ def _observe_rules(subject: Subject, seen: Observations) -> None:
     cells_of = {row.key: row.cells for row in subject.rule_rows}
     for rule in subject.rules:
         culprit = Culprit(RULES, (rule.rule_id,), "destination_hostgroup")
-        known = {kind for kind in (Kind.LOCK, Kind.WRITE) if (culprit, kind) in seen.sent}
-        if rule.destination not in seen.readers or rule.negated or Kind.LOCK in known:
+        known = {kind for kind in (QueryKind.LOCK, QueryKind.WRITE) if (culprit, kind) in seen.sent}
+        if rule.destination not in seen.readers or rule.negated or QueryKind.LOCK in known:
             continue
         session = session_for(rule, subject.reach.anybody)
         if session in seen.whole_sessions or not subject.is_possible(session):
@@ -365,7 +368,8 @@ def _of_users(subject: Subject) -> Iterator[_Row]:
         tried = representatives[name]
         if tried not in uses_default:
             uses_default[tried] = any(
-                subject.reach.route(Session(tried), probe.query).source is Source.DEFAULT_HOSTGROUP
+                subject.reach.route(Session(tried), probe.query).source
+                is HostgroupOrigin.DEFAULT_HOSTGROUP
                 for probe in (BEGIN, INSERT, READ)
             )
         if uses_default[tried]:

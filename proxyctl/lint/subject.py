@@ -17,10 +17,16 @@ from proxyctl.routing.criteria import Criteria, CriterionFlaw
 from proxyctl.routing.pgsql import pgsql_as_mysql, pgsql_name
 from proxyctl.routing.probes import MYSQL, PGSQL, Samples
 from proxyctl.routing.reach import Reach, Session
-from proxyctl.routing.regex import Broken, Compiled, Engine
+from proxyctl.routing.regex import Broken, Compiled, RegexEngine
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
-from proxyctl.routing.servers import Backend, HostgroupServers, NamedRole, Node, role_in_name
+from proxyctl.routing.servers import (
+    Address,
+    HostgroupServer,
+    HostgroupServers,
+    NamedRole,
+    role_in_name,
+)
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
@@ -235,7 +241,7 @@ class Subject:
         return RoutingVariables.from_values(held.all_variables(), held.version)
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> RegexEngine:
         """The regular expression engine in force."""
         return self.variables.engine
 
@@ -297,9 +303,9 @@ class Subject:
         """The servers of each hostgroup that are not OFFLINE_HARD."""
         return HostgroupServers(self.configuration)
 
-    def nodes_of(self, family: FamilyRow) -> list[Backend]:
+    def nodes_of(self, family: FamilyRow) -> list[HostgroupServer]:
         """Return the nodes of a family, each with its first row of mysql_servers."""
-        nodes: dict[Node, Backend] = {}
+        nodes: dict[Address, HostgroupServer] = {}
         for hostgroup in dict.fromkeys(family.roles.values()):
             for backend in self.servers.of(hostgroup):
                 nodes.setdefault(backend.node, backend)

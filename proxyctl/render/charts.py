@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.stats.model import Load
-from proxyctl.stats.report import Part, Report
+from proxyctl.stats.report import DigestReport, LoadShare
 from proxyctl.stats.units import time_text
 
 _COLOURS = 6
@@ -60,7 +60,7 @@ class Bar(NamedTuple):
     title: str
 
 
-def load_over_time(report: Report, names: Mapping[int, str]) -> OverTime | None:
+def load_over_time(report: DigestReport, names: Mapping[int, str]) -> OverTime | None:
     """Return the stacked load of the hostgroups over time; None without intervals or load."""
     if not report.intervals or not report.total.sum_time:
         return None
@@ -108,7 +108,7 @@ def _colour(place: int) -> str:
     return f"c{min(place, _COLOURS)}"
 
 
-def bars(report: Report, names: Mapping[int, str]) -> dict[str, list[Bar]]:
+def bars(report: DigestReport, names: Mapping[int, str]) -> dict[str, list[Bar]]:
     """Return the bars for the shares of the query time, by title of the chart."""
     if not report.total.sum_time:
         return {}
@@ -123,11 +123,11 @@ def bars(report: Report, names: Mapping[int, str]) -> dict[str, list[Bar]]:
     }
 
 
-def _plain(parts: Sequence[Part]) -> list[tuple[str, str, Load]]:
+def _plain(parts: Sequence[LoadShare]) -> list[tuple[str, str, Load]]:
     return [(name_text(part.name) or "(none)", "plain", part.load) for part in parts]
 
 
-def _bars(report: Report, parts: Sequence[tuple[str, str, Load]]) -> list[Bar]:
+def _bars(report: DigestReport, parts: Sequence[tuple[str, str, Load]]) -> list[Bar]:
     """Return a bar for each of the biggest parts, and a last bar for all other parts."""
     listed = list(parts)
     if len(parts) > _BARS:

@@ -18,21 +18,21 @@ from proxyctl.render.style import (
     wrapped,
 )
 from proxyctl.render.table import Column, aligned
-from proxyctl.stats.diff import Diff, Entry, Side, Verdict
+from proxyctl.stats.diff import Diff, DigestDifference, DigestTrend, Side
 from proxyctl.stats.model import DigestTable, Group, Load
 from proxyctl.stats.units import number_text, share_text, time_text
 from proxyctl.text import printable
 
 _INDENT = 4
 _LEAST_A_SECOND = 0.1
-_WORDS = {verdict: verdict.replace("few_calls", "too few") for verdict in Verdict}
+_WORDS = {verdict: verdict.replace("few_calls", "too few") for verdict in DigestTrend}
 _COLOURS = {
-    Verdict.SLOWER: "delete",
-    Verdict.FASTER: "add",
-    Verdict.NEW: "change",
-    Verdict.VANISHED: "change",
-    Verdict.SAME: "dim",
-    Verdict.FEW_CALLS: "dim",
+    DigestTrend.SLOWER: "delete",
+    DigestTrend.FASTER: "add",
+    DigestTrend.NEW: "change",
+    DigestTrend.VANISHED: "change",
+    DigestTrend.SAME: "dim",
+    DigestTrend.FEW_CALLS: "dim",
 }
 
 
@@ -81,7 +81,7 @@ def _average(load: Load) -> str:
     return time_text(load.average) if load.count_star else "-"
 
 
-def _columns(before: Side, after: Side) -> list[Column[Entry]]:
+def _columns(before: Side, after: Side) -> list[Column[DigestDifference]]:
     """Return the columns of an entry, each number before and after."""
 
     def rate(side: Side, load: Load) -> str:
@@ -102,9 +102,9 @@ def _columns(before: Side, after: Side) -> list[Column[Entry]]:
     ]
 
 
-def _average_change(entry: Entry) -> str:
+def _average_change(entry: DigestDifference) -> str:
     """Return how much slower or faster a digest became; '' if unknown."""
-    is_known = entry.after.count_star and entry.verdict is not Verdict.FEW_CALLS
+    is_known = entry.after.count_star and entry.verdict is not DigestTrend.FEW_CALLS
     return change_text(entry.before.average, entry.after.average) if is_known else ""
 
 
@@ -165,7 +165,7 @@ def digest_diff_text(
     return "\n".join(lines) + "\n"
 
 
-def _moves(entry: Entry, names: Mapping[int, str]) -> str:
+def _moves(entry: DigestDifference, names: Mapping[int, str]) -> str:
     """Return the hostgroups of a digest; before and after if they differ."""
     before = _hostgroups(entry.hostgroups_before, names)
     after = _hostgroups(entry.hostgroups_after, names)
@@ -189,7 +189,7 @@ SIDE: Shape[DigestTable] = Shape(
     entries=lambda one: len(one.rows),
     seconds=lambda _: ABSENT,
 )
-ENTRY: Shape[Entry] = Shape(
+ENTRY: Shape[DigestDifference] = Shape(
     "compared digest",
     f"{' '.join(Group)} digest_text verdict moved before after",
     **{group.value: lambda _: ABSENT for group in Group},
@@ -213,7 +213,7 @@ def _side(side: Side) -> dict[str, object]:
     return {**SIDE.encode(side.table, seconds=side.seconds), **FIGURES.encode(side.total)}
 
 
-def _entry(diff: Diff, entry: Entry) -> dict[str, object]:
+def _entry(diff: Diff, entry: DigestDifference) -> dict[str, object]:
     columns: dict[str, object] = dict(zip(diff.by, entry.key, strict=True))
     if Group.DIGEST in diff.by:
         columns["digest_text"] = entry.text

@@ -10,24 +10,24 @@ from proxyctl.errors import counted
 from proxyctl.formats.yaml import row_lines
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
-from proxyctl.stats.suggest.context import Cells, Kind, Suggestion, Suggestions, rule_row
+from proxyctl.stats.suggest.context import Cells, Suggestion, SuggestionKind, Suggestions, rule_row
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
 _HEADINGS = {
-    Kind.READS: "reads on a writer",
-    Kind.CACHE: "results worth caching",
-    Kind.SLOW: "queries slower than their peers",
+    SuggestionKind.READS: "reads on a writer",
+    SuggestionKind.CACHE: "results worth caching",
+    SuggestionKind.SLOW: "queries slower than their peers",
 }
 _UNKNOWN = {
-    Kind.READS: (
+    SuggestionKind.READS: (
         "Whether a query ran in a transaction. With transaction_persistent 1 ProxySQL keeps a"
         " transaction on its hostgroup, whatever the rules say.",
         "Whether a table is a temporary table of the connection, or locked by LOCK TABLES, unless"
         " the statistics hold the CREATE TEMPORARY TABLE.",
         "Whether a reader lags behind: a session that reads its own write may not find it there.",
     ),
-    Kind.CACHE: (
+    SuggestionKind.CACHE: (
         "Whether the application tolerates answers as old as cache_ttl, even after its own session"
         " changed the rows.",
         "How many answers the cache keeps: one for each query text, user and schema. The estimate"
@@ -35,7 +35,7 @@ _UNKNOWN = {
         "Whether ProxySQL caches them: not if they are prepared statements, and empty answers only"
         " with mysql-query_cache_stores_empty_result.",
     ),
-    Kind.SLOW: (
+    SuggestionKind.SLOW: (
         "Why it is slow: ask EXPLAIN on the server. Time spent waiting for locks counts as query"
         " time, too.",
     ),
@@ -76,7 +76,7 @@ def suggest_text(result: Suggestions, style: Style = PLAIN, *, width: int = WIDT
 
 
 def _kind_lines(
-    result: Suggestions, kind: Kind, heading: str, style: Style, width: int
+    result: Suggestions, kind: SuggestionKind, heading: str, style: Style, width: int
 ) -> Iterator[str]:
     suggestions = [suggestion for suggestion in result.suggestions if suggestion.kind is kind]
     if not suggestions:
@@ -86,7 +86,7 @@ def _kind_lines(
         text = f"{suggestion.digest}  {shown(suggestion.digest_text, limit=_LONGEST_TEXT)}"
         yield from wrapped(text, width, first=f"  {style('change', '*')} ", then="    ")
         says = suggestion.says
-        if kind is not Kind.SLOW and suggestion.rule is None:
+        if kind is not SuggestionKind.SLOW and suggestion.rule is None:
             says += " No rule changes only this digest."
         yield from wrapped(printable(says), width, first="    ", then="    ")
         yield ""

@@ -11,17 +11,17 @@ from proxyctl.errors import counted
 from proxyctl.render.encode import Shape, document
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing import (
+    ClientQuery,
     FastRoutingUse,
-    Outcome,
+    HostgroupOrigin,
+    PossibleRoute,
     Reason,
-    Request,
     Route,
-    Source,
     Stage,
     Step,
 )
-from proxyctl.routing.explain import Answer, Explainer, text_of
-from proxyctl.routing.servers import Backend, Destination
+from proxyctl.routing.explain import ExplainedQuery, Explainer, text_of
+from proxyctl.routing.servers import Destination, HostgroupServer
 from proxyctl.routing.special import Reply
 from proxyctl.state.row import SENSITIVE, Secret
 from proxyctl.text import printable
@@ -54,7 +54,7 @@ _COLUMNS = {
 
 
 def explain_text(
-    answer: Answer, *, source: str = "", lists_all: bool = False, style: Style = PLAIN
+    answer: ExplainedQuery, *, source: str = "", lists_all: bool = False, style: Style = PLAIN
 ) -> str:
     """Return the answer for one query.
 
@@ -83,7 +83,7 @@ def cut(text: str, limit: int = LONGEST_TEXT) -> str:
     return f"{safe[:limit]}... ({counted(len(text), 'character')})"
 
 
-def _head(answer: Answer) -> Iterator[str]:
+def _head(answer: ExplainedQuery) -> Iterator[str]:
     request, route = answer.request, answer.explanation.route
     query = text_of(request.query) or ""
     yield f"query        {cut(query) or '(empty)'}"
@@ -94,7 +94,7 @@ def _head(answer: Answer) -> Iterator[str]:
     yield f"digest       0x{route.digest.number:016X}  {cut(text_of(route.digest.text) or '')}"
 
 
-def _session(answer: Answer) -> str:
+def _session(answer: ExplainedQuery) -> str:
     """Return the session of the query; without a schema, that of the user and its origin."""
     request, router = answer.request, answer.explainer.router
     is_pgsql = answer.explainer.configuration.is_pgsql
@@ -115,7 +115,7 @@ def _with_side_names(text: str, explainer: Explainer) -> str:
     return text.replace("mysql-", "pgsql-").replace("schemaname", "database")
 
 
-def session_text(request: Request, *, is_pgsql: bool = False) -> str:
+def session_text(request: ClientQuery, *, is_pgsql: bool = False) -> str:
     """Return a session: `user app, schema shop`, or `user app, database shop` for PostgreSQL."""
     parts = [
         "no user" if request.username is None else f"user {printable(request.username)}",
@@ -134,7 +134,9 @@ def session_text(request: Request, *, is_pgsql: bool = False) -> str:
     return ", ".join(parts)
 
 
-def chain_lines(answer: Answer, *, lists_all: bool = False, style: Style = PLAIN) -> list[str]:
+def chain_lines(
+    answer: ExplainedQuery, *, lists_all: bool = False, style: Style = PLAIN
+) -> list[str]:
     """Return a line for each rule that ProxySQL tries, in its order."""
     explanation, explainer = answer.explanation, answer.explainer
     width = max((len(str(step.rule_id)) for step in explanation.steps), default=0)
@@ -213,7 +215,9 @@ def _setting(name: str, value: int | str, names: Mapping[int, str]) -> str:
     return f"{name} {shown(value)}{unit}"
 
 
-def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True) -> Iterator[str]:
+def end_lines(
+    answer: ExplainedQuery, *, style: Style = PLAIN, with_servers: bool = True
+) -> Iterator[str]:
     """Yield the result: the final text, the destination and its servers, and warnings."""
     explanation, explainer = answer.explanation, answer.explainer
     destination, route, names = answer.destination, explanation.route, explainer.names
@@ -248,7 +252,7 @@ def end_lines(answer: Answer, *, style: Style = PLAIN, with_servers: bool = True
         yield from style.lines(warning, then=_INDENT)
 
 
-def _answers(answer: Answer, names: Mapping[int, str]) -> Iterator[str]:
+def _answers(answer: ExplainedQuery, names: Mapping[int, str]) -> Iterator[str]:
     route = answer.explanation.route
     settings = {n: v for n, v in route.settings.items() if n not in ("OK_msg", "error_msg")}
     if route.special is not None:
@@ -279,7 +283,7 @@ def destination_text(route: Route, names: Mapping[int, str]) -> str:
     return f"hostgroup {hostgroup(route.destination_hostgroup, names)}"
 
 
-def _reason_text(answer: Answer) -> str:
+def _reason_text(answer: ExplainedQuery) -> str:
     """Return why the query goes to its destination, as the end of a line."""
     explanation = answer.explanation
     route = explanation.route
@@ -287,17 +291,17 @@ def _reason_text(answer: Answer) -> str:
         return ""
     if route.special is not None and route.special.goes_home:
         return ", default_hostgroup of the user" if route.destination_hostgroup is not None else ""
-    if route.source is Source.RULE:
+    if route.source is HostgroupOrigin.RULE:
         return f", rule {route.rule_id}{answer.explainer.owner(route.rule_id)}"
-    if route.source is Source.FAST_ROUTING and explanation.fast_key is not None:
+    if route.source is HostgroupOrigin.FAST_ROUTING and explanation.fast_key is not None:
         username, schemaname, flag = explanation.fast_key
         key = f"{shown(username)}@{shown(schemaname)}"
         return f", fast routing {key}{f' flagIN {flag}' if flag else ''}"
-    if route.source is Source.DEFAULT_HOSTGROUP:
+    if route.source is HostgroupOrigin.DEFAULT_HOSTGROUP:
         if explanation.fast_routing is FastRoutingUse.NOT_ASKED:
             return ", default_hostgroup of the user: with fast_forward rules are skipped"
         return ", default_hostgroup of the user: no rule sets one"
-    if route.source is Source.HINT:
+    if route.source is HostgroupOrigin.HINT:
         return f", {route.source.value}"
     if route.special is not None and route.special.stage is Stage.BEFORE_RULES:
         return ""
@@ -309,9 +313,9 @@ def _reason_text(answer: Answer) -> str:
 def _copy_text(copy: Route, explainer: Explainer) -> str:
     """Return where a mirror sends the copy of a query, and why there."""
     to = destination_text(copy, explainer.names)
-    if copy.source is Source.FAST_ROUTING:
+    if copy.source is HostgroupOrigin.FAST_ROUTING:
         return f"{to}: fast routing decides about copies, too, before mirror_hostgroup"
-    if copy.source is Source.RULE:
+    if copy.source is HostgroupOrigin.RULE:
         rule = "" if copy.rule_id is None else f"rule {copy.rule_id}{explainer.owner(copy.rule_id)}"
         return f"{to}, {rule or 'mirror_hostgroup'}"
     return f"{to}: default_hostgroup of the user" if copy.destination_hostgroup is not None else to
@@ -350,7 +354,7 @@ def _warnings(route: Route) -> Iterator[str]:
         )
 
 
-def _not_evaluated(answer: Answer) -> Iterator[str]:
+def _not_evaluated(answer: ExplainedQuery) -> Iterator[str]:
     parts = answer.explainer.not_evaluated
     verdict = answer.firewall
     if verdict is not None and verdict.is_blocked is None:
@@ -358,7 +362,7 @@ def _not_evaluated(answer: Answer) -> Iterator[str]:
     yield from (f"warning      not evaluated here: {part}" for part in parts)
 
 
-def _unverified(answer: Answer) -> Iterator[str]:
+def _unverified(answer: ExplainedQuery) -> Iterator[str]:
     for rule_id, columns in answer.unverified.items():
         listed = " and ".join(columns)
         yield f"warning      rule {rule_id}: unusual syntax in {listed}: not verified"
@@ -368,21 +372,21 @@ def _unverified(answer: Answer) -> Iterator[str]:
 
 
 SOURCES = {
-    Source.RULE: "rule",
-    Source.FAST_ROUTING: "fast_routing",
-    Source.HINT: "hint",
-    Source.DEFAULT_HOSTGROUP: "default_hostgroup",
-    Source.NOTHING: None,
+    HostgroupOrigin.RULE: "rule",
+    HostgroupOrigin.FAST_ROUTING: "fast_routing",
+    HostgroupOrigin.HINT: "hint",
+    HostgroupOrigin.DEFAULT_HOSTGROUP: "default_hostgroup",
+    HostgroupOrigin.NOTHING: None,
 }
 """The key `decided_by` in JSON."""
 
 
-def explain_json(answer: Answer) -> str:
+def explain_json(answer: ExplainedQuery) -> str:
     """Return the answer for one query as a JSON document."""
     return document(_explained(answer))
 
 
-def _explained(answer: Answer) -> dict[str, object]:
+def _explained(answer: ExplainedQuery) -> dict[str, object]:
     return {
         **REQUEST.encode(answer.request),
         **BATCH.encode(answer),
@@ -390,12 +394,12 @@ def _explained(answer: Answer) -> dict[str, object]:
     }
 
 
-def batch_line(answer: Answer) -> str:
+def batch_line(answer: ExplainedQuery) -> str:
     """Return one line of `--format jsonl`."""
     return json.dumps(BATCH.encode(answer))
 
 
-BATCH: Shape[Answer] = Shape(
+BATCH: Shape[ExplainedQuery] = Shape(
     "destination of a query",
     "digest_text digest matched_rules destination_hostgroup rewritten_query cache_ttl error_msg"
     " OK_msg answered match_digest_text",
@@ -406,15 +410,15 @@ BATCH: Shape[Answer] = Shape(
     OK_msg=lambda answer: answer.route.settings.get("OK_msg"),
     match_digest_text=lambda one: text_of(one.route.digest.text) if one.route.digest else None,
 )
-QUERIES: Shape[Iterable[Answer]] = Shape(
+QUERIES: Shape[Iterable[ExplainedQuery]] = Shape(
     "explain --queries", "queries", queries=lambda answers: [*map(_explained, answers)]
 )
-REQUEST: Shape[Request] = Shape(
+REQUEST: Shape[ClientQuery] = Shape(
     "query and session",
     "query username schemaname client_addr proxy_addr proxy_port flagIN",
     query=lambda request: text_of(request.query),
 )
-EXPLAINED: Shape[Answer] = Shape(
+EXPLAINED: Shape[ExplainedQuery] = Shape(
     "explanation of a query",
     "digest_certain hostgroup_name decided_by rule_id settings final_flagIN fast_routing"
     " fast_routing_key copy_hostgroup hints special servers placed_by_monitor undecided loop"
@@ -437,8 +441,8 @@ EXPLAINED: Shape[Answer] = Shape(
     outcomes=lambda answer: OUTCOME.each(answer.outcomes if answer.route.drawn else ()),
     rules=lambda answer: STEP.each(answer.explanation.steps),
 )
-SERVER: Shape[Backend] = Shape("server of the destination", "hostname port status weight")
-OUTCOME: Shape[Outcome] = Shape(
+SERVER: Shape[HostgroupServer] = Shape("server of the destination", "hostname port status weight")
+OUTCOME: Shape[PossibleRoute] = Shape(
     "possible outcome",
     "probability destination_hostgroup matched_rules",
     destination_hostgroup=lambda outcome: outcome.route.destination_hostgroup,

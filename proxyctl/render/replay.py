@@ -12,10 +12,10 @@ from proxyctl.render.encode import INSTANCE, Shape, document
 from proxyctl.render.explain import SOURCES
 from proxyctl.render.plan import SHARD_MOVE
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, shown
-from proxyctl.routing import Source
+from proxyctl.routing import HostgroupOrigin
 from proxyctl.stats.model import Load, SeenDigest
-from proxyctl.stats.replay.comparison import Kind, Outcome, Verdict
-from proxyctl.stats.replay.result import Entry, Flow, Replay
+from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, ReplayVerdict
+from proxyctl.stats.replay.result import ChangedDigest, Flow, Replay
 from proxyctl.stats.units import share_text, time_text
 from proxyctl.text import printable
 
@@ -41,7 +41,7 @@ def replay_text(
 def body_lines(report: Replay, style: Style) -> Iterator[str]:
     """Yield what changes, what is undecided, and the verdict."""
     tallies = {"digests": report.total, "stay": report.unchanged, "change": report.changed}
-    tallies |= {f"  {kind}": report.kinds[kind] for kind in Kind if kind in report.kinds}
+    tallies |= {f"  {kind}": report.kinds[kind] for kind in DifferenceKind if kind in report.kinds}
     for label, load in {**tallies, "undecided": report.undecided}.items():
         is_total = load is report.total
         share = time_text(load.sum_time) if is_total else share_text(report.share(load))
@@ -125,7 +125,7 @@ def _entries(report: Replay, style: Style) -> Iterator[str]:
     yield ""
 
 
-def _verdict_text(verdict: Verdict, names: Mapping[int, str]) -> str:
+def _verdict_text(verdict: ReplayVerdict, names: Mapping[int, str]) -> str:
     """Return the outcomes of a digest before and after."""
     if not verdict.before:
         return "undecided"
@@ -135,7 +135,9 @@ def _verdict_text(verdict: Verdict, names: Mapping[int, str]) -> str:
     return f"{before} -> {after}{undecided}"
 
 
-def outcomes_text(outcomes: Sequence[Outcome], names: Mapping[int, str], noun: str = "") -> str:
+def outcomes_text(
+    outcomes: Sequence[QueryTreatment], names: Mapping[int, str], noun: str = ""
+) -> str:
     """Return the first outcomes and the number of others. `noun`: precedes a hostgroup."""
     texts = list(dict.fromkeys(_outcome_text(outcome, names, noun) for outcome in outcomes))
     if len(texts) > _MOST_OUTCOMES:
@@ -143,14 +145,18 @@ def outcomes_text(outcomes: Sequence[Outcome], names: Mapping[int, str], noun: s
     return " or ".join(texts)
 
 
-def _outcome_text(outcome: Outcome, names: Mapping[int, str], noun: str) -> str:
+def _outcome_text(outcome: QueryTreatment, names: Mapping[int, str], noun: str) -> str:
     """Return the outcome of a query: `30 (reader) by rule 5010, cached 5000 ms`."""
     if outcome.answer is not None:
         column, text = outcome.answer
         return f"{column} {shown(text, limit=40)} by rule {outcome.rule_id}" if column else text
     if outcome.hostgroup is None:
         return "nowhere: no rule, and no such user in mysql_users"
-    by = f"rule {outcome.rule_id}" if outcome.source is Source.RULE else SOURCES[outcome.source]
+    by = (
+        f"rule {outcome.rule_id}"
+        if outcome.source is HostgroupOrigin.RULE
+        else SOURCES[outcome.source]
+    )
     parts = [f"{noun}{hostgroup(outcome.hostgroup, names)} by {by}"]
     if outcome.cache_ttl is not None:
         parts.append(f"cached {outcome.cache_ttl} ms")
@@ -169,7 +175,7 @@ def replay_json(report: Replay, moves: Sequence[ShardMove]) -> str:
     return document({**head, **REPLAYED.encode(report)})
 
 
-OUTCOME: Shape[Outcome] = Shape(
+OUTCOME: Shape[QueryTreatment] = Shape(
     "outcome of a digest",
     "hostgroup by rule_id cache_ttl rewritten answer settings",
     by=lambda one: SOURCES[one.source],
@@ -210,7 +216,7 @@ PART: Shape[Load] = Shape(
 FLOW: Shape[Flow] = Shape("flow", "current desired")
 UNDECIDED: Shape[tuple[int, str]] = Shape.of_tuples("undecided rule", "rule_id column")
 SEEN: Shape[SeenDigest] = Shape("row of stats_mysql_query_digest", " ".join(SeenDigest._fields))
-ENTRY: Shape[Entry] = Shape(
+ENTRY: Shape[ChangedDigest] = Shape(
     "digest of a replay",
     "status share kinds current desired undecided notes",
     status=lambda one: "changed" if one.verdict.is_changed else "undecided",

@@ -15,7 +15,7 @@ from proxyctl.errors import counted
 from proxyctl.render.charts import HEIGHT, WIDTH, bars, load_over_time
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
 from proxyctl.render.table import Column
-from proxyctl.stats.report import Report, ReportDigest
+from proxyctl.stats.report import DigestReport, ReportDigest
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
@@ -24,7 +24,7 @@ _LONGEST = 2_000
 _NAMES = 2
 
 
-def _facts(report: Report) -> Iterator[tuple[str, str]]:
+def _facts(report: DigestReport) -> Iterator[tuple[str, str]]:
     total, seconds = report.total, report.end - report.start
     yield "Query time", time_text(total.sum_time)
     yield "Queries", f"{total.count_star:,}"
@@ -35,7 +35,7 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
         yield "Running at once", f"{total.sum_time / 1e6 / seconds:,.2f}"
 
 
-def _period(report: Report) -> str:
+def _period(report: DigestReport) -> str:
     table, start, end = report.table, moment(report.start), moment(report.end)
     counts = f"Everything counted from {start} to {end}"
     if report.intervals:
@@ -45,7 +45,7 @@ def _period(report: Report) -> str:
     return f"ProxySQL {name_text(table.version)}{address}. {counts}: {length}."
 
 
-def _notes(report: Report) -> Iterator[str]:
+def _notes(report: DigestReport) -> Iterator[str]:
     if not report.count:
         yield "No queries were counted."
     if cleared := [moment(interval.end) for interval in report.intervals if interval.is_cleared]:
@@ -58,7 +58,7 @@ def _notes(report: Report) -> Iterator[str]:
     yield from report.notes
 
 
-def _listed(report: Report) -> str:
+def _listed(report: DigestReport) -> str:
     if report.count == len(report.digests):
         return f"All {counted(report.count, 'digest')}."
     return (
@@ -67,7 +67,7 @@ def _listed(report: Report) -> str:
     )
 
 
-def _columns(report: Report, names: Mapping[int, str]) -> tuple[Column[ReportDigest], ...]:
+def _columns(report: DigestReport, names: Mapping[int, str]) -> tuple[Column[ReportDigest], ...]:
     """Return the columns of the table; the page can be sorted by their values."""
 
     def hostgroups(digest: ReportDigest) -> str:
@@ -97,7 +97,7 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(name_text(name) or "(none)" for name in names[:_NAMES]) + more
 
 
-def report_html(report: Report, names: Mapping[int, str], templates: Path) -> str:
+def report_html(report: DigestReport, names: Mapping[int, str], templates: Path) -> str:
     """Render the page with the templates of the folder `templates`.
 
     `names`: the hostgroup names from the files. A Content-Security-Policy allows only the page's

@@ -15,7 +15,7 @@ from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing.explain import Explainer
 from proxyctl.routing.rule import Cells, Rule
 from proxyctl.routing.special import Reply
-from proxyctl.routing.tests import Failure, Result, RoutingTest
+from proxyctl.routing.tests import Failure, RoutingTest, TestResult
 from proxyctl.state.row import Where
 from proxyctl.text import printable
 
@@ -23,7 +23,9 @@ _DOTS_PER_LINE = 72
 LONGEST_TITLE = 100
 
 
-def routing_tests_text(results: Sequence[Result], *, is_verbose: bool, style: Style = PLAIN) -> str:
+def routing_tests_text(
+    results: Sequence[TestResult], *, is_verbose: bool, style: Style = PLAIN
+) -> str:
     """Return the report without the coverage."""
     lines: list[str] = []
     if is_verbose:
@@ -45,7 +47,7 @@ def routing_tests_text(results: Sequence[Result], *, is_verbose: bool, style: St
     return "\n".join(lines) + "\n"
 
 
-def _unverified(results: Iterable[Result]) -> Iterator[str]:
+def _unverified(results: Iterable[TestResult]) -> Iterator[str]:
     """Yield warnings about rules with unusual syntax and other doubts, with counts of tests."""
     unusual: Counter[tuple[int, tuple[str, ...]]] = Counter()
     doubts: Counter[str] = Counter()
@@ -72,7 +74,7 @@ def place_text(where: Where) -> str:
     return f"{printable(where.path)}:{where.line}"
 
 
-def failure_lines(result: Result, style: Style = PLAIN) -> Iterator[str]:
+def failure_lines(result: TestResult, style: Style = PLAIN) -> Iterator[str]:
     """Yield the unmet expectations, and the chain of rules."""
     test, answer = result.test, result.answer
     yield style("bold", f"FAILED {_title(test)}")
@@ -139,20 +141,20 @@ def _matcher(cells: Cells) -> str:
     return ""
 
 
-def routing_tests_json(results: Sequence[Result], unreached: Iterable[Rule] | None) -> str:
+def routing_tests_json(results: Sequence[TestResult], unreached: Iterable[Rule] | None) -> str:
     """Return the results as JSON. `unreached` None: coverage was not asked for."""
     rules = ABSENT if unreached is None else [rule.rule_id for rule in unreached]
     return TESTS.document(results, unreached_rules=rules)
 
 
-TESTS: Shape[Sequence[Result]] = Shape(
+TESTS: Shape[Sequence[TestResult]] = Shape(
     "test",
     "passed failed tests unreached_rules",
     passed=lambda results: sum(result.passed for result in results),
     failed=lambda results: sum(not result.passed for result in results),
     tests=lambda results: TEST.each(results),
 )
-TEST: Shape[Result] = Shape(
+TEST: Shape[TestResult] = Shape(
     "test result",
     "name path line query username passed failures answered destination_hostgroup matched_rules"
     " unverified_rules doubts",
@@ -171,10 +173,10 @@ TEST: Shape[Result] = Shape(
 FAILURE: Shape[Failure] = Shape("unmet expectation", "key expected found")
 
 
-def junit_xml(results: Sequence[Result], seconds: float) -> str:
+def junit_xml(results: Sequence[TestResult], seconds: float) -> str:
     """Return a JUnit report: one suite per file, one case per test. Units: seconds in all."""
     root = ElementTree.Element("testsuites")
-    by_file: dict[str, list[Result]] = {}
+    by_file: dict[str, list[TestResult]] = {}
     for result in results:
         by_file.setdefault(result.test.where.path, []).append(result)
     for path, members in by_file.items():
@@ -196,7 +198,7 @@ def junit_xml(results: Sequence[Result], seconds: float) -> str:
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
 
 
-def _add_case(suite: ElementTree.Element, result: Result) -> None:
+def _add_case(suite: ElementTree.Element, result: TestResult) -> None:
     test = result.test
     case = ElementTree.SubElement(
         suite,

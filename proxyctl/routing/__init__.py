@@ -14,16 +14,16 @@ flagIN and flagOUT, fast routing, hints in the first comment, the user's default
 from __future__ import annotations
 
 from proxyctl.routing.result import (
+    ClientQuery,
     Digested,
     DigestOf,
     Explanation,
     FastRoutingUse,
+    HostgroupOrigin,
     Loop,
-    Outcome,
+    PossibleRoute,
     Reason,
-    Request,
     Route,
-    Source,
     Step,
 )
 from proxyctl.routing.router import Router
@@ -31,20 +31,20 @@ from proxyctl.routing.special import Special, Stage
 from proxyctl.routing.tables import FastRouting, Frontend, RoutingVariables, frontends
 
 __all__ = [
+    "ClientQuery",
     "DigestOf",
     "Digested",
     "Explanation",
     "FastRouting",
     "FastRoutingUse",
     "Frontend",
+    "HostgroupOrigin",
     "Loop",
-    "Outcome",
+    "PossibleRoute",
     "Reason",
-    "Request",
     "Route",
     "Router",
     "RoutingVariables",
-    "Source",
     "Special",
     "Stage",
     "Step",

@@ -15,15 +15,15 @@ from typing import Any
 from proxyctl.catalog import releases
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.routing.criteria import Criteria
-from proxyctl.routing.firewall import FIREWALL_TABLES, Verdict, WhitelistRule
-from proxyctl.routing.regex import Engine
+from proxyctl.routing.firewall import FIREWALL_TABLES, FirewallVerdict, WhitelistRule
+from proxyctl.routing.regex import RegexEngine
 from proxyctl.routing.regex.pattern import rewritten
 from proxyctl.routing.result import (
+    ClientQuery,
     Explanation,
     FastRoutingUse,
-    Outcome,
+    PossibleRoute,
     Reason,
-    Request,
     Route,
     Step,
 )
@@ -56,16 +56,16 @@ _AFTER_PATTERNS = (
 
 
 @dataclass(frozen=True)
-class Answer:
+class ExplainedQuery:
     """The route of one query: everything that `explain`, `test` and the batch form show.
 
     Shape: `outcomes` are all routes that weighted flagOUTs allow; a single one without a draw. An
-    `Answer` for one of the outcomes has the outcome's `route`.
+    `ExplainedQuery` for one of the outcomes has the outcome's `route`.
     """
 
-    request: Request
+    request: ClientQuery
     route: Route
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[PossibleRoute, ...]
     explainer: Explainer
 
     @cached_property
@@ -81,7 +81,7 @@ class Answer:
         return self.explainer.router.copy_of(self.request, self.explanation.route)
 
     @cached_property
-    def firewall(self) -> Verdict | None:
+    def firewall(self) -> FirewallVerdict | None:
         """The verdict of the firewall whitelist; None if it is not asked."""
         return self.explainer.firewall_verdict(self.request, self.explanation.route)
 
@@ -230,14 +230,14 @@ class Explainer:
             for row in held.rows.values()
         }
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: ClientQuery) -> ExplainedQuery:
         """Return the answer for a query."""
         route = self.guarded(request, self.router.evaluate(request))
-        outcomes = self.router.outcomes(request) if route.drawn else (Outcome(route, 1.0),)
+        outcomes = self.router.outcomes(request) if route.drawn else (PossibleRoute(route, 1.0),)
         judged = (one._replace(route=self.guarded(request, one.route)) for one in outcomes)
-        return Answer(request, route, tuple(judged), self)
+        return ExplainedQuery(request, route, tuple(judged), self)
 
-    def guarded(self, request: Request, route: Route) -> Route:
+    def guarded(self, request: ClientQuery, route: Route) -> Route:
         """Return the route with the firewall's error if the firewall blocks the query.
 
         A message that a rule sets comes before that error.
@@ -249,7 +249,7 @@ class Explainer:
         settings = {**route.settings, "error_msg": self.criteria.firewall.error}
         return replace(route, settings=settings, special=None)
 
-    def firewall_verdict(self, request: Request, route: Route) -> Verdict | None:
+    def firewall_verdict(self, request: ClientQuery, route: Route) -> FirewallVerdict | None:
         """Return the verdict of the firewall whitelist on a query; None if it is not asked."""
         firewall = self.criteria.firewall
         user = self.router.user(request.username)
@@ -257,7 +257,7 @@ class Explainer:
         if not firewall.is_on or is_early or (user is not None and user.fast_forward):
             return None
         if request.username is None:
-            return Verdict(None, "--username decides")
+            return FirewallVerdict(None, "--username decides")
         query = None
         if route.digest is not None:
             digest = f"0x{route.digest.number:016X}"
@@ -271,7 +271,7 @@ _BEFORE_CLIENT_ADDR = (Reason.FLAG_IN, Reason.USERNAME, Reason.SCHEMANAME, Reaso
 _DEAD = {Reason.MATCH_DIGEST: "match_digest", Reason.MATCH_PATTERN: "match_pattern"}
 
 
-def doubts(router: Router, request: Request, explanation: Explanation) -> tuple[str, ...]:
+def doubts(router: Router, request: ClientQuery, explanation: Explanation) -> tuple[str, ...]:
     """Return a sentence for each unverified behaviour that decided about a query."""
     rules = {rule.rule_id: rule for rule in router.rules}
     sentences = [
@@ -285,7 +285,7 @@ def doubts(router: Router, request: Request, explanation: Explanation) -> tuple[
     return tuple(dict.fromkeys(sentences))
 
 
-def _of_digest(router: Router, request: Request, explanation: Explanation) -> Iterator[str]:
+def _of_digest(router: Router, request: ClientQuery, explanation: Explanation) -> Iterator[str]:
     if explanation.route.digest is None:
         return
     if router.variables.has_parsersql:
@@ -318,7 +318,7 @@ def _of_rule(router: Router, step: Step, rules: dict[int, Rule]) -> Iterator[str
         yield f"rule {rule.rule_id}: client_addr {rule.client_addr} as a subnet"
     if rule.negated and step.reason in _DEAD and _DEAD[step.reason] in rule.dead:
         yield f"rule {rule.rule_id}: a pattern that does not compile never matches, also negated"
-    is_asked = step.reason is None and router.variables.engine is Engine.PCRE2
+    is_asked = step.reason is None and router.variables.engine is RegexEngine.PCRE2
     if is_asked and rule.replacement is not None and rule.match_pattern is not None:
         groups = rule.match_pattern.groups + 1
         is_valid = rewritten(rule.replacement, b"", ((-1, -1),) * groups, groups)[1]
@@ -333,7 +333,7 @@ _NUMBERS = ("proxy_port", "flagIN")
 _KEYS = ("query", *_TEXTS, *_NUMBERS)
 
 
-def read_requests(lines: Iterable[bytes], path: str) -> Iterator[Request]:
+def read_requests(lines: Iterable[bytes], path: str) -> Iterator[ClientQuery]:
     """Yield a request for each line that is not blank. Each request is its own session.
 
     Shape: `{"query": ..., "username": ..., "schemaname": ..., "client_addr": ..., "proxy_addr":
@@ -356,7 +356,7 @@ def read_requests(lines: Iterable[bytes], path: str) -> Iterator[Request]:
         yield request
 
 
-def _request(item: Any) -> Request | str:  # noqa: ANN401 - anything that JSON has
+def _request(item: Any) -> ClientQuery | str:  # noqa: ANN401 - anything that JSON has
     """Return the request of a line, or the text of its mistake."""
     if not isinstance(item, dict):
         return "expected an object with the key `query`"
@@ -375,6 +375,6 @@ def _request(item: Any) -> Request | str:  # noqa: ANN401 - anything that JSON h
             return f"`{key}` is not a number of 0 or more"
     session = {key: item[key] for key in (*_TEXTS, *_NUMBERS) if item.get(key) is not None}
     try:
-        return Request(query.encode("utf-8", "surrogateescape"), **session)
+        return ClientQuery(query.encode("utf-8", "surrogateescape"), **session)
     except UnicodeEncodeError:
         return "`query` holds half a character (a lone surrogate)"

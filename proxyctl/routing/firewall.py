@@ -33,7 +33,7 @@ class WhitelistRule(NamedTuple):
     digest: str
 
 
-class Verdict(NamedTuple):
+class FirewallVerdict(NamedTuple):
     """What the firewall does with a query, and why.
 
     `is_blocked` None: it is not known, and `reason` is what is missing.
@@ -91,31 +91,33 @@ class Firewall:
 
     def verdict(
         self, username: str, client_addr: str | None, query: WhitelistRule | None
-    ) -> Verdict:
+    ) -> FirewallVerdict:
         """Return the verdict on a query.
 
         `client_addr` None: not known. `query`: what a rule for it asks; None without digests.
         """
         if not self.is_known:
-            return Verdict(None, "the files leave its tables alone")
+            return FirewallVerdict(None, "the files leave its tables alone")
         addresses = self.addresses(username) if client_addr is None else {client_addr}
         first, *others = (self._verdict(username, one, query) for one in sorted(addresses))
         is_certain = all(one.is_blocked is first.is_blocked for one in others)
-        return first if is_certain else Verdict(None, "--client-addr decides")
+        return first if is_certain else FirewallVerdict(None, "--client-addr decides")
 
-    def _verdict(self, username: str, client_addr: str, query: WhitelistRule | None) -> Verdict:
+    def _verdict(
+        self, username: str, client_addr: str, query: WhitelistRule | None
+    ) -> FirewallVerdict:
         address = client_addr if (username, client_addr) in self.modes else ""
         mode = self.modes.get((username, address))
         row = f"{username}@'{address}' is {mode}"
         if mode is None:
             row = f"{username} has no row in {self.users_table}"
         if mode not in (None, _DETECTING, _PROTECTING):
-            return Verdict(False, row)
+            return FirewallVerdict(False, row)
         if query in self._rules.get((username, address), ()):
-            return Verdict(False, f"{row}, and a rule lets it through")
+            return FirewallVerdict(False, f"{row}, and a rule lets it through")
         if mode == _DETECTING:
-            return Verdict(False, f"{row}: without a rule it is logged and goes on")
-        return Verdict(True, f"{row}, and no rule with client_address '{address}' fits")
+            return FirewallVerdict(False, f"{row}: without a rule it is logged and goes on")
+        return FirewallVerdict(True, f"{row}, and no rule with client_address '{address}' fits")
 
 
 def _active(configuration: Configuration, table: str, *columns: str) -> Iterator[tuple[Value, ...]]:

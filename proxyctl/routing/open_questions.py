@@ -11,13 +11,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from proxyctl.routing.regex import Broken
-from proxyctl.routing.result import Digested, Request
+from proxyctl.routing.result import ClientQuery, Digested
 from proxyctl.routing.walk import Walk
 
 if TYPE_CHECKING:
     from proxyctl.routing.rule import Rule
 
-Result = TypeVar("Result")
+ResultT = TypeVar("ResultT")
 
 Rewriting = tuple[object, ...]
 """The replacements that rules made in a text, in order. Equal if rules do the same."""
@@ -31,7 +31,7 @@ class Question(NamedTuple):
     text: object = ()
 
 
-class Answer(NamedTuple):
+class Assumption(NamedTuple):
     """The assumed answer to a question: a number below `choices`."""
 
     value: int
@@ -41,7 +41,7 @@ class Answer(NamedTuple):
 class Assumptions:
     """The answers of one evaluation, in the order of the questions, and the rules that asked."""
 
-    def __init__(self, answers: dict[Question, Answer]) -> None:
+    def __init__(self, answers: dict[Question, Assumption]) -> None:
         self.answers = answers
         self.rules: dict[Question, set[int]] = {}
 
@@ -51,19 +51,19 @@ class Assumptions:
         Changes: self.
         """
         self.rules.setdefault(question, set()).add(rule_id)
-        return self.answers.setdefault(question, Answer(0, choices)).value
+        return self.answers.setdefault(question, Assumption(0, choices)).value
 
 
 def every_outcome(
-    run: Callable[[Assumptions], Result], *, limit: int
-) -> tuple[list[Result], dict[Question, set[int]]] | None:
+    run: Callable[[Assumptions], ResultT], *, limit: int
+) -> tuple[list[ResultT], dict[Question, set[int]]] | None:
     """Return the result of every combination of answers, and the rules that asked each question.
 
     None if that would need more than `limit` runs.
     """
-    results: list[Result] = []
+    results: list[ResultT] = []
     rules: dict[Question, set[int]] = {}
-    waiting: list[dict[Question, Answer]] = [{}]
+    waiting: list[dict[Question, Assumption]] = [{}]
     while waiting:
         known = waiting.pop()
         assumptions = Assumptions(dict(known))
@@ -89,7 +89,7 @@ class DigestWalk(Walk):
 
     def __init__(
         self,
-        request: Request,
+        request: ClientQuery,
         schemaname: str,
         digest: Digested | None,
         assumptions: Assumptions,

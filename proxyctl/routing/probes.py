@@ -10,7 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 
-class Kind(Enum):
+class QueryKind(Enum):
     """What a query does, as far as it matters for routing."""
 
     READ = "reads"
@@ -23,7 +23,7 @@ class Kind(Enum):
 class Probe(NamedTuple):
     """A query, and the name of what it is an example of."""
 
-    kind: Kind
+    kind: QueryKind
     name: str
     query: str
 
@@ -43,16 +43,16 @@ class Samples(NamedTuple):
     locking: tuple[Probe, ...]
 
 
-def _probes(kind: Kind, queries: Mapping[str, str]) -> tuple[Probe, ...]:
+def _probes(kind: QueryKind, queries: Mapping[str, str]) -> tuple[Probe, ...]:
     return tuple(Probe(kind, name, query) for name, query in queries.items())
 
 
-READ = Probe(Kind.READ, "SELECT", "SELECT c FROM t WHERE id=1")
-LOCK = Probe(Kind.LOCK, "FOR UPDATE", "SELECT c FROM t WHERE id=1 FOR UPDATE")
-INSERT = Probe(Kind.WRITE, "INSERT", "INSERT INTO t (c) VALUES ('a')")
-UPDATE = Probe(Kind.WRITE, "UPDATE", "UPDATE t SET c='a' WHERE id=1")
-DELETE = Probe(Kind.WRITE, "DELETE", "DELETE FROM t WHERE id=1")
-BEGIN = Probe(Kind.WRITE, "BEGIN", "BEGIN")
+READ = Probe(QueryKind.READ, "SELECT", "SELECT c FROM t WHERE id=1")
+LOCK = Probe(QueryKind.LOCK, "FOR UPDATE", "SELECT c FROM t WHERE id=1 FOR UPDATE")
+INSERT = Probe(QueryKind.WRITE, "INSERT", "INSERT INTO t (c) VALUES ('a')")
+UPDATE = Probe(QueryKind.WRITE, "UPDATE", "UPDATE t SET c='a' WHERE id=1")
+DELETE = Probe(QueryKind.WRITE, "DELETE", "DELETE FROM t WHERE id=1")
+BEGIN = Probe(QueryKind.WRITE, "BEGIN", "BEGIN")
 BASIC = (READ, LOCK, INSERT, UPDATE, DELETE, BEGIN)
 """The queries that show whether a session is split at all."""
 
@@ -111,15 +111,15 @@ def _samples(
 ) -> Samples:
     """Return the samples of a side: those that both sides have, and its own."""
     ends = {**_LOCK_ENDS, **lock_ends}
-    locking = _probes(Kind.LOCK, {name: READ.query + end for name, end in ends.items()})
+    locking = _probes(QueryKind.LOCK, {name: READ.query + end for name, end in ends.items()})
     probes = (
         *BASIC,
         *(probe for probe in locking if probe != LOCK),
-        *_probes(Kind.LOCK, {**_LOCKS, **locks}),
-        *_probes(Kind.FUNCTION, functions),
-        *_probes(Kind.WRITE, {**_WRITES, **writes}),
+        *_probes(QueryKind.LOCK, {**_LOCKS, **locks}),
+        *_probes(QueryKind.FUNCTION, functions),
+        *_probes(QueryKind.WRITE, {**_WRITES, **writes}),
     )
-    times = _probes(Kind.CHANGING, {**_CHANGING, **changing})
+    times = _probes(QueryKind.CHANGING, {**_CHANGING, **changing})
     return Samples(ends, _WRITE_WORDS | write_words, probes, times, locking)
 
 

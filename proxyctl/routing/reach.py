@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from proxyctl.routing.result import Request, Route, Source
+from proxyctl.routing.result import ClientQuery, HostgroupOrigin, Route
 from proxyctl.routing.router import Router
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.tables import FastKey
@@ -49,10 +49,10 @@ class Session(NamedTuple):
     proxy_port: int | None = None
     flag: int = 0
 
-    def request(self, query: str) -> Request:
+    def request(self, query: str) -> ClientQuery:
         """Return a query of this session."""
         text = query.encode("utf-8", "surrogateescape")
-        return Request(text, *self[:5], flagIN=self.flag)
+        return ClientQuery(text, *self[:5], flagIN=self.flag)
 
     def words(self, *, schema: str) -> str:
         """Return the words after a query that name its session; '' for any session.
@@ -220,10 +220,10 @@ class Reach:
         rule_id, destination = route.rule_id, route.destination_hostgroup
         if rule_id in own:
             rule_id, destination = own[rule_id].rule_id, own[rule_id].destination
-        elif route.source is Source.FAST_ROUTING:
+        elif route.source is HostgroupOrigin.FAST_ROUTING:
             key = self.fast_key(session, route.flagIN)
             destination = None if key is None else self._router.fast_routing[key]
-        elif route.source is Source.DEFAULT_HOSTGROUP:
+        elif route.source is HostgroupOrigin.DEFAULT_HOSTGROUP:
             destination = self._default_hostgroup(session)
         return replace(
             route, rule_id=rule_id, matched_rules=matched, destination_hostgroup=destination

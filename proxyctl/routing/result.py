@@ -36,7 +36,7 @@ DigestOf = Callable[[bytes], Digested]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ClientQuery:
     """A query as its bytes arrive, in a session.
 
     None means "not known": a rule that asks for the value does not match. A schemaname of None
@@ -66,7 +66,7 @@ Settings = Mapping[str, int | str]
 NO_SETTINGS: Settings = MappingProxyType({})
 
 
-class Source(Enum):
+class HostgroupOrigin(Enum):
     """The origin of the destination hostgroup."""
 
     RULE = "rule"
@@ -93,7 +93,7 @@ class Route:
 
     destination_hostgroup: int | None
     """Where rules, hints and the user send it, even if ProxySQL answers by itself."""
-    source: Source
+    source: HostgroupOrigin
     digest: Digested | None
     """The digest that match_digest saw; None with mysql-query_digests=false."""
     final_digest: Digested | None
@@ -153,7 +153,7 @@ class Route:
         return None if flag is None else int(flag)
 
 
-class Outcome(NamedTuple):
+class PossibleRoute(NamedTuple):
     """One of the routes that weighted flagOUTs allow, and its probability."""
 
     route: Route

@@ -14,14 +14,14 @@ from proxyctl.routing.open_questions import Assumptions, DigestWalk, Rewriting
 from proxyctl.routing.regex import Patterns
 from proxyctl.routing.result import (
     NO_SETTINGS,
+    ClientQuery,
     Digested,
     DigestOf,
     Explanation,
     FastRoutingUse,
-    Outcome,
-    Request,
+    HostgroupOrigin,
+    PossibleRoute,
     Route,
-    Source,
 )
 from proxyctl.routing.rule import Rule, compile_rules
 from proxyctl.routing.set_statements import read_set
@@ -108,7 +108,7 @@ class Router:
             flag: Lane(rules, engine, with_digests=with_digests) for flag, rules in by_flag.items()
         }
 
-    def evaluate(self, request: Request, choose: Choose = heaviest) -> Route:
+    def evaluate(self, request: ClientQuery, choose: Choose = heaviest) -> Route:
         """Return the route of a query. `choose` draws for rules with weighted flagOUTs."""
         route = self._without_rules(request)
         if route is not None:
@@ -116,7 +116,7 @@ class Router:
         walk = Walk(request, self.schema_of(request), self._digest(request), choose)
         return self._followed(walk)
 
-    def explain(self, request: Request) -> Explanation:
+    def explain(self, request: ClientQuery) -> Explanation:
         """Return the route of a query, and the rules that it tried."""
         route = self._without_rules(request)
         if route is not None:
@@ -128,12 +128,12 @@ class Router:
             route, tuple(walk.steps(self.rules)), walk.fast_routing, walk.fast_key, walk.hinted
         )
 
-    def outcomes(self, request: Request) -> list[Outcome]:
+    def outcomes(self, request: ClientQuery) -> list[PossibleRoute]:
         """Return each route that weighted flagOUTs allow, with its probability; at most 1,000.
 
         After sixteen draws a route takes the first flagOUT.
         """
-        outcomes: list[Outcome] = []
+        outcomes: list[PossibleRoute] = []
         open_scripts: list[tuple[int, ...]] = [()]
         while open_scripts and len(outcomes) < _MAX_OUTCOMES:
             script = open_scripts.pop()
@@ -155,11 +155,11 @@ class Router:
             probability = 1.0
             for weights, choice in zip(draws, drawn, strict=True):
                 probability *= weights[choice] / sum(weights)
-            outcomes.append(Outcome(route, probability))
+            outcomes.append(PossibleRoute(route, probability))
         return outcomes
 
     def evaluate_digest(
-        self, request: Request, assumptions: Assumptions
+        self, request: ClientQuery, assumptions: Assumptions
     ) -> tuple[Route, Rewriting]:
         """Return the route of a query of which only the digest is known.
 
@@ -172,7 +172,7 @@ class Router:
         walk = DigestWalk(request, self.schema_of(request), self._digest(request), assumptions)
         return self._followed(walk), walk.rewriting
 
-    def copy_of(self, request: Request, route: Route) -> Route | None:
+    def copy_of(self, request: ClientQuery, route: Route) -> Route | None:
         """Return the route of the copy that a mirror makes of a query; None if it makes none.
 
         The copy goes to mirror_hostgroup unless fast routing has a row for it. Rules see it only
@@ -205,7 +205,7 @@ class Router:
         """Return the defaults of a user's sessions; None for a user that cannot log in."""
         return None if name is None else self.users.get(name)
 
-    def schema_of(self, request: Request) -> str:
+    def schema_of(self, request: ClientQuery) -> str:
         """Return the schema that rules see: the session's, else the user's, else the default."""
         if request.schemaname:
             return request.schemaname
@@ -214,7 +214,7 @@ class Router:
         user = self.user(request.username)
         return (user and user.default_schema) or self.variables.default_schema
 
-    def _digest(self, request: Request) -> Digested | None:
+    def _digest(self, request: ClientQuery) -> Digested | None:
         if not self.variables.query_digests:
             return None
         if request.digest is not None:
@@ -223,7 +223,7 @@ class Router:
             raise ValueError("digests are on: a request needs its digest, or the router digest_of")
         return self._digest_of(request.query)
 
-    def _without_rules(self, request: Request) -> Route | None:
+    def _without_rules(self, request: ClientQuery) -> Route | None:
         """Return the route of a query for which ProxySQL does not evaluate rules, else None."""
         user = self.user(request.username)
         is_forwarded = user is not None and user.fast_forward
@@ -241,7 +241,7 @@ class Router:
         digest = self._digest(request)
         return Route(
             destination_hostgroup=user.default_hostgroup if user and is_forwarded else None,
-            source=Source.DEFAULT_HOSTGROUP if is_forwarded else Source.NOTHING,
+            source=HostgroupOrigin.DEFAULT_HOSTGROUP if is_forwarded else HostgroupOrigin.NOTHING,
             digest=digest,
             final_digest=digest,
             flagIN=request.flagIN,
@@ -291,7 +291,7 @@ class Router:
         key = self.fast_routing.find(walk.request.username, walk.schemaname, walk.flag)
         if key is not None:
             walk.fast_routing, walk.fast_key = FastRoutingUse.FOUND, key
-            walk.destination, walk.source = self.fast_routing[key], Source.FAST_ROUTING
+            walk.destination, walk.source = self.fast_routing[key], HostgroupOrigin.FAST_ROUTING
 
     def _special_after(self, walk: Walk, final: Digested | None) -> Special | None:
         """Return what ProxySQL does by itself with a statement after the rules."""

@@ -22,11 +22,11 @@ _KINDS = {
     "rds_bgd": "RDS Blue/Green",
 }
 
-Node = tuple[str, int]
+Address = tuple[str, int]
 """hostname in lower case, and port."""
 
 
-class Backend(NamedTuple):
+class HostgroupServer(NamedTuple):
     """A server of a hostgroup, and the key of its row."""
 
     hostname: str
@@ -36,7 +36,7 @@ class Backend(NamedTuple):
     key: Key
 
     @property
-    def node(self) -> Node:
+    def node(self) -> Address:
         """The identity of the server."""
         return self.hostname.lower(), self.port
 
@@ -51,7 +51,7 @@ class Destination:
     of servers.
     """
 
-    backends: tuple[Backend, ...]
+    backends: tuple[HostgroupServer, ...]
     family: str = ""
     is_known: bool = True
 
@@ -72,23 +72,23 @@ class HostgroupServers:
         """The hostgroups that have a server."""
         return self._by_hostgroup.keys()
 
-    def of(self, hostgroup: int) -> tuple[Backend, ...]:
+    def of(self, hostgroup: int) -> tuple[HostgroupServer, ...]:
         """Return the servers whose rows name the hostgroup, by hostname."""
         return self._by_hostgroup.get(hostgroup, ())
 
-    def of_family(self, hostgroup: int) -> tuple[Backend, ...]:
+    def of_family(self, hostgroup: int) -> tuple[HostgroupServer, ...]:
         """Return the servers in the hostgroup, and those that the monitor may place in it.
 
         Shape: each node once, by hostname and port.
         """
         family = self._families.get(hostgroup)
-        nodes: dict[tuple[str, int], Backend] = {}
+        nodes: dict[tuple[str, int], HostgroupServer] = {}
         for member in (hostgroup,) if family is None else family.hostgroups:
             for backend in self._by_hostgroup.get(member, ()):
                 nodes.setdefault((backend.hostname, backend.port), backend)
         return tuple(nodes[node] for node in sorted(nodes))
 
-    def nodes(self) -> frozenset[Node]:
+    def nodes(self) -> frozenset[Address]:
         """Return the servers of all hostgroups."""
         groups = self._by_hostgroup.values()
         return frozenset(backend.node for backends in groups for backend in backends)
@@ -132,18 +132,18 @@ def role_in_name(name: str) -> tuple[NamedRole | None, str]:
     return role, " ".join(part for part in parts if part not in known_words)
 
 
-def _backends(configuration: Configuration) -> dict[object, tuple[Backend, ...]]:
+def _backends(configuration: Configuration) -> dict[object, tuple[HostgroupServer, ...]]:
     held = configuration.tables.get(_SERVERS)
     if held is None:
         return {}
     columns = ServerColumns.of(held.layout)
-    by_group: dict[object, list[Backend]] = {}
+    by_group: dict[object, list[HostgroupServer]] = {}
     by_hostname = sorted(held.rows.items(), key=lambda item: str(item[1][columns.hostname]))
     for key, row in by_hostname:
         if not columns.is_off(row):
             hostname, port = columns.node(row)
             status = str(row[columns.status]).upper()
-            backend = Backend(
+            backend = HostgroupServer(
                 str(hostname), number(port) or 0, status, number(row[columns.weight]) or 0, key
             )
             by_group.setdefault(row[columns.hostgroup], []).append(backend)

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from proxyctl.catalog import REFERENCE, Layout, Version
 from proxyctl.catalog.releases import FIRST_COMMENT_BITS, PARSERSQL_DIGESTS
-from proxyctl.routing.regex import Engine, engine_for
+from proxyctl.routing.regex import RegexEngine, engine_for
 from proxyctl.state.cells import number
 
 BEFORE_RULES, AFTER_RULES = 1, 2
@@ -19,7 +19,7 @@ BEFORE_RULES, AFTER_RULES = 1, 2
 class RoutingVariables:
     """The variables that routing reads, with their defaults, and the version that reads them."""
 
-    engine: Engine = Engine.PCRE
+    engine: RegexEngine = RegexEngine.PCRE
     """mysql-query_processor_regex; a change takes effect when a LOAD compiles the rules."""
     query_digests: bool = True
     query_processor_iterations: int = 0

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from proxyctl.routing import Request
-from proxyctl.routing.explain import Answer, Explainer
+from proxyctl.routing import ClientQuery
+from proxyctl.routing.explain import ExplainedQuery, Explainer
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.special import Reply
 from proxyctl.state.cells import normal_digest
@@ -23,7 +23,7 @@ class RoutingTest:
     """
 
     query: str
-    request: Request
+    request: ClientQuery
     expect: Mapping[str, Any]
     where: Where
     name: str | None = None
@@ -43,7 +43,7 @@ class Failure(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Result:
+class TestResult:
     """The result of one test.
 
     Shape: `answer` is the likeliest answer. If rules draw a flagOUT, every outcome must be as
@@ -51,7 +51,7 @@ class Result:
     """
 
     test: RoutingTest
-    answer: Answer
+    answer: ExplainedQuery
     matched_rules: frozenset[int]
     failures: tuple[Failure, ...] = ()
     chance: float = 1.0
@@ -62,13 +62,13 @@ class Result:
         return not self.failures
 
 
-def run(tests: Iterable[RoutingTest], explainer: Explainer) -> Iterator[Result]:
+def run(tests: Iterable[RoutingTest], explainer: Explainer) -> Iterator[TestResult]:
     """Yield a result for each test, in order."""
     for test in tests:
         yield _run(test, explainer)
 
 
-def _run(test: RoutingTest, explainer: Explainer) -> Result:
+def _run(test: RoutingTest, explainer: Explainer) -> TestResult:
     answer = explainer.answer(test.request)
     outcomes = answer.outcomes
     matched = frozenset(rule for outcome in outcomes for rule in outcome.route.matched_rules)
@@ -81,11 +81,11 @@ def _run(test: RoutingTest, explainer: Explainer) -> Result:
             if not _is_fulfilled(key, expected, found[key])
         )
         if failures:
-            return Result(test, outcome_answer, matched, failures, outcome.probability)
-    return Result(test, answer, matched)
+            return TestResult(test, outcome_answer, matched, failures, outcome.probability)
+    return TestResult(test, answer, matched)
 
 
-def _found(answer: Answer) -> dict[str, Any]:
+def _found(answer: ExplainedQuery) -> dict[str, Any]:
     """Return the found values, by the keys of `expect`; UNKNOWN is none that a test can expect."""
     route = answer.route
     return {
@@ -109,7 +109,7 @@ def _is_fulfilled(key: str, expected: Any, found: Any) -> bool:  # noqa: ANN401 
     return bool(expected == found)
 
 
-def unreached(results: Iterable[Result], explainer: Explainer) -> list[Rule]:
+def unreached(results: Iterable[TestResult], explainer: Explainer) -> list[Rule]:
     """Return the active rules that no test matched, in their order."""
     reached = {rule for result in results for rule in result.matched_rules}
     return [rule for rule in explainer.router.rules if rule.rule_id not in reached]

@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from proxyctl.routing.regex import Broken, Compiled, Engine
+from proxyctl.routing.regex import Broken, Compiled, RegexEngine
 from proxyctl.routing.result import (
     NO_SETTINGS,
+    ClientQuery,
     Digested,
     FastRoutingUse,
+    HostgroupOrigin,
     Loop,
     Reason,
-    Request,
     Route,
     Settings,
-    Source,
     Step,
 )
 from proxyctl.routing.rule import Rule
@@ -54,7 +54,7 @@ class Walk:
 
     def __init__(
         self,
-        request: Request,
+        request: ClientQuery,
         schemaname: str,
         digest: Digested | None,
         choose: Choose = heaviest,
@@ -71,7 +71,7 @@ class Walk:
         self.matched: list[int] = []
         self.sets: dict[str, int | str] = {}
         self.destination: int | None = None
-        self.source = Source.RULE
+        self.source = HostgroupOrigin.RULE
         self.decided_by: int | None = None
         self.fast_routing = FastRoutingUse.NO_ROW
         self.fast_key: FastKey | None = None
@@ -143,7 +143,7 @@ class Walk:
         if rule.sets:
             self.sets.update(rule.sets)
         if rule.destination is not None:
-            self.destination, self.source = rule.destination, Source.RULE
+            self.destination, self.source = rule.destination, HostgroupOrigin.RULE
             self.decided_by = rule.rule_id
         if rule.replacement is not None and self.request.rewrites:
             self.rewrite(rule)
@@ -233,7 +233,10 @@ class Walk:
         """Let hints override rules and fast routing; a negative number unsets a value."""
         self.hinted = {**self.hinted, **hinted}
         if "destination_hostgroup" in hinted:
-            self.destination, self.source = int(hinted["destination_hostgroup"]), Source.HINT
+            self.destination, self.source = (
+                int(hinted["destination_hostgroup"]),
+                HostgroupOrigin.HINT,
+            )
         merged = {**self.sets, **hinted}
         merged.pop("destination_hostgroup", None)
         self.sets = {
@@ -245,7 +248,7 @@ class Walk:
     def use_default_hostgroup(self, user: Frontend | None) -> None:
         """Go to the default_hostgroup of the user."""
         self.destination = None if user is None else user.default_hostgroup
-        self.source = Source.NOTHING if user is None else Source.DEFAULT_HOSTGROUP
+        self.source = HostgroupOrigin.NOTHING if user is None else HostgroupOrigin.DEFAULT_HOSTGROUP
 
     def route(
         self, rewritten: bytes | None, final: Digested | None, special: Special | None
@@ -254,7 +257,7 @@ class Walk:
         return Route(
             destination_hostgroup=self.destination,
             source=self.source,
-            rule_id=self.decided_by if self.source is Source.RULE else None,
+            rule_id=self.decided_by if self.source is HostgroupOrigin.RULE else None,
             matched_rules=tuple(self.matched),
             settings=self.sets,
             rewritten_query=rewritten,
@@ -283,7 +286,7 @@ Caller = tuple[str | None, str | None]
 class Lane:
     """Rules with the same flagIN, in their order."""
 
-    def __init__(self, rules: Sequence[Rule], engine: Engine, *, with_digests: bool) -> None:
+    def __init__(self, rules: Sequence[Rule], engine: RegexEngine, *, with_digests: bool) -> None:
         self._by_digest: dict[int, list[Rule]] = {}
         self._by_caller: dict[Caller, list[Rule]] = {}
         by_digest_text: dict[Compiled, list[Rule]] = {}
@@ -332,7 +335,9 @@ class Lane:
 class _Finder:
     """Finds rules by their pattern."""
 
-    def __init__(self, by_pattern: dict[Compiled, list[Rule]], engine: Engine, lane: Lane) -> None:
+    def __init__(
+        self, by_pattern: dict[Compiled, list[Rule]], engine: RegexEngine, lane: Lane
+    ) -> None:
         patterns = [pattern for pattern in by_pattern if not isinstance(pattern, Broken)]
         self._rules = [by_pattern[pattern] for pattern in patterns]
         self._prefilter: Prefilter | None = None
@@ -341,7 +346,7 @@ class _Finder:
         # Imported late: it imports RE2, and most commands need no patterns.
         from proxyctl.routing.regex.re2 import Prefilter
 
-        self._prefilter = Prefilter(patterns, latin1=engine is not Engine.RE2)
+        self._prefilter = Prefilter(patterns, latin1=engine is not RegexEngine.RE2)
         for place in self._prefilter.unfiltered:
             for rule in self._rules[place]:
                 lane.add_unfiltered(rule)

@@ -18,7 +18,7 @@ JITTER_S = 1
 from two clocks at every reading."""
 
 
-class Reading(NamedTuple):
+class CounterPair(NamedTuple):
     """Two counters that are cleared together, at one moment.
 
     Shape: `first` and `second` are, for example, calls and query time, or the entries of a table
@@ -32,7 +32,7 @@ class Reading(NamedTuple):
     started_at: int | None = None
 
 
-def were_cleared(before: Reading, after: Reading) -> bool:
+def were_cleared(before: CounterPair, after: CounterPair) -> bool:
     """Return whether counters were cleared between two readings of them."""
     if after.first < before.first or after.second < before.second:
         return True
@@ -49,13 +49,13 @@ def rate(before: int | None, after: int | None, seconds: float | None) -> float 
     """Return the growth of a counter per second; None if unknown, or if it was cleared."""
     if before is None or after is None or not seconds:
         return None
-    if were_cleared(Reading(before), Reading(after)):
+    if were_cleared(CounterPair(before), CounterPair(after)):
         return None
     return (after - before) / seconds
 
 
 # The digest table, at one moment and at a later one ----------------------------------------------
-Key = tuple[str | int, ...]
+CounterKey = tuple[str | int, ...]
 """The values of some columns, in the order of the columns."""
 
 
@@ -64,7 +64,7 @@ class Bundle:
     """A group of rows: the digest text of one row, and the load by `parts` of the group."""
 
     text: str = ""
-    parts: dict[Key, Load] = field(default_factory=dict)
+    parts: dict[CounterKey, Load] = field(default_factory=dict)
 
     def total(self) -> Load:
         """Return the load of all parts."""
@@ -94,7 +94,7 @@ class Tally:
 
     table: DigestTable
     by: tuple[Group, ...]
-    groups: dict[Key, Bundle]
+    groups: dict[CounterKey, Bundle]
     first_seen: int | None
 
     @property
@@ -114,8 +114,8 @@ class Tally:
         return any(_fell(group, self.groups.get(key)) for key, group in earlier.groups.items())
 
     @property
-    def _whole(self) -> Reading:
-        return Reading(len(self.table.rows), 0, self.first_seen, self.table.started_at)
+    def _whole(self) -> CounterPair:
+        return CounterPair(len(self.table.rows), 0, self.first_seen, self.table.started_at)
 
 
 def _fell(before: Bundle, after: Bundle | None) -> bool:
@@ -123,7 +123,8 @@ def _fell(before: Bundle, after: Bundle | None) -> bool:
     for key, load in before.parts.items():
         later = after.parts.get(key) if after else None
         if later is None or were_cleared(
-            Reading(load.count_star, load.sum_time), Reading(later.count_star, later.sum_time)
+            CounterPair(load.count_star, load.sum_time),
+            CounterPair(later.count_star, later.sum_time),
         ):
             return True
     return False
@@ -141,8 +142,8 @@ def tally(
     Texts that `earlier`, grouped by the same columns, also has are kept in memory once. Raises:
     what reading the rows raises.
     """
-    groups: dict[Key, Bundle] = {}
-    known_parts: dict[Key, Key] = {}
+    groups: dict[CounterKey, Bundle] = {}
+    known_parts: dict[CounterKey, CounterKey] = {}
     first_seen: int | None = None
     columns, part_columns = [str(group) for group in by], [str(group) for group in parts]
     for row in table.rows:

@@ -19,7 +19,7 @@ from heapq import nlargest
 from itertools import chain
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import Bundle, Key, Tally, doubts
+from proxyctl.stats.counters import Bundle, CounterKey, Tally, doubts
 from proxyctl.stats.model import DigestTable, Group, Load
 
 LEAST_CALLS = 30
@@ -32,7 +32,7 @@ LEAST_MOVE = 0.1
 """The share of the calls that a hostgroup must gain or lose."""
 
 
-class Verdict(StrEnum):
+class DigestTrend(StrEnum):
     """How a digest changed."""
 
     NEW = "new"
@@ -45,7 +45,7 @@ class Verdict(StrEnum):
 
 def verdict(
     before: Load, after: Load, *, seconds: tuple[int, int], slowest_after: int | None
-) -> Verdict:
+) -> DigestTrend:
     """Return how a digest changed.
 
     Units: `seconds` that each side was counted for; `slowest_after`, the slowest call after, in
@@ -53,17 +53,17 @@ def verdict(
     """
     if not before.count_star:
         expected = after.count_star * seconds[0] / seconds[1]
-        return Verdict.NEW if expected >= LEAST_EXPECTED else Verdict.FEW_CALLS
+        return DigestTrend.NEW if expected >= LEAST_EXPECTED else DigestTrend.FEW_CALLS
     if not after.count_star:
         expected = before.count_star * seconds[1] / seconds[0]
-        return Verdict.VANISHED if expected >= LEAST_EXPECTED else Verdict.FEW_CALLS
+        return DigestTrend.VANISHED if expected >= LEAST_EXPECTED else DigestTrend.FEW_CALLS
     if min(before.count_star, after.count_star) < LEAST_CALLS:
-        return Verdict.FEW_CALLS
+        return DigestTrend.FEW_CALLS
     if _is_above(after, slowest_after, before):
-        return Verdict.SLOWER
+        return DigestTrend.SLOWER
     if _is_above(before, before.max_time, after):
-        return Verdict.FASTER
-    return Verdict.SAME
+        return DigestTrend.FASTER
+    return DigestTrend.SAME
 
 
 def _is_above(slow: Load, slowest: int | None, fast: Load) -> bool:
@@ -96,20 +96,20 @@ class DiffSort(StrEnum):
 
 
 @dataclass(frozen=True)
-class Entry:
+class DigestDifference:
     """A digest, or a value of the requested columns, before and after.
 
     Shape: `hostgroups_before` and `hostgroups_after` are the calls by hostgroup; -1 is the query
     cache.
     """
 
-    key: Key
+    key: CounterKey
     text: str
     before: Load
     after: Load
     hostgroups_before: Mapping[int, int]
     hostgroups_after: Mapping[int, int]
-    verdict: Verdict
+    verdict: DigestTrend
     is_moved: bool
 
 
@@ -144,8 +144,8 @@ class Diff:
     after: Side
     is_cleared: bool
     notes: Sequence[str]
-    entries: Sequence[Entry] = ()
-    counts: dict[Verdict, int] = field(default_factory=lambda: dict.fromkeys(Verdict, 0))
+    entries: Sequence[DigestDifference] = ()
+    counts: dict[DigestTrend, int] = field(default_factory=lambda: dict.fromkeys(DigestTrend, 0))
     moved: int = 0
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
 
@@ -178,7 +178,7 @@ def compare(
         [*_notes(before, after, is_cleared=is_cleared)],
     )
 
-    def measure(entry: Entry) -> tuple[float, int]:
+    def measure(entry: DigestDifference) -> tuple[float, int]:
         time = entry.after.sum_time
         match sort:
             case DiffSort.CHANGE:
@@ -195,7 +195,7 @@ def compare(
     return diff
 
 
-def _counted(diff: Diff, before: Tally, after: Tally) -> Iterator[Entry]:
+def _counted(diff: Diff, before: Tally, after: Tally) -> Iterator[DigestDifference]:
     """Yield the entries with calls. Changes: adds them to the counts of `diff`."""
     # Counters that are still empty do not show when they were cleared.
     is_known = after.groups or not diff.is_cleared
@@ -218,15 +218,15 @@ def _counted(diff: Diff, before: Tally, after: Tally) -> Iterator[Entry]:
 
 
 def _entry(
-    key: Key, before: Bundle, after: Bundle, seconds: tuple[int, int], *, is_cleared: bool
-) -> Entry:
+    key: CounterKey, before: Bundle, after: Bundle, seconds: tuple[int, int], *, is_cleared: bool
+) -> DigestDifference:
     grown = after if is_cleared else after.since(before)
     load_before, load_after = before.total(), grown.total()
     # The slowest call after is known only if it was slower than all calls before.
     slowest = after.total().max_time
     is_known = is_cleared or slowest > load_before.max_time
     calls, calls_after = _by_hostgroup(before), _by_hostgroup(grown)
-    return Entry(
+    return DigestDifference(
         key,
         after.text or before.text,
         load_before,

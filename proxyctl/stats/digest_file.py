@@ -29,7 +29,7 @@ import orjson
 
 from proxyctl import __version__
 from proxyctl.errors import ProxyctlError, os_reason
-from proxyctl.stats.model import LARGEST, DigestTable, Rows, SeenDigest
+from proxyctl.stats.model import LARGEST, DigestRows, DigestTable, SeenDigest
 
 KIND = "proxyctl digests"
 FORMAT = 1
@@ -121,7 +121,7 @@ def read_digest_file(path: Path, option: str = "") -> DigestTable:
         address=header["address"],
         version=header["version"],
         taken_at=header["taken_at"],
-        rows=Rows(header["count"], partial(_file_rows, path, header["count"])),
+        rows=DigestRows(header["count"], partial(_file_rows, path, header["count"])),
         variables={str(name): str(value) for name, value in header["variables"].items()},
         uptime=header.get("uptime"),
     )

@@ -137,7 +137,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Rows:
+class DigestRows:
     """The `count` rows of the table, in any order; each iteration reads them again.
 
     The rows of a stream can be read only once.
@@ -166,7 +166,7 @@ class DigestTable:
     address: str
     version: str
     taken_at: int
-    rows: Rows | Sequence[SeenDigest]
+    rows: DigestRows | Sequence[SeenDigest]
     variables: Mapping[str, str] = field(default_factory=dict)
     uptime: int | None = None
 

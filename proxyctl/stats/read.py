@@ -22,8 +22,8 @@ from proxyctl.instance.read import read_configuration
 from proxyctl.routing.digest.options import PREFIX
 from proxyctl.state.row import Layer
 from proxyctl.state.sql import Statement
-from proxyctl.stats.model import DigestTable, Rows, SeenDigest
-from proxyctl.stats.rule_hits import Sample
+from proxyctl.stats.model import DigestRows, DigestTable, SeenDigest
+from proxyctl.stats.rule_hits import RuleHitsSample
 
 DIGESTS = "stats_mysql_query_digest"
 
@@ -106,7 +106,7 @@ def read_digests(client: AdminClient) -> DigestTable:
     """
     with _groups(client) as (table, groups):
         kept = [zlib.compress(group, 1) for group in groups]
-    rows = Rows(
+    rows = DigestRows(
         len(table.rows), lambda: (r for group in kept for r in _rows(zlib.decompress(group)))
     )
     return replace(table, rows=rows)
@@ -120,7 +120,9 @@ def streamed_digests(client: AdminClient) -> Iterator[DigestTable]:
     connection. Raises: InstanceError; the rows raise it too, also when ProxySQL sends too few.
     """
     with _groups(client) as (table, groups):
-        rows = Rows(len(table.rows), lambda: (row for group in groups for row in _rows(group)))
+        rows = DigestRows(
+            len(table.rows), lambda: (row for group in groups for row in _rows(group))
+        )
         yield replace(table, rows=rows)
 
 
@@ -159,7 +161,7 @@ def _groups(client: AdminClient) -> Iterator[tuple[DigestTable, Iterator[bytes]]
             client.address,
             client.version_text,
             taken_at,
-            Rows(count, tuple),
+            DigestRows(count, tuple),
             variables,
             None if started_at is None else max(taken_at - started_at, 0),
         )
@@ -224,7 +226,7 @@ def purge_digests(client: AdminClient, until: int) -> int:
 _RULES = "mysql_query_rules"
 
 
-def read_rule_hits(client: AdminClient, earlier: Sample | None = None) -> Sample:
+def read_rule_hits(client: AdminClient, earlier: RuleHitsSample | None = None) -> RuleHitsSample:
     """Return the rules in force and their hits, about two seconds old. Raises: InstanceError.
 
     Rules that were not loaded since an `earlier` sample of this client are not read again.
@@ -236,7 +238,7 @@ def read_rule_hits(client: AdminClient, earlier: Sample | None = None) -> Sample
         rules = _rules(client)
     rows = client.query("SELECT rule_id, hits FROM stats_mysql_query_rules")
     hits = {client.number(rule_id): client.number(hits) for rule_id, hits in rows}
-    return Sample(time.monotonic(), hits, rules, loads, loaded_at)
+    return RuleHitsSample(time.monotonic(), hits, rules, loads, loaded_at)
 
 
 def _rules(client: AdminClient) -> dict[int, dict[str, Value]]:

@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from proxyctl.errors import UsageError
-from proxyctl.stats.counters import Bundle, Key, Tally, doubts, tally
+from proxyctl.stats.counters import Bundle, CounterKey, Tally, doubts, tally
 from proxyctl.stats.model import DigestTable, Group, Load
 
 
-class Part(NamedTuple):
+class LoadShare(NamedTuple):
     """The load of one hostgroup, schema or user."""
 
     name: str
@@ -32,9 +32,9 @@ class ReportDigest(NamedTuple):
     digest: str
     text: str
     load: Load
-    hostgroups: Sequence[Part]
-    schemas: Sequence[Part]
-    users: Sequence[Part]
+    hostgroups: Sequence[LoadShare]
+    schemas: Sequence[LoadShare]
+    users: Sequence[LoadShare]
 
 
 class Interval(NamedTuple):
@@ -52,7 +52,7 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class DigestReport:
     """Everything that the page shows.
 
     Shape: `table` is the last of the `snapshots`; `snapshots` is 0 for a live instance. `digests`
@@ -67,9 +67,9 @@ class Report:
     total: Load
     count: int
     digests: Sequence[ReportDigest]
-    hostgroups: Sequence[Part]
-    schemas: Sequence[Part]
-    users: Sequence[Part]
+    hostgroups: Sequence[LoadShare]
+    schemas: Sequence[LoadShare]
+    users: Sequence[LoadShare]
     intervals: Sequence[Interval]
 
     @property
@@ -82,7 +82,9 @@ _PLACE = (Group.HOSTGROUP, Group.SCHEMANAME, Group.USERNAME)
 """The columns by which the report splits the load."""
 
 
-def make_report(tables: Sequence[DigestTable], *, limit: int = 250, snapshots: int = 0) -> Report:
+def make_report(
+    tables: Sequence[DigestTable], *, limit: int = 250, snapshots: int = 0
+) -> DigestReport:
     """Return the report on one table, or on the time between the first and the last of several.
 
     Raises: UsageError when two tables were read in the same second.
@@ -100,14 +102,14 @@ def make_report(tables: Sequence[DigestTable], *, limit: int = 250, snapshots: i
         earlier, last = last, tally(table, parts=_PLACE, earlier=last)
         intervals.append(_interval(earlier, last, groups))
     loads = {key: load for key, group in groups.items() if (load := group.total()).count_star}
-    places: dict[Key, Load] = defaultdict(Load)
+    places: dict[CounterKey, Load] = defaultdict(Load)
     for group in groups.values():
         for place, load in group.parts.items():
             if load.count_star:
                 places[place] += load
     hostgroups, schemas, users = _parts(places)
     listed = nlargest(limit, loads, key=lambda key: (loads[key].sum_time, key))
-    return Report(
+    return DigestReport(
         table=last.table,
         snapshots=snapshots,
         notes=[*doubts(ordered)],
@@ -125,7 +127,7 @@ def make_report(tables: Sequence[DigestTable], *, limit: int = 250, snapshots: i
     )
 
 
-def _interval(earlier: Tally, later: Tally, groups: dict[Key, Bundle]) -> Interval:
+def _interval(earlier: Tally, later: Tally, groups: dict[CounterKey, Bundle]) -> Interval:
     """Return the load between two tables. Changes: adds the growth to `groups`."""
     is_cleared = later.was_cleared_since(earlier)
     whole = Load()
@@ -142,14 +144,16 @@ def _interval(earlier: Tally, later: Tally, groups: dict[Key, Bundle]) -> Interv
     return Interval(start, end, whole, by_hostgroup, is_cleared)
 
 
-def _parts(places: Mapping[Key, Load]) -> tuple[list[Part], list[Part], list[Part]]:
+def _parts(
+    places: Mapping[CounterKey, Load],
+) -> tuple[list[LoadShare], list[LoadShare], list[LoadShare]]:
     """Return the load by hostgroup, by schema and by user, each sorted by time, largest first."""
-    by_column: tuple[list[Part], ...] = ()
+    by_column: tuple[list[LoadShare], ...] = ()
     for column in range(len(_PLACE)):
         sums: dict[str, Load] = defaultdict(Load)
         for place, load in places.items():
             sums[str(place[column])] += load
-        parts = [Part(name, load) for name, load in sums.items()]
+        parts = [LoadShare(name, load) for name, load in sums.items()]
         parts.sort(key=lambda part: (-part.load.sum_time, -part.load.count_star, part.name))
         by_column = *by_column, parts
     hostgroups, schemas, users = by_column

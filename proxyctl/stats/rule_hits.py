@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from proxyctl.catalog import Value
-from proxyctl.stats.counters import Reading, were_cleared
+from proxyctl.stats.counters import CounterPair, were_cleared
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class RuleHits:
 
 
 @dataclass(frozen=True)
-class Sample:
+class RuleHitsSample:
     """The rules at RUNTIME at one moment, in the order in which ProxySQL tries them.
 
     `loads` counts the LOADs of the rules since ProxySQL started, `loaded_at` is the time of the
@@ -64,7 +64,11 @@ class RuleReport:
 
 
 def rule_report(
-    name: str, address: str, version: str, sample: Sample, earlier: Sample | None = None
+    name: str,
+    address: str,
+    version: str,
+    sample: RuleHitsSample,
+    earlier: RuleHitsSample | None = None,
 ) -> RuleReport:
     """Return the report of a sample, with rates if there is an earlier sample.
 
@@ -89,11 +93,11 @@ def rule_report(
     return RuleReport(name, address, version, rules, sample.loaded_at, interval, was_reloaded)
 
 
-def _is_new_set(earlier: Sample, later: Sample) -> bool:
+def _is_new_set(earlier: RuleHitsSample, later: RuleHitsSample) -> bool:
     """Return whether rules were loaded, or ProxySQL restarted, between two samples."""
     if earlier.loads != later.loads or earlier.loaded_at != later.loaded_at:
         return True
     return any(
-        were_cleared(Reading(hits), Reading(later.hits.get(rule_id, 0)))
+        were_cleared(CounterPair(hits), CounterPair(later.hits.get(rule_id, 0)))
         for rule_id, hits in earlier.hits.items()
     )

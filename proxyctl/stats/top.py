@@ -32,7 +32,7 @@ from proxyctl.stats.model import (
 from proxyctl.stats.read import DIGESTS, as_usual, incomplete, read_digest_variables, spellings
 
 if TYPE_CHECKING:
-    from proxyctl.stats.replay.comparison import Outcome
+    from proxyctl.stats.replay.comparison import QueryTreatment
 
 
 class Sort(StrEnum):
@@ -103,7 +103,7 @@ class TopRow:
     sum_rows_sent: int
     share: float
     cumulative_share: float
-    outcomes: tuple[Outcome, ...] | None = None
+    outcomes: tuple[QueryTreatment, ...] | None = None
 
     @property
     def avg_time(self) -> float:

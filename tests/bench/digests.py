@@ -20,7 +20,7 @@ from pathlib import Path
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
 from proxyctl.stats.digest_file import write_digest_file
-from proxyctl.stats.model import DigestTable, Rows, SeenDigest
+from proxyctl.stats.model import DigestRows, DigestTable, SeenDigest
 from tests.bench.measure import Fastest, Line, Run, client, login, run
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary
 
@@ -50,7 +50,7 @@ mysql_users:
 def write_snapshot(path: Path) -> None:
     """Write the digests into a file as `digest snapshot` does."""
     snapshot = DigestTable(
-        "bench", "bench", str(REFERENCE), 2_000_000, Rows(COUNT, _rows), uptime=1_000_000
+        "bench", "bench", str(REFERENCE), 2_000_000, DigestRows(COUNT, _rows), uptime=1_000_000
     )
     write_digest_file(snapshot, path)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from proxyctl.catalog import REFERENCE, TABLES, layout_of
-from proxyctl.routing import Request, Router
+from proxyctl.routing import ClientQuery, Router
 from proxyctl.routing.digest import Digester
 from tests.bench import data
 from tests.bench.measure import Line, best, run
@@ -97,13 +97,14 @@ def lines(folder: Path) -> Iterator[Line]:
     digests = [digester.digest(query) for query in texts]
     ours = router()
     requests = [
-        Request(query, username="app", digest=d) for query, d in zip(texts, digests, strict=True)
+        ClientQuery(query, username="app", digest=d)
+        for query, d in zip(texts, digests, strict=True)
     ]
-    whole = [Request(query, username="app") for query in texts]
+    whole = [ClientQuery(query, username="app") for query in texts]
     compiled = [re.compile(pattern.encode(), re.IGNORECASE) for pattern in patterns()]
     assert len(compiled) == RULES
 
-    def plain_loop(request: Request) -> int:
+    def plain_loop(request: ClientQuery) -> int:
         text = request.digest.text if request.digest else b""
         for position, pattern in enumerate(compiled):
             if pattern.search(text):
@@ -156,7 +157,7 @@ def _tests_line(folder: Path, texts: Sequence[bytes]) -> Line:
     ]
     text.append("routing_tests:")
     for query in texts[:CASES]:
-        found = router_of_files.evaluate(Request(query)).destination_hostgroup
+        found = router_of_files.evaluate(ClientQuery(query)).destination_hostgroup
         expected = "null" if found is None else found
         text.append(f'  - {{query: "{query.decode()}", expect: {{hostgroup: {expected}}}}}')
     (files / "proxyctl.yaml").write_text("\n".join(text) + "\n")

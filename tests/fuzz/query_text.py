@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.regex import (
     BadPattern,
-    Engine,
+    RegexEngine,
     compile_pattern,
     is_plain,
     repeats_a_group,
@@ -58,7 +58,7 @@ def _digest(_folder: Path) -> Iterator[Run]:
 
 
 @contextmanager
-def _pattern(engine: Engine) -> Iterator[Run]:
+def _pattern(engine: RegexEngine) -> Iterator[Run]:
     def run(data: bytes) -> None:
         pattern, text, replacement = [*data.split(_BETWEEN, 2), b"", b""][:3]
         try:
@@ -72,7 +72,7 @@ def _pattern(engine: Engine) -> Iterator[Run]:
         assert (spans is not None) == bool(matches)
         if spans is not None:
             assert len(spans) == compiled.groups + 1
-        prefilter = Prefilter([compiled], latin1=engine is Engine.PCRE)
+        prefilter = Prefilter([compiled], latin1=engine is RegexEngine.PCRE)
         if matches and not prefilter.unfiltered:
             assert prefilter.may_match(text), "the prefilter lost a match"
         for every in (False, True):
@@ -144,14 +144,14 @@ QUERY_TARGETS = (
     Target("digest", _digest, _digest_seeds, _digest_words, _queries),
     Target(
         "pattern-pcre",
-        lambda _folder: _pattern(Engine.PCRE),
+        lambda _folder: _pattern(RegexEngine.PCRE),
         lambda: _pattern_seeds("patterns_pcre.jsonl"),
         _pattern_words,
         _patterns,
     ),
     Target(
         "pattern-re2",
-        lambda _folder: _pattern(Engine.RE2),
+        lambda _folder: _pattern(RegexEngine.RE2),
         lambda: _pattern_seeds("patterns_re2.jsonl"),
         _pattern_words,
         _patterns,

@@ -11,7 +11,7 @@ import pytest
 
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import Subject
-from proxyctl.routing import Request
+from proxyctl.routing import ClientQuery
 from proxyctl.routing.digest import digest
 from proxyctl.routing.explain import Explainer
 from proxyctl.routing.firewall import FIREWALL_TABLES, WHITELIST_RULES, WHITELIST_USERS
@@ -121,7 +121,7 @@ def is_blocked(rig: Rig, query: str = QUERY) -> bool:
 
 def is_predicted(held: Configuration, query: str = QUERY) -> bool:
     """Return whether explain says so."""
-    request = Request(query.encode(), "app", "shop", client_addr=HERE)
+    request = ClientQuery(query.encode(), "app", "shop", client_addr=HERE)
     route = Explainer(held).answer(request).route
     return route.settings.get("error_msg") == "Firewall blocked this query"
 

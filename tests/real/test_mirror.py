@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from proxyctl.catalog import Value
-from proxyctl.routing import Request
+from proxyctl.routing import ClientQuery
 from tests.support.routing_predicted import router_of
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import ADDRESSES, Case, Cells, Client
@@ -96,7 +96,7 @@ def test_the_copy_goes_where_the_router_says(rig: Rig, mirror: Mirror) -> None:
     ]
     case = Case(rules, [], fast_routing=fast)
     router = router_of(case, rig.version)
-    request = Request(mirror.query, "app", "shop", ADDRESSES[0], ADDRESSES[0], rig.ports[0])
+    request = ClientQuery(mirror.query, "app", "shop", ADDRESSES[0], ADDRESSES[0], rig.ports[0])
     route = router.evaluate(request)
     copy = router.copy_of(request, route)
     routes = [one for one in (None if route.is_answered else route, copy) if one is not None]

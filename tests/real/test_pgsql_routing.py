@@ -21,7 +21,7 @@ import pytest
 
 from proxyctl.catalog import TABLES, Value, Version, layout_of
 from proxyctl.catalog.releases import PGSQL_DIGESTS
-from proxyctl.routing import Request, Router
+from proxyctl.routing import ClientQuery, Router
 from proxyctl.routing.criteria import Criteria, CriterionFlaw, Effect
 from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.explain import Explainer
@@ -291,7 +291,7 @@ def test_random_rules(
             seen = rig.send(username, database, query)
             if seen.hostgroup is None:
                 continue  # ProxySQL answered by itself
-            request = Request(query, username, database, "127.0.0.1", "127.0.0.1", rig.port)
+            request = ClientQuery(query, username, database, "127.0.0.1", "127.0.0.1", rig.port)
             route = of.evaluate(request)
             final = route.final_digest
             assert final is not None
@@ -347,7 +347,7 @@ def test_the_firewall_whitelist(rig: PgsqlRig, user: Cells | None, rule: Cells |
     }
     enabled = {"pgsql-firewall_whitelist_enabled": "true"}
     explainer = Explainer(pgsql_as_mysql(Configuration(rig.version, tables, enabled)))
-    route = explainer.answer(Request(query, "app", "shop", "127.0.0.1")).route
+    route = explainer.answer(ClientQuery(query, "app", "shop", "127.0.0.1")).route
     assert (error == "Firewall blocked this query") is route.is_answered
 
 

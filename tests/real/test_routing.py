@@ -21,7 +21,7 @@ import pymysql
 import pytest
 
 from proxyctl.catalog.releases import PCRE2
-from proxyctl.routing import Request
+from proxyctl.routing import ClientQuery
 from proxyctl.routing.regex import repeats_a_group
 from tests.support.routing_cases import random_case
 from tests.support.routing_predicted import predict, router_of
@@ -111,7 +111,7 @@ def test_draws_by_weight(rig: Rig) -> None:
     case = Case(rules, [Sent(APP, b"SELECT 1")] * 400)
     expected = {
         outcome.route.destination_hostgroup: outcome.probability
-        for outcome in router_of(case, rig.version).outcomes(Request(b"SELECT 1"))
+        for outcome in router_of(case, rig.version).outcomes(ClientQuery(b"SELECT 1"))
     }
     found = Counter(seen.hostgroup for seen in rig.observe(case).seen)
     assert found.keys() == expected.keys()
@@ -138,7 +138,7 @@ def test_a_mirror_gets_the_rewritten_query(rig: Rig) -> None:
             arrived += [one for one in rig.backends.take() if not one.text.startswith(b"SET ")]
             time.sleep(0.01)
     assert sorted(arrived) == [Arrival(4, b"SELECT b"), Arrival(5, b"SELECT b")]
-    route = router_of(Case(rules, []), rig.version).evaluate(Request(b"SELECT a"))
+    route = router_of(Case(rules, []), rig.version).evaluate(ClientQuery(b"SELECT a"))
     assert route.settings == {"mirror_hostgroup": 5}
 
 
@@ -154,8 +154,8 @@ def test_a_prepared_statement_is_evaluated_at_both_steps(rig: Rig) -> None:
     case = Case(rules, [])
     rig.observe(case)
     router = router_of(case, rig.version)
-    prepared = router.evaluate(Request(b"SELECT abc"))
-    executed = router.evaluate(Request(prepared.rewritten_query, rewrites=False))
+    prepared = router.evaluate(ClientQuery(b"SELECT abc"))
+    executed = router.evaluate(ClientQuery(prepared.rewritten_query, rewrites=False))
     with closing(rig.connect(APP)) as session:
         session._execute_command(0x16, b"SELECT abc")
         number = struct.unpack("<I", session._read_packet()._data[1:5])[0]

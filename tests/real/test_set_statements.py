@@ -14,7 +14,7 @@ from random import Random
 import pymysql
 import pytest
 
-from proxyctl.routing import Request
+from proxyctl.routing import ClientQuery
 from tests.support.routing_predicted import router_of
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import Case, Client
@@ -87,7 +87,7 @@ def test_a_message_comes_before_set_and_after_use(rig: Rig, column: str) -> None
     assert answers.pop("USE shop") == "OWN"
     assert set(answers.values()) == {denied}
     for query in seen:
-        route = router.evaluate(Request(query.encode(), "app"))
+        route = router.evaluate(ClientQuery(query.encode(), "app"))
         assert (column in route.settings) is (query != "USE shop")
 
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from proxyctl.catalog import REFERENCE, Version
 from proxyctl.routing import (
+    ClientQuery,
     Explanation,
     FastRouting,
-    Request,
+    HostgroupOrigin,
     Route,
     Router,
     RoutingVariables,
-    Source,
     Stage,
     frontends,
 )
@@ -60,7 +60,7 @@ def predict(case: Case, ports: list[int], version: Version = REFERENCE) -> Obser
     hits: Counter[int] = Counter()
     digests: Counter[Digested] = Counter()
     for client, query in case.queries:
-        request = Request(
+        request = ClientQuery(
             query,
             client.username,
             schemas.get(client, client.schemaname or ""),
@@ -105,7 +105,11 @@ def _seen(explained: Explanation, query: bytes) -> Seen:
     settings = tuple(
         (name, int(route.settings[name])) for name in SETTINGS if name in route.settings
     )
-    chosen = route.destination_hostgroup if route.source is not Source.DEFAULT_HOSTGROUP else None
+    chosen = (
+        route.destination_hostgroup
+        if route.source is not HostgroupOrigin.DEFAULT_HOSTGROUP
+        else None
+    )
     if special is not None and special.goes_home:
         # The session shows the hostgroups of rules and hints, although it did not follow them.
         destinations = [step.sets.get("destination_hostgroup") for step in explained.steps]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from proxyctl.routing import Request, Router
+from proxyctl.routing import ClientQuery, Router
 
 HOME, RULE = 1, 2
 
@@ -196,7 +196,7 @@ WITHOUT_LOCKS = (
 
 def predicted(router: Router, query: str) -> SetForm:
     """Return the prediction for a statement of the user `app`, in the shape of the tables."""
-    route = router.evaluate(Request(query.encode(), "app"))
+    route = router.evaluate(ClientQuery(query.encode(), "app"))
     special = route.special
     if route.is_answered:
         return SetForm(query, errno=special.errno if special else None)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from proxyctl.stats.live.view import DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.live.view import DigestLook, DigestState, LiveStatistics, ServerCounters
 from proxyctl.stats.model import Load, SeenDigest
-from proxyctl.stats.rule_hits import Sample
+from proxyctl.stats.rule_hits import RuleHitsSample
 
 CLOCK = 1_800_000_000
 """The instance's time at the moment 0 of the looks."""
@@ -49,12 +49,12 @@ def digest_look(
     )
 
 
-def look(at: float, **other: Any) -> Look:
+def look(at: float, **other: Any) -> LiveStatistics:
     """A look at a ProxySQL that had been running for 1,000 seconds at the moment 0."""
     counters = {"ProxySQL_Uptime": 1_000 + int(at), **other.pop("counters", {})}
     found: dict[str, Any] = {
         **{"memory": {}, "servers": (server(),), "state": STATE},
-        **{"rules": Sample(at, {1: 10}, {1: RULE}, 1, CLOCK)},
+        **{"rules": RuleHitsSample(at, {1: 10}, {1: RULE}, 1, CLOCK)},
         **other,
     }
-    return Look(taken_at=at, counters=counters, **found)
+    return LiveStatistics(taken_at=at, counters=counters, **found)

@@ -8,33 +8,33 @@ import pytest
 
 from proxyctl.errors import UsageError
 from proxyctl.stats.counters import Tally, tally
-from proxyctl.stats.diff import DiffSort, Verdict, compare, is_moved, verdict
+from proxyctl.stats.diff import DiffSort, DigestTrend, compare, is_moved, verdict
 from proxyctl.stats.model import DigestTable, Load, SeenDigest
 
 
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (Load(1, 0, 0), Load(1, 10, 5), Verdict.NEW),
-        (Load(1, 10, 5), Load(1, 0, 0), Verdict.VANISHED),
+        (Load(1, 0, 0), Load(1, 10, 5), DigestTrend.NEW),
+        (Load(1, 10, 5), Load(1, 0, 0), DigestTrend.VANISHED),
         # Too few were to be expected on the other side, to miss them there.
-        (Load(1, 0, 0), Load(1, 9, 5), Verdict.FEW_CALLS),
-        (Load(1, 9, 5), Load(1, 0, 0), Verdict.FEW_CALLS),
-        (Load(1, 29, 29), Load(1, 1000, 10**9), Verdict.FEW_CALLS),
-        (Load(1, 1000, 10**9), Load(1, 29, 29), Verdict.FEW_CALLS),
-        (Load(1, 100, 1000), Load(1, 100, 1190), Verdict.SAME),
-        (Load(1, 100, 1000), Load(1, 100, 1200), Verdict.SLOWER),
-        (Load(1, 100, 1200), Load(1, 100, 1000), Verdict.FASTER),
-        (Load(1, 100, 1190), Load(1, 100, 1000), Verdict.SAME),
+        (Load(1, 0, 0), Load(1, 9, 5), DigestTrend.FEW_CALLS),
+        (Load(1, 9, 5), Load(1, 0, 0), DigestTrend.FEW_CALLS),
+        (Load(1, 29, 29), Load(1, 1000, 10**9), DigestTrend.FEW_CALLS),
+        (Load(1, 1000, 10**9), Load(1, 29, 29), DigestTrend.FEW_CALLS),
+        (Load(1, 100, 1000), Load(1, 100, 1190), DigestTrend.SAME),
+        (Load(1, 100, 1000), Load(1, 100, 1200), DigestTrend.SLOWER),
+        (Load(1, 100, 1200), Load(1, 100, 1000), DigestTrend.FASTER),
+        (Load(1, 100, 1190), Load(1, 100, 1000), DigestTrend.SAME),
         # One call of the slower side has made all of the difference.
-        (Load(1, 100, 2000, max_time=1200), Load(1, 100, 1000), Verdict.SAME),
-        (Load(1, 100, 2000, max_time=100), Load(1, 100, 1000), Verdict.FASTER),
+        (Load(1, 100, 2000, max_time=1200), Load(1, 100, 1000), DigestTrend.SAME),
+        (Load(1, 100, 2000, max_time=100), Load(1, 100, 1000), DigestTrend.FASTER),
         # Answered by ProxySQL itself: no time at all.
-        (Load(1, 100, 0), Load(1, 100, 0), Verdict.SAME),
-        (Load(1, 100, 0), Load(1, 100, 100), Verdict.SLOWER),
+        (Load(1, 100, 0), Load(1, 100, 0), DigestTrend.SAME),
+        (Load(1, 100, 0), Load(1, 100, 100), DigestTrend.SLOWER),
     ],
 )
-def test_the_rule(before: Load, after: Load, expected: Verdict) -> None:
+def test_the_rule(before: Load, after: Load, expected: DigestTrend) -> None:
     assert verdict(before, after, seconds=(60, 60), slowest_after=None) is expected
 
 
@@ -42,17 +42,17 @@ def test_the_rule(before: Load, after: Load, expected: Verdict) -> None:
     ("before", "after", "seconds", "expected"),
     [
         # A call a minute for an hour, and none in nine minutes; nor in ten.
-        (60, 0, (3600, 540), Verdict.FEW_CALLS),
-        (60, 0, (3600, 600), Verdict.VANISHED),
+        (60, 0, (3600, 540), DigestTrend.FEW_CALLS),
+        (60, 0, (3600, 600), DigestTrend.VANISHED),
         # The same digest, that begins after some minutes.
-        (0, 60, (540, 3600), Verdict.FEW_CALLS),
-        (0, 60, (600, 3600), Verdict.NEW),
+        (0, 60, (540, 3600), DigestTrend.FEW_CALLS),
+        (0, 60, (600, 3600), DigestTrend.NEW),
         # What ran once in a week has not vanished in the next hour.
-        (1, 0, (604_800, 3600), Verdict.FEW_CALLS),
+        (1, 0, (604_800, 3600), DigestTrend.FEW_CALLS),
     ],
 )
 def test_a_digest_is_missed_where_calls_were_to_be_expected(
-    before: int, after: int, seconds: tuple[int, int], expected: Verdict
+    before: int, after: int, seconds: tuple[int, int], expected: DigestTrend
 ) -> None:
     found = verdict(
         Load(1, before, before), Load(1, after, after), seconds=seconds, slowest_after=None
@@ -62,8 +62,8 @@ def test_a_digest_is_missed_where_calls_were_to_be_expected(
 
 def test_one_slow_call_after_is_left_out_where_it_is_known() -> None:
     before, after = Load(1, 100, 1000, max_time=20), Load(1, 100, 2000, max_time=1000)
-    assert verdict(before, after, seconds=(1, 1), slowest_after=1000) is Verdict.SAME
-    assert verdict(before, after, seconds=(1, 1), slowest_after=30) is Verdict.SLOWER
+    assert verdict(before, after, seconds=(1, 1), slowest_after=1000) is DigestTrend.SAME
+    assert verdict(before, after, seconds=(1, 1), slowest_after=30) is DigestTrend.SLOWER
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_variables_that_changed(
 
 def test_of_counters_that_were_just_cleared_nothing_has_vanished() -> None:
     found = compare(at(1100, row(100_000, 10**6)), at(1200))
-    assert [one.verdict for one in found.entries] == [Verdict.FEW_CALLS]
+    assert [one.verdict for one in found.entries] == [DigestTrend.FEW_CALLS]
 
 
 def test_the_order() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from proxyctl.errors import ProxyctlError
 from proxyctl.stats.digest_file import read_digest_file, write_digest_file
-from proxyctl.stats.model import DigestTable, Rows, SeenDigest
+from proxyctl.stats.model import DigestRows, DigestTable, SeenDigest
 
 ROWS = [
     SeenDigest(10, "shop", "app", "", f"0x{number:016X}", text, 2**63 - 1, 1, 2, 3, 4, 5, 6, 7)
@@ -23,7 +23,11 @@ ROWS = [
 def snapshot(**other: object) -> DigestTable:
     cells = {
         **{"name": "px1", "address": "px1:6032", "version": "2.7.1", "taken_at": 1000},
-        **{"uptime": 500, "rows": Rows(len(ROWS), lambda: iter(ROWS)), "variables": {"a": "b"}},
+        **{
+            "uptime": 500,
+            "rows": DigestRows(len(ROWS), lambda: iter(ROWS)),
+            "variables": {"a": "b"},
+        },
         **other,
     }
     return DigestTable(**cells)  # type: ignore[arg-type]
@@ -55,7 +59,9 @@ def test_nothing_is_left_of_a_file_that_could_not_be_written_whole(tmp_path: Pat
 
     (tmp_path / "file").write_text("what was there before")
     with pytest.raises(ProxyctlError, match="connection was lost"):
-        write_digest_file(snapshot(rows=Rows(2, broken)), tmp_path / "file", is_compressed=True)
+        write_digest_file(
+            snapshot(rows=DigestRows(2, broken)), tmp_path / "file", is_compressed=True
+        )
     assert [path.read_text() for path in tmp_path.iterdir()] == ["what was there before"]
 
 

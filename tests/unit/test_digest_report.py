@@ -12,7 +12,7 @@ import pytest
 from proxyctl.cli.commands.init import templates_folder
 from proxyctl.render.report import report_html
 from proxyctl.stats.model import DigestTable, SeenDigest
-from proxyctl.stats.report import Part, Report, make_report
+from proxyctl.stats.report import DigestReport, LoadShare, make_report
 from tests.browser.shop_digests import HOSTILE
 
 
@@ -30,11 +30,11 @@ def row(digest: str = "0x1", calls: int = 1, time: int = 1, **other: object) -> 
     return SeenDigest(**cells)  # type: ignore[arg-type]
 
 
-def html(report: Report, names: Mapping[int, str] | None = None) -> str:
+def html(report: DigestReport, names: Mapping[int, str] | None = None) -> str:
     return report_html(report, names or {}, templates_folder() / "report")
 
 
-def parts(found: Sequence[Part]) -> list[tuple[str, int, int]]:
+def parts(found: Sequence[LoadShare]) -> list[tuple[str, int, int]]:
     return [(one.name, one.load.count_star, one.load.sum_time) for one in found]
 
 

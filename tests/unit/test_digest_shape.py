@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.digest.shape import Never, needs_backslash, why_never
-from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
+from proxyctl.routing.regex import BadPattern, RegexEngine, compile_pattern
 
 OPTIONS = [
     DigestOptions(),
@@ -83,7 +83,7 @@ def test_a_usual_digest_text_is_not_reported(query, options):
         assert why_never(word, options, is_caseless=False) is None
 
 
-@given(patterns, queries, st.sampled_from(OPTIONS), st.booleans(), st.sampled_from(Engine))
+@given(patterns, queries, st.sampled_from(OPTIONS), st.booleans(), st.sampled_from(RegexEngine))
 def test_a_pattern_that_matches_a_digest_text_is_not_called_impossible(
     pattern, query, options, caseless, engine
 ):

@@ -6,11 +6,10 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
-from proxyctl.routing.probes import MYSQL
-from proxyctl.routing.probes import Kind as ProbeKind
+from proxyctl.routing.probes import MYSQL, QueryKind
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.stats.model import DigestTable, SeenDigest
-from proxyctl.stats.suggest.context import Kind
+from proxyctl.stats.suggest.context import SuggestionKind
 from proxyctl.stats.suggest.reads import find_readers
 from proxyctl.stats.suggest.run import suggest
 from proxyctl.stats.suggest.texts import is_cacheable, is_plain_read, tables_in
@@ -68,7 +67,7 @@ SMALL = "SELECT code FROM countries"
 
 def test_a_read_of_the_default_hostgroup_gets_a_rule_behind_all():
     seen = [digest(READ), digest("UPDATE t SET a = 1")]
-    result = suggest(table(*seen), configuration(rule(30, "^INSERT")), only=[Kind.READS])
+    result = suggest(table(*seen), configuration(rule(30, "^INSERT")), only=[SuggestionKind.READS])
     (one,) = result.suggestions
     proposed = one.rule
     assert proposed["rule_id"] == 40
@@ -78,18 +77,20 @@ def test_a_read_of_the_default_hostgroup_gets_a_rule_behind_all():
 
 def test_without_a_gap_the_rule_moves_up():
     given = configuration(rule(5, "^X"), rule(9, "FOR UPDATE"), rule(10, "^SELECT"))
-    (one,), _ = found([digest(READ)], given, Kind.READS)
+    (one,), _ = found([digest(READ)], given, SuggestionKind.READS)
     assert 5 < one.rule["rule_id"] < 9
 
 
 def test_a_rule_that_may_block_keeps_its_say():
     blocks = {"rule_id": 10, "match_pattern": "secret", "error_msg": "no", "apply": 1}
-    (one,), _ = found([digest(READ)], configuration(blocks, rule(20, "^SELECT")), Kind.READS)
+    (one,), _ = found(
+        [digest(READ)], configuration(blocks, rule(20, "^SELECT")), SuggestionKind.READS
+    )
     assert 10 < one.rule["rule_id"] < 20
 
 
 def test_without_a_known_reader_only_the_reason_is_shown():
-    some, notes = found([digest(READ)], configuration(family=()), Kind.READS)
+    some, notes = found([digest(READ)], configuration(family=()), SuggestionKind.READS)
     assert some == []
     assert "no reader hostgroup is known" in notes[0]
 
@@ -102,14 +103,14 @@ def test_readers_by_name_have_to_be_a_pair():
 
 def test_a_reader_without_servers():
     servers = ({"hostgroup_id": 20, "hostname": "b", "status": "OFFLINE_SOFT"},)
-    some, notes = found([digest(READ)], configuration(servers=servers), Kind.READS)
+    some, notes = found([digest(READ)], configuration(servers=servers), SuggestionKind.READS)
     assert some == []
     assert "has no server that is up" in notes[0]
 
 
 def test_a_cache_rule_has_no_apply_and_precedes_the_rule_that_decides():
     seen = [digest(SMALL, calls=10_000)]
-    (one,), _ = found(seen, configuration(rule(20, "^SELECT")), Kind.CACHE)
+    (one,), _ = found(seen, configuration(rule(20, "^SELECT")), SuggestionKind.CACHE)
     proposed = one.rule
     assert proposed["rule_id"] < 20
     assert "apply" not in proposed
@@ -122,7 +123,7 @@ def peers(count=8):
 
 def test_an_average_far_above_the_peers_of_its_hostgroup():
     slow = digest("SELECT a FROM t WHERE note = 'x'", average=80_000)
-    (one,), _ = found([*peers(), slow], configuration(), Kind.SLOW)
+    (one,), _ = found([*peers(), slow], configuration(), SuggestionKind.SLOW)
     assert one.digest == slow.digest
     assert one.evidence["peers"] == 8
     assert one.evidence["median_of_peers_us"] == pytest.approx(904, abs=1)
@@ -132,7 +133,9 @@ def test_undecided_digests_do_not_prevent_a_rule():
     rewrites = rule(5, None, None, match_pattern="x", replace_pattern="DISTINCT y", apply=0)
     other_options = digest("SELECT 2 FROM t", digest_text="SELECT 2 FROM t", calls=1)
     seen = [digest(READ), other_options]
-    result = suggest(table(*seen), configuration(rewrites, rule(20, "^SELECT")), only=[Kind.READS])
+    result = suggest(
+        table(*seen), configuration(rewrites, rule(20, "^SELECT")), only=[SuggestionKind.READS]
+    )
     (one,) = result.suggestions
     assert one.rule
     assert "1 digest with an uncertain text" in result.proof
@@ -143,7 +146,7 @@ def test_last_rules_and_fast_routing():
     fast = ({"username": "app", "schemaname": "crm", "flagIN": 0, "destination_hostgroup": 50},)
     given = configuration(fast=fast)
     crm = digest("SELECT x FROM y", schemaname="crm", hostgroup=50)
-    (one,), notes = found([digest(READ), crm], given, Kind.READS)
+    (one,), notes = found([digest(READ), crm], given, SuggestionKind.READS)
     # A last rule with apply would end fast routing for everybody.
     assert one.rule is None
     assert "no rule is proposed: 1 digest would change" in notes
@@ -156,7 +159,7 @@ def test_the_rules_are_checked_on_the_entries_with_most_time():
         digest("SELECT code FROM countries", calls=900),
         digest("SELECT name FROM cities", calls=900),
     ]
-    result = suggest(table(*few, *big), configuration(), only=[Kind.READS], most_rows=2)
+    result = suggest(table(*few, *big), configuration(), only=[SuggestionKind.READS], most_rows=2)
     assert [one.evidence["calls"] for one in result.suggestions] == [900, 900]
     assert "replayed together on 2 entries" in result.proof
     assert result.notes == [
@@ -181,37 +184,41 @@ NO_PLAIN_READS = (
 NOTHING = {
     **{
         f"{query} is no plain read": (
-            Kind.READS,
+            SuggestionKind.READS,
             [digest(query)],
             configuration(rule(20, "^(SELECT|UPDATE|SHOW)")),
         )
         for query in NO_PLAIN_READS
     },
-    "a rule may send it elsewhere": (Kind.READS, [digest(READ)], configuration(ELSEWHERE, ALL)),
+    "a rule may send it elsewhere": (
+        SuggestionKind.READS,
+        [digest(READ)],
+        configuration(ELSEWHERE, ALL),
+    ),
     "what rules send elsewhere was in a transaction": (
-        Kind.READS,
+        SuggestionKind.READS,
         [digest(READ)],
         configuration(rule(20, "^SELECT", 20)),
     ),
     "rules tear the transactions of the user apart": (
-        Kind.READS,
+        SuggestionKind.READS,
         [digest(READ)],
         configuration(ALL, users=({**APP, "transaction_persistent": 0},)),
     ),
     "a read of a table of the connection alone": (
-        Kind.READS,
+        SuggestionKind.READS,
         [digest(READ), TEMPORARY],
         configuration(ALL),
     ),
     "a cached read of such a table": (
-        Kind.CACHE,
+        SuggestionKind.CACHE,
         [digest(READ, calls=10_000), TEMPORARY],
         configuration(ALL),
     ),
-    "a digest that was cut": (Kind.READS, [CUT], configuration(ALL)),
+    "a digest that was cut": (SuggestionKind.READS, [CUT], configuration(ALL)),
     **{
         f"not worth caching: {query} {more}": (
-            Kind.CACHE,
+            SuggestionKind.CACHE,
             [digest(query, calls=10_000, **more), digest("SELECT b FROM u", calls=10)],
             configuration(ALL),
         )
@@ -225,18 +232,18 @@ NOTHING = {
         )
     },
     "a table that is written much": (
-        Kind.CACHE,
+        SuggestionKind.CACHE,
         [digest(SMALL, calls=10_000), WRITES],
         configuration(ALL),
     ),
     "what a rule caches already": (
-        Kind.CACHE,
+        SuggestionKind.CACHE,
         [digest(SMALL, calls=10_000)],
         configuration(rule(20, "^SELECT", cache_ttl=500)),
     ),
-    "too few peers to be slow": (Kind.SLOW, [*peers(3), SLOW], configuration()),
+    "too few peers to be slow": (SuggestionKind.SLOW, [*peers(3), SLOW], configuration()),
     "too few calls to be slow": (
-        Kind.SLOW,
+        SuggestionKind.SLOW,
         [*peers(), SLOW._replace(count_star=2, sum_time=160_000)],
         configuration(),
     ),
@@ -255,7 +262,7 @@ def text_of(query):
 
 @pytest.mark.parametrize("probe", MYSQL.probes, ids=lambda probe: probe.name)
 def test_what_lint_keeps_off_readers_is_kept_off_them_here(probe):
-    assert is_plain_read(text_of(probe.query)) == (probe.kind is ProbeKind.READ)
+    assert is_plain_read(text_of(probe.query)) == (probe.kind is QueryKind.READ)
 
 
 @pytest.mark.parametrize("probe", [*MYSQL.changing, *MYSQL.locking], ids=lambda probe: probe.name)

@@ -9,7 +9,7 @@ import pytest
 from proxyctl.state.configuration import BeforeAfter
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.replay.result import replay
-from proxyctl.stats.suggest.context import Kind, with_rules
+from proxyctl.stats.suggest.context import SuggestionKind, with_rules
 from proxyctl.stats.suggest.run import suggest
 from tests.support.parameters import some
 from tests.unit.test_digest_suggest import APP, configuration, digest, rule, table
@@ -74,13 +74,13 @@ def test_what_is_proposed_holds_alone_and_together(seed):
     together = with_rules(given, [one.rule for one in proposed])
     before, after = (Comparison(BeforeAfter(one, one), {}) for one in (given, together))
     for one in proposed:
-        wanted = 20 if one.kind is Kind.READS else 1_000
+        wanted = 20 if one.kind is SuggestionKind.READS else 1_000
         for row in seen.rows:
             if row.digest != one.digest:
                 continue
             now = [way for way in before.verdict(row).before if way.answer is None]
             then = [way for way in after.verdict(row).before if way.answer is None]
-            if one.kind is Kind.CACHE:
+            if one.kind is SuggestionKind.CACHE:
                 assert {way.cache_ttl for way in then} == {wanted}
             elif {way.hostgroup for way in now} == {one.evidence["writer_hostgroup"]}:
                 assert {way.hostgroup for way in then} == {wanted}

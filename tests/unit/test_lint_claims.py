@@ -9,7 +9,7 @@ import pytest
 from proxyctl.catalog import REFERENCE
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
-from proxyctl.routing import Request
+from proxyctl.routing import ClientQuery
 from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, row
 from tests.support.parameters import some
@@ -76,7 +76,7 @@ def test_a_dead_rule_has_no_hit(seed):
 def request_of(client, query, flag):
     address = ADDRESSES[client.interface]
     port = PORTS[client.interface]
-    return Request(
+    return ClientQuery(
         query, client.username, client.schemaname, client.client_addr, address, port, flag
     )
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.patterns import literals_of
 from proxyctl.routing.digest import Digester
-from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
+from proxyctl.routing.regex import BadPattern, RegexEngine, compile_pattern
 from proxyctl.state.row import Secret
 from tests.unit.linted import digest, findings, subject
 
@@ -21,7 +21,7 @@ patterns = st.lists(atoms, max_size=6).map("".join)
 texts = st.text("abAB _,1\n", max_size=8).map(str.encode)
 
 
-def compiled(text, *, caseless=True, engine=Engine.PCRE):
+def compiled(text, *, caseless=True, engine=RegexEngine.PCRE):
     try:
         return compile_pattern(text.encode(), engine, caseless=caseless)
     except BadPattern:
@@ -55,7 +55,7 @@ def test_each_match_holds_the_plain_text(pattern, text, caseless):
 
 
 @given(patterns, patterns, st.lists(texts, min_size=30, max_size=30), st.booleans())
-@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("engine", RegexEngine)
 def test_what_is_covered_is_matched(engine, wide, narrow, some, caseless):
     first, second = (
         compiled(wide, caseless=caseless, engine=engine),

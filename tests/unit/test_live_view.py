@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from proxyctl.render.live import header_lines, instance_line
 from proxyctl.stats.live.read import seconds_between, seconds_between_sizes
-from proxyctl.stats.live.view import Look, Meter, View, notes_of
-from proxyctl.stats.rule_hits import Sample
+from proxyctl.stats.live.view import LiveStatistics, Meter, View, notes_of
+from proxyctl.stats.rule_hits import RuleHitsSample
 from tests.unit.live_looks import CLOCK, RULE, STATE, digest_look, entry, look, server
 
 
-def view(*looks: Look) -> View:
+def view(*looks: LiveStatistics) -> View:
     """Return the view of the last look."""
     meter = Meter("shop", "127.0.0.1:6032")
     return [meter.advance(one, "2.7.1") for one in looks][-1]
@@ -33,7 +33,7 @@ def test_rates_of_servers_and_rules() -> None:
         look(
             2,
             servers=(server(queries=150, bytes_sent=2_000, conn_err=1), server(hostgroup=20)),
-            rules=Sample(2, {1: 30}, {1: RULE}, 1, CLOCK),
+            rules=RuleHitsSample(2, {1: 30}, {1: RULE}, 1, CLOCK),
         ),
     )
     known, new = found.servers
@@ -85,7 +85,7 @@ def test_the_size_of_the_table_is_asked_for_rarely_where_that_takes_its_time() -
 
 
 def test_reloaded_rules_have_no_rates_but_a_note() -> None:
-    found = view(look(0), look(2, rules=Sample(2, {1: 3}, {1: RULE}, 2, CLOCK + 1)))
+    found = view(look(0), look(2, rules=RuleHitsSample(2, {1: 3}, {1: RULE}, 2, CLOCK + 1)))
     assert [one.per_s for one in found.rules.rules] == [None]
     assert list(notes_of(found)) == ["rules were loaded: their hits started at 0 again"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.routing.regex import BadPattern, Engine, compile_pattern
+from proxyctl.routing.regex import BadPattern, RegexEngine, compile_pattern
 from proxyctl.routing.regex.pcre import is_verified
 from proxyctl.routing.regex.samples import samples
 
@@ -50,19 +50,19 @@ def differing(engine, name):
 
 
 def test_every_recorded_case_of_re2():
-    assert differing(Engine.RE2, "patterns_re2.jsonl") == []
+    assert differing(RegexEngine.RE2, "patterns_re2.jsonl") == []
 
 
 def test_the_recorded_cases_of_pcre():
     """Each verified case has PCRE 8.45's answer, and few of the others differ."""
     patterns = [pattern for pattern, _, _ in recorded("patterns_pcre.jsonl")]
-    different = differing(Engine.PCRE, "patterns_pcre.jsonl")
+    different = differing(RegexEngine.PCRE, "patterns_pcre.jsonl")
     assert [pattern for pattern in different if is_verified(pattern.encode("latin-1"))] == []
     assert sum(is_verified(pattern.encode("latin-1")) for pattern in patterns) == VERIFIED
     assert len(different) <= 0.04 * len(patterns), different
 
 
-def refused(pattern, engine=Engine.PCRE):
+def refused(pattern, engine=RegexEngine.PCRE):
     with pytest.raises(BadPattern) as caught:
         compile_pattern(pattern, engine)
     return str(caught.value)
@@ -101,23 +101,23 @@ def test_pcre_says_why_and_where(pattern, message):
     ],
 )
 def test_re2_says_why(pattern, message):
-    assert message in refused(pattern, Engine.RE2)
+    assert message in refused(pattern, RegexEngine.RE2)
 
 
 def test_text_behind_a_nul_is_not_matched():
-    for engine in Engine:
+    for engine in RegexEngine:
         compiled = compile_pattern(b"a$\0(", engine)
         assert compiled.search(b"ba\0b") == ((1, 2),)
 
 
 def test_case_matters_only_without_caseless():
-    for engine in Engine:
+    for engine in RegexEngine:
         assert compile_pattern(b"[a-c]x", engine).matches(b"BX")
         assert not compile_pattern(b"[a-c]x", engine, caseless=False).matches(b"BX")
 
 
 def test_a_match_that_takes_too_long_is_undecided():
-    compiled = compile_pattern(rb"(?:a+)+$", Engine.PCRE)
+    compiled = compile_pattern(rb"(?:a+)+$", RegexEngine.PCRE)
     subject = b"a" * 40 + b"!"
     assert compiled.search(subject) is None
     assert compiled.matches(subject) is None
@@ -129,26 +129,26 @@ def test_nesting_up_to_the_limit_of_pcre():
         b"(?<=" + b"(" * 249 + b"a" + b")" * 249 + b")b",
         b"(" * 249 + b"a(?R)?" + b")" * 249,
     ):
-        compile_pattern(deep, Engine.PCRE)
+        compile_pattern(deep, RegexEngine.PCRE)
     assert "too deeply nested" in refused(b"(" * 251 + b")" * 251)
 
 
 @pytest.mark.parametrize(
     ("engine", "pattern", "template", "subject", "first", "every"),
     [
-        (Engine.PCRE, rb"(\d)(x)?", rb"<\1\\>", b"a1b2", rb"a<1\>b2", rb"a<1\>b<2\>"),
+        (RegexEngine.PCRE, rb"(\d)(x)?", rb"<\1\\>", b"a1b2", rb"a<1\>b2", rb"a<1\>b<2\>"),
         # Group 2 took no part and is the last: the template is wrong for this match.
-        (Engine.PCRE, rb"(\d)(x)?", rb"<\2>", b"a1b2x", b"a1b2x", b"a<b<x>"),
-        (Engine.RE2, rb"(\d)(x)?", rb"<\2>", b"a1b2x", b"a<>b2x", b"a<>b<x>"),
-        (Engine.PCRE, rb"b*", rb"-", b"abc", b"-abc", b"-a--c-"),
-        (Engine.RE2, rb"b*", rb"-", b"abc", b"-abc", b"-a-c-"),
-        (Engine.PCRE, rb"b*", rb"-", b"\xc3\xa9", b"-\xc3\xa9", b"-\xc3-\xa9-"),
-        (Engine.RE2, rb"b*", rb"-", b"\xc3\xa9", b"-\xc3\xa9", b"-\xc3\xa9-"),
-        (Engine.PCRE, rb"a", rb"x\q", b"aba", b"aba", b"xbx"),
-        (Engine.RE2, rb"a", rb"\3", b"aba", b"aba", b"aba"),
-        (Engine.PCRE, rb"A", rb"x", b"aba", b"xba", b"xbx"),
+        (RegexEngine.PCRE, rb"(\d)(x)?", rb"<\2>", b"a1b2x", b"a1b2x", b"a<b<x>"),
+        (RegexEngine.RE2, rb"(\d)(x)?", rb"<\2>", b"a1b2x", b"a<>b2x", b"a<>b<x>"),
+        (RegexEngine.PCRE, rb"b*", rb"-", b"abc", b"-abc", b"-a--c-"),
+        (RegexEngine.RE2, rb"b*", rb"-", b"abc", b"-abc", b"-a-c-"),
+        (RegexEngine.PCRE, rb"b*", rb"-", b"\xc3\xa9", b"-\xc3\xa9", b"-\xc3-\xa9-"),
+        (RegexEngine.RE2, rb"b*", rb"-", b"\xc3\xa9", b"-\xc3\xa9", b"-\xc3\xa9-"),
+        (RegexEngine.PCRE, rb"a", rb"x\q", b"aba", b"aba", b"xbx"),
+        (RegexEngine.RE2, rb"a", rb"\3", b"aba", b"aba", b"aba"),
+        (RegexEngine.PCRE, rb"A", rb"x", b"aba", b"xba", b"xbx"),
         # ProxySQL compiles it once more for the replacement, without CASELESS.
-        (Engine.RE2, rb"A", rb"x", b"aba", b"aba", b"aba"),
+        (RegexEngine.RE2, rb"A", rb"x", b"aba", b"aba", b"aba"),
     ],
 )
 def test_replacements(engine, pattern, template, subject, first, every):
@@ -160,7 +160,7 @@ def test_replacements(engine, pattern, template, subject, first, every):
 def test_a_class_of_many_ranges_is_refused_at_once():
     """`a-z` was ambiguous, so a long, unclosed class had 2 ** 300 readings."""
     with pytest.raises(BadPattern):
-        compile_pattern(b"[" + b"a-z" * 300 + b"z-a]", Engine.PCRE, caseless=False)
+        compile_pattern(b"[" + b"a-z" * 300 + b"z-a]", RegexEngine.PCRE, caseless=False)
 
 
 @pytest.mark.parametrize(

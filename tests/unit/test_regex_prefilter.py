@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.routing.regex import BadPattern, Engine, compile_pattern, is_plain
+from proxyctl.routing.regex import BadPattern, RegexEngine, compile_pattern, is_plain
 from proxyctl.routing.regex.re2 import Prefilter
 
 RECORDED = Path(__file__).with_name("data") / "patterns_pcre.jsonl"
 
 
 def compiled(pattern, **options):
-    return compile_pattern(pattern, Engine.PCRE, **options)
+    return compile_pattern(pattern, RegexEngine.PCRE, **options)
 
 
 def agrees(pattern, subjects):
@@ -90,8 +90,10 @@ def test_back_references_and_look_behinds_are_filtered():
 
 
 def test_re2_reads_a_set_as_it_reads_one_pattern():
-    patterns = [compile_pattern(p, Engine.RE2) for p in (b"^.$", b"(?-i)A", rb"\pL\z", b"a|b$")]
-    patterns.append(compile_pattern(b"X", Engine.RE2, caseless=False))
+    patterns = [
+        compile_pattern(p, RegexEngine.RE2) for p in (b"^.$", b"(?-i)A", rb"\pL\z", b"a|b$")
+    ]
+    patterns.append(compile_pattern(b"X", RegexEngine.RE2, caseless=False))
     found = Prefilter(patterns, latin1=False)
     for subject in (b"a", b"A", "ö".encode(), b"x", b"X", b"bc", b"\xff"):
         expected = [n for n, pattern in enumerate(patterns) if pattern.matches(subject)]
@@ -140,7 +142,7 @@ def test_every_pair_of_characters(first):
     for second in ASCII:
         for text in (f"{first}{second}", f"\\{first}{second}", f".{first}{second}"):
             if is_plain(text.encode()):
-                for engine in Engine:
+                for engine in RegexEngine:
                     compile_pattern(text.encode(), engine)
 
 

@@ -16,8 +16,8 @@ from proxyctl.stats.replay.comparison import (
     SET_VALUES,
     TOO_MANY,
     Comparison,
-    Kind,
-    Verdict,
+    DifferenceKind,
+    ReplayVerdict,
 )
 from proxyctl.stats.replay.result import replay
 from tests.support.build import layout, rows
@@ -40,7 +40,7 @@ def seen(query: str, *, hostgroup: int = 1, address: str = "", size: int = 2048)
     return SeenDigest(*cells, 1, 0, 0, 1, 1, 1)
 
 
-def verdict(before: Configuration, after: Configuration, one: SeenDigest) -> Verdict:
+def verdict(before: Configuration, after: Configuration, one: SeenDigest) -> ReplayVerdict:
     return Comparison(BeforeAfter(before, after), before.variables).verdict(one)
 
 
@@ -56,7 +56,9 @@ def test_client_addr_is_not_known_without_tracking() -> None:
     unknown = verdict(before, after, seen("SELECT 1"))
     assert unknown.is_open
     assert unknown.undecided == ((1, "client_addr"),)
-    assert verdict(before, after, seen("SELECT 1", address="10.0.7.1")).certain == {Kind.HOSTGROUP}
+    assert verdict(before, after, seen("SELECT 1", address="10.0.7.1")).certain == {
+        DifferenceKind.HOSTGROUP
+    }
     assert not verdict(before, after, seen("SELECT 1", address="10.1.7.1")).possible
 
 
@@ -72,7 +74,7 @@ def test_both_ways_lead_to_the_same_place() -> None:
     before = configuration(first, rule(2, destination_hostgroup=3))
     after = configuration({**first, "destination_hostgroup": 4}, rule(2, destination_hostgroup=4))
     found = verdict(before, after, seen("SELECT 1"))
-    assert found.certain == {Kind.HOSTGROUP}
+    assert found.certain == {DifferenceKind.HOSTGROUP}
     assert not found.possible
     assert {one.hostgroup for one in found.before} == {2, 3}
 
@@ -129,7 +131,7 @@ def test_digests_of_other_options_are_not_what_rules_see_now() -> None:
     found = verdict(lower, after, seen("SELECT a FROM t"))
     assert found.is_open
     assert found.notes == (OTHER_OPTIONS,)
-    assert verdict(lower, after, seen("select a from t")).certain == {Kind.HOSTGROUP}
+    assert verdict(lower, after, seen("select a from t")).certain == {DifferenceKind.HOSTGROUP}
 
 
 def test_files_that_change_how_digests_are_made_leave_all_open() -> None:
@@ -157,7 +159,7 @@ def test_a_set_that_proxysql_answers_whatever_its_value_is_stays(text: str) -> N
 @pytest.mark.parametrize("text", ["SET @a=?", "SET nosuch=?", "SET sql_mode=?; SELECT ?"])
 def test_a_set_that_locks_goes_where_the_rules_say(text: str) -> None:
     after = configuration(rule(1, destination_hostgroup=2))
-    assert verdict(configuration(), after, seen(text)).certain == {Kind.HOSTGROUP}
+    assert verdict(configuration(), after, seen(text)).certain == {DifferenceKind.HOSTGROUP}
     unlocked = configuration(
         rule(1, destination_hostgroup=2), set_query_lock_on_hostgroup="0"
     )  # default_hostgroup on both sides
@@ -169,7 +171,7 @@ def test_a_set_that_locks_goes_where_the_rules_say(text: str) -> None:
 def test_a_set_of_unknown_values_is_undecided(text: str) -> None:
     after = configuration(rule(1, destination_hostgroup=2))
     found = verdict(configuration(), after, seen(text))
-    assert (found.certain, found.possible) == (frozenset(), {Kind.HOSTGROUP})
+    assert (found.certain, found.possible) == (frozenset(), {DifferenceKind.HOSTGROUP})
     assert found.notes == (SET_VALUES,)
     assert verdict(configuration(), configuration(), seen(text)).notes == ()
 

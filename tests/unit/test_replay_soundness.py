@@ -11,12 +11,18 @@ from random import Random
 import pytest
 
 from proxyctl.catalog import REFERENCE
-from proxyctl.routing import Request, Route, Router
+from proxyctl.routing import ClientQuery, Route, Router
 from proxyctl.routing.digest import Digest, DigestOptions
 from proxyctl.routing.router import router_of
 from proxyctl.state.configuration import BeforeAfter, Configuration, Held
 from proxyctl.stats.model import SeenDigest
-from proxyctl.stats.replay.comparison import Comparison, Kind, Outcome, kinds_of, outcome_of
+from proxyctl.stats.replay.comparison import (
+    Comparison,
+    DifferenceKind,
+    QueryTreatment,
+    kinds_of,
+    outcome_of,
+)
 from tests.support.build import layout, rows
 from tests.support.routing_cases import random_case, rule
 from tests.support.routing_shapes import (
@@ -69,9 +75,9 @@ def changed(random: Random, case: Case) -> Case:
     return Case(rules, case.queries, fast, variables)
 
 
-def request(client: Client, query: bytes, flag: int) -> Request:
+def request(client: Client, query: bytes, flag: int) -> ClientQuery:
     place = client.interface
-    return Request(
+    return ClientQuery(
         query,
         client.username,
         client.schemaname or "",
@@ -82,7 +88,7 @@ def request(client: Client, query: bytes, flag: int) -> Request:
     )
 
 
-def seen_of(router: Router, asked: Request, route: Route) -> SeenDigest | None:
+def seen_of(router: Router, asked: ClientQuery, route: Route) -> SeenDigest | None:
     """Return the row of the statistics that counts the query."""
     made = route.final_digest
     if not isinstance(made, Digest) or not made.certain:
@@ -103,12 +109,14 @@ def seen_of(router: Router, asked: Request, route: Route) -> SeenDigest | None:
     )
 
 
-def truth(before: Route, after: Route) -> tuple[Outcome, Outcome, frozenset[Kind]]:
+def truth(
+    before: Route, after: Route
+) -> tuple[QueryTreatment, QueryTreatment, frozenset[DifferenceKind]]:
     outcomes = [outcome_of(route, (), route.special) for route in (before, after)]
     kinds = kinds_of(*outcomes)
-    if not kinds & {Kind.BLOCKED} and not outcomes[0].answer:
+    if not kinds & {DifferenceKind.BLOCKED} and not outcomes[0].answer:
         texts = [route.rewritten_query for route in (before, after)]
-        kinds |= {Kind.REWRITTEN} if texts[0] != texts[1] else set()
+        kinds |= {DifferenceKind.REWRITTEN} if texts[0] != texts[1] else set()
     return outcomes[0], outcomes[1], kinds
 
 
@@ -154,7 +162,12 @@ def check_verdicts(number: int, case: Case, after: Case) -> None:
         if verdict.is_unknown:
             continue
         assert kinds <= verdict.certain | verdict.possible, (number, query, verdict, routes)
-        assert verdict.certain - {Kind.REWRITTEN} <= kinds, (number, query, verdict, routes)
+        assert verdict.certain - {DifferenceKind.REWRITTEN} <= kinds, (
+            number,
+            query,
+            verdict,
+            routes,
+        )
         if verdict.before and not verdict.notes and not routes[0].is_answered:
             ways = {one.hostgroup for one in verdict.before}
             assert routes[0].destination_hostgroup in ways, (number, query, routes[0])

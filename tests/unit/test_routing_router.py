@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from proxyctl.catalog import REFERENCE
 from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.routing import (
+    ClientQuery,
     FastRoutingUse,
     Frontend,
+    HostgroupOrigin,
     Reason,
-    Request,
     RoutingVariables,
-    Source,
     frontends,
 )
 from proxyctl.state.row import Secret
@@ -40,7 +40,7 @@ def test_a_rule_does_not_match_what_the_request_leaves_open():
         {"proxy_addr": "10.0.0.1"},
         {"proxy_port": 6033},
     ]
-    explained = router(*rules).explain(Request(b"SELECT 1"))
+    explained = router(*rules).explain(ClientQuery(b"SELECT 1"))
     assert reasons(explained) == [
         Reason.USERNAME,
         Reason.CLIENT_ADDR,
@@ -54,10 +54,10 @@ def test_a_rule_does_not_match_what_the_request_leaves_open():
 
 def test_a_session_without_a_schema_has_the_users_or_the_default_one():
     of = router({"schemaname": "shop", "retries": 1}, {"schemaname": "main", "retries": 2})
-    assert of.evaluate(Request(b"x", "web")).matched_rules == (1,)
-    assert of.evaluate(Request(b"x", "app")).matched_rules == ()
+    assert of.evaluate(ClientQuery(b"x", "web")).matched_rules == (1,)
+    assert of.evaluate(ClientQuery(b"x", "app")).matched_rules == ()
     other = router({"schemaname": "main"}, variables=RoutingVariables(default_schema="main"))
-    assert other.evaluate(Request(b"x")).matched_rules == (1,)
+    assert other.evaluate(ClientQuery(b"x")).matched_rules == (1,)
 
 
 def test_a_digest_alone_leaves_rules_on_the_query_undecided():
@@ -66,7 +66,7 @@ def test_a_digest_alone_leaves_rules_on_the_query_undecided():
         {"match_pattern": "x", "username": "web", "destination_hostgroup": 5},
         {"match_digest": "^SELECT", "destination_hostgroup": 6},
     )
-    request = Request(None, "app", digest=DIGEST_OF(b"SELECT 1"))
+    request = ClientQuery(None, "app", digest=DIGEST_OF(b"SELECT 1"))
     route = of.evaluate(request)
     assert (route.destination_hostgroup, route.undecided) == (6, (1,))
     assert route.rewritten_query is None
@@ -77,14 +77,14 @@ def test_a_digest_alone_leaves_rules_on_the_query_undecided():
 def test_without_digests_a_digest_column_is_undecided():
     variables = RoutingVariables(query_digests=False)
     of = router({"digest": "0x1", "destination_hostgroup": 4}, variables=variables)
-    route = of.evaluate(Request(b"SELECT 1"))
+    route = of.evaluate(ClientQuery(b"SELECT 1"))
     assert (route.matched_rules, route.undecided, route.digest) == ((), (1,), None)
 
 
 def test_a_digest_has_to_come_from_somewhere():
     with pytest.raises(ValueError, match="digest_of"):
-        router({}, digest_of=None).evaluate(Request(b"SELECT 1"))
-    given = Request(b"SELECT 1", digest=DIGEST_OF(b"SELECT 1"))
+        router({}, digest_of=None).evaluate(ClientQuery(b"SELECT 1"))
+    given = ClientQuery(b"SELECT 1", digest=DIGEST_OF(b"SELECT 1"))
     assert router({}, digest_of=None).evaluate(given).matched_rules == (1,)
 
 
@@ -98,16 +98,16 @@ WEIGHTED = (
 
 
 def test_the_heaviest_way_is_the_default():
-    route = router(*WEIGHTED).evaluate(Request(b"x"))
+    route = router(*WEIGHTED).evaluate(ClientQuery(b"x"))
     assert (route.destination_hostgroup, route.drawn) == (5, (1,))
-    other = router(*WEIGHTED).evaluate(Request(b"x"), lambda weights: weights.index(1))
+    other = router(*WEIGHTED).evaluate(ClientQuery(b"x"), lambda weights: weights.index(1))
     assert other.destination_hostgroup == 4
 
 
 def test_outcomes_end_where_draws_go_on():
     again = {"attributes": '{"flagOUTs":[{"id":0,"weight":1},{"id":1,"weight":1}]}'}
     variables = RoutingVariables(query_processor_iterations=1_000_000)
-    assert len(router(again, variables=variables).outcomes(Request(b"x"))) <= 1_000
+    assert len(router(again, variables=variables).outcomes(ClientQuery(b"x"))) <= 1_000
 
 
 # What ProxySQL does by itself --------------------------------------------------------------------
@@ -118,9 +118,9 @@ def test_a_prepared_statement_is_evaluated_again_without_rewriting():
         {"match_pattern": "abc", "replace_pattern": "xyz"},
         {"match_digest": "xyz", "destination_hostgroup": 4},
     )
-    prepared = of.evaluate(Request(b"SELECT abc"))
+    prepared = of.evaluate(ClientQuery(b"SELECT abc"))
     assert (prepared.rewritten_query, prepared.matched_rules) == (b"SELECT xyz", (1,))
-    executed = of.evaluate(Request(prepared.rewritten_query, rewrites=False))
+    executed = of.evaluate(ClientQuery(prepared.rewritten_query, rewrites=False))
     assert (executed.rewritten_query, executed.matched_rules) == (None, (2,))
 
 
@@ -129,7 +129,7 @@ def test_a_query_stays_secret_after_a_replace_pattern_from_a_reference():
     plain = {"match_pattern": "x", "replace_pattern": "y", "apply": 0}
 
     def is_secret(*rules, query):
-        return router(*rules).evaluate(Request(query)).is_text_secret
+        return router(*rules).evaluate(ClientQuery(query)).is_text_secret
 
     assert is_secret(by_reference, plain, query=b"a x")
     assert not is_secret(by_reference, plain, query=b"x")
@@ -167,7 +167,7 @@ def test_escapes_of_a_replacement_before_and_since_3_0_12(replacement, old, new)
     rule = {"match_pattern": "(a|b)(x)?", "replace_pattern": replacement, "re_modifiers": "GLOBAL"}
     for version, expected in ((REFERENCE, old), (NEWEST_KNOWN, new)):
         variables = RoutingVariables.from_values({}, version)
-        route = router(rule, variables=variables).evaluate(Request(b"ab"))
+        route = router(rule, variables=variables).evaluate(ClientQuery(b"ab"))
         assert (route.rewritten_query or b"ab") == expected, version
 
 
@@ -182,7 +182,7 @@ def test_evaluate_and_explain_agree(seed):
     case = random_case(random, [1, 2], queries=6, version=version)
     of = router_of(case, version)
     for client, query in case.queries:
-        request = Request(
+        request = ClientQuery(
             query,
             client.username,
             client.schemaname,
@@ -207,9 +207,9 @@ def test_among_many_rules_the_right_one_is_found():
         ],
     ]
     of = router(*rules)
-    route = of.evaluate(Request(b"SELECT 1 FROM t4321 x", "u77"))
+    route = of.evaluate(ClientQuery(b"SELECT 1 FROM t4321 x", "u77"))
     assert route.matched_rules == (4322, count + 78)
-    assert of.evaluate(Request(b"SELECT c4000")).settings == {"timeout": 4000}
+    assert of.evaluate(ClientQuery(b"SELECT c4000")).settings == {"timeout": 4000}
 
 
 def test_the_first_criterion_that_fails_is_the_reason():
@@ -218,11 +218,11 @@ def test_the_first_criterion_that_fails_is_the_reason():
     nothing_fits |= {"match_digest": "x", "match_pattern": "x"}
     for column in [*nothing_fits]:
         reason = Reason["FLAG_IN" if column == "flagIN" else column.upper()]
-        assert reasons(router(nothing_fits).explain(Request(b"SELECT 1"))) == [reason]
+        assert reasons(router(nothing_fits).explain(ClientQuery(b"SELECT 1"))) == [reason]
         del nothing_fits[column]
     negated = [{"match_digest": "S"}, {"match_pattern": "S"}]
     explained = router(*[{**one, "negate_match_pattern": 1} for one in negated]).explain(
-        Request(b"SELECT 1")
+        ClientQuery(b"SELECT 1")
     )
     assert reasons(explained) == [Reason.NOT_MATCH_DIGEST, Reason.NOT_MATCH_PATTERN]
 
@@ -230,13 +230,16 @@ def test_the_first_criterion_that_fails_is_the_reason():
 def test_fast_routing_says_what_became_of_it():
     table = fast(("app", "information_schema", 0, 7))
     assert len(table) == 1
-    found = router({}, fast_routing=table).explain(Request(b"x", "app"))
-    assert (found.fast_routing, found.route.source) == (FastRoutingUse.FOUND, Source.FAST_ROUTING)
+    found = router({}, fast_routing=table).explain(ClientQuery(b"x", "app"))
+    assert (found.fast_routing, found.route.source) == (
+        FastRoutingUse.FOUND,
+        HostgroupOrigin.FAST_ROUTING,
+    )
     assert found.fast_key == ("app", "information_schema", 0)
-    other = router({}, fast_routing=table).explain(Request(b"x", "web"))
+    other = router({}, fast_routing=table).explain(ClientQuery(b"x", "web"))
     assert (other.fast_routing, other.fast_key) == (FastRoutingUse.NO_ROW, None)
     shut = router({"match_digest": "never", "apply": 1}, fast_routing=table)
-    assert shut.explain(Request(b"x", "app")).fast_routing is FastRoutingUse.SHUT_OFF
+    assert shut.explain(ClientQuery(b"x", "app")).fast_routing is FastRoutingUse.SHUT_OFF
 
 
 @pytest.mark.parametrize("recorded", read(), ids=lambda recorded: recorded.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.render.rules import rule_text, rules_text
-from proxyctl.stats.rule_hits import RuleReport, Sample, rule_report
+from proxyctl.stats.rule_hits import RuleHitsSample, RuleReport, rule_report
 
 RULES = {
     1: {"rule_id": 1, "flagIN": 0, "match_digest": "^SELECT", "destination_hostgroup": 2},
@@ -13,12 +13,12 @@ RULES = {
 }
 
 
-def report(sample: Sample, earlier: Sample | None = None) -> RuleReport:
+def report(sample: RuleHitsSample, earlier: RuleHitsSample | None = None) -> RuleReport:
     return rule_report("a", "a", "2.7.1", sample, earlier)
 
 
 def test_one_sample_has_shares_and_no_rates() -> None:
-    found = report(Sample(1.0, {1: 30, 2: 10}, RULES))
+    found = report(RuleHitsSample(1.0, {1: 30, 2: 10}, RULES))
     assert [rule.share for rule in found.rules] == [0.75, 0.25]
     assert [rule.per_s for rule in found.rules] == [None, None]
     assert found.total == 40
@@ -26,7 +26,9 @@ def test_one_sample_has_shares_and_no_rates() -> None:
 
 
 def test_two_samples_have_rates_and_shares_of_what_is_between() -> None:
-    found = report(Sample(3.0, {1: 30, 2: 20}, RULES, 1), Sample(1.0, {1: 30, 2: 10}, RULES, 1))
+    found = report(
+        RuleHitsSample(3.0, {1: 30, 2: 20}, RULES, 1), RuleHitsSample(1.0, {1: 30, 2: 10}, RULES, 1)
+    )
     assert [rule.per_s for rule in found.rules] == [0.0, 5.0]
     assert [rule.share for rule in found.rules] == [0.0, 1.0]
     assert "hits/s" in rules_text(found)
@@ -35,12 +37,14 @@ def test_two_samples_have_rates_and_shares_of_what_is_between() -> None:
 @pytest.mark.parametrize(
     ("earlier", "later"),
     [
-        (Sample(1.0, {1: 30}, RULES, 4, 100), Sample(2.0, {1: 40}, RULES, 5, 101)),
-        (Sample(1.0, {1: 30}, RULES), Sample(2.0, {1: 4}, RULES)),
+        (RuleHitsSample(1.0, {1: 30}, RULES, 4, 100), RuleHitsSample(2.0, {1: 40}, RULES, 5, 101)),
+        (RuleHitsSample(1.0, {1: 30}, RULES), RuleHitsSample(2.0, {1: 4}, RULES)),
     ],
     ids=["loads are counted", "counters fell"],
 )
-def test_rules_that_were_loaded_in_between_have_no_rates(earlier: Sample, later: Sample) -> None:
+def test_rules_that_were_loaded_in_between_have_no_rates(
+    earlier: RuleHitsSample, later: RuleHitsSample
+) -> None:
     found = report(later, earlier)
     assert found.was_reloaded
     assert [rule.per_s for rule in found.rules] == [None, None]
@@ -49,7 +53,7 @@ def test_rules_that_were_loaded_in_between_have_no_rates(earlier: Sample, later:
 
 
 def test_a_rule_that_nothing_was_counted_for_has_no_hits() -> None:
-    found = report(Sample(1.0, {}, RULES))
+    found = report(RuleHitsSample(1.0, {}, RULES))
     assert found.never_hit == [1, 2]
     assert [rule.share for rule in found.rules] == [0.0, 0.0]
 

@@ -10,7 +10,7 @@ import pytest
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.instance.read import read_configuration
-from proxyctl.routing import Request, Route, Router
+from proxyctl.routing import ClientQuery, Route, Router
 from proxyctl.routing.router import ROUTING_TABLES, router_of
 from proxyctl.sandbox import Sandbox
 from proxyctl.sandbox.sample_shop import CACHE, TRAFFIC, Traffic
@@ -52,7 +52,7 @@ def router(shop: Sandbox) -> Router:
 
 def route(router: Router, one: Traffic) -> Route:
     return router.evaluate(
-        Request(one.query.encode(), username=one.username, schemaname=one.schemaname)
+        ClientQuery(one.query.encode(), username=one.username, schemaname=one.schemaname)
     )
 
 

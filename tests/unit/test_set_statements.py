@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.catalog import Version
-from proxyctl.routing import Request, RoutingVariables
+from proxyctl.routing import ClientQuery, RoutingVariables
 from proxyctl.routing.special import Reply
 from tests.support.set_forms import (
     SET_FORMS,
@@ -52,14 +52,14 @@ def test_a_setting_that_only_newer_releases_ignore():
 @pytest.mark.parametrize("algorithm", [1, 3])
 def test_another_parser_is_unknown(query, algorithm):
     of = router(EVERYTHING, variables=RoutingVariables(set_parser_algorithm=algorithm))
-    assert of.evaluate(Request(query.encode(), "app")).reply is Reply.UNKNOWN
+    assert of.evaluate(ClientQuery(query.encode(), "app")).reply is Reply.UNKNOWN
     for sure in ("SET @a=1", "SET sql_mode='ANSI'; SELECT 1"):  # no parser is asked
         assert predicted(of, sure) == SetForm(sure, 2, locks=True)
 
 
 def test_without_digests_a_set_is_a_query_like_others():
     of = router({"destination_hostgroup": 2}, variables=RoutingVariables(query_digests=False))
-    route = of.evaluate(Request(b"SET @a=1", "app"))
+    route = of.evaluate(ClientQuery(b"SET @a=1", "app"))
     assert (route.destination_hostgroup, route.special) == (2, None)
 
 
@@ -67,27 +67,27 @@ def test_without_digests_a_set_is_a_query_like_others():
 def test_a_message_comes_before_set_and_after_use(column):
     of = router({**EVERYTHING, column: "denied"})
     for query in (b"SET sql_mode='ANSI'", b"SET @a=1", b"SET NAMES nosuch"):
-        route = of.evaluate(Request(query, "app"))
+        route = of.evaluate(ClientQuery(query, "app"))
         assert (route.settings[column], route.special) == ("denied", None)
-    route = of.evaluate(Request(b"USE db1", "app"))
+    route = of.evaluate(ClientQuery(b"USE db1", "app"))
     assert column not in route.settings
     assert route.reply is Reply.OK
 
 
 def test_a_character_set_at_which_proxysql_aborts():
-    route = router(EVERYTHING).evaluate(Request(b"SET character_set_results=nosuch", "app"))
+    route = router(EVERYTHING).evaluate(ClientQuery(b"SET character_set_results=nosuch", "app"))
     assert route.reply is Reply.ERROR
     assert "aborts" in route.special.effect
 
 
 def test_an_executed_prepared_statement_follows_the_rules():
-    route = router(EVERYTHING).evaluate(Request(b"SET sql_mode='ANSI'", "app", rewrites=False))
+    route = router(EVERYTHING).evaluate(ClientQuery(b"SET sql_mode='ANSI'", "app", rewrites=False))
     assert (route.destination_hostgroup, route.special) == (2, None)
 
 
 def test_local_files_are_refused_where_the_variable_is_off():
     query = b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t"
-    assert router(EVERYTHING).evaluate(Request(query)).reply is Reply.ERROR
+    assert router(EVERYTHING).evaluate(ClientQuery(query)).reply is Reply.ERROR
     on = RoutingVariables(enable_load_data_local_infile=True)
-    route = router(EVERYTHING, variables=on).evaluate(Request(query))
+    route = router(EVERYTHING, variables=on).evaluate(ClientQuery(query))
     assert (route.destination_hostgroup, route.reply) == (2, None)

@@ -15,12 +15,12 @@ from proxyctl.cli.options import FormatOption, flag, no_such, parsed, value
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group
-from proxyctl.stats.suggest.context import Kind
+from proxyctl.stats.suggest.context import SuggestionKind
 from proxyctl.stats.top import RULE_GROUPS, Sort, TopOptions
 from proxyctl.stats.units import microseconds_of
 
 if TYPE_CHECKING:
-    from proxyctl.stats.suggest.files import Subject
+    from proxyctl.stats.suggest.files import SuggestInput
 
 MOST_LISTED = 1_000_000
 """The maximum of --limit; a snapshot holds all digests."""
@@ -178,7 +178,9 @@ def suggest(
         "Read digests from a snapshot file; the rules come from the"
         " files, or from the instance that the command line names.",
     ),
-    only: list[Kind] | None = value("KIND", "reads, cache or slow; repeatable. Default: all."),
+    only: list[SuggestionKind] | None = value(
+        "KIND", "reads, cache or slow; repeatable. Default: all."
+    ),
     limit: int = value("N", "List at most N of each kind.", default=5, min=1, max=MOST_LISTED),
     format: FormatOption = "text",
 ) -> int:
@@ -201,7 +203,7 @@ def suggest(
     return ExitCode.DONE
 
 
-def _suggest_subject(place: Place, digests: str | None) -> Subject:
+def _suggest_subject(place: Place, digests: str | None) -> SuggestInput:
     """Return digests and rules. At most one statement reads the digest table."""
     from proxyctl.config.project import ParsedFiles
     from proxyctl.stats.digest_file import read_digest_file

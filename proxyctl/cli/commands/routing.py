@@ -30,7 +30,7 @@ from proxyctl.errors import ExitCode, ProxyctlError, UsageError, os_reason
 
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
-    from proxyctl.routing import Request
+    from proxyctl.routing import ClientQuery
     from proxyctl.routing.explain import Explainer
     from proxyctl.routing.tests import RoutingTest
     from proxyctl.state.configuration import Configuration
@@ -153,17 +153,19 @@ def _warn_of_unknown_user(name: str, files: Configuration) -> None:
         say(f"warning: no user {name!r} in the files{f': {near}' if near else ''}")
 
 
-def _requests(query: str | None, session: SessionOptions, queries: str | None) -> Iterator[Request]:
+def _requests(
+    query: str | None, session: SessionOptions, queries: str | None
+) -> Iterator[ClientQuery]:
     """Yield the query of the command line, or the queries of a file. Raises: ConfigError."""
     from proxyctl.config.files import unreadable_file
-    from proxyctl.routing import Request
+    from proxyctl.routing import ClientQuery
     from proxyctl.routing.explain import read_requests
 
     if query is not None:
         text = os.fsencode(query)
         if query == "-":
             text = sys.stdin.buffer.read().removesuffix(b"\n").removesuffix(b"\r")
-        yield Request(text, **vars(session))
+        yield ClientQuery(text, **vars(session))
     elif queries is None or queries == "-":
         yield from read_requests(sys.stdin.buffer, "-")
     else:
@@ -175,7 +177,7 @@ def _requests(query: str | None, session: SessionOptions, queries: str | None) -
             yield from read_requests(file, queries)
 
 
-def _write_lines(explainer: Explainer, requests: Iterator[Request]) -> None:
+def _write_lines(explainer: Explainer, requests: Iterator[ClientQuery]) -> None:
     """Write one line per query, many lines per write."""
     from proxyctl.render.explain import batch_line
 

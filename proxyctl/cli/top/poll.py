@@ -15,7 +15,7 @@ from textual.message import Message
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.stats.live.read import Looker
-from proxyctl.stats.live.view import Look
+from proxyctl.stats.live.view import LiveStatistics
 
 _FIRST_S = 1.0
 """The longest time to the second look: only then does the view have rates."""
@@ -29,7 +29,7 @@ class Looked(Message):
     After an InstanceError the poller tries again. Any other error is a bug, and the last message.
     """
 
-    def __init__(self, result: Look | Exception) -> None:
+    def __init__(self, result: LiveStatistics | Exception) -> None:
         super().__init__()
         self.result = result
 
@@ -90,7 +90,7 @@ class Poller(threading.Thread):
                 return
             self._wake.wait(timeout)
 
-    def _send(self, result: Look | Exception) -> None:
+    def _send(self, result: LiveStatistics | Exception) -> None:
         # The view and its event loop may have ended meanwhile.
         with suppress(RuntimeError):
             self._post(Looked(result))

@@ -15,7 +15,7 @@ from proxyctl.config.context import Context, Part
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import RowPlaces, default_row
 from proxyctl.config.validation import check_items
-from proxyctl.routing import Request
+from proxyctl.routing import ClientQuery
 from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.cells import normal_digest
 from proxyctl.state.row import DesiredTable, Key
@@ -97,5 +97,5 @@ def _test(part: Part, position: int, model: RoutingTestModel, context: Context) 
         fix = "as stats_mysql_query_digest shows it: '0x1E092DAEFFBBF262'"
         context.note(part, (position, "expect", "digest"), "not a digest", fix)
     session = model.model_dump(exclude={"query", "name", "expect"})
-    request = Request(model.query.encode("utf-8", "surrogateescape"), **session)
+    request = ClientQuery(model.query.encode("utf-8", "surrogateescape"), **session)
     return RoutingTest(model.query, request, expect, part.where(position), model.name)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.patterns import is_pasted
 from proxyctl.lint.subject import RuleRow, Subject
-from proxyctl.routing.regex import BadPattern, Engine, as_bytes, compile_pattern
+from proxyctl.routing.regex import BadPattern, RegexEngine, as_bytes, compile_pattern
 from proxyctl.state.row import Secret
 
 _FOR_RE2 = "write it without look-around and back references, or as two rules"
@@ -60,10 +60,10 @@ def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
 
 def _compiles_only_in_pcre(subject: Subject, row: RuleRow, column: str) -> bool:
     """Return whether RE2 is in force and only PCRE compiles the pattern."""
-    if subject.engine is not Engine.RE2:
+    if subject.engine is not RegexEngine.RE2:
         return False
     try:
-        compile_pattern(as_bytes(row.text(column) or ""), Engine.PCRE)
+        compile_pattern(as_bytes(row.text(column) or ""), RegexEngine.PCRE)
     except BadPattern:
         return False
     return True

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.regex import Engine, repeats_a_group
+from proxyctl.routing.regex import RegexEngine, repeats_a_group
 
 
 @check("PX106", "repeated-group", Severity.NOTE, pgsql=True)
@@ -32,7 +32,7 @@ def repeated_group(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 10, match_pattern: 'IN \([0-9,]+\)', destination_hostgroup: 2, apply: 1}
     ```
     """
-    if subject.engine is not Engine.PCRE:
+    if subject.engine is not RegexEngine.PCRE:
         return
     for row in subject.rule_rows:
         for column, text in row.patterns:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import Sent, sent_to_readers
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.probes import Kind
+from proxyctl.routing.probes import QueryKind
 
 _LOCKS = "(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)"
 _PGSQL_LOCKS = "(FOR (NO KEY )?UPDATE|FOR (KEY )?SHARE)"
@@ -78,7 +78,7 @@ def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
       - {rule_id: 2, match_digest: '^SELECT', destination_hostgroup: 20, apply: true}
     ```
     """
-    for finding, sent in sent_to_readers(subject, Kind.LOCK):
+    for finding, sent in sent_to_readers(subject, QueryKind.LOCK):
         locks = _PGSQL_LOCKS if subject.is_pgsql else _LOCKS
         pattern = ("^SELECT.*" if _begins_with_select(sent) else r"\b") + locks
         fix = f"put a rule before it that sends match_digest '{pattern}' to the writer, with apply"

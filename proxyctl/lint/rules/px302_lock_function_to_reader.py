@@ -8,7 +8,7 @@ from dataclasses import replace
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import sent_to_readers
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.probes import Kind
+from proxyctl.routing.probes import QueryKind
 
 _FUNCTIONS = (
     r"'^SELECT.*(GET_LOCK|RELEASE_LOCK|RELEASE_ALL_LOCKS|IS_FREE_LOCK|IS_USED_LOCK|ROW_COUNT) ?\('"
@@ -87,10 +87,10 @@ def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
     fix = f"put a rule before it that sends match_digest {functions} to the writer"
     locking = {
         (finding.table, key)
-        for finding, _ in sent_to_readers(subject, Kind.LOCK)
+        for finding, _ in sent_to_readers(subject, QueryKind.LOCK)
         for key in (finding.key, *finding.also)
     }
-    for finding, _ in sent_to_readers(subject, Kind.FUNCTION):
+    for finding, _ in sent_to_readers(subject, QueryKind.FUNCTION):
         # A standby refuses nextval at once, whatever becomes of the locking reads.
         is_superseded = not subject.is_pgsql and (finding.table, finding.key) in locking
         yield replace(finding, fix=fix, is_superseded=is_superseded)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import sent_to_readers
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.probes import Kind
+from proxyctl.routing.probes import QueryKind
 
 
 @check("PX304", "write-to-reader", Severity.ERROR, pgsql=True)
@@ -42,5 +42,5 @@ def write_to_reader(subject: Subject) -> Iterator[Finding]:
     ```
     """
     fix = "name the reads (match_digest '^SELECT') and let default_hostgroup take all others"
-    for finding, _ in sent_to_readers(subject, Kind.WRITE):
+    for finding, _ in sent_to_readers(subject, QueryKind.WRITE):
         yield replace(finding, fix=fix)

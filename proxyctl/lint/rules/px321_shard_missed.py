@@ -8,7 +8,7 @@ from dataclasses import replace
 from proxyctl.lint.check import RULES, Case, Finding, Severity, check
 from proxyctl.lint.sample_queries import Culprit, culprit_of, queries_of_shards
 from proxyctl.lint.subject import Subject
-from proxyctl.routing import Source
+from proxyctl.routing import HostgroupOrigin
 
 
 @check("PX321", "shard-missed", Severity.ERROR)
@@ -55,7 +55,7 @@ def shard_missed(subject: Subject) -> Iterator[Finding]:
     for section, wanted, session, query in queries_of_shards(subject):
         route = subject.reach.route(session, query)
         culprit = culprit_of(subject, route, session)
-        if route.source is not Source.RULE or culprit is None or route.is_answered:
+        if route.source is not HostgroupOrigin.RULE or culprit is None or route.is_answered:
             continue
         actual = route.destination_hostgroup
         origin = subject.section_of(RULES, (route.rule_id,))

@@ -8,7 +8,7 @@ from operator import itemgetter
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.subject import Subject
-from proxyctl.routing.regex import Broken, Engine
+from proxyctl.routing.regex import Broken, RegexEngine
 from proxyctl.routing.regex.pattern import as_bytes
 from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.rule import Rule
@@ -71,7 +71,7 @@ def rewrites_quoted_text(subject: Subject) -> Iterator[Finding]:
             fix = "match the words around it as well"
             if _NAMES.fullmatch(renamed):
                 fix += ", such as `(FROM|JOIN) orders` for a table"
-            elif subject.engine is not Engine.RE2:
+            elif subject.engine is not RegexEngine.RE2:
                 fix = (
                     f"append {_EVEN_QUOTES} to match_pattern: an even number of quotes must follow"
                 )

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.lint.subject import Subject
-from proxyctl.routing import Route, Source
+from proxyctl.routing import HostgroupOrigin, Route
 from proxyctl.routing.probes import DELETE, INSERT, READ, UPDATE
 from proxyctl.routing.reach import session_for
 from proxyctl.routing.regex.samples import samples
@@ -99,7 +99,7 @@ def _misled(subject: Subject, rule: Rule) -> Iterator[_Misled]:
                 continue
             shown = f"`{query}`{subject.session_words(session)}"
             label = subject.label(copy.destination_hostgroup)
-            is_fast = copy.source is Source.FAST_ROUTING
+            is_fast = copy.source is HostgroupOrigin.FAST_ROUTING
             fix = _AROUND_FAST_ROUTING if is_fast else _OWN_HOSTGROUP
             if copy.destination_hostgroup == route.destination_hostgroup:
                 why = _FAST if is_fast else _why(subject, rule, route)
@@ -110,9 +110,9 @@ def _misled(subject: Subject, rule: Rule) -> Iterator[_Misled]:
 
 def _why(subject: Subject, rule: Rule, route: Route) -> str:
     """Return why the query goes where its copy goes."""
-    if route.source is Source.DEFAULT_HOSTGROUP:
+    if route.source is HostgroupOrigin.DEFAULT_HOSTGROUP:
         return "it is the user's default_hostgroup, too"
-    if route.source is Source.RULE and route.rule_id not in (None, rule.rule_id):
+    if route.source is HostgroupOrigin.RULE and route.rule_id not in (None, rule.rule_id):
         return f"{subject.rule_name(route.rule_id or 0)} sends the query there"
     return "it is the destination, too"
 

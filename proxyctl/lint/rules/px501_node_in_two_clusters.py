@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, cases_of, check
 from proxyctl.lint.subject import SERVERS, FamilyRow, Subject
-from proxyctl.routing.servers import Node
+from proxyctl.routing.servers import Address
 from proxyctl.state.families import node_text
 
 
@@ -51,8 +51,8 @@ def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
       - {hostgroup_id: 20, hostname: pxc4.example.com}
     ```
     """
-    first: dict[Node, FamilyRow] = {}
-    same: dict[frozenset[Node], FamilyRow] = {}
+    first: dict[Address, FamilyRow] = {}
+    same: dict[frozenset[Address], FamilyRow] = {}
     for row in subject.galera:
         nodes = subject.nodes_of(row)
         twin = same.setdefault(frozenset(backend.node for backend in nodes), row)

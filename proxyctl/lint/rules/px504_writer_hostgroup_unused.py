@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, FamilyRow, Subject
-from proxyctl.routing.servers import Node
+from proxyctl.routing.servers import Address
 from proxyctl.state.cells import number
 from proxyctl.state.families import FAMILY_TABLES
 
@@ -48,7 +48,7 @@ def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
     used: set[int | None] = {destination.hostgroup for destination in destinations(subject)}
     used |= {number(cells["default_hostgroup"]) for _, cells in users}
 
-    def nodes(row: FamilyRow) -> frozenset[Node]:
+    def nodes(row: FamilyRow) -> frozenset[Address]:
         return frozenset(server.node for server in subject.nodes_of(row))
 
     unused = [row for row in subject.families if row.roles.get("writer_hostgroup") not in used]

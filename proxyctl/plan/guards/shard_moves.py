@@ -16,7 +16,7 @@ from typing import NamedTuple
 from proxyctl.catalog import Layout
 from proxyctl.config.sections.sharding import AFTER, BEFORE
 from proxyctl.plan.plan import Refusal, ShardMove
-from proxyctl.routing import Source
+from proxyctl.routing import HostgroupOrigin
 from proxyctl.routing.probes import read_of, writes_to
 from proxyctl.routing.reach import Reach, Session
 from proxyctl.routing.regex.samples import samples
@@ -391,7 +391,7 @@ class _MoveFinder:
                 how = SERVERS
             elif not self._is_elsewhere(data, desired):
                 continue
-            elif how == "moves" and first.source is Source.DEFAULT_HOSTGROUP:
+            elif how == "moves" and first.source is HostgroupOrigin.DEFAULT_HOSTGROUP:
                 how = JOINS if joins else "enters"
             move = ShardMove(shard.sharding, kind, shard.shown, current, desired, how)
             return _Move(move, data)

@@ -20,12 +20,12 @@ from proxyctl.routing.regex.syntax import (
     NOT_ASCII,
     Chars,
     Choice,
+    Concatenation,
     End,
-    Node,
+    LiteralText,
     NoTree,
+    RegexNode,
     Repeat,
-    Row,
-    Text,
     bits_of,
     tree_of,
 )
@@ -284,7 +284,7 @@ class _DigestLanguage:
                     found |= after
         return known
 
-    def has_match(self, tree: Node, *, grows_numbers: bool = True) -> bool:
+    def has_match(self, tree: RegexNode, *, grows_numbers: bool = True) -> bool:
         """Return whether the tree matches in some text of the language.
 
         `grows_numbers` False: neither the text behind a match nor what stands for any text makes a
@@ -293,14 +293,14 @@ class _DigestLanguage:
         states = self._after(tree, self._every, grows_numbers)
         return bool(states if grows_numbers else states & ~self._numbers)
 
-    def _after(self, node: Node, states: _States, grows_numbers: bool) -> _States:
+    def _after(self, node: RegexNode, states: _States, grows_numbers: bool) -> _States:
         """Return the states after all texts that a part matches."""
         match node:
-            case Text(text, is_caseless):
+            case LiteralText(text, is_caseless):
                 states = self._after_text(text, states, is_caseless)
             case Chars(_, accepts):
                 states = self._after_one_of(accepts, states, grows_numbers)
-            case Row(items):
+            case Concatenation(items):
                 for item in items:
                     states = self._after(item, states, grows_numbers)
             case Choice(rows):
@@ -318,7 +318,7 @@ class _DigestLanguage:
         return self._ended if states & (self._may_end | self._ended) else 0
 
     def _repeated(
-        self, item: Node, least: int, most: int | None, states: _States, grows_numbers: bool
+        self, item: RegexNode, least: int, most: int | None, states: _States, grows_numbers: bool
     ) -> _States:
         is_bounded = most is not None and most <= _MOST_REPEATED
         for _ in range(min(least, _MOST_REPEATED)):

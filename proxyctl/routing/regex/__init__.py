@@ -9,16 +9,16 @@ import re
 from enum import StrEnum
 
 from proxyctl.catalog import REFERENCE, Version, releases
-from proxyctl.routing.regex.pattern import BadPattern, Broken, Compiled, Span, Spans, as_bytes
+from proxyctl.routing.regex.pattern import BadPattern, Broken, Compiled, MatchSpan, Spans, as_bytes
 
 __all__ = [
     "CONTROL_FIX",
     "BadPattern",
     "Broken",
     "Compiled",
-    "Engine",
+    "MatchSpan",
     "Patterns",
-    "Span",
+    "RegexEngine",
     "Spans",
     "as_bytes",
     "compile_pattern",
@@ -51,7 +51,7 @@ _CONTROL_NAMES = {"\b": r"a backspace, which is what `\b` in double quotes means
 CONTROL_FIX = "write the pattern in single quotes: there a backslash is a backslash"
 
 
-class Engine(StrEnum):
+class RegexEngine(StrEnum):
     """A regular expression engine of ProxySQL; the value is its name in messages."""
 
     PCRE = "PCRE"
@@ -59,11 +59,11 @@ class Engine(StrEnum):
     RE2 = "RE2"
 
 
-def engine_for(value: object, version: Version = REFERENCE) -> Engine:
+def engine_for(value: object, version: Version = REFERENCE) -> RegexEngine:
     """Return the engine that ProxySQL uses for this value of query_processor_regex."""
     if str(value) == "2":
-        return Engine.RE2
-    return Engine.PCRE2 if version.has(releases.PCRE2) else Engine.PCRE
+        return RegexEngine.RE2
+    return RegexEngine.PCRE2 if version.has(releases.PCRE2) else RegexEngine.PCRE
 
 
 def never_matches_if_broken(version: Version) -> bool:
@@ -105,12 +105,12 @@ def repeats_a_group(pattern: str) -> bool:
     return any(token["found"] for token in _REPEATED_GROUP.finditer(pattern))
 
 
-def compile_pattern(pattern: bytes, engine: Engine, *, caseless: bool = True) -> Compiled:
+def compile_pattern(pattern: bytes, engine: RegexEngine, *, caseless: bool = True) -> Compiled:
     """Compile the pattern of a rule. Raises: BadPattern if ProxySQL cannot compile it."""
-    if engine is not Engine.RE2:
+    if engine is not RegexEngine.RE2:
         from proxyctl.routing.regex.pcre import Pcre2Pattern, PcrePattern
 
-        kind = PcrePattern if engine is Engine.PCRE else Pcre2Pattern
+        kind = PcrePattern if engine is RegexEngine.PCRE else Pcre2Pattern
         return kind(pattern, caseless=caseless)
 
     from proxyctl.routing.regex.re2 import Re2Pattern
@@ -121,7 +121,7 @@ def compile_pattern(pattern: bytes, engine: Engine, *, caseless: bool = True) ->
 class Patterns:
     """Compiles patterns for one engine, each pattern once."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: RegexEngine) -> None:
         self._engine = engine
         self._known: dict[tuple[str, bool], Compiled] = {}
 

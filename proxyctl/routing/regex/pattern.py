@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
-Span = tuple[int, int]
+MatchSpan = tuple[int, int]
 """Start and end in bytes; (-1, -1) for a group outside the match."""
 
-Spans = tuple[Span, ...]
+Spans = tuple[MatchSpan, ...]
 """The whole match, then each group."""
 
 

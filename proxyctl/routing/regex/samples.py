@@ -13,12 +13,12 @@ from proxyctl.routing.regex.syntax import (
     DOT,
     Chars,
     Choice,
+    Concatenation,
     End,
-    Node,
+    LiteralText,
     NoTree,
+    RegexNode,
     Repeat,
-    Row,
-    Text,
     tree_of,
 )
 
@@ -39,12 +39,12 @@ def samples(pattern: str, *, limit: int = 1, fill: str = "") -> list[str]:
         return []
 
 
-def _effort(node: Node) -> int:
+def _effort(node: RegexNode) -> int:
     """Return the number of steps for the shortest text, at least the text's length."""
     match node:
-        case Text(text):
+        case LiteralText(text):
             return len(text) or 1
-        case Row(items):
+        case Concatenation(items):
             return sum(map(_effort, items))
         case Choice(rows):
             return min(map(_effort, rows))
@@ -53,13 +53,13 @@ def _effort(node: Node) -> int:
     return 1
 
 
-def _texts(node: Node, fill: str) -> Iterator[str]:
+def _texts(node: RegexNode, fill: str) -> Iterator[str]:
     match node:
-        case Text(text):
+        case LiteralText(text):
             return iter((text,))
         case Chars(letters):
             return iter(letters)
-        case Row(items):
+        case Concatenation(items):
             return _rows(items, fill)
         case Choice(rows):
             return chain.from_iterable(_texts(row, fill) for row in rows)
@@ -72,7 +72,7 @@ def _texts(node: Node, fill: str) -> Iterator[str]:
             return iter(("",))
 
 
-def _rows(items: Sequence[Node], fill: str) -> Iterator[str]:
+def _rows(items: Sequence[RegexNode], fill: str) -> Iterator[str]:
     if not items:
         yield ""
         return

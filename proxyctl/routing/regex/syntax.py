@@ -62,7 +62,7 @@ _WHATEVER = " c;1.A_\n`"
 _MOST_OF_A_CLASS = 100
 
 
-class Text(NamedTuple):
+class LiteralText(NamedTuple):
     """These characters, one after the other; none for what matches no character."""
 
     text: str
@@ -86,29 +86,29 @@ class End(NamedTuple):
     is_last: bool
 
 
-class Row(NamedTuple):
+class Concatenation(NamedTuple):
     """The items in sequence."""
 
-    items: tuple[Node, ...]
+    items: tuple[RegexNode, ...]
 
 
 class Choice(NamedTuple):
     """One of the rows."""
 
-    rows: tuple[Node, ...]
+    rows: tuple[RegexNode, ...]
 
 
 class Repeat(NamedTuple):
     """The item some times. Shape: `most` None without a bound."""
 
-    item: Node
+    item: RegexNode
     least: int
     most: int | None
 
 
-Node = Text | Chars | End | Row | Choice | Repeat
+RegexNode = LiteralText | Chars | End | Concatenation | Choice | Repeat
 
-NOTHING = Text("")
+NOTHING = LiteralText("")
 DOT = Chars("c", _EVERYTHING)
 
 
@@ -116,10 +116,10 @@ class NoTree(Exception):  # noqa: N818 - it is an answer
     """The pattern has syntax that no tree shows."""
 
 
-def tree_of(pattern: str, *, is_caseless: bool = False) -> Node:
+def tree_of(pattern: str, *, is_caseless: bool = False) -> RegexNode:
     """Return the tree of a pattern that compiles. Raises: NoTree."""
     try:
-        reader = _Reader(pattern, is_caseless=is_caseless)
+        reader = _PatternReader(pattern, is_caseless=is_caseless)
         tree, end = reader.choice(0)
     except RecursionError:
         raise NoTree from None
@@ -128,7 +128,7 @@ def tree_of(pattern: str, *, is_caseless: bool = False) -> Node:
     return tree
 
 
-class _Reader:
+class _PatternReader:
     """Reads a pattern; returns each part with the place after it."""
 
     def __init__(self, pattern: str, *, is_caseless: bool) -> None:
@@ -141,9 +141,9 @@ class _Reader:
         self._may_be_caseless = is_caseless or switched_on
         self._is_caseless = is_caseless and not switched_off
 
-    def choice(self, at: int) -> tuple[Node, int]:
+    def choice(self, at: int) -> tuple[RegexNode, int]:
         """Read alternatives, up to the end of the pattern or of a group."""
-        rows: list[Node] = []
+        rows: list[RegexNode] = []
         while True:
             row, at = self._row(at)
             rows.append(row)
@@ -152,9 +152,9 @@ class _Reader:
             at += 1
         return (rows[0] if len(rows) == 1 else Choice(tuple(rows))), at
 
-    def _row(self, at: int) -> tuple[Node, int]:
-        items: list[Node] = []
-        item: Node
+    def _row(self, at: int) -> tuple[RegexNode, int]:
+        items: list[RegexNode] = []
+        item: RegexNode
         while at < len(self._pattern) and self._pattern[at] not in "|)":
             if plain := _PLAIN.match(self._pattern, at):
                 item, at = self._text(plain[0]), plain.end()
@@ -162,13 +162,17 @@ class _Reader:
                 item, at = self._item(at)
             if count := _COUNT.match(self._pattern, at):
                 item, at = _repeated(item, count), count.end()
-            if isinstance(item, Text) and items and isinstance(last := items[-1], Text):
-                items[-1] = Text(last.text + item.text, self._may_be_caseless)
+            if (
+                isinstance(item, LiteralText)
+                and items
+                and isinstance(last := items[-1], LiteralText)
+            ):
+                items[-1] = LiteralText(last.text + item.text, self._may_be_caseless)
             else:
                 items.append(item)
-        return (items[0] if len(items) == 1 else Row(tuple(items))), at
+        return (items[0] if len(items) == 1 else Concatenation(tuple(items))), at
 
-    def _item(self, at: int) -> tuple[Node, int]:
+    def _item(self, at: int) -> tuple[RegexNode, int]:
         letter = self._pattern[at]
         if letter == "(":
             return self._group(at)
@@ -187,10 +191,10 @@ class _Reader:
             raise NoTree
         return self._text(letter), at + 1
 
-    def _text(self, text: str) -> Text:
-        return Text(text, self._may_be_caseless)
+    def _text(self, text: str) -> LiteralText:
+        return LiteralText(text, self._may_be_caseless)
 
-    def _group(self, at: int) -> tuple[Node, int]:
+    def _group(self, at: int) -> tuple[RegexNode, int]:
         pattern = self._pattern
         if flags := _FLAGS.match(pattern, at):
             return NOTHING, flags.end()
@@ -203,7 +207,7 @@ class _Reader:
             raise NoTree
         return (NOTHING if looking else inside), end + 1
 
-    def _escaped(self, at: int) -> tuple[Node, int]:
+    def _escaped(self, at: int) -> tuple[RegexNode, int]:
         letter = self._pattern[at + 1 : at + 2]
         if byte := _BYTE.match(self._pattern, at):
             return self._text(chr(int(byte[1], 16))), byte.end()
@@ -236,7 +240,7 @@ class _Reader:
         return Chars(_shown(accepts), accepts)
 
 
-def _repeated(item: Node, count: re.Match[str]) -> Node:
+def _repeated(item: RegexNode, count: re.Match[str]) -> RegexNode:
     if count[1] is None:
         least, most = int(count[0][0] == "+"), 1 if count[0][0] == "?" else None
     else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 
 from proxyctl.instance.client import AdminClient
-from proxyctl.stats.live.view import DigestLook, DigestState, Look, ServerCounters
+from proxyctl.stats.live.view import DigestLook, DigestState, LiveStatistics, ServerCounters
 from proxyctl.stats.model import Load, SeenDigest, is_counting
 from proxyctl.stats.read import (
     DIGESTS,
@@ -83,7 +83,7 @@ class Looker:
 
     def __init__(self, client: AdminClient) -> None:
         self.client = client
-        self._last: Look | None = None
+        self._last: LiveStatistics | None = None
         self._clock = 0
         self._digests_at: float | None = None
         self._digests_took_s = 0.0
@@ -91,7 +91,7 @@ class Looker:
         self._variables: dict[str, str] = {}
         self._size_due = 0.0
 
-    def look(self, interval_s: float) -> Look:
+    def look(self, interval_s: float) -> LiveStatistics:
         """Return the statistics, with digests only if they are due. Raises: InstanceError."""
         self._read_size()
         counters = named_numbers(
@@ -103,7 +103,7 @@ class Looker:
         servers = tuple(map(self._server, self.client.query(_SERVERS)))
         rules = read_rule_hits(self.client, self._last.rules if self._last else None)
         state = self._state(interval_s)
-        look = Look(
+        look = LiveStatistics(
             taken_at=taken_at,
             counters=counters,
             memory=self._memory,

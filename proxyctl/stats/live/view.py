@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from proxyctl.stats.counters import JITTER_S, Reading, rate, were_cleared
+from proxyctl.stats.counters import JITTER_S, CounterPair, rate, were_cleared
 from proxyctl.stats.model import NOT_COUNTING, Load, SeenDigest
-from proxyctl.stats.rule_hits import RuleReport, rule_report
-from proxyctl.stats.rule_hits import Sample as RuleSample
+from proxyctl.stats.rule_hits import RuleHitsSample, RuleReport, rule_report
 from proxyctl.stats.units import size_text, time_text
 
 # Looks --------------------------------------------------------------------------------------------
@@ -45,9 +44,9 @@ class ServerCounters(NamedTuple):
         return self.hostgroup, self.hostname, self.port
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> CounterPair:
         """The counters that show whether they were cleared."""
-        return Reading(self.queries, self.conn_ok)
+        return CounterPair(self.queries, self.conn_ok)
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class DigestState:
 
 
 @dataclass(frozen=True)
-class Look:
+class LiveStatistics:
     """All statistics of one look.
 
     Shape: `counters` has stats_mysql_global, `memory` stats_memory_metrics, by ProxySQL's names.
@@ -95,7 +94,7 @@ class Look:
     counters: Mapping[str, int]
     memory: Mapping[str, int]
     servers: tuple[ServerCounters, ...]
-    rules: RuleSample
+    rules: RuleHitsSample
     state: DigestState
     digests: DigestLook | None = None
 
@@ -136,8 +135,8 @@ class View:
     name: str
     address: str
     version: str
-    look: Look
-    before: Look | None
+    look: LiveStatistics
+    before: LiveStatistics | None
     servers: tuple[ServerLine, ...]
     digests: DigestRates
     rules: RuleReport
@@ -168,11 +167,11 @@ class Meter:
         self._name = name
         self._address = address
         self._hostgroup_names = hostgroup_names
-        self._last: Look | None = None
+        self._last: LiveStatistics | None = None
         self._digest_meter = DigestMeter(hostgroup_names)
         self._digests = DigestRates()
 
-    def advance(self, look: Look, version: str) -> View:
+    def advance(self, look: LiveStatistics, version: str) -> View:
         """Return the view after a look."""
         last = self._last
         was_restarted = last is not None and look.started_at > last.started_at + _RESTART_S
@@ -343,7 +342,7 @@ class DigestMeter:
 
     def _is_cleared(self, last: DigestLook, look: DigestLook) -> bool:
         """Return whether the counters were cleared: ProxySQL clears all digests at once."""
-        sums = [Reading(one.whole.entries, one.whole.count_star) for one in (last, look)]
+        sums = [CounterPair(one.whole.entries, one.whole.count_star) for one in (last, look)]
         if were_cleared(*sums):
             return True
         return any(
@@ -396,8 +395,8 @@ class DigestMeter:
         self._last = look
 
 
-def _reading(entry: SeenDigest) -> Reading:
-    return Reading(entry.count_star, entry.sum_time, entry.first_seen)
+def _reading(entry: SeenDigest) -> CounterPair:
+    return CounterPair(entry.count_star, entry.sum_time, entry.first_seen)
 
 
 def _distinct(values: Iterable[str]) -> tuple[str, ...]:

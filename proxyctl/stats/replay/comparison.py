@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
-from proxyctl.routing import Request, Route, Router, Source, Special, Stage
+from proxyctl.routing import ClientQuery, HostgroupOrigin, Route, Router, Special, Stage
 from proxyctl.routing.digest import Digester, DigestOptions
 from proxyctl.routing.open_questions import Assumptions, Question, Rewriting, every_outcome
 from proxyctl.routing.router import router_of
@@ -47,7 +47,7 @@ SET_VALUES = "a digest does not show the values, which decide whether ProxySQL a
 # The outcome of a query ---------------------------------------------------------------------------
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     """The kinds of differences between two outcomes."""
 
     HOSTGROUP = "hostgroup"
@@ -59,7 +59,7 @@ class Kind(StrEnum):
     """Mirroring, timeouts, delays and similar columns."""
 
 
-class Outcome(NamedTuple):
+class QueryTreatment(NamedTuple):
     """What ProxySQL does with a query. Shape: if it answers itself, only `answer` counts.
 
     `source` says what chose the hostgroup; `rule_id` is the rule that chose it, else the last rule
@@ -68,7 +68,7 @@ class Outcome(NamedTuple):
     """
 
     hostgroup: int | None
-    source: Source
+    source: HostgroupOrigin
     rule_id: int | None
     answer: tuple[str, str] | None = None
     cache_ttl: int | None = None
@@ -81,11 +81,11 @@ _NOT_IN_SETTINGS = frozenset({*_ANSWERS, "cache_ttl", "cache_timeout", "reconnec
 """Columns that have their own comparison, or that ProxySQL does not use."""
 
 
-def _answered(special: Special) -> Outcome:
-    return Outcome(None, Source.NOTHING, None, ("", special.effect))
+def _answered(special: Special) -> QueryTreatment:
+    return QueryTreatment(None, HostgroupOrigin.NOTHING, None, ("", special.effect))
 
 
-def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> Outcome:
+def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> QueryTreatment:
     """Return the outcome of a route. `special`: the special statement that the text is, if any."""
     rule_id = route.rule_id
     if rule_id is None and route.matched_rules:
@@ -93,14 +93,14 @@ def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> O
     for name in _ANSWERS:
         if name in route.settings:
             answer = (name, str(route.settings[name]))
-            return Outcome(None, route.source, rule_id, answer)
+            return QueryTreatment(None, route.source, rule_id, answer)
     if special is not None and special.is_answered:
         return _answered(special)
     cache_ttl = route.settings.get("cache_ttl")
     if special is LAST_INSERT_ID or not isinstance(cache_ttl, int) or cache_ttl <= 0:
         cache_ttl = None
     settings = sorted((n, v) for n, v in route.settings.items() if n not in _NOT_IN_SETTINGS)
-    return Outcome(
+    return QueryTreatment(
         route.destination_hostgroup,
         route.source,
         rule_id,
@@ -110,15 +110,15 @@ def outcome_of(route: Route, rewriting: Rewriting, special: Special | None) -> O
     )
 
 
-def kinds_of(before: Outcome, after: Outcome) -> frozenset[Kind]:
+def kinds_of(before: QueryTreatment, after: QueryTreatment) -> frozenset[DifferenceKind]:
     """Return how two outcomes differ. Another rule with the same effect is no difference."""
     if before.answer or after.answer:
-        return frozenset({Kind.BLOCKED} if before.answer != after.answer else ())
+        return frozenset({DifferenceKind.BLOCKED} if before.answer != after.answer else ())
     pairs = (
-        (Kind.HOSTGROUP, before.hostgroup, after.hostgroup),
-        (Kind.REWRITTEN, before.rewriting, after.rewriting),
-        (Kind.CACHED, before.cache_ttl, after.cache_ttl),
-        (Kind.SETTINGS, before.settings, after.settings),
+        (DifferenceKind.HOSTGROUP, before.hostgroup, after.hostgroup),
+        (DifferenceKind.REWRITTEN, before.rewriting, after.rewriting),
+        (DifferenceKind.CACHED, before.cache_ttl, after.cache_ttl),
+        (DifferenceKind.SETTINGS, before.settings, after.settings),
     )
     return frozenset(kind for kind, old, new in pairs if old != new)
 
@@ -127,7 +127,7 @@ def kinds_of(before: Outcome, after: Outcome) -> frozenset[Kind]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ReplayVerdict:
     """What the files change for a digest.
 
     Shape: `certain` are the differences whatever the undecided conditions are; `possible` are the
@@ -137,10 +137,10 @@ class Verdict:
     the text. `is_unknown`: the sides differ, but because of the notes the effect is unknown.
     """
 
-    certain: frozenset[Kind] = frozenset()
-    possible: frozenset[Kind] = frozenset()
-    before: tuple[Outcome, ...] = ()
-    after: tuple[Outcome, ...] = ()
+    certain: frozenset[DifferenceKind] = frozenset()
+    possible: frozenset[DifferenceKind] = frozenset()
+    before: tuple[QueryTreatment, ...] = ()
+    after: tuple[QueryTreatment, ...] = ()
     undecided: tuple[tuple[int, str], ...] = ()
     notes: tuple[str, ...] = ()
     is_unknown: bool = False
@@ -188,7 +188,7 @@ class Comparison:
         self._has_other_options = any(
             _options_of({}, side) != self._options for side in (sides.before, sides.after)
         )
-        self._verdicts: dict[tuple[str, str, str, str], Verdict] = {}
+        self._verdicts: dict[tuple[str, str, str, str], ReplayVerdict] = {}
         # Schemas that no rule and no fast routing names share their verdicts.
         self._named_schemas = {r.schemaname for side in self._routers for r in side.rules}
         for side in self._routers:
@@ -205,7 +205,7 @@ class Comparison:
         """The rules in force that rewrite: the statistics count the rewritten query."""
         return [rule.rule_id for rule in self._routers[0].rules if rule.replacement is not None]
 
-    def verdict(self, seen: SeenDigest) -> Verdict:
+    def verdict(self, seen: SeenDigest) -> ReplayVerdict:
         """Return what changes for a digest."""
         schemaname = seen.schemaname if seen.schemaname in self._named_schemas else ""
         key = (seen.digest_text, seen.username, schemaname, seen.client_address)
@@ -216,14 +216,14 @@ class Comparison:
             verdict = self._verdicts[key] = self._verdict(seen)
         return verdict
 
-    def _verdict(self, seen: SeenDigest) -> Verdict:
+    def _verdict(self, seen: SeenDigest) -> ReplayVerdict:
         text = seen.text
         special = of_use(text, text) or self._before_rules(text) or after_rules(text, text)
         if special and special.is_answered and special.stage is not Stage.AFTER_MESSAGES:
             outcome = _answered(special)
-            return Verdict(before=(outcome,), after=(outcome,))
+            return ReplayVerdict(before=(outcome,), after=(outcome,))
         comment = _COMMENT.search(text) if self._options.keep_comment else None
-        request = Request(
+        request = ClientQuery(
             None,
             username=seen.username,
             schemaname=seen.schemaname,
@@ -234,31 +234,33 @@ class Comparison:
         before, after = self._routers
         is_of_set = is_set(text)
 
-        def outcome_under(router: Router, assumed: Assumptions) -> Outcome:
+        def outcome_under(router: Router, assumed: Assumptions) -> QueryTreatment:
             route, rewriting = router.evaluate_digest(request, assumed)
             if is_of_set and not route.is_answered:
                 reading = _set_reading(router, text, rewriting, assumed)
                 route = _set_route(router, route, request.username, reading)
             return outcome_of(route, rewriting, route.special or special)
 
-        def both(assumed: Assumptions) -> tuple[Outcome, Outcome]:
+        def both(assumed: Assumptions) -> tuple[QueryTreatment, QueryTreatment]:
             outcome = outcome_under(before, assumed)
             return outcome, outcome if after is before else outcome_under(after, assumed)
 
         outcomes = every_outcome(both, limit=MOST_WAYS)
         if outcomes is None:
             is_unknown = self._differences.may_concern(seen, notes)
-            return Verdict(notes=(*notes, TOO_MANY) if is_unknown else notes, is_unknown=is_unknown)
+            return ReplayVerdict(
+                notes=(*notes, TOO_MANY) if is_unknown else notes, is_unknown=is_unknown
+            )
         pairs, questions = outcomes
         asked = sorted((r, q.column) for q, ids in questions.items() for r in ids if q.column)
         is_set_open = any(question.column == _READING for question in questions)
         kinds = [kinds_of(before, after) for before, after in pairs]
-        certain = frozenset[Kind]() if notes else frozenset.intersection(*kinds)
+        certain = frozenset[DifferenceKind]() if notes else frozenset.intersection(*kinds)
         possible = frozenset.union(*kinds) - certain
         is_unknown = bool(notes) and self._differences.may_concern(seen, notes)
         if is_set_open and possible:
             notes = (*notes, SET_VALUES)
-        return Verdict(
+        return ReplayVerdict(
             certain,
             possible,
             tuple(dict.fromkeys(outcome for outcome, _ in pairs)),
@@ -322,7 +324,7 @@ def _set_route(
         return replace(route, special=special)
     user = router.user(username)
     home = None if user is None else user.default_hostgroup
-    source = Source.NOTHING if user is None else Source.DEFAULT_HOSTGROUP
+    source = HostgroupOrigin.NOTHING if user is None else HostgroupOrigin.DEFAULT_HOSTGROUP
     return replace(route, destination_hostgroup=home, source=source, rule_id=None, special=special)
 
 

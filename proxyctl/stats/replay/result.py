@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from proxyctl.state.configuration import BeforeAfter
 from proxyctl.stats.model import DigestTable, Load, SeenDigest
-from proxyctl.stats.replay.comparison import Comparison, Kind, Verdict
+from proxyctl.stats.replay.comparison import Comparison, DifferenceKind, ReplayVerdict
 
 
-class Entry(NamedTuple):
+class ChangedDigest(NamedTuple):
     """A digest in the list of changes."""
 
     seen: SeenDigest
-    verdict: Verdict
+    verdict: ReplayVerdict
 
 
 class Flow(NamedTuple):
@@ -47,12 +47,12 @@ class Replay:
     hostgroup_names: Mapping[int, str]
     flag_rules: Sequence[int]
     rewriting_rules: Sequence[int]
-    entries: Sequence[Entry] = ()
+    entries: Sequence[ChangedDigest] = ()
     total: Load = field(default_factory=Load)
     unchanged: Load = field(default_factory=Load)
     changed: Load = field(default_factory=Load)
     undecided: Load = field(default_factory=Load)
-    kinds: dict[Kind, Load] = field(default_factory=dict)
+    kinds: dict[DifferenceKind, Load] = field(default_factory=dict)
     flows: dict[Flow, Load] = field(default_factory=dict)
     open_rules: dict[tuple[int, str], Load] = field(default_factory=dict)
     texts: Counter[str] = field(default_factory=Counter)
@@ -95,11 +95,11 @@ def replay(
         comparison.rewriting_rules,
     )
 
-    def judged() -> Iterator[Entry]:
+    def judged() -> Iterator[ChangedDigest]:
         for number, seen in enumerate(table.rows):
             if number % _STEP == 0:
                 progress(number)
-            entry = Entry(seen, comparison.verdict(seen))
+            entry = ChangedDigest(seen, comparison.verdict(seen))
             _count(report, entry)
             if entry.verdict.is_changed or entry.verdict.is_open:
                 yield entry
@@ -113,7 +113,7 @@ def replay(
     return report
 
 
-def _count(report: Replay, entry: Entry) -> None:
+def _count(report: Replay, entry: ChangedDigest) -> None:
     seen, verdict = entry
     report.total.add(seen)
     report.texts.update(verdict.notes)
@@ -124,7 +124,7 @@ def _count(report: Replay, entry: Entry) -> None:
         report.kinds.setdefault(kind, Load()).add(seen)
     for rule in verdict.undecided:
         report.open_rules.setdefault(rule, Load()).add(seen)
-    if Kind.HOSTGROUP in verdict.certain:
+    if DifferenceKind.HOSTGROUP in verdict.certain:
         ends = {(b.hostgroup, a.hostgroup) for b in verdict.before for a in verdict.after}
         if len(ends) == 1:
             report.flows.setdefault(Flow(*ends.pop()), Load()).add(seen)

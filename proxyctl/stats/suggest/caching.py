@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from proxyctl.errors import counted
-from proxyctl.stats.replay.comparison import Kind as Change
-from proxyctl.stats.replay.comparison import Verdict
-from proxyctl.stats.suggest.context import Cells, Context, Kind, Query, Suggestion
+from proxyctl.stats.replay.comparison import DifferenceKind, ReplayVerdict
+from proxyctl.stats.suggest.context import Cells, Query, SuggestContext, Suggestion, SuggestionKind
 from proxyctl.stats.suggest.texts import is_cacheable, is_write, tables_in
 from proxyctl.stats.units import number_text, rows_text, time_text
 
@@ -22,7 +21,7 @@ CACHE_TTL_MS = 1_000
 """The proposed cache_ttl."""
 
 
-def find_cacheable(context: Context) -> Iterator[Suggestion]:
+def find_cacheable(context: SuggestContext) -> Iterator[Suggestion]:
     """Yield the queries that are worth caching, each with a rule."""
     seconds = max(context.table.taken_at - context.tally.began_at, 1)
     writes = _writes(context)
@@ -35,11 +34,11 @@ def find_cacheable(context: Context) -> Iterator[Suggestion]:
     candidates.sort(
         key=lambda item: ("?" in item[1].text, -item[0] * item[1].load.average, item[1].digest)
     )
-    for saved, query in context.listed(Kind.CACHE, candidates):
+    for saved, query in context.listed(SuggestionKind.CACHE, candidates):
         yield _suggestion(context, query, seconds, saved, _written(query, writes))
 
 
-def _writes(context: Context) -> Counter[str]:
+def _writes(context: SuggestContext) -> Counter[str]:
     """Return the calls of statements that write, by each table that they name."""
     writes: Counter[str] = Counter()
     for query in context.queries:
@@ -49,7 +48,9 @@ def _writes(context: Context) -> Counter[str]:
     return writes
 
 
-def _is_worth_it(context: Context, query: Query, seconds: int, writes: Mapping[str, int]) -> bool:
+def _is_worth_it(
+    context: SuggestContext, query: Query, seconds: int, writes: Mapping[str, int]
+) -> bool:
     calls = query.load.count_star
     rows = context.by_digest.get(query.digest, ())
     return bool(
@@ -71,13 +72,13 @@ def _written(query: Query, writes: Mapping[str, int]) -> int:
 
 
 def _suggestion(
-    context: Context, query: Query, seconds: int, saved: int, written: int
+    context: SuggestContext, query: Query, seconds: int, saved: int, written: int
 ) -> Suggestion:
     calls, average = query.load.count_star, query.load.average
     saved_us = round(saved * average)
     writes = f"{counted(written, 'write')} to" if written else "no write to"
     return Suggestion(
-        Kind.CACHE,
+        SuggestionKind.CACHE,
         query.digest,
         query.text,
         {
@@ -98,11 +99,11 @@ def _suggestion(
     )
 
 
-def _rule(context: Context, digest: str) -> Cells | None:
+def _rule(context: SuggestContext, digest: str) -> Cells | None:
     """Return a rule that caches. Without apply, the other rules still choose the hostgroup."""
     cells: Cells = {"digest": digest, "cache_ttl": CACHE_TTL_MS, "comment": "digest suggest: cache"}
 
-    def is_right(verdict: Verdict) -> bool:
-        return verdict.certain == {Change.CACHED} and not verdict.possible
+    def is_right(verdict: ReplayVerdict) -> bool:
+        return verdict.certain == {DifferenceKind.CACHED} and not verdict.possible
 
     return context.placed_rule(digest, [cells], is_right)

@@ -14,19 +14,19 @@ from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from proxyctl.catalog import TABLES, Layout, Value, layout_of
-from proxyctl.routing import Source
+from proxyctl.routing import HostgroupOrigin
 from proxyctl.state.configuration import BeforeAfter, Configuration, Held
 from proxyctl.state.row import Row
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
-from proxyctl.stats.replay.comparison import Comparison, Outcome, Verdict
+from proxyctl.stats.replay.comparison import Comparison, QueryTreatment, ReplayVerdict
 from proxyctl.stats.suggest.texts import makes_temporary_table, tables_in
 
 T = TypeVar("T")
 Cells = Mapping[str, Value]
 
 
-class Kind(StrEnum):
+class SuggestionKind(StrEnum):
     """The kinds of suggestions, in the order in which they are shown."""
 
     READS = "reads"
@@ -46,7 +46,7 @@ class Suggestion:
     defaults; None if no rule changes this digest alone, and for slow queries.
     """
 
-    kind: Kind
+    kind: SuggestionKind
     digest: str
     digest_text: str
     evidence: Mapping[str, int | float | str | None]
@@ -69,7 +69,7 @@ class Suggestions:
     suggestions: Sequence[Suggestion]
     notes: Sequence[str]
     proof: str
-    left_out: Mapping[Kind, int]
+    left_out: Mapping[SuggestionKind, int]
 
 
 # -- Rules.
@@ -138,7 +138,7 @@ def _queries(by_digest: Tally) -> list[Query]:
     return queries
 
 
-class Context:
+class SuggestContext:
     """The digests, the rules in force, and the results so far.
 
     Shape: `followed` are the rows that are evaluated against the rules: all rows, or of very many
@@ -169,7 +169,7 @@ class Context:
         self.configuration = self.proposed = configuration
         self.now = self._compared(configuration, configuration)
         self.notes: list[str] = []
-        self.left_out: dict[Kind, int] = {}
+        self.left_out: dict[SuggestionKind, int] = {}
         self._limit, self._may_use = limit, may_use
 
     def _compared(self, before: Configuration, after: Configuration) -> Comparison:
@@ -192,7 +192,7 @@ class Context:
         """Return whether a query names a table that may be a temporary table of its connection."""
         return not self._temporary_tables.isdisjoint(tables_in(text))
 
-    def listed(self, kind: Kind, candidates: Sequence[T]) -> Sequence[T]:
+    def listed(self, kind: SuggestionKind, candidates: Sequence[T]) -> Sequence[T]:
         """Return the first candidates of a kind, and count the others. Changes: self."""
         if len(candidates) > self._limit:
             self.left_out[kind] = len(candidates) - self._limit
@@ -211,12 +211,12 @@ class Context:
         """Return whether the text of a digest leaves open what the query was."""
         return bool(self.now.verdict(seen).notes)
 
-    def outcomes(self, seen: SeenDigest) -> tuple[Outcome, ...]:
+    def outcomes(self, seen: SeenDigest) -> tuple[QueryTreatment, ...]:
         """Return the possible outcomes of a digest under the rules in force and proposed."""
         return self.now.verdict(seen).before
 
     def placed_rule(
-        self, digest: str, attempts: Iterable[Cells], is_right: Callable[[Verdict], bool]
+        self, digest: str, attempts: Iterable[Cells], is_right: Callable[[ReplayVerdict], bool]
     ) -> Cells | None:
         """Return the first rule whose replay `is_right` accepts for all rows of a digest.
 
@@ -246,7 +246,7 @@ class Context:
             outcome.rule_id
             for seen in rows
             for outcome in self.outcomes(seen)
-            if outcome.source is Source.RULE and outcome.rule_id is not None
+            if outcome.source is HostgroupOrigin.RULE and outcome.rule_id is not None
         ]
         wanted = [range(first - 1, max(0, first - _MOST), -1)]
         if deciding:

@@ -16,7 +16,7 @@ from proxyctl.stats.read import read_digests
 
 
 @dataclass(frozen=True)
-class Subject:
+class SuggestInput:
     """The input of `digest suggest`. Shape: `project` is None without files."""
 
     table: DigestTable
@@ -32,19 +32,19 @@ class Subject:
         return not is_reserved and (rule_id,) not in rules.rows and rules.owns((rule_id,))
 
 
-def subject_of_files(table: DigestTable, files: ParsedFiles) -> Subject:
+def subject_of_files(table: DigestTable, files: ParsedFiles) -> SuggestInput:
     """Return the digests of a snapshot with the rules of files. Raises: ConfigError."""
     try:
         version = parse_version(table.version)
     except ValueError:
         version = REFERENCE
     project = files.project(version, takes_dead_rules=True, needs_secrets=False)
-    return Subject(table, project.configuration, project)
+    return SuggestInput(table, project.configuration, project)
 
 
 def subject_of_instance(
     client: AdminClient, table: DigestTable | None, files: ParsedFiles | None = None
-) -> Subject:
+) -> SuggestInput:
     """Return the rules of an instance with its digests, or with the digests of a snapshot.
 
     `files` name the hostgroups and decide which rule_ids may be used. The digest table of the
@@ -59,4 +59,4 @@ def subject_of_instance(
         )
         names = project.desired.hostgroup_names
         configuration = replace(configuration, hostgroup_names=names)
-    return Subject(table or read_digests(client), configuration, project)
+    return SuggestInput(table or read_digests(client), configuration, project)

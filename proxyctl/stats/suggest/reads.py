@@ -9,9 +9,8 @@ from proxyctl.errors import counted
 from proxyctl.routing.servers import HostgroupServers, NamedRole, role_in_name
 from proxyctl.state.configuration import Configuration
 from proxyctl.stats.model import SeenDigest
-from proxyctl.stats.replay.comparison import Kind as Change
-from proxyctl.stats.replay.comparison import Outcome, Verdict
-from proxyctl.stats.suggest.context import Cells, Context, Kind, Suggestion
+from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, ReplayVerdict
+from proxyctl.stats.suggest.context import Cells, SuggestContext, Suggestion, SuggestionKind
 from proxyctl.stats.suggest.texts import begins_transaction, is_plain_read
 
 LEAST_CALLS = 100
@@ -38,7 +37,7 @@ def find_readers(configuration: Configuration) -> dict[int, int]:
     return readers
 
 
-def find_reads(context: Context) -> Iterator[Suggestion]:
+def find_reads(context: SuggestContext) -> Iterator[Suggestion]:
     """Yield the reads, each with a rule if a rule can move that read and nothing else."""
     readers = find_readers(context.configuration)
     if not readers:
@@ -58,7 +57,7 @@ def find_reads(context: Context) -> Iterator[Suggestion]:
     begun = sum(query.load.count_star for query in begins)
     if candidates and begun:
         context.notes.append(f"reads: {counted(begun, 'transaction')} began; some may hold a read")
-    for (_, writer), rows in context.listed(Kind.READS, candidates):
+    for (_, writer), rows in context.listed(SuggestionKind.READS, candidates):
         yield _suggestion(context, rows, writer, readers[writer])
 
 
@@ -72,7 +71,7 @@ def _is_served(configuration: Configuration, reader: int) -> bool:
 
 
 def _candidates(
-    context: Context, readers: dict[int, int]
+    context: SuggestContext, readers: dict[int, int]
 ) -> dict[tuple[str, int], list[SeenDigest]]:
     """Return reads that the rules send to a writer, by digest and writer."""
     frequent = {
@@ -115,11 +114,13 @@ def _users_without_persistence(configuration: Configuration) -> frozenset[str]:
     )
 
 
-def _suggestion(context: Context, rows: list[SeenDigest], writer: int, reader: int) -> Suggestion:
+def _suggestion(
+    context: SuggestContext, rows: list[SeenDigest], writer: int, reader: int
+) -> Suggestion:
     calls = sum(seen.count_star for seen in rows)
     sum_time = sum(seen.sum_time for seen in rows)
     return Suggestion(
-        Kind.READS,
+        SuggestionKind.READS,
         rows[0].digest,
         rows[0].digest_text,
         {
@@ -135,16 +136,22 @@ def _suggestion(context: Context, rows: list[SeenDigest], writer: int, reader: i
     )
 
 
-def _rule(context: Context, rows: list[SeenDigest], writer: int, reader: int) -> Cells | None:
+def _rule(
+    context: SuggestContext, rows: list[SeenDigest], writer: int, reader: int
+) -> Cells | None:
     """Return a rule that moves these reads and no other query of the digest."""
 
-    def is_right(verdict: Verdict) -> bool:
+    def is_right(verdict: ReplayVerdict) -> bool:
         if _hostgroups(verdict.before) != {writer}:
             return not verdict.is_changed and not verdict.is_open
         # A rule that may answer the query by its text does so before and after.
         is_sure = bool(verdict.certain) or any(outcome.answer for outcome in verdict.before)
         kinds = verdict.certain | verdict.possible
-        return is_sure and kinds == {Change.HOSTGROUP} and _hostgroups(verdict.after) == {reader}
+        return (
+            is_sure
+            and kinds == {DifferenceKind.HOSTGROUP}
+            and _hostgroups(verdict.after) == {reader}
+        )
 
     cells: Cells = {
         "digest": rows[0].digest,
@@ -160,6 +167,6 @@ def _rule(context: Context, rows: list[SeenDigest], writer: int, reader: int) ->
     return context.placed_rule(rows[0].digest, attempts, is_right)
 
 
-def _hostgroups(outcomes: Iterable[Outcome]) -> set[int | None]:
+def _hostgroups(outcomes: Iterable[QueryTreatment]) -> set[int | None]:
     """Return the hostgroups that a query may go to, without outcomes where a rule answers."""
     return {outcome.hostgroup for outcome in outcomes if outcome.answer is None}

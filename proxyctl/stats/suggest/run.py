@@ -11,9 +11,9 @@ from proxyctl.stats.model import NOT_COUNTING, DigestTable, is_counting
 from proxyctl.stats.replay.comparison import Comparison
 from proxyctl.stats.suggest.caching import find_cacheable
 from proxyctl.stats.suggest.context import (
-    Context,
-    Kind,
+    SuggestContext,
     Suggestion,
+    SuggestionKind,
     Suggestions,
     rules_of,
 )
@@ -22,14 +22,18 @@ from proxyctl.stats.suggest.slow import find_slow
 
 MOST_ROWS = 50_000
 """How many rows of the table are evaluated against the rules: the rows with most time."""
-_FINDERS = {Kind.READS: find_reads, Kind.CACHE: find_cacheable, Kind.SLOW: find_slow}
+_FINDERS = {
+    SuggestionKind.READS: find_reads,
+    SuggestionKind.CACHE: find_cacheable,
+    SuggestionKind.SLOW: find_slow,
+}
 
 
 def suggest(
     table: DigestTable,
     configuration: Configuration,
     *,
-    only: Collection[Kind] = (),
+    only: Collection[SuggestionKind] = (),
     limit: int = 5,
     most_rows: int = MOST_ROWS,
     may_use: Callable[[int], bool] = lambda _rule_id: True,
@@ -41,7 +45,9 @@ def suggest(
     rule_id. Raises: ProxyctlError for digest variables that ProxySQL refuses, or under which it
     ends.
     """
-    context = Context(table, configuration, limit=limit, most_rows=most_rows, may_use=may_use)
+    context = SuggestContext(
+        table, configuration, limit=limit, most_rows=most_rows, may_use=may_use
+    )
     notes, followed = context.notes, context.followed
     if not is_counting(table.variables):
         notes.append(NOT_COUNTING)
@@ -78,7 +84,7 @@ def suggest(
     )
 
 
-def _proven(context: Context, suggestions: list[Suggestion]) -> tuple[list[Suggestion], str]:
+def _proven(context: SuggestContext, suggestions: list[Suggestion]) -> tuple[list[Suggestion], str]:
     """Replay the digests with all rules at once: a rule may change only its own digest.
 
     Returns the suggestions, without rules if another digest changes, and what was replayed.

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from statistics import median
 
-from proxyctl.stats.suggest.context import Context, Kind, Query, Suggestion
+from proxyctl.stats.suggest.context import Query, SuggestContext, Suggestion, SuggestionKind
 from proxyctl.stats.units import time_text
 
 LEAST_CALLS = 5
@@ -16,7 +16,7 @@ LEAST_FACTOR = 10.0
 LEAST_PEERS = 5
 
 
-def find_slow(context: Context) -> Iterator[Suggestion]:
+def find_slow(context: SuggestContext) -> Iterator[Suggestion]:
     """Yield the queries that are far slower than the other digests of their hostgroup."""
     peers: dict[int, list[Query]] = defaultdict(list)
     for query in context.queries:
@@ -32,10 +32,10 @@ def find_slow(context: Context) -> Iterator[Suggestion]:
             and query.load.average >= max(LEAST_AVERAGE_US, LEAST_FACTOR * middle)
         )
     candidates.sort(key=lambda item: (-item[0], item[1].digest))
-    for above_us, query, middle in context.listed(Kind.SLOW, candidates):
+    for above_us, query, middle in context.listed(SuggestionKind.SLOW, candidates):
         load, number = query.load, len(peers[query.hostgroup]) - 1
         yield Suggestion(
-            Kind.SLOW,
+            SuggestionKind.SLOW,
             query.digest,
             query.text,
             {
