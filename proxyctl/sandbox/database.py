@@ -10,7 +10,14 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
-from proxyctl.sandbox.replies import AdminError, Cell, Result, not_modelled, refusal, sqlite_error
+from proxyctl.sandbox.replies import (
+    AdminError,
+    Answer,
+    SqliteValue,
+    not_modelled,
+    refusal,
+    sqlite_error,
+)
 from proxyctl.sandbox.statements import transaction_refusal, without_surrogates
 
 _READING_PRAGMAS = frozenset(
@@ -91,11 +98,13 @@ class Database:
             raise sqlite3.DatabaseError(f"its table {table} has another layout")
         self._protected.add((schema, table.lower()))
 
-    def fetch(self, sql: str, parameters: Sequence[Cell] = ()) -> list[tuple[Cell, ...]]:
+    def fetch(
+        self, sql: str, parameters: Sequence[SqliteValue] = ()
+    ) -> list[tuple[SqliteValue, ...]]:
         """Return the rows of one of our own statements."""
         return self._connection.execute(sql, parameters).fetchall()
 
-    def execute(self, sql: str, parameters: Sequence[Cell] = ()) -> int:
+    def execute(self, sql: str, parameters: Sequence[SqliteValue] = ()) -> int:
         """Run one of our own statements and return how many rows it changed."""
         return self._connection.execute(sql, parameters).rowcount
 
@@ -111,7 +120,7 @@ class Database:
             raise
         self._connection.execute("RELEASE block")
 
-    def insert(self, table: str, rows: Iterable[Sequence[Cell]], *, verb: str = "") -> None:
+    def insert(self, table: str, rows: Iterable[Sequence[SqliteValue]], *, verb: str = "") -> None:
         """Insert whole rows; `verb` may be `OR REPLACE` or `OR IGNORE`. All or nothing."""
         cells = list(rows)
         if not cells:
@@ -127,13 +136,13 @@ class Database:
                 for row in cells:
                     self._connection.execute(*_with_bytes(head, row))
 
-    def refill(self, table: str, rows: Iterable[Sequence[Cell]]) -> None:
+    def refill(self, table: str, rows: Iterable[Sequence[SqliteValue]]) -> None:
         """Replace the whole content of a table."""
         with self.transaction():
             self._connection.execute(f"DELETE FROM {table}")
             self.insert(table, rows)
 
-    def run(self, sql: str, *, readonly: bool = False) -> Result:
+    def run(self, sql: str, *, readonly: bool = False) -> Answer:
         """Run a client's statement.
 
         Raises: AdminError with SQLite's text, or with our reason for refusing it.
@@ -150,33 +159,33 @@ class Database:
             raise refusal(f"cannot run this statement: {error}") from error
         except sqlite3.Error as error:
             if self._refusal is None and (columns := self._columns_of_query(statement)):
-                return Result(columns)
+                return Answer(columns)
             raise self._refusal or self._error(str(error)) from error
         finally:
             self._guarded = False
             if readonly:
                 self._connection.execute("PRAGMA query_only=OFF")
 
-    def _run(self, statement: str) -> Result:
+    def _run(self, statement: str) -> Answer:
         changed_before = self._connection.total_changes
         cursor = self._connection.execute(statement)
         try:
             if cursor.description is not None:
                 columns = tuple(column[0] for column in cursor.description)
-                return Result(columns, self._rows(cursor, statement))
+                return Answer(columns, self._rows(cursor, statement))
         finally:
             cursor.close()
         # The cursor's own count misses an INSERT after WITH.
-        return Result(affected=self._connection.total_changes - changed_before)
+        return Answer(affected=self._connection.total_changes - changed_before)
 
-    def _rows(self, cursor: sqlite3.Cursor, statement: str) -> list[tuple[Cell, ...]]:
+    def _rows(self, cursor: sqlite3.Cursor, statement: str) -> list[tuple[SqliteValue, ...]]:
         """Return the rows before the first row that fails.
 
         ProxySQL ends its answer there, with OK. Python's cursor steps ahead, and so loses the row
         before the failure, too: the query runs again with a LIMIT.
         Source: ProxySQL 2.7.1 does not check why sqlite3_step returned no further row.
         """
-        rows: list[tuple[Cell, ...]] = []
+        rows: list[tuple[SqliteValue, ...]] = []
         try:
             rows.extend(cursor)
         except sqlite3.DatabaseError:
@@ -245,7 +254,7 @@ class Database:
         return refusal(f"refuses to {verb} {table}: ProxySQL would repair it only at a restart")
 
 
-def _with_bytes(head: str, row: Sequence[Cell]) -> tuple[str, Sequence[Cell]]:
+def _with_bytes(head: str, row: Sequence[SqliteValue]) -> tuple[str, Sequence[SqliteValue]]:
     """Return an INSERT that passes text as bytes, and its parameters."""
     marks = ", ".join("CAST(? AS TEXT)" if isinstance(cell, str) else "?" for cell in row)
     cells = [c.encode("utf-8", "surrogateescape") if isinstance(c, str) else c for c in row]

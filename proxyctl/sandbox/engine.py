@@ -16,8 +16,8 @@ from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.sandbox import statements, tables
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.layers import Layers
-from proxyctl.sandbox.logins import Logins, Proof, Role, Session, denied
-from proxyctl.sandbox.replies import OK, Result, not_modelled, refusal
+from proxyctl.sandbox.logins import AdminAccounts, ClientSession, LoginRole, Proof, denied
+from proxyctl.sandbox.replies import OK, Answer, not_modelled, refusal
 from proxyctl.sandbox.runtime import as_tuples, starting_values
 from proxyctl.sandbox.statements import normalised, single
 from proxyctl.sandbox.statistics import Statistics
@@ -29,7 +29,7 @@ _PURGE_DIGESTS = re.compile(
 )
 
 
-class Engine:
+class AdminEngine:
     """Everything behind ProxySQL's admin port. Runs one statement at a time for all sessions."""
 
     def __init__(self, layers: Layers, clock: Callable[[], float]) -> None:
@@ -39,7 +39,7 @@ class Engine:
         self.statistics = Statistics(layers, clock)
         self._database = layers.database
         self._are_variables_shown = True
-        self._logins = Logins()
+        self._logins = AdminAccounts()
 
     def disk_image(self) -> bytes:
         """Return the content of DISK, for a restart without a file."""
@@ -52,7 +52,7 @@ class Engine:
 
     # --- logins ---------------------------------------------------------------------------------
 
-    def log_in(self, user: str, host: str, proof: Proof, *, is_remote: bool) -> Session:
+    def log_in(self, user: str, host: str, proof: Proof, *, is_remote: bool) -> ClientSession:
         """Log a client in and return its session.
 
         Raises: AdminError, in ProxySQL's words, for a refused login.
@@ -70,7 +70,7 @@ class Engine:
 
     # --- statements -----------------------------------------------------------------------------
 
-    def execute(self, sql: str, session: Session) -> Result:
+    def execute(self, sql: str, session: ClientSession) -> Answer:
         """Return the answer to a client's text.
 
         Raises: AdminError for everything that gets an error packet.
@@ -81,7 +81,7 @@ class Engine:
             running = self.layers.running
             if reply := statements.greeting(text, session, running):
                 return reply
-            if session.role is Role.STATS:
+            if session.role is LoginRole.STATS:
                 raise not_modelled("what accounts of admin-stats_credentials may read")
             command = statements.load_or_save(text, self.layers.modules)
             if command is not None:
@@ -98,19 +98,19 @@ class Engine:
                 or self._run(statement)
             )
 
-    def _own_command(self, upper: str) -> Result | None:
+    def _own_command(self, upper: str) -> Answer | None:
         if upper in ("PROXYSQL READONLY", "PROXYSQL READWRITE"):
             is_read_only = upper == "PROXYSQL READONLY"
             self.layers.running["admin-read_only"] = str(is_read_only).lower()
             return OK
         if upper in _CLEAR_DIGESTS:
-            return Result(affected=self.statistics.clear_digests())
+            return Answer(affected=self.statistics.clear_digests())
         purge = _PURGE_DIGESTS.fullmatch(upper)
         if purge and self.layers.version.has(PURGES_DIGESTS):
-            return Result(affected=self.statistics.purge_digests(int(purge[1])))
+            return Answer(affected=self.statistics.purge_digests(int(purge[1])))
         return None
 
-    def _run(self, statement: str) -> Result:
+    def _run(self, statement: str) -> Answer:
         result = self._database.run(statement, readonly=self.layers.is_read_only)
         if not result.columns and "runtime_" in statement.lower():
             # A client wrote into a runtime_ table: the next SELECT shows RUNTIME again.
@@ -171,19 +171,19 @@ class Start(NamedTuple):
     overrides: tuple[tuple[str, str], ...] = ()
     deviations: Deviations = NO_DEVIATIONS
 
-    def engine(self, path: Path | None, disk: bytes, clock: Callable[[], float]) -> Engine:
+    def engine(self, path: Path | None, disk: bytes, clock: Callable[[], float]) -> AdminEngine:
         """Return an engine after ProxySQL's start-up.
 
         DISK is the file `path`; without a file it begins with the image `disk`, or empty.
         Raises: sqlite3.DatabaseError for a file that cannot be DISK.
         """
         if path is None and not disk:
-            return Engine(_first_start(self).copy(clock), clock)
+            return AdminEngine(_first_start(self).copy(clock), clock)
         file = str(path.absolute()) if path else ":memory:"
         database = Database({"disk": file, **dict.fromkeys(_ATTACHED, ":memory:")})
         if path is None:
             database.restore("disk", disk)
-        return Engine(self.layers(database, clock), clock)
+        return AdminEngine(self.layers(database, clock), clock)
 
     def layers(self, database: Database, clock: Callable[[], float]) -> Layers:
         """Create the tables and return the layers. Changes: database, closed after an error."""

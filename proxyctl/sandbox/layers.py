@@ -17,9 +17,9 @@ from proxyctl.catalog.variable_rules import side_effects
 from proxyctl.catalog.variables import RESTART_ONLY
 from proxyctl.sandbox import runtime, tables
 from proxyctl.sandbox.database import Database
-from proxyctl.sandbox.replies import OK, Cell, Result
-from proxyctl.sandbox.runtime import Row
-from proxyctl.sandbox.statements import Command
+from proxyctl.sandbox.replies import OK, Answer, SqliteValue
+from proxyctl.sandbox.runtime import NamedValues
+from proxyctl.sandbox.statements import LayerCopy
 
 _CHECKSUMS: dict[str, tuple[tuple[str, str], ...]] = {
     "ADMIN VARIABLES": (("admin_variables", "2.4.0"),),
@@ -41,7 +41,7 @@ _OUTCOMES = ("Updated", "Rejected", "Unknown")
 
 
 @dataclass
-class Checksum:
+class ChecksumRow:
     """One row of runtime_checksums_values. Units: epoch in unix seconds."""
 
     version: int
@@ -49,7 +49,7 @@ class Checksum:
     checksum: str
 
 
-class RuntimeRows(UserDict[str, list[Row]]):
+class RuntimeRows(UserDict[str, list[NamedValues]]):
     """The rows at RUNTIME by table name, open to tests that play the monitor.
 
     Assign a whole table to change it; never edit a returned row in place. Missing columns get their
@@ -61,7 +61,7 @@ class RuntimeRows(UserDict[str, list[Row]]):
         self.stale: set[str] = set()
         super().__init__({name: [] for name in layouts})
 
-    def __setitem__(self, table: str, rows: Iterable[Mapping[str, Cell]]) -> None:
+    def __setitem__(self, table: str, rows: Iterable[Mapping[str, SqliteValue]]) -> None:
         layout = self._layouts[table]
         defaults = dict(zip(layout.names, layout.defaults, strict=True))
         self.data[table] = [{**defaults, **row} for row in rows]
@@ -85,7 +85,7 @@ class Layers:
         self.modules = tables.modules(version, self.layouts)
         self.rows = RuntimeRows(self.layouts)
         self.running = running
-        self.checksums: dict[str, Checksum] = {}
+        self.checksums: dict[str, ChecksumRow] = {}
         self._deviations = deviations
         self._clock = clock
 
@@ -120,7 +120,7 @@ class Layers:
             checksum.version = 1
         if "PGSQL VARIABLES" in self.modules:
             # ProxySQL has this row in every 3.0, but computes its checksum only from 3.0.8.
-            self.checksums.setdefault("pgsql_variables", Checksum(0, 0, ""))
+            self.checksums.setdefault("pgsql_variables", ChecksumRow(0, 0, ""))
         self.database.insert(
             "disk.global_variables",
             runtime.variable_rows(runtime.first_on_disk(self.version, self.running)),
@@ -128,7 +128,7 @@ class Layers:
         )
         self.show_variables()
 
-    def run(self, command: Command) -> Result:
+    def run(self, command: LayerCopy) -> Answer:
         """Carry out one LOAD or SAVE."""
         module, source, target = command
         prefix = _prefix(module)
@@ -165,7 +165,7 @@ class Layers:
                 self.database.execute(f"DELETE FROM {target}.{name}")
                 self.database.execute(f"INSERT INTO {target}.{name} SELECT * FROM {source}.{name}")
 
-    def _copy_variables(self, source: str, target: str, prefix: str) -> Result:
+    def _copy_variables(self, source: str, target: str, prefix: str) -> Answer:
         # One INSERT OR REPLACE: rows that only the target has stay. It is SQL of the client's
         # session, so admin-read_only refuses it.
         return self.database.run(
@@ -176,19 +176,19 @@ class Layers:
 
     # --- LOAD: MEMORY to RUNTIME ----------------------------------------------------------------
 
-    def _load(self, module: str) -> Result:
+    def _load(self, module: str) -> Answer:
         prefix, result = _prefix(module), OK
         if prefix:
             outcomes = self._load_variables(prefix)
             if self.version.has(LOAD_COUNTS_VARIABLES):
                 counts = (f"{word}: {outcomes.count(word)}" for word in _OUTCOMES)
-                result = Result(info=" ".join((f"Records: {len(outcomes)}", *counts)))
+                result = Answer(info=" ".join((f"Records: {len(outcomes)}", *counts)))
         for table in self.modules[module]:
             self.rows[table] = self._loaded(table)
         self._renew_checksums(module)
         return result
 
-    def _loaded(self, table: str) -> list[Row]:
+    def _loaded(self, table: str) -> list[NamedValues]:
         layout = self.layouts[table]
         columns = ", ".join(f'"{name}"' for name in layout.names)
         memory = self.database.fetch(f"SELECT {columns} FROM main.{table} ORDER BY rowid")
@@ -268,7 +268,7 @@ class Layers:
             if not self.version.has(parse_version(since)):
                 continue
             old = self.checksums.get(name)
-            self.checksums[name] = Checksum(
+            self.checksums[name] = ChecksumRow(
                 version=old.version + 1 if old else 1,
                 epoch=int(self._clock()),
                 checksum=self._digest(module),

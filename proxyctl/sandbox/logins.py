@@ -11,7 +11,7 @@ from typing import NamedTuple
 from proxyctl.sandbox.replies import AdminError
 
 
-class Role(StrEnum):
+class LoginRole(StrEnum):
     """What a login may do: everything, or read statistics."""
 
     ADMIN = "admin"
@@ -24,11 +24,11 @@ _LOCAL_ONLY_CODE = 1040
 
 
 @dataclass(frozen=True)
-class Session:
+class ClientSession:
     """One logged-in client."""
 
     user: str
-    role: Role
+    role: LoginRole
     host: str = "127.0.0.1"
 
 
@@ -59,16 +59,16 @@ def _sha1(raw: bytes) -> bytes:
     return hashlib.sha1(raw, usedforsecurity=False).digest()
 
 
-class Logins:
+class AdminAccounts:
     """The administrators and the readers of statistics, in one map as in ProxySQL."""
 
     def __init__(self) -> None:
-        self._credentials: dict[str, tuple[str, Role]] = {}
-        self._loaded = dict.fromkeys(Role, "")
+        self._credentials: dict[str, tuple[str, LoginRole]] = {}
+        self._loaded = dict.fromkeys(LoginRole, "")
 
     def _load(self, running: Mapping[str, str]) -> None:
         """Update the logins from the two lists of credentials that have changed."""
-        for role in Role:
+        for role in LoginRole:
             text = running.get(f"admin-{role}_credentials", "")
             if text == self._loaded[role]:
                 continue
@@ -80,7 +80,7 @@ class Logins:
 
     def log_in(
         self, user: str, host: str, proof: Proof, running: Mapping[str, str], *, is_remote: bool
-    ) -> Session:
+    ) -> ClientSession:
         """Log a client in and return its session.
 
         `is_remote`: take the client as remote, whatever its address. Raises: AdminError, in
@@ -90,14 +90,14 @@ class Logins:
         login = self._credentials.get(user)
         is_monitor = login is None and user == running.get("mysql-monitor_username")
         if is_monitor:
-            login = (running.get("mysql-monitor_password", ""), Role.STATS)
+            login = (running.get("mysql-monitor_password", ""), LoginRole.STATS)
         if login is None or not proof.shows(login[0]):
             raise denied(user, host, proof)
         if (is_remote or host not in _LOCAL_HOSTS) and (user in _LOCAL_ONLY or is_monitor):
             raise AdminError(
                 f"User '{user}' can only connect locally", code=_LOCAL_ONLY_CODE, sqlstate="42000"
             )
-        return Session(user, login[1], host)
+        return ClientSession(user, login[1], host)
 
 
 def denied(user: str, host: str, proof: Proof) -> AdminError:

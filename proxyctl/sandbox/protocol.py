@@ -28,7 +28,7 @@ from mysql_mimic.types import (
     uint_len,
 )
 
-from proxyctl.sandbox.replies import AdminError, Cell, Result
+from proxyctl.sandbox.replies import AdminError, Answer, SqliteValue
 
 __all__ = ["NATIVE", "Commands", "Wire"]
 
@@ -167,7 +167,7 @@ EOF: bytes = library.make_eof(_OFFERED, _STATUS)
 """The packet that ends the columns, and also the rows."""
 
 
-def answer(result: Result) -> Iterator[bytes]:
+def answer(result: Answer) -> Iterator[bytes]:
     """Yield the answer to a statement: OK, or columns and rows."""
     if not result.columns:
         yield ok(result.affected, result.info)
@@ -202,7 +202,7 @@ def _column(name: str) -> bytes:
     )
 
 
-def _field(cell: Cell) -> bytes:
+def _field(cell: SqliteValue) -> bytes:
     match cell:
         case None:
             return b"\xfb"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-Cell = int | float | str | bytes | None
+SqliteValue = int | float | str | bytes | None
 """One field as SQLite returns it. Text that is not UTF-8 holds its bytes as surrogate escapes."""
 
 ACCESS_DENIED = 1045
@@ -13,16 +13,16 @@ NOT_MODELLED = 1235
 
 
 @dataclass(frozen=True)
-class Result:
+class Answer:
     """The answer to one statement: a result set if it has columns, else an OK packet."""
 
     columns: tuple[str, ...] = ()
-    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    rows: list[tuple[SqliteValue, ...]] = field(default_factory=list)
     affected: int = 0
     info: str = ""
 
 
-OK = Result()
+OK = Answer()
 
 
 class AdminError(Exception):

@@ -32,14 +32,14 @@ from proxyctl.catalog.variable_rules import (
     runtime_text,
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, VARIABLES
-from proxyctl.sandbox.replies import Cell, not_modelled, refusal
+from proxyctl.sandbox.replies import SqliteValue, not_modelled, refusal
 from proxyctl.state.cells import number
 from proxyctl.state.passwords import is_hash, native_hash
 from proxyctl.state.row import Key
 from proxyctl.state.runtime import runtime_image
 
-Row = dict[str, Cell]
-Server = tuple[int, str, int]
+NamedValues = dict[str, SqliteValue]
+ServerKey = tuple[int, str, int]
 """Hostgroup, hostname and port."""
 
 _REPLICATION = ("mysql_replication_hostgroups", "pgsql_replication_hostgroups")
@@ -61,34 +61,36 @@ _ENDS_AT_LOAD = frozenset(
 """Tables whose LOAD ends ProxySQL if two rows have the same key for it."""
 
 
-def c_int(value: Cell) -> int:
+def c_int(value: SqliteValue) -> int:
     """Return the number that ProxySQL reads in a field; NULL counts as 0."""
     return number(c_field(value)) or 0
 
 
-def c_field(value: Cell) -> Value:
+def c_field(value: SqliteValue) -> Value:
     """Return a field as ProxySQL's C strings take it: text up to the first NUL, also of a BLOB."""
     if isinstance(value, bytes):
         value = value.decode("utf-8", "surrogateescape")
     return value.partition("\0")[0] if isinstance(value, str) else value
 
 
-def c_text(value: Cell) -> str:
+def c_text(value: SqliteValue) -> str:
     """Return a field as text; NULL becomes empty."""
     return "" if value is None else str(value)
 
 
-def server_key(row: Mapping[str, Cell]) -> Server:
+def server_key(row: Mapping[str, SqliteValue]) -> ServerKey:
     """Return the identity of a server; hostnames are case-sensitive."""
     return c_int(row["hostgroup_id"]), c_text(row["hostname"]), c_int(row["port"])
 
 
-def as_tuples(layout: Layout, rows: Sequence[Mapping[str, Cell]]) -> list[tuple[Cell, ...]]:
+def as_tuples(
+    layout: Layout, rows: Sequence[Mapping[str, SqliteValue]]
+) -> list[tuple[SqliteValue, ...]]:
     """Return rows in column order."""
     return [tuple([row[name] for name in layout.names]) for row in rows]
 
 
-def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[Row]:
+def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, SqliteValue]]) -> list[NamedValues]:
     """Return the rows of a table at RUNTIME after a LOAD; not for users."""
     if layout.name in _REPLICATION:
         read = [row for row in map(_as_pasted, memory) if row is not None]
@@ -99,7 +101,7 @@ def loaded_rows(layout: Layout, memory: Iterable[Mapping[str, Cell]]) -> list[Ro
         _refuse_twins(layout, rows.values())
     # No cell is KEEP, which only rows of files hold.
     image = cast("Iterable[tuple[Value, ...]]", runtime_image(layout, rows).values())
-    loaded: list[Row] = [dict(zip(layout.names, cells, strict=True)) for cells in image]
+    loaded: list[NamedValues] = [dict(zip(layout.names, cells, strict=True)) for cells in image]
     if layout.name in _BITS:
         name, bits = _BITS[layout.name]
         for row in loaded:
@@ -124,7 +126,7 @@ def _refuse_twins(layout: Layout, rows: Iterable[tuple[Value, ...]]) -> None:
             raise refusal(f"refuses to load {layout.name} with two rows {text}: ProxySQL dies here")
 
 
-def _as_numbers(layout: Layout, row: Mapping[str, Cell]) -> dict[str, Value]:
+def _as_numbers(layout: Layout, row: Mapping[str, SqliteValue]) -> dict[str, Value]:
     """Return a row in column order, with its fields as ProxySQL's structures hold them."""
     return {
         column.name: c_int(row[column.name])
@@ -134,7 +136,7 @@ def _as_numbers(layout: Layout, row: Mapping[str, Cell]) -> dict[str, Value]:
     }
 
 
-def _as_pasted(row: Mapping[str, Cell]) -> dict[str, Value] | None:
+def _as_pasted(row: Mapping[str, SqliteValue]) -> dict[str, Value] | None:
     """Return replication hostgroups as ProxySQL pastes them into SQL.
 
     Accepts hex and numbers of any size. Returns None for any other text: ProxySQL loses the row.
@@ -149,7 +151,7 @@ def _as_pasted(row: Mapping[str, Cell]) -> dict[str, Value] | None:
     return pasted
 
 
-def saved_servers(running: Iterable[Mapping[str, Cell]]) -> list[Row]:
+def saved_servers(running: Iterable[Mapping[str, SqliteValue]]) -> list[NamedValues]:
     """Return the MEMORY rows that SAVE TO MEMORY writes: SHUNNED is no configuration."""
     return [
         {**row, "status": "ONLINE" if row["status"] == "SHUNNED" else row["status"]}
@@ -158,14 +160,14 @@ def saved_servers(running: Iterable[Mapping[str, Cell]]) -> list[Row]:
 
 
 def loaded_users(
-    layout: Layout, memory: Iterable[Mapping[str, Cell]], *, hash_passwords: bool
-) -> list[Row]:
+    layout: Layout, memory: Iterable[Mapping[str, SqliteValue]], *, hash_passwords: bool
+) -> list[NamedValues]:
     """Return the users at RUNTIME after a LOAD: one row for each half of each active user."""
-    halves: list[Row] = []
+    halves: list[NamedValues] = []
     for source in memory:
         if c_int(source["active"]) != 1 or c_int(source["default_hostgroup"]) < 0:
             continue
-        row: Row = {
+        row: NamedValues = {
             name: "" if value is None else value
             for name, value in _as_numbers(layout, source).items()
         }

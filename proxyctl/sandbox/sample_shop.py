@@ -130,7 +130,7 @@ TRAFFIC = (
 )  # fmt: skip
 
 
-class Node(NamedTuple):
+class SampleServer(NamedTuple):
     """A server in one hostgroup, with the counts of its connections.
 
     `share`: its part of the queries of its hostgroup. `latency_us`: of the last ping.
@@ -148,10 +148,10 @@ class Node(NamedTuple):
 
 
 NODES = (
-    Node(WRITER, "db1.example.com", 1, 2, 6, 1_204, 3, 412),
-    Node(READER, "db2.example.com", 0.5, 1, 5, 988, 0, 398),
-    Node(READER, "db3.example.com", 0.5, 1, 4, 971, 2, 455),
-    Node(READER, "db4.example.com", 0, 0, 0, 310, 5_233, 0, True),
+    SampleServer(WRITER, "db1.example.com", 1, 2, 6, 1_204, 3, 412),
+    SampleServer(READER, "db2.example.com", 0.5, 1, 5, 988, 0, 398),
+    SampleServer(READER, "db3.example.com", 0.5, 1, 4, 971, 2, 455),
+    SampleServer(READER, "db4.example.com", 0, 0, 0, 310, 5_233, 0, True),
 )
 PORT = 3306
 FRONTENDS = {"app": 12, "jobs": 3, "report": 1}

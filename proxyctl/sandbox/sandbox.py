@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Self
 from proxyctl.catalog import NO_DEVIATIONS, Deviations, known_version, parse_version
 from proxyctl.errors import ProxyctlError
 from proxyctl.sandbox import sample_shop
-from proxyctl.sandbox.engine import Engine, Start
+from proxyctl.sandbox.engine import AdminEngine, Start
 from proxyctl.sandbox.layers import RuntimeRows
-from proxyctl.sandbox.logins import Role, Session
-from proxyctl.sandbox.replies import Cell, Options, Result, address_text
+from proxyctl.sandbox.logins import ClientSession, LoginRole
+from proxyctl.sandbox.replies import Answer, Options, SqliteValue, address_text
 from proxyctl.sandbox.runtime import server_key
 
 if TYPE_CHECKING:
-    from proxyctl.sandbox.server import Server
+    from proxyctl.sandbox.server import AdminServer
 
-_INSIDE = Session("admin", Role.ADMIN)
+_INSIDE = ClientSession("admin", LoginRole.ADMIN)
 
 
 class Sandbox:
@@ -56,14 +56,16 @@ class Sandbox:
         }
         product = f"{version}-sandbox" if str(parsed) == version else version
         start = Start(parsed, product, tuple(overrides.items()), deviations)
-        self._make_engine: Callable[[bytes], Engine] = lambda disk: start.engine(path, disk, clock)
+        self._make_engine: Callable[[bytes], AdminEngine] = lambda disk: start.engine(
+            path, disk, clock
+        )
         self._engine = self._first_engine(path)
-        self._server: Server | None = None
+        self._server: AdminServer | None = None
         self.host = ""
         self.port = 0
         self.options = Options()
 
-    def _first_engine(self, path: Path | None) -> Engine:
+    def _first_engine(self, path: Path | None) -> AdminEngine:
         try:
             return self._make_engine(b"")
         except sqlite3.DatabaseError as error:
@@ -80,9 +82,9 @@ class Sandbox:
 
         Raises: ProxyctlError when the address is taken or not of this machine.
         """
-        from proxyctl.sandbox.server import Server
+        from proxyctl.sandbox.server import AdminServer
 
-        self._server = Server(self._engine, self.options, host, port)
+        self._server = AdminServer(self._engine, self.options, host, port)
         self.host, self.port = host, self._server.port
         return self.port
 
@@ -127,7 +129,7 @@ class Sandbox:
         return self._engine.layers.rows
 
     @property
-    def stats(self) -> dict[str, list[tuple[Cell, ...]]]:
+    def stats(self) -> dict[str, list[tuple[SqliteValue, ...]]]:
         """The rows that statistics tables show, by table name, in column order."""
         return self._engine.statistics.fixed
 
@@ -160,14 +162,14 @@ class Sandbox:
         with self._engine.lock:
             yield
 
-    def run(self, sql: str) -> Result:
+    def run(self, sql: str) -> Answer:
         """Run one statement as an administrator, without the network.
 
         Raises: AdminError where a client would get an error packet.
         """
         return self._engine.execute(sql, _INSIDE)
 
-    def query(self, sql: str) -> list[tuple[Cell, ...]]:
+    def query(self, sql: str) -> list[tuple[SqliteValue, ...]]:
         """Return the rows of one statement, with SQLite's own types."""
         return self.run(sql).rows
 

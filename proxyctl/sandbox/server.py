@@ -15,14 +15,14 @@ from contextlib import suppress
 
 from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.sandbox import protocol
-from proxyctl.sandbox.engine import Engine
-from proxyctl.sandbox.logins import Proof, Session
+from proxyctl.sandbox.engine import AdminEngine
+from proxyctl.sandbox.logins import ClientSession, Proof
 from proxyctl.sandbox.protocol import LARGEST_TEXT, NATIVE, Commands, Wire
 from proxyctl.sandbox.replies import (
     AdminError,
+    Answer,
     CutConnectionError,
     Options,
-    Result,
     address_text,
     not_modelled,
     refusal,
@@ -58,13 +58,13 @@ _PAUSE_S = 0.1
 """After an accept for which the process or the machine has no room."""
 
 
-class Server:
+class AdminServer:
     """Listens at one address from its creation until `stop`.
 
     Raises: ProxyctlError when the address is taken or not of this machine.
     """
 
-    def __init__(self, engine: Engine, options: Options, host: str, port: int) -> None:
+    def __init__(self, engine: AdminEngine, options: Options, host: str, port: int) -> None:
         self._engine = engine
         self._options = options
         self._listening = _listen(host, port)
@@ -133,7 +133,7 @@ class Server:
                 answer = [protocol.error(error)]
             wire.write(*answer)
 
-    def _log_in(self, wire: Wire, host: str, number: int) -> Session:
+    def _log_in(self, wire: Wire, host: str, number: int) -> ClientSession:
         """Log a client in and return its session. Raises: AdminError for a refused login."""
         nonce = "".join(secrets.choice(_ALPHABET) for _ in range(_NONCE_LENGTH)).encode()
         wire.write(protocol.greeting(self._engine.variable("mysql-server_version"), number, nonce))
@@ -145,7 +145,7 @@ class Server:
         proof, is_remote = Proof(nonce, response), self._options.clients_are_remote
         return self._engine.log_in(login.username, host, proof, is_remote=is_remote)
 
-    def _answer(self, command: int, text: bytes, session: Session) -> Iterable[bytes]:
+    def _answer(self, command: int, text: bytes, session: ClientSession) -> Iterable[bytes]:
         """Return the packets that answer a command.
 
         Raises: AdminError; CutConnectionError for a command that ends the connection.
@@ -164,7 +164,7 @@ class Server:
             raise not_modelled(Commands(command).name)
         raise CutConnectionError
 
-    def _run(self, text: bytes, session: Session) -> Result:
+    def _run(self, text: bytes, session: ClientSession) -> Answer:
         if len(text) >= LARGEST_TEXT:
             raise refusal("refuses statements above 16 MB: ProxySQL's answer is out of step")
         sql = text.decode("utf-8", "surrogateescape")

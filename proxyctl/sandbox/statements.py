@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.catalog import parse_version
 from proxyctl.catalog.releases import SET_REFUSES_UNKNOWN, SET_SESSION_AUTOCOMMIT
-from proxyctl.sandbox.replies import OK, AdminError, Result, not_modelled, refusal, sqlite_error
+from proxyctl.sandbox.replies import OK, AdminError, Answer, not_modelled, refusal, sqlite_error
 
 if TYPE_CHECKING:
     from proxyctl.sandbox.database import Database
-    from proxyctl.sandbox.logins import Session
+    from proxyctl.sandbox.logins import ClientSession
 
 _TOKEN = re.compile(
     r"""'[^']*(?:''[^']*)*'
@@ -115,7 +115,7 @@ def without_surrogates(sql: str) -> str:
 # --- LOAD and SAVE ------------------------------------------------------------------------------
 
 
-class Command(NamedTuple):
+class LayerCopy(NamedTuple):
     """One LOAD or SAVE of an admin module: from one layer, main, runtime or disk, to another."""
 
     module: str
@@ -147,7 +147,7 @@ _UNMODELLED = re.compile(
 """Commands of ProxySQL that the sandbox does not have."""
 
 
-def load_or_save(text: str, modules: Collection[str]) -> Command | None:
+def load_or_save(text: str, modules: Collection[str]) -> LayerCopy | None:
     """Return the LOAD or SAVE of a normalised text, or None for any other text.
 
     A module that this version lacks is no command: ProxySQL hands such a text to SQLite.
@@ -157,7 +157,7 @@ def load_or_save(text: str, modules: Collection[str]) -> Command | None:
         return None
     verb, module, preposition, place = shape.groups()
     layers = _LAYERS.get(f"{verb} {preposition} {place[:3]}")
-    return Command(module, *layers) if layers and module in modules else None
+    return LayerCopy(module, *layers) if layers and module in modules else None
 
 
 def refuse_unmodelled(text: str) -> None:
@@ -193,7 +193,7 @@ _PROBE = "SELECT $$"
 """The mysql client sends this to find out whether `$$` may begin a name."""
 
 
-def answer(text: str, database: Database, running: Mapping[str, str]) -> Result | None:
+def answer(text: str, database: Database, running: Mapping[str, str]) -> Answer | None:
     """Return the answer to a question or a SET; None for a text that is SQL.
 
     `text` is normalised, `running` are the global variables at RUNTIME.
@@ -208,18 +208,18 @@ def answer(text: str, database: Database, running: Mapping[str, str]) -> Result 
     return None
 
 
-def greeting(text: str, session: Session, running: Mapping[str, str]) -> Result | None:
+def greeting(text: str, session: ClientSession, running: Mapping[str, str]) -> Answer | None:
     """Return the answer to a text that clients and drivers send by themselves; None for others."""
     if _IGNORED.fullmatch(text):
         return OK
     if text.upper().startswith(_PROBE):
         raise AdminError("ProxySQL Admin Error: Unknown column '$$' in 'field list'", code=1054)
     row = _about_session(text.lower(), session, running)
-    return None if row is None else Result(tuple(row), [tuple(row.values())])
+    return None if row is None else Answer(tuple(row), [tuple(row.values())])
 
 
 def _about_session(
-    lower: str, session: Session, running: Mapping[str, str]
+    lower: str, session: ClientSession, running: Mapping[str, str]
 ) -> dict[str, str] | None:
     """Return the only row of the answer by column; None for any other text."""
     question = lower.removeprefix("select ").removesuffix(" limit 1")
@@ -263,7 +263,7 @@ def _show(text: str) -> str | None:
     return None
 
 
-def _set(assignment: str, database: Database, running: Mapping[str, str]) -> Result:
+def _set(assignment: str, database: Database, running: Mapping[str, str]) -> Answer:
     """Carry out `SET name=value`, which changes MEMORY only.
 
     The value is pasted into an UPDATE: text has to be quoted, and a bare word gets SQLite's error.
@@ -277,7 +277,7 @@ def _set(assignment: str, database: Database, running: Mapping[str, str]) -> Res
         unknown = f"ERROR: Unknown global variable: '{name}'."
         if version.has(SET_REFUSES_UNKNOWN):
             raise sqlite_error(unknown)
-        return Result(info=unknown)
+        return Answer(info=unknown)
     if name == _NOT_BY_SET:
         raise sqlite_error(
             f"ERROR: Global variable '{name}' is not configurable using SET command."

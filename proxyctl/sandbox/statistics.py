@@ -16,9 +16,17 @@ from functools import lru_cache
 from proxyctl.routing.digest import Digest, Digester
 from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.layers import Layers
-from proxyctl.sandbox.replies import Cell
-from proxyctl.sandbox.runtime import Row, Server, server_key
-from proxyctl.sandbox.sample_shop import FRONTENDS, NODES, PERIOD_S, PORT, TRAFFIC, Node, Traffic
+from proxyctl.sandbox.replies import SqliteValue
+from proxyctl.sandbox.runtime import NamedValues, ServerKey, server_key
+from proxyctl.sandbox.sample_shop import (
+    FRONTENDS,
+    NODES,
+    PERIOD_S,
+    PORT,
+    TRAFFIC,
+    SampleServer,
+    Traffic,
+)
 from proxyctl.sandbox.tables import STATISTICS
 
 DIGESTS = "stats_mysql_query_digest"
@@ -40,7 +48,7 @@ _PEER_CHECKSUMS = (
 _RESIDENT_BYTES = "84000000"
 """The memory of the sample shop's ProxySQL; a sandbox without traffic shows 0."""
 
-Rows = Sequence[Sequence[Cell]]
+ResultRows = Sequence[Sequence[SqliteValue]]
 
 
 class Statistics:
@@ -54,8 +62,8 @@ class Statistics:
         self._clock = clock
         self._started = self._recorded_until = clock()
         self._traffic: Sequence[Traffic] = ()
-        self._nodes: dict[Server, Node] = {}
-        self.fixed: dict[str, list[tuple[Cell, ...]]] = {}
+        self._nodes: dict[ServerKey, SampleServer] = {}
+        self.fixed: dict[str, list[tuple[SqliteValue, ...]]] = {}
 
     def begin_traffic(self) -> None:
         """Play the sample shop, as if its configuration had been at RUNTIME for the two days."""
@@ -94,7 +102,7 @@ class Statistics:
         self.fixed[DIGESTS] = [row for row in rows if int(str(row[_LAST_SEEN])) > until]
         return len(rows) - len(self.fixed[DIGESTS])
 
-    def _rows(self, table: str) -> Rows:
+    def _rows(self, table: str) -> ResultRows:
         if table in self.fixed:
             return self.fixed[table]
         runtime = self._layers.rows
@@ -124,14 +132,14 @@ class Statistics:
                 ]
         return ()
 
-    def _hits(self) -> Counter[Cell]:
+    def _hits(self) -> Counter[SqliteValue]:
         """Count the hits of each rule."""
-        hits: Counter[Cell] = Counter()
+        hits: Counter[SqliteValue] = Counter()
         for query in self._traffic:
             hits.update(dict.fromkeys(query.rules, query.calls(self._elapsed_s)))
         return hits
 
-    def _pool_row(self, row: Row) -> tuple[Cell, ...]:
+    def _pool_row(self, row: NamedValues) -> tuple[SqliteValue, ...]:
         node = self._nodes.get(server_key(row))
         if node is None:
             return (*server_key(row), row["status"], *(0,) * 10)
@@ -149,7 +157,7 @@ class Statistics:
             node.latency_us,
         )
 
-    def _counters(self) -> list[tuple[Cell, ...]]:
+    def _counters(self) -> list[tuple[SqliteValue, ...]]:
         calls = Counter({traffic: traffic.calls(self._elapsed_s) for traffic in self._traffic})
         is_played = bool(self._traffic)
         counters = {
@@ -170,7 +178,7 @@ class Statistics:
         }
         return [(name, str(value)) for name, value in counters.items()]
 
-    def _memory(self) -> list[tuple[Cell, ...]]:
+    def _memory(self) -> list[tuple[SqliteValue, ...]]:
         digests = str(_BYTES_OF_DIGEST * len(self._rows(DIGESTS)))
         resident = _RESIDENT_BYTES if self._traffic else "0"
         name = "query_digest_memory"
@@ -179,7 +187,7 @@ class Statistics:
         return [(name, digests), ("jemalloc_resident", resident)]
 
 
-def _part(traffic: Traffic, node: Node, elapsed_s: float) -> int:
+def _part(traffic: Traffic, node: SampleServer, elapsed_s: float) -> int:
     """Return how often a node answered a query; a hostgroup's first node gets the remainder."""
     calls = traffic.calls(elapsed_s)
     nodes = [other for other in NODES if other.hostgroup == node.hostgroup]
@@ -199,7 +207,7 @@ def _digest(query: str) -> Digest:
     return Digester().digest(query)
 
 
-def digest_rows(now: float, *, elapsed_s: float = 0) -> list[tuple[Cell, ...]]:
+def digest_rows(now: float, *, elapsed_s: float = 0) -> list[tuple[SqliteValue, ...]]:
     """Return the rows of stats_mysql_query_digest `elapsed_s` after the end of the two days.
 
     `now`: the end of the two days, in unix seconds.
@@ -207,7 +215,7 @@ def digest_rows(now: float, *, elapsed_s: float = 0) -> list[tuple[Cell, ...]]:
     return [_row(traffic, now, traffic.calls(elapsed_s)) for traffic in TRAFFIC]
 
 
-def _row(traffic: Traffic, now: float, calls: int) -> tuple[Cell, ...]:
+def _row(traffic: Traffic, now: float, calls: int) -> tuple[SqliteValue, ...]:
     digest = _digest(traffic.query)
     return (
         traffic.hostgroup,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from proxyctl.sandbox import Sandbox
-from proxyctl.sandbox.runtime import Row
+from proxyctl.sandbox.runtime import NamedValues
 
 Node = tuple[str, int]
 """Hostname and port."""
@@ -34,7 +34,7 @@ def place(
         family = next(f for f in families if f["writer_hostgroup"] == writer_hostgroup)
         hostgroups = {family[role] for role in family if role.endswith("_hostgroup")}
         servers = sandbox.runtime["mysql_servers"]
-        nodes: dict[Node, Row] = {}
+        nodes: dict[Node, NamedValues] = {}
         for row in servers:
             if row["hostgroup_id"] in hostgroups:
                 nodes.setdefault((str(row["hostname"]), int(str(row["port"]))), row)
@@ -49,8 +49,10 @@ def place(
         ]
 
 
-def _placed(family: Row, row: Row, is_writer: bool, is_offline: bool) -> list[Row]:
-    def at(role: str, status: str = "ONLINE") -> Row:
+def _placed(
+    family: NamedValues, row: NamedValues, is_writer: bool, is_offline: bool
+) -> list[NamedValues]:
+    def at(role: str, status: str = "ONLINE") -> NamedValues:
         return {**row, "hostgroup_id": family[f"{role}_hostgroup"], "status": status}
 
     if is_offline:
