@@ -10,7 +10,7 @@ from proxyctl.apply.execute import apply_plan
 from proxyctl.apply.result import ApplyResult
 from proxyctl.apply.run import ApplyOptions
 from proxyctl.catalog import ADMIN_MODULES
-from proxyctl.config.project import ParsedFiles
+from proxyctl.config.project import ConfigFiles
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -63,7 +63,7 @@ The mapping has the modules that a dead apply, whose lock was taken over, had st
 
 
 def apply_files(
-    client: AdminClient, files: ParsedFiles, request: ApplyRequest
+    client: AdminClient, files: ConfigFiles, request: ApplyRequest
 ) -> tuple[Plan, ApplyResult | None]:
     """Apply the files. Returns and raises as `apply_planned`; also raises ConfigError."""
     return apply_planned(

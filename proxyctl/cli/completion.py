@@ -45,9 +45,9 @@ def module_names(_: typer.Context) -> Iterator[str]:
 def instance_names(context: typer.Context) -> Iterator[str]:
     """Yield the instances of the files."""
     from proxyctl.cli.options import FileOptions
-    from proxyctl.config.project import ParsedFiles
+    from proxyctl.config.project import ConfigFiles
 
-    parsed = ParsedFiles(_typed(FileOptions, context).sources())
+    parsed = ConfigFiles(_typed(FileOptions, context).sources())
     yield from (instance.name for instance in parsed.instances())
 
 

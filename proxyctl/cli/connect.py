@@ -21,7 +21,7 @@ from proxyctl.state.row import Layer
 if TYPE_CHECKING:  # slow to import, and validate needs none of them
     from proxyctl.catalog import Version
     from proxyctl.config.files import Fence
-    from proxyctl.config.project import Instance, ParsedFiles
+    from proxyctl.config.project import ConfigFiles, Instance
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.instance.client import AdminClient
@@ -96,9 +96,9 @@ class Place:
         """Return the names that the files give to hostgroups; none without files."""
         if not self.has_files():
             return {}
-        from proxyctl.config.project import ParsedFiles
+        from proxyctl.config.project import ConfigFiles
 
-        return ParsedFiles(self.files.sources()).hostgroup_names()
+        return ConfigFiles(self.files.sources()).hostgroup_names()
 
     def with_files(self, configuration: Configuration) -> Configuration:
         """Return what an instance holds, with what the files know of it.
@@ -197,17 +197,17 @@ class Place:
             return True
         return not (named.host or named.socket) and self.has_files()
 
-    def _read(self, *, files_are_optional: bool = False) -> tuple[ParsedFiles, Instance | None]:
+    def _read(self, *, files_are_optional: bool = False) -> tuple[ConfigFiles, Instance | None]:
         """Return the files as the chosen instance sees them, and that instance if it is in them.
 
         Raises: UsageError; ConfigError for any mistake that hides a part of the files.
         """
-        from proxyctl.config.project import ParsedFiles
+        from proxyctl.config.project import ConfigFiles
 
         sources = self.files.sources()
         if files_are_optional and not (self._files_decide or self.has_files()):
             sources = replace(sources, paths=())
-        parsed = ParsedFiles(sources)
+        parsed = ConfigFiles(sources)
         if self.connection.debug:
             sections = ", ".join(sorted(parsed.sections)) or "none"
             self.connection.debug(f"files of {', '.join(sources.paths)}; sections: {sections}")
@@ -226,14 +226,14 @@ class Place:
     def _all_targets(self, fleet: FleetOptions) -> list[Target]:
         """Return all instances. Instances without `vars` share files, compiled once per version."""
         from proxyctl.config.files import Fence
-        from proxyctl.config.project import ParsedFiles
+        from proxyctl.config.project import ConfigFiles
         from proxyctl.config.sections.instances import refuse_duplicate_addresses
         from proxyctl.fleet.targets import Target
 
         if typed := self.connection.typed & ADDRESS:
             raise UsageError(f"--all chooses every instance: leave out --{min(typed)}")
         sources = self.files.sources()
-        parsed = ParsedFiles(sources)
+        parsed = ConfigFiles(sources)
         instances = parsed.instances()
         if fleet.instances_from is not None:
             instances = printed_instances(fleet.instances_from, Fence.around(sources))

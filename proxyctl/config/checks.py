@@ -12,7 +12,7 @@ from contextlib import closing
 
 from proxyctl.catalog import Column, Kind
 from proxyctl.catalog.tables import create_table
-from proxyctl.config.context import Context
+from proxyctl.config.context import Compilation
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import field_place, key_words
 from proxyctl.errors import Mistake
@@ -50,7 +50,7 @@ USER_TABLES = ("mysql_users", "pgsql_users")
 
 
 def check_tables(
-    tables: Mapping[str, DesiredTable], variables: Mapping[str, DesiredTable], context: Context
+    tables: Mapping[str, DesiredTable], variables: Mapping[str, DesiredTable], context: Compilation
 ) -> None:
     """Note rows that ProxySQL would refuse, drop or ignore. Changes: context."""
     for name, table in tables.items():
@@ -77,7 +77,7 @@ def _values(table: DesiredTable, column: str) -> Iterator[tuple[Key, object]]:
         yield from ((key, row[position]) for key, row in table.rows.items())
 
 
-def _check_json(table: DesiredTable, context: Context) -> None:
+def _check_json(table: DesiredTable, context: Compilation) -> None:
     """Note what ProxySQL would ignore in a JSON column. Changes: context.mistakes."""
     for column in table.layout.columns:
         limits = {key.name: key for key in column.json_keys}
@@ -110,7 +110,7 @@ def _check_quotes(table: DesiredTable, mistakes: Mistakes) -> None:
             mistakes.add(*field_place(table, key, column), message, fix)
 
 
-def _check_flaws(table: DesiredTable, context: Context) -> None:
+def _check_flaws(table: DesiredTable, context: Compilation) -> None:
     """Note host names and programs that never work; of an inactive row, a warning.
 
     Changes: context.
@@ -141,7 +141,7 @@ _BadField = tuple[Key, str, str, str | None]
 """Key of the row, column, problem, and fix."""
 
 
-def _check_rules(table: DesiredTable, chosen: object, context: Context) -> None:
+def _check_rules(table: DesiredTable, chosen: object, context: Compilation) -> None:
     """Note rules that would be skipped, lose a criterion, or never match.
 
     An inactive rule gets a warning. `chosen`: the value of mysql-query_processor_regex, None for

@@ -20,7 +20,7 @@ from typing_extensions import TypedDict
 from proxyctl.catalog import MAX_INT, Column, Kind, Layout
 from proxyctl.catalog.releases import OLDEST
 from proxyctl.config.env_references import is_reference
-from proxyctl.config.mistakes import Refusal
+from proxyctl.config.mistakes import ValueProblem
 from proxyctl.state.cells import MAX_LATENCY_MS
 from proxyctl.state.sql import NUL
 
@@ -72,7 +72,7 @@ def _secret(value: Any, info: ValidationInfo) -> str:  # noqa: ANN401 - text or 
 
 def _without_nul(text: str) -> str:
     if "\0" in text:
-        raise Refusal(NUL)
+        raise ValueProblem(NUL)
     return text
 
 
@@ -84,7 +84,7 @@ def hostgroup_number(name: str, info: ValidationInfo) -> int:
 
 
 Name = Annotated[str, Field(min_length=1)]
-Text = Annotated[Reference, AfterValidator(_text)]
+TextValue = Annotated[Reference, AfterValidator(_text)]
 SecretText = Annotated[Reference, AfterValidator(_secret)]
 HostgroupName = Annotated[Name, AfterValidator(hostgroup_number)]
 
@@ -92,13 +92,13 @@ HostgroupName = Annotated[Name, AfterValidator(hostgroup_number)]
 def _json(value: Any) -> str:  # noqa: ANN401 - anything that JSON has
     if not isinstance(value, str):
         if is_reference(value):
-            raise Refusal("JSON is UTF-8 text here, not a reference", "write the JSON itself")
+            raise ValueProblem("JSON is UTF-8 text here, not a reference", "write the JSON itself")
         # A refused value inside has no JSON, and its mistake is noted already.
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)
     try:
         json_value(value or "{}")
     except ValueError as error:
-        raise Refusal(f"not JSON that ProxySQL can LOAD: {error}") from None
+        raise ValueProblem(f"not JSON that ProxySQL can LOAD: {error}") from None
     return _without_nul(value)
 
 
@@ -184,7 +184,7 @@ def field_type(column: Column) -> Any:  # noqa: ANN401 - a type form
         case Kind.TEXT if column.choices:
             kind = _choice(column.choices)
         case Kind.TEXT:
-            kind = SecretText if column.secret else Text
+            kind = SecretText if column.secret else TextValue
     if not column.notnull:
         kind = kind | None
     return Annotated[kind, Field(description=_description(column))]

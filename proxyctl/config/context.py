@@ -22,12 +22,12 @@ from proxyctl.catalog import (
 from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
 from proxyctl.config.env_references import resolve
 from proxyctl.config.files import Fence
-from proxyctl.config.mistakes import Mistakes, Refusal, described, key_text
+from proxyctl.config.mistakes import Mistakes, ValueProblem, described, key_text
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
 from proxyctl.state.row import Secret, Where
 from proxyctl.text import shown
 
-Keys = tuple[str | int, ...]
+SectionPath = tuple[str | int, ...]
 """The path to a value in a section."""
 
 UNKNOWN_SECRET = Secret("unknown:unknown")
@@ -35,7 +35,7 @@ UNKNOWN_SECRET = Secret("unknown:unknown")
 
 
 @dataclass
-class Context:
+class Compilation:
     """One run over the files.
 
     Shape: `hostgroups` from name to number, filled by the `hostgroups` section. `names`: the first
@@ -59,7 +59,13 @@ class Context:
         self.layouts = self.deviations.layouts(self.version)
 
     def note(
-        self, part: Part, keys: Keys, message: str, fix: str | None = None, *, of_key: bool = False
+        self,
+        part: FileSection,
+        keys: SectionPath,
+        message: str,
+        fix: str | None = None,
+        *,
+        of_key: bool = False,
     ) -> None:
         """Note a mistake at a value of a section, or at its key. Changes: self.mistakes.
 
@@ -74,7 +80,7 @@ class Context:
         """Return the text of a reference in the file `path`. Raises: Refusal."""
         try:
             return resolve(reference, os.path.dirname(path), self.fence, is_secret=is_secret)
-        except Refusal:
+        except ValueProblem:
             if is_secret and not self.needs_secrets:
                 return UNKNOWN_SECRET
             raise
@@ -85,7 +91,7 @@ class Context:
             return self.hostgroups[name]
         near = self.mistakes.did_you_mean(name, self.hostgroups)
         fix = "remove the quotes" if name.isdecimal() else near or "name it under `hostgroups`"
-        raise Refusal(f"no hostgroup is called {shown(name)}", fix)
+        raise ValueProblem(f"no hostgroup is called {shown(name)}", fix)
 
 
 # Sections ----------------------------------------------------------------------------------------
@@ -114,7 +120,7 @@ _SCALARS = frozenset({"version", "proxysql_version", "keep_fast_routing_alive"})
 
 
 @dataclass(frozen=True)
-class Part:
+class FileSection:
     """A section of one file."""
 
     document: Document
@@ -130,11 +136,11 @@ class Part:
         """Return the place of a value in the section, or of its key."""
         return self.document.where((self.name, *keys), of_key=of_key)
 
-    def label(self, keys: Keys) -> str:
+    def label(self, keys: SectionPath) -> str:
         """Return the name of a value in messages: `pxc_clusters[0].nodes[1].weight`."""
         return key_text((self.name, *keys))
 
-    def at(self, keys: Keys) -> Any:  # noqa: ANN401 - any YAML value
+    def at(self, keys: SectionPath) -> Any:  # noqa: ANN401 - any YAML value
         """Return the value under keys; None if a key is absent."""
         value = self.value
         for key in keys:
@@ -145,7 +151,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Lines(Part):
+class Lines(FileSection):
     """The rows of a table section in a file of their own. Shape: `lines` has one per row."""
 
     lines: list[int]
@@ -154,14 +160,14 @@ class Lines(Part):
         """Return the line of a row."""
         return Where(self.path, self.lines[int(keys[0])], 1)
 
-    def label(self, keys: Keys) -> str:
+    def label(self, keys: SectionPath) -> str:
         """Return the name of a column, and the keys below it."""
         return key_text(keys[1:])
 
 
-def split(documents: Iterable[Document], mistakes: Mistakes) -> dict[str, list[Part]]:
+def split(documents: Iterable[Document], mistakes: Mistakes) -> dict[str, list[FileSection]]:
     """Return the sections by name, one part per file. Changes: mistakes."""
-    parts: dict[str, list[Part]] = {}
+    parts: dict[str, list[FileSection]] = {}
     for document in documents:
         root = document.root
         if root is None or isinstance(root, Unusable):
@@ -172,13 +178,13 @@ def split(documents: Iterable[Document], mistakes: Mistakes) -> dict[str, list[P
             mistakes.add(document.where(()), "", message)
             continue
         for name, value in root.items():
-            part = Part(document, name, value)
+            part = FileSection(document, name, value)
             if _fits(part, mistakes):
                 parts.setdefault(name, []).append(part)
     return parts
 
 
-def _fits(part: Part, mistakes: Mistakes) -> bool:
+def _fits(part: FileSection, mistakes: Mistakes) -> bool:
     """Return whether the section exists and has the right shape. Changes: mistakes."""
     name, value = part.name, part.value
     if name not in SPECIAL and name not in TABLE_SECTIONS:
@@ -204,7 +210,7 @@ def _fits(part: Part, mistakes: Mistakes) -> bool:
     return False
 
 
-def named_version(parts: Iterable[Part], mistakes: Mistakes) -> Version | None:
+def named_version(parts: Iterable[FileSection], mistakes: Mistakes) -> Version | None:
     """Return the ProxySQL version that the files name, or None. Changes: mistakes.
 
     The version may be newer than the catalogue.

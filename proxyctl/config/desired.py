@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import TABLES
 from proxyctl.config.checks import USER_TABLES, check_tables
-from proxyctl.config.context import TABLE_SECTIONS, Context, Part, named_version
-from proxyctl.config.rows import TableRows, compile_part, field_place, join
+from proxyctl.config.context import TABLE_SECTIONS, Compilation, FileSection, named_version
+from proxyctl.config.rows import SourceRows, compile_part, field_place, join
 from proxyctl.config.sections.hostgroups import compile_clusters, compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from proxyctl.config.models import Guards
     from proxyctl.lint.run import Ignore
 
-Sections = dict[str, list[Part]]
+Sections = dict[str, list[FileSection]]
 """The sections of all files, by name."""
 
 
@@ -121,7 +121,7 @@ _NOTHING = (
 )
 
 
-def compile_project(sections: Sections, context: Context) -> Project:
+def compile_project(sections: Sections, context: Compilation) -> Project:
     """Return the project of the sections, in the layouts of the context's version.
 
     Mistakes are noted in the context; nothing is raised. Changes: context.
@@ -150,13 +150,13 @@ def compile_project(sections: Sections, context: Context) -> Project:
 
 
 def _tables(
-    sections: Sections, attributes: TableRows | None, context: Context
+    sections: Sections, attributes: SourceRows | None, context: Compilation
 ) -> tuple[dict[str, DesiredTable], tuple[range, ...]]:
     """Return all managed tables, checked, and the rule_ids that `sharding` keeps.
 
     Changes: context.
     """
-    rows: dict[str, list[TableRows]] = {}
+    rows: dict[str, list[SourceRows]] = {}
     for part in (part for name in TABLE_SECTIONS for part in sections.get(name, [])):
         if missing := missing_table(TABLES[part.name], context):
             context.mistakes.add(part.where(of_key=True), part.name, missing)
@@ -190,7 +190,7 @@ def _folded_users(table: DesiredTable) -> DesiredTable:
     return replace(table, rows=rows, where={key: table.where[key] for key in rows})
 
 
-def _guards(sections: Sections, context: Context) -> GuardLimits:
+def _guards(sections: Sections, context: Compilation) -> GuardLimits:
     guards: Guards | None = _single(sections, "guards", None, context)
     if guards is None:
         return GuardLimits()
@@ -200,7 +200,7 @@ def _guards(sections: Sections, context: Context) -> GuardLimits:
     return GuardLimits(limit.percent, limit.above_rows, limit.rows, actions)
 
 
-def _single(sections: Sections, name: str, default: Any, context: Context) -> Any:  # noqa: ANN401
+def _single(sections: Sections, name: str, default: Any, context: Compilation) -> Any:  # noqa: ANN401
     """Return the value of a section that may occur only once. Changes: context.mistakes."""
     value = default
     parts = sections.get(name, [])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proxyctl.config.mistakes import Mistakes, Refusal, did_you_mean, file_place
+from proxyctl.config.mistakes import Mistakes, ValueProblem, did_you_mean, file_place
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
 from proxyctl.errors import ProxyctlError, UsageError, os_reason
 from proxyctl.state.row import Where
@@ -41,7 +41,7 @@ class Sources:
 # One file ----------------------------------------------------------------------------------------
 
 
-class UnreadableError(Refusal):
+class UnreadableError(ValueProblem):
     """A file or a reference that cannot be read. The message names the reason, not the file.
 
     Shape: `line` and `column` count from 1; both are 0 for the file as a whole.

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from proxyctl.catalog import TABLES, Column, Layout, Variable, VariableKind, parse_version
 from proxyctl.catalog.variable_rules import bounds, runtime_text
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, STEPS, VARIABLES
-from proxyctl.config.columns import Text, row_type
+from proxyctl.config.columns import TextValue, row_type
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
 from proxyctl.config.models import section_type
 
@@ -86,7 +86,7 @@ def _table(layout: Layout, definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _variables(definitions: dict[str, Any]) -> dict[str, Any]:
-    text = _hoisted(TypeAdapter(Text), definitions)
+    text = _hoisted(TypeAdapter(TextValue), definitions)
     names = {name: _variable(v, text) for name, v in VARIABLES.items() if name not in READ_ONLY}
     return {
         "type": "object",

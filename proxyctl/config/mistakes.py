@@ -17,7 +17,7 @@ _TWINS = {"schemaname": "database", "database": "schemaname"}
 """Columns of MySQL tables and their names in PostgreSQL tables, both ways."""
 
 
-class Refusal(ValueError):  # noqa: N818 - an answer; its caller knows the place
+class ValueProblem(ValueError):  # noqa: N818 - an answer; its caller knows the place
     """Why a value cannot be used, and the fix; a caller that knows the place notes a mistake."""
 
     def __init__(self, message: str, fix: str | None = None) -> None:

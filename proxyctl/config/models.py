@@ -25,12 +25,12 @@ from proxyctl.config.columns import (
     HostgroupName,
     Name,
     Reference,
-    Text,
+    TextValue,
     hostgroup_number,
     list_of,
     row_type,
 )
-from proxyctl.config.mistakes import Refusal
+from proxyctl.config.mistakes import ValueProblem
 from proxyctl.state.row import Glob, Span, Term
 from proxyctl.text import shown
 
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     ResolvedText = str
 else:
     Hostgroup = Number | HostgroupName
-    ResolvedText = Text
+    ResolvedText = TextValue
 
 Names = Annotated[
     Annotated[Name, Tag("text")]
@@ -242,18 +242,18 @@ def _scope_type(column: Column) -> Any:  # noqa: ANN401 - a type form
         if ends := _RANGE.match(word):
             span = Span(int(ends[1]), int(ends[2]))
             if span.low > span.high:
-                raise Refusal(f"{word} runs backwards")
+                raise ValueProblem(f"{word} runs backwards")
             return span
         if word.isascii() and word.isdigit():
             return int(word)
         if column.hostgroup:
             return hostgroup_number(word, info)
         fix = 'write numbers and ranges: "1,5,10-20"'
-        raise Refusal(f"{shown(word)} is neither a number nor a range", fix)
+        raise ValueProblem(f"{shown(word)} is neither a number nor a range", fix)
 
     def terms(item: int | str, info: ValidationInfo) -> list[Term]:
         if isinstance(item, int) and not column.is_numeric:
-            raise Refusal("expected text or a pattern, got an integer", "quote it")
+            raise ValueProblem("expected text or a pattern, got an integer", "quote it")
         if isinstance(item, int):
             return [item]
         if column.is_numeric:
@@ -262,7 +262,7 @@ def _scope_type(column: Column) -> Any:  # noqa: ANN401 - a type form
 
     def listed(value: object) -> object:
         if value == []:
-            raise Refusal("the list is empty, so no row would be managed")
+            raise ValueProblem("the list is empty, so no row would be managed")
         return value if isinstance(value, list) else [value]
 
     item_type = Annotated[int | str, AfterValidator(terms)]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from proxyctl.catalog import NO_DEVIATIONS, REFERENCE, Deviations, Version
 from proxyctl.catalog.releases import NEWEST_KNOWN, beyond_catalogue
-from proxyctl.config.context import Context, named_version, split
+from proxyctl.config.context import Compilation, named_version, split
 from proxyctl.config.desired import Project, compile_project
 from proxyctl.config.env_references import is_reference
 from proxyctl.config.files import ANYWHERE, Fence, Sources, read_documents
@@ -24,10 +24,10 @@ from proxyctl.errors import Mistake
 if TYPE_CHECKING:
     from proxyctl.lint.run import Ignore
 
-__all__ = ["Instance", "ParsedFiles", "Project", "Sources", "load_project"]
+__all__ = ["ConfigFiles", "Instance", "Project", "Sources", "load_project"]
 
 
-class ParsedFiles:
+class ConfigFiles:
     """The files, read and parsed once; compiled when the version of the instance is known.
 
     Reading them raises nothing: `instances` and `project` raise the mistakes that concern them.
@@ -43,12 +43,12 @@ class ParsedFiles:
         self._projects: dict[tuple[Version, bool, bool, Deviations], Project] = {}
         self._guard = threading.Lock()
 
-    def with_vars(self, variables: Mapping[str, object]) -> ParsedFiles:
+    def with_vars(self, variables: Mapping[str, object]) -> ConfigFiles:
         """Return the files as rendered with the `vars` of an instance; read once for equal vars."""
         with _READING:
             key = _key(variables)
             if key not in self._by_vars:
-                parsed = ParsedFiles(replace(self._sources, instance_vars=variables))
+                parsed = ConfigFiles(replace(self._sources, instance_vars=variables))
                 parsed._by_vars = self._by_vars
                 self._by_vars[key] = parsed
             return self._by_vars[key]
@@ -65,7 +65,7 @@ class ParsedFiles:
 
         Raises: ConfigError with the mistakes of the section.
         """
-        context = Context(REFERENCE, self._fence)
+        context = Compilation(REFERENCE, self._fence)
         instances = compile_instances(self._sections.get("instances", []), context)
         context.mistakes.raise_if_any()
         return instances
@@ -89,7 +89,7 @@ class ParsedFiles:
 
         Raises: ConfigError with the mistakes of the section.
         """
-        context = Context(REFERENCE, self._fence)
+        context = Compilation(REFERENCE, self._fence)
         ignored = compile_lint(self._sections.get("lint", []), context)
         context.mistakes.raise_if_any()
         return ignored
@@ -99,7 +99,7 @@ class ParsedFiles:
 
         For commands that only show names: a name with a mistake is left out.
         """
-        return compile_hostgroups(self._sections.get("hostgroups", []), Context(REFERENCE))[0]
+        return compile_hostgroups(self._sections.get("hostgroups", []), Compilation(REFERENCE))[0]
 
     def referenced_variables(self) -> frozenset[str]:
         """Return the names of variables that come from `env` or `file`; compile nothing else."""
@@ -140,7 +140,7 @@ class ParsedFiles:
         with self._guard:
             # Instances that are read at the same time share the result of the first.
             if question not in self._projects:
-                context = Context(
+                context = Compilation(
                     chosen,
                     self._fence,
                     needs_secrets,
@@ -174,7 +174,7 @@ def load_project(
     needs_secrets: bool = True,
 ) -> Project:
     """Return the project of the files, as `ParsedFiles.project` does. Raises: ConfigError."""
-    return ParsedFiles(sources).project(
+    return ConfigFiles(sources).project(
         version, takes_dead_rules=takes_dead_rules, needs_secrets=needs_secrets
     )
 
@@ -183,7 +183,7 @@ def mistakes_in(
     text: str, version: Version, deviations: Deviations = NO_DEVIATIONS
 ) -> list[Mistake]:
     """Return the mistakes in the text of a file, for a ProxySQL of this version."""
-    context = Context(version, deviations=deviations)
+    context = Compilation(version, deviations=deviations)
     document = read_yaml(text, "", context.mistakes)
     sections = split([] if document is None else [document], context.mistakes)
     compile_project(sections, context)
@@ -196,7 +196,7 @@ def instances_in(text: str, name: str, fence: Fence | None = None) -> tuple[Inst
     `name`: what mistakes call the text. `fence`: the folders of files that the text names; None
     allows any. Raises: ConfigError.
     """
-    context = Context(REFERENCE, fence or ANYWHERE)
+    context = Compilation(REFERENCE, fence or ANYWHERE)
     first_character = text.lstrip()[:1]
     section = {"-": f"instances:\n{text}", "[": f"{{instances: {text}}}"}.get(first_character, text)
     document = read_yaml(section, name, context.mistakes)

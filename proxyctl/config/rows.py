@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from proxyctl.catalog import Kind, Layout
-from proxyctl.config.context import Context, Keys, Lines, Part
+from proxyctl.config.context import Compilation, FileSection, Lines, SectionPath
 from proxyctl.config.files import UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, described
 from proxyctl.config.validation import check_rows, other_version
@@ -40,10 +40,10 @@ class RowPlace(NamedTuple):
     gives the column there. `origin`: the special section that generated the row, else empty.
     """
 
-    part: Part
-    keys: Keys
+    part: FileSection
+    keys: SectionPath
     origin: str = ""
-    fallbacks: tuple[Keys, ...] = ()
+    fallbacks: tuple[SectionPath, ...] = ()
     renamed: Mapping[str, str] = {}
 
     def where(self) -> Where:
@@ -93,7 +93,7 @@ def field_place(table: DesiredTable, key: Key, column: str) -> tuple[Where, str]
 
 
 @dataclass
-class TableRows:
+class SourceRows:
     """Rows of one table from one source, in their order.
 
     Shape: `places` has one entry per row. `used`: by column, the first place that sets it.
@@ -117,9 +117,9 @@ def default_row(layout: Layout) -> list[Any]:
 
 def table_rows(
     layout: Layout, rows: Iterable[Mapping[str, Any]], places: Iterable[RowPlace]
-) -> TableRows:
+) -> SourceRows:
     """Return validated rows in the column order of the layout, with defaults for absent keys."""
-    result = TableRows(layout)
+    result = SourceRows(layout)
     defaults, index = default_row(layout), layout.index
     for row, place in zip(rows, places, strict=True):
         values = defaults.copy()
@@ -133,7 +133,7 @@ def table_rows(
     return result
 
 
-def compile_part(part: Part, context: Context) -> TableRows | None:
+def compile_part(part: FileSection, context: Compilation) -> SourceRows | None:
     """Return the rows of a table section; None when no row can be used.
 
     Changes: context.mistakes.
@@ -146,7 +146,7 @@ def compile_part(part: Part, context: Context) -> TableRows | None:
     return table_rows(context.layouts[part.name], rows.values(), places)
 
 
-def join(layout: Layout, parts: Sequence[TableRows], mistakes: Mistakes) -> DesiredTable:
+def join(layout: Layout, parts: Sequence[SourceRows], mistakes: Mistakes) -> DesiredTable:
     """Return the table that all parts make together. Changes: mistakes.
 
     A duplicate key is a mistake; the first row stays.
@@ -178,7 +178,7 @@ def key_words(layout: Layout, key: Key) -> str:
 # Rows in a file of their own ----------------------------------------------------------------------
 
 
-def _read_file(part: Part, context: Context) -> Lines | None:
+def _read_file(part: FileSection, context: Compilation) -> Lines | None:
     """Return the rows of `{csv: FILE}` or `{jsonl: FILE}`. Changes: context.mistakes."""
     kind, name = next(iter(part.value.items()), ("", ""))
     is_named = len(part.value) == 1 and isinstance(name, str) and name != ""
@@ -202,7 +202,7 @@ def _read_file(part: Part, context: Context) -> Lines | None:
 
 
 def _note(
-    part: Lines, context: Context, line: int, label: str, message: str, fix: str | None = None
+    part: Lines, context: Compilation, line: int, label: str, message: str, fix: str | None = None
 ) -> None:
     context.mistakes.add(Where(part.path, line, 1), label, message, fix)
 
@@ -224,7 +224,7 @@ _PARSERS: dict[Kind, Callable[[str], object]] = {Kind.INT: _number, Kind.BOOL: _
 """The value of a CSV field, by the kind of its column; other fields are text."""
 
 
-def _read_csv(text: str, part: Lines, context: Context) -> bool:
+def _read_csv(text: str, part: Lines, context: Compilation) -> bool:
     """Add the rows of a CSV text. Return False after a mistake that spoils all of them.
 
     Changes: part, context.mistakes.
@@ -255,7 +255,7 @@ def _read_csv(text: str, part: Lines, context: Context) -> bool:
     return True
 
 
-def _header_fits(header: list[str], part: Lines, context: Context) -> bool:
+def _header_fits(header: list[str], part: Lines, context: Compilation) -> bool:
     """Return whether the first line names columns of the table. Changes: context.mistakes."""
     layout = context.layouts[part.name]
     count = len(context.mistakes)
@@ -272,7 +272,7 @@ def _header_fits(header: list[str], part: Lines, context: Context) -> bool:
     return len(context.mistakes) == count
 
 
-def _read_json(text: str, part: Lines, context: Context) -> bool:
+def _read_json(text: str, part: Lines, context: Compilation) -> bool:
     """Add the objects of a JSONL text, one per line. Changes: part, context.mistakes."""
     from proxyctl.config.columns import json_value
 

@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from proxyctl.catalog import TABLES, Column, Kind, Table, Version, parse_version
-from proxyctl.config.context import Context, Keys, Part
+from proxyctl.config.context import Compilation, FileSection, SectionPath
 from proxyctl.config.env_references import REFERENCE_FIX
-from proxyctl.config.mistakes import Refusal, described
+from proxyctl.config.mistakes import ValueProblem, described
 from proxyctl.config.yaml import Unusable
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ _NAMED = ("instances", "pxc_clusters", "sharding")
 """Sections whose items have a name of their own."""
 
 
-def check(part: Part, context: Context) -> Any:  # noqa: ANN401 - what its type returns
+def check(part: FileSection, context: Compilation) -> Any:  # noqa: ANN401 - what its type returns
     """Return the validated section; None after a mistake. Changes: context.mistakes."""
     value, wrong = _Section(part, context).check()
     return None if wrong else value
 
 
-def check_items(part: Part, context: Context) -> dict[Any, Any]:
+def check_items(part: FileSection, context: Compilation) -> dict[Any, Any]:
     """Validate a special section. Return its items without mistakes, by position or by key.
 
     Changes: context.mistakes.
@@ -87,7 +87,7 @@ def check_items(part: Part, context: Context) -> dict[Any, Any]:
     return dict(zip(right, section.validate([*right.values()]), strict=True))
 
 
-def check_rows(part: Part, context: Context) -> dict[int, dict[str, Any]]:
+def check_rows(part: FileSection, context: Compilation) -> dict[int, dict[str, Any]]:
     """Validate the rows of a table. Return them by position, without their wrong columns.
 
     Later checks can then find other mistakes in a row. A row is left out if a column that it needs
@@ -115,7 +115,7 @@ def _by_key(value: Any) -> dict[Any, Any]:  # noqa: ANN401 - a list or a mapping
     return value if isinstance(value, dict) else dict(enumerate(value))
 
 
-def _claim_names(part: Part, context: Context) -> None:
+def _claim_names(part: FileSection, context: Compilation) -> None:
     """Note names that two items of any files share. Changes: context."""
     for position in range(len(part.value)):
         name, place = part.at((position, "name")), part.where(position)
@@ -128,7 +128,7 @@ def _claim_names(part: Part, context: Context) -> None:
 class _Section:
     """A section, its type, and the words for its mistakes."""
 
-    def __init__(self, part: Part, context: Context) -> None:
+    def __init__(self, part: FileSection, context: Compilation) -> None:
         from pydantic import TypeAdapter
 
         from proxyctl.config.columns import rows_adapter, rows_type
@@ -150,7 +150,7 @@ class _Section:
         """Return the validated value. Raises: ValidationError."""
         return self._adapter.validate_python(value, context=(self._context, self._part.path))
 
-    def check(self) -> tuple[Any, set[Keys]]:
+    def check(self) -> tuple[Any, set[SectionPath]]:
         """Return the validated section, and the keys of its mistakes, which are noted."""
         from pydantic import ValidationError
 
@@ -159,8 +159,8 @@ class _Section:
         except ValidationError as error:
             return None, self._add_mistakes(error)
 
-    def _add_mistakes(self, error: ValidationError) -> set[Keys]:
-        by_keys: dict[Keys, list[ErrorDetails]] = {}
+    def _add_mistakes(self, error: ValidationError) -> set[SectionPath]:
+        by_keys: dict[SectionPath, list[ErrorDetails]] = {}
         for detail in error.errors(include_url=False, include_input=False):
             by_keys.setdefault(_keys(detail, self._part.value), []).append(detail)
         for keys, errors in by_keys.items():
@@ -169,14 +169,14 @@ class _Section:
                 self._add(keys, errors)
         return set(by_keys)
 
-    def _add(self, keys: Keys, errors: list[ErrorDetails]) -> None:
+    def _add(self, keys: SectionPath, errors: list[ErrorDetails]) -> None:
         from proxyctl.config.columns import expected
 
         part, context = self._part, self._context
         last = str(keys[-1]) if keys else ""
         column = self._columns.get(last)
         reasons = [error["ctx"]["error"] for error in errors if error["type"] == "value_error"]
-        refusal = next((reason for reason in reasons if isinstance(reason, Refusal)), None)
+        refusal = next((reason for reason in reasons if isinstance(reason, ValueProblem)), None)
         kind = errors[0]["type"]
         if isinstance(part.at(keys), Unusable):
             return
@@ -205,7 +205,7 @@ class _Section:
             context.note(part, keys, message, fix or _fix(value, column, words))
 
 
-def _keys(error: ErrorDetails, value: Any) -> Keys:  # noqa: ANN401 - any YAML value
+def _keys(error: ErrorDetails, value: Any) -> SectionPath:  # noqa: ANN401 - any YAML value
     """Return the keys in an error's location: unions add steps that are not in the data."""
     keys: list[str | int] = []
     for step in error["loc"]:
@@ -261,7 +261,7 @@ def _fix(value: object, column: Column | None, words: str) -> str | None:
 # Keys of the models -------------------------------------------------------------------------------
 
 
-def _models_at(kind: object, keys: Keys) -> list[Any]:
+def _models_at(kind: object, keys: SectionPath) -> list[Any]:
     models = _models_in(kind)
     for key in keys:
         below = [fields[str(key)] for fields in map(_fields, models) if key in fields]
@@ -286,7 +286,7 @@ def _fields(model: Any) -> dict[str, object]:  # noqa: ANN401 - a model class or
 # Other versions -----------------------------------------------------------------------------------
 
 
-def missing_table(table: Table, context: Context) -> str | None:
+def missing_table(table: Table, context: Compilation) -> str | None:
     """Return the message for a table that this ProxySQL lacks; None if it has the table."""
     if table.name in context.layouts:
         return None
@@ -303,7 +303,7 @@ def since_when(since: str, until: str | None, version: Version) -> str:
     return " here, though the release has it: it is another build"
 
 
-def other_version(table: Table | None, name: str, context: Context) -> str | None:
+def other_version(table: Table | None, name: str, context: Compilation) -> str | None:
     """Return the message for a column that the table has in another ProxySQL only, else None."""
     columns = [column for column in table.columns if column.name == name] if table else []
     if table is None or not columns:

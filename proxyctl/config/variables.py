@@ -22,9 +22,9 @@ from proxyctl.catalog.variable_rules import (
     number_complaint,
 )
 from proxyctl.catalog.variables import ALWAYS_OFF, READ_ONLY, VARIABLES, is_secret_variable
-from proxyctl.config.context import Context, Part
+from proxyctl.config.context import Compilation, FileSection
 from proxyctl.config.env_references import REFERENCE_FIX, is_reference
-from proxyctl.config.mistakes import Refusal, described
+from proxyctl.config.mistakes import ValueProblem, described
 from proxyctl.config.validation import since_when
 from proxyctl.config.yaml import Unusable
 from proxyctl.state.flaws import OF_REFERENCE
@@ -36,7 +36,7 @@ _REPEATED = frozenset({*INTERFACES, "mysql-server_version"})
 """Variables whose complaints repeat a part of the text."""
 
 
-def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredTable]:
+def compile_variables(parts: list[FileSection], context: Compilation) -> dict[str, DesiredTable]:
     """Return a table for each prefix that the files use. It owns the named variables alone.
 
     Changes: context.
@@ -56,7 +56,7 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
                 is_known = True
                 if not isinstance(value, Unusable):
                     values.setdefault(name, _Value(name, part, context).text(variable, value))
-            except Refusal as refusal:
+            except ValueProblem as refusal:
                 context.note(part, (name,), refusal.message, refusal.fix, of_key=not is_known)
     _check_charset(values, places, context)
     tables: dict[str, DesiredTable] = {}
@@ -74,7 +74,7 @@ def compile_variables(parts: list[Part], context: Context) -> dict[str, DesiredT
     return tables
 
 
-def _check_charset(values: dict[str, str], places: dict[str, Where], context: Context) -> None:
+def _check_charset(values: dict[str, str], places: dict[str, Where], context: Compilation) -> None:
     """Note a character set and a collation that do not fit, or one of them without the other.
 
     ProxySQL obeys the collation, which may change the character set. Changes: context.
@@ -95,32 +95,32 @@ def _check_charset(values: dict[str, str], places: dict[str, Where], context: Co
     context.mistakes.add(places[name], f"variables.{name}", message, fix)
 
 
-def _known(name: str, where: Where, context: Context) -> Variable | None:
+def _known(name: str, where: Where, context: Compilation) -> Variable | None:
     """Return the variable; None if only a newer catalogue would have it.
 
     Raises: Refusal. Changes: context.warnings.
     """
     variable, version = VARIABLES.get(name), context.version
     if name in READ_ONLY:
-        raise Refusal("read-only: it cannot be set", "remove it")
+        raise ValueProblem("read-only: it cannot be set", "remove it")
     if name in context.deviations.variables:
         return variable
     if variable is not None:
         if not variable.exists_in(version):
             when = since_when(variable.since, variable.until, version)
             text = f"ProxySQL {version} has no such variable and would drop it{when}"
-            raise Refusal(text)
+            raise ValueProblem(text)
         return variable
     if (tier := tier_text(name)) and version <= NEWEST_KNOWN:
-        raise Refusal(f"{tier}; other versions drop it without an error")
+        raise ValueProblem(f"{tier}; other versions drop it without an error")
     prefixes = [str(table.prefix) for table in VARIABLE_TABLES]
     fix = context.mistakes.did_you_mean(name, VARIABLES)
     if not name.startswith(tuple(prefixes)):
         like = [prefix + name for prefix in prefixes if prefix + name in VARIABLES]
         fix = f"did you mean {like[0]!r}?" if like else fix
-        raise Refusal(f"no such variable: a name begins with {' or '.join(prefixes)}", fix)
+        raise ValueProblem(f"no such variable: a name begins with {' or '.join(prefixes)}", fix)
     if version <= NEWEST_KNOWN:
-        raise Refusal("ProxySQL has no such variable and would drop it without an error", fix)
+        raise ValueProblem("ProxySQL has no such variable and would drop it without an error", fix)
     tail = f" ({fix})" if fix else ""
     context.warnings.append(f"{where}: {name} is unknown to proxyctl and used unchecked{tail}")
     return None
@@ -129,7 +129,7 @@ def _known(name: str, where: Where, context: Context) -> Variable | None:
 class _Value:
     """The value of one variable in one file."""
 
-    def __init__(self, name: str, part: Part, context: Context) -> None:
+    def __init__(self, name: str, part: FileSection, context: Compilation) -> None:
         self._name = name
         self._part = part
         self._context = context
@@ -138,7 +138,7 @@ class _Value:
         """Return the canonical text of a value. Raises: Refusal."""
         if value is None:
             fix = "remove the key to leave it alone, or write a value"
-            raise Refusal("a variable cannot be null", fix)
+            raise ValueProblem("a variable cannot be null", fix)
         if variable is None and isinstance(value, int):
             return str(value).lower()
         match variable.kind if variable else VariableKind.TEXT:
@@ -149,17 +149,17 @@ class _Value:
             case VariableKind.TEXT:
                 return self._text(value)
 
-    def _unexpected(self, words: str, value: object, fix: str | None = None) -> Refusal:
+    def _unexpected(self, words: str, value: object, fix: str | None = None) -> ValueProblem:
         got = described(value, is_secret=is_secret_variable(self._name))
-        return Refusal(f"expected {words}, got {got}", fix)
+        return ValueProblem(f"expected {words}, got {got}", fix)
 
     def _flag(self, value: object) -> str:
         diffs = DIFFS_BY_CHECKSUM.get(self._name)
         if diffs is not None and value in (0, False):
             message = f"when it is false, ProxySQL uses 0 for {diffs}"
-            raise Refusal(message, f"write {diffs}: 0 instead")
+            raise ValueProblem(message, f"write {diffs}: 0 instead")
         if self._name in ALWAYS_OFF and value in (1, True) and not self._context.version.tier:
-            raise Refusal("ProxySQL resets it to false at every LOAD", "remove it")
+            raise ValueProblem("ProxySQL resets it to false at every LOAD", "remove it")
         if isinstance(value, int) and value in (0, 1):
             return "true" if value else "false"
         fix = "remove the quotes" if value in ("true", "false") else None
@@ -176,7 +176,7 @@ class _Value:
             raise self._unexpected(f"an integer from {low} to {high}", value, fix)
         problem = number_complaint(self._name, value, self._context.version)
         if problem is not None:
-            raise Refusal(problem.message, problem.fix)
+            raise ValueProblem(problem.message, problem.fix)
         return str(value)
 
     def _text(self, value: Any) -> str:  # noqa: ANN401 - text or a reference
@@ -190,7 +190,7 @@ class _Value:
             fix = "quote it" if isinstance(value, int | float) else None
             raise self._unexpected("text", value, fix)
         if "\0" in value:
-            raise Refusal(NUL)
+            raise ValueProblem(NUL)
         problem = complaint(self._name, value)
         if problem is None or (self._name in INTERFACES and context.takes_dead_rules):
             spelled = canonical(self._name, value)
@@ -201,7 +201,7 @@ class _Value:
             context.warnings.append(f"{where}: {self._name} {problem.message}; {newer}")
             return value
         if isinstance(value, Secret) and self._name in _REPEATED:
-            raise Refusal(*OF_REFERENCE)
+            raise ValueProblem(*OF_REFERENCE)
         # The text is not repeated: it may come from an environment variable by mistake.
         near = context.mistakes.did_you_mean(value, problem.choices)
-        raise Refusal(problem.message, near or problem.fix)
+        raise ValueProblem(problem.message, near or problem.fix)

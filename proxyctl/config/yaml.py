@@ -24,7 +24,7 @@ from yaml.events import (
     StreamEndEvent,
 )
 
-from proxyctl.config.mistakes import Mistakes, Refusal
+from proxyctl.config.mistakes import Mistakes, ValueProblem
 from proxyctl.errors import ConfigError
 from proxyctl.state.row import Where
 
@@ -269,7 +269,7 @@ class _Composer:
             return text
         try:
             value = plain_value(text)
-        except Refusal as error:
+        except ValueProblem as error:
             self._add(event, error.message, error.fix, key)
             return UNUSABLE
         self._plain[text] = value
@@ -385,21 +385,21 @@ def plain_value(text: str) -> str | int | float | bool | None:
     if text in _CONSTANTS:
         return _CONSTANTS[text]
     if text in _SWITCHES:
-        raise Refusal(
+        raise ValueProblem(
             "a boolean to some YAML readers and text to others",
             "quote it if it is text, or write true or false",
         )
     if _INTEGER.match(text):
         if len(text) > _MAX_DIGITS:
-            raise Refusal("a number with too many digits", "quote it if it is text")
+            raise ValueProblem("a number with too many digits", "quote it if it is text")
         return int(text)
     if _DECIMAL.match(text):
         if str(float(text)) != text:
             message = "a decimal number that YAML readers write back differently"
-            raise Refusal(message, "quote it if it is text")
+            raise ValueProblem(message, "quote it if it is text")
         return float(text)
     if _DISPUTED.match(text):
-        raise Refusal(
+        raise ValueProblem(
             "one value to some YAML readers and another to others",
             "quote it if it is text, or write a number in decimal digits",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from proxyctl.config.project import ParsedFiles
+from proxyctl.config.project import ConfigFiles
 from proxyctl.doctor import layers, release, servers, settings
 from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Examination, ExaminedFleet
@@ -44,7 +44,7 @@ def examine(facts: Facts, ignored: Collection[str] = ()) -> Examination:
 
 def examine_fleet(
     targets: Sequence[Target],
-    look: Callable[[AdminClient, ParsedFiles], Examination],
+    look: Callable[[AdminClient, ConfigFiles], Examination],
     *,
     workers: int,
     done: Callable[[int], None],

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from proxyctl.config.project import ParsedFiles
+from proxyctl.config.project import ConfigFiles
 from proxyctl.errors import ProxyctlError, traceback_lines, unexpected
 from proxyctl.fleet.members import is_behind
 from proxyctl.fleet.outcome import Failed, Fleet, Planned
@@ -27,7 +27,7 @@ class Target:
     """One instance, and the files to compile for it."""
 
     login: Login
-    files: ParsedFiles
+    files: ConfigFiles
     trace: Callable[[str], None] | None = None
 
     @property

@@ -32,7 +32,7 @@ from proxyctl.formats.cnf_sections import (
     CnfSection,
 )
 from proxyctl.formats.foreign import refuse_placeholders, shell_placeholders
-from proxyctl.formats.libconfig import WHOLE_FILE, Offset, Place, Setting, Type, parse
+from proxyctl.formats.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type, parse
 from proxyctl.state.fold import Exported
 from proxyctl.state.row import Key, Row
 from proxyctl.text import Nearest
@@ -55,7 +55,7 @@ def read_cnf(
     root = parse(text, path, offset)
     refuse_placeholders(root, text)
     named = version or _writer(root)
-    reader = _Reader(Exported(named or REFERENCE, is_for_version=named is not None))
+    reader = _CnfReader(Exported(named or REFERENCE, is_for_version=named is not None))
     for name, setting in (root.members or {}).items():
         reader.read(name, setting)
     for place, key in shell_placeholders(root):
@@ -76,11 +76,11 @@ def _writer(root: Setting) -> Version | None:
         return None
 
 
-def _line(place: Place) -> str:
+def _line(place: CnfPlace) -> str:
     return f"{place[0]}:{place[1]}"
 
 
-class _Reader:
+class _CnfReader:
     def __init__(self, exported: Exported) -> None:
         self.exported = exported
         self.stays: list[str] = []
@@ -88,7 +88,7 @@ class _Reader:
         self._binds_values = exported.version.has(CNF_BINDS_VALUES)
         self._nearest = Nearest(_NEAR)
 
-    def _note(self, place: Place, name: str, text: str) -> None:
+    def _note(self, place: CnfPlace, name: str, text: str) -> None:
         self.exported.warnings.append(f"{_line(place)}: {name}: {text}")
 
     def _like(self, word: str, known: Collection[str]) -> str:

@@ -35,7 +35,7 @@ def write_cnf(
     A column that the file does not set gets ProxySQL's default. A user whose password is KEEP is
     left out: anybody could log in as that user. Shape: `tables` by catalogue name.
     """
-    writer = _Writer([])
+    writer = _CnfWriter([])
     body = [*writer.variables(variables)]
     for section in SECTIONS.values():
         if section.table in tables and tables[section.table][0].version.has(section.since):
@@ -51,7 +51,7 @@ def write_cnf(
 
 
 @dataclass
-class _Writer:
+class _CnfWriter:
     notes: list[str]
 
     def variables(self, variables: Mapping[str, str]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from proxyctl.state.fold import Exported, environment_name, without_secrets
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, listed_rows, row_name
 from proxyctl.text import shown
 
-Check = Callable[[str], Sequence[Mistake]]
+TextChecker = Callable[[str], Sequence[Mistake]]
 """Returns the mistakes in the text of a file."""
 
 Tables = Mapping[str, tuple[Layout, list[DesiredRow]]]
@@ -44,7 +44,7 @@ def exported_text(
     *,
     header: Sequence[str] = (),
     owned: Mapping[str, DesiredTable] | None = None,
-    check: Check | None = None,
+    check: TextChecker | None = None,
 ) -> str:
     """Return the text in the form `yaml`, `sql` or `cnf`.
 
@@ -178,7 +178,7 @@ _MOST_CHECKED = 20_000
 """Only `validate` checks a larger table: reading it as YAML takes longer than the export."""
 
 
-def _leave_out_refused(exported: Exported, tables: Tables, check: Check) -> None:
+def _leave_out_refused(exported: Exported, tables: Tables, check: TextChecker) -> None:
     """Leave out the rows and variables that the check refuses.
 
     Changes: exported.left_out, exported.refused.

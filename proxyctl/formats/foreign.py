@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from proxyctl.errors import ConfigError, Mistake
 from proxyctl.formats.cnf_sections import SECTIONS, STARTUP_KEYS, VARIABLE_SECTIONS
-from proxyctl.formats.libconfig import WHOLE_FILE, Offset, Place, Setting, Type
+from proxyctl.formats.libconfig import WHOLE_FILE, CnfPlace, Offset, Setting, Type
 
 CNF = "proxysql.cnf"
 
@@ -135,7 +135,7 @@ def refuse_placeholders(root: Setting, text: str) -> None:
         raise ConfigError(mistakes)
 
 
-def shell_placeholders(root: Setting) -> Iterator[tuple[Place, str]]:
+def shell_placeholders(root: Setting) -> Iterator[tuple[CnfPlace, str]]:
     """Yield the place and the key of each text with `${NAME}`, which a script may replace.
 
     It is read nevertheless: a password may hold it. Patterns are left out.

@@ -38,7 +38,7 @@ class Type(StrEnum):
 
 Scalar = int | float | bool | str
 
-Place = tuple[str, int, int]
+CnfPlace = tuple[str, int, int]
 """File, line and column. Units: both count from 1."""
 
 
@@ -50,7 +50,7 @@ class Setting:
     """
 
     type: Type
-    place: Place
+    place: CnfPlace
     value: Scalar = ""
     members: dict[str, Setting] | None = None
     items: tuple[Setting, ...] = ()
@@ -131,7 +131,7 @@ class _Parser:
 
     kind: str
     value: Scalar = ""
-    place: Place
+    place: CnfPlace
 
     def __init__(self, text: str, path: str, offset: Offset) -> None:
         self._text = text
@@ -143,7 +143,9 @@ class _Parser:
         self.place = (path, 1, 1)
         self._advance()
 
-    def _fail(self, message: str, fix: str | None = None, place: Place | None = None) -> NoReturn:
+    def _fail(
+        self, message: str, fix: str | None = None, place: CnfPlace | None = None
+    ) -> NoReturn:
         raise ConfigError([Mistake(*(place or self.place), "", message, fix)])
 
     def _advance(self) -> None:

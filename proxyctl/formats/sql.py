@@ -34,7 +34,7 @@ def write_script(
     the whole table. Raises: ValueError for text with a NUL character; ProxyctlError for a pattern
     of `manage` that SQL cannot express.
     """
-    writer = _Writer(tables, variables, owned or {})
+    writer = _SqlWriter(tables, variables, owned or {})
     statements = list(writer.statements())
     comments = [" ".join(line.split()) for line in header]
     if writer.withheld:
@@ -49,7 +49,7 @@ def write_script(
 
 
 @dataclass
-class _Writer:
+class _SqlWriter:
     tables: Mapping[str, tuple[Layout, Sequence[DesiredRow]]]
     variables: Mapping[str, str]
     owned: Mapping[str, DesiredTable]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.config.project import ParsedFiles
+from proxyctl.config.project import ConfigFiles
 from proxyctl.errors import InstanceError, UsageError, counted
 from proxyctl.formats.yaml import quoted
 from proxyctl.instance.authentication import Trust
@@ -192,7 +192,7 @@ def nodes_by_family(
     }
 
 
-def configured_nodes(client: AdminClient, parsed: ParsedFiles) -> dict[Family, tuple[Node, ...]]:
+def configured_nodes(client: AdminClient, parsed: ConfigFiles) -> dict[Family, tuple[Node, ...]]:
     """Return the nodes of each Galera family in the files, also of families that are not active."""
     tables = parsed.project(
         client.version, takes_dead_rules=True, needs_secrets=False

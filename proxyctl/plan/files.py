@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from proxyctl.config.desired import Project
-from proxyctl.config.project import ParsedFiles
+from proxyctl.config.project import ConfigFiles
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.before_after import before_after
@@ -18,7 +18,7 @@ from proxyctl.state.row import Desired
 
 
 def plan_files(
-    client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
+    client: AdminClient, files: ConfigFiles, options: PlanOptions = DEFAULT_OPTIONS
 ) -> Plan:
     """Return the plan of the files for this instance. Sends SELECTs only.
 
@@ -30,7 +30,7 @@ def plan_files(
 
 def plan_and_current(
     client: AdminClient,
-    files: ParsedFiles,
+    files: ConfigFiles,
     options: PlanOptions,
     taken_over: Mapping[str, bool] | None = None,
 ) -> tuple[Plan, Current]:
@@ -43,7 +43,7 @@ def plan_and_current(
 
 
 def plan_and_change(
-    client: AdminClient, files: ParsedFiles, options: PlanOptions = DEFAULT_OPTIONS
+    client: AdminClient, files: ConfigFiles, options: PlanOptions = DEFAULT_OPTIONS
 ) -> tuple[Plan, BeforeAfter]:
     """Return the plan, and RUNTIME before and after it. Raises: as `plan_files`."""
     desired, current, project = _inspected(client, files, options, routing=True)
@@ -52,7 +52,7 @@ def plan_and_change(
 
 
 def routing_change_of(
-    client: AdminClient, files: ParsedFiles
+    client: AdminClient, files: ConfigFiles
 ) -> tuple[BeforeAfter, list[ShardMove]]:
     """Return RUNTIME before and after an apply of the files, and what changes shard.
 
@@ -67,7 +67,7 @@ def routing_change_of(
 
 def _inspected(
     client: AdminClient,
-    files: ParsedFiles,
+    files: ConfigFiles,
     options: PlanOptions,
     *,
     taken_over: Mapping[str, bool] | None = None,

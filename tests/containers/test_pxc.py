@@ -9,7 +9,7 @@ from testcontainers.core.network import Network
 
 from proxyctl.apply.apply import ApplyRequest, apply_files
 from proxyctl.config.files import Sources
-from proxyctl.config.project import ParsedFiles
+from proxyctl.config.project import ConfigFiles
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.plan.make import PlanOptions
@@ -183,7 +183,7 @@ def test_the_writer_fails_while_an_apply_runs(
 
     instance = proxysql.instance
     login = Login(instance.host, instance.port, user=instance.user, password=instance.password)
-    files = ParsedFiles(Sources((str(project.folder / "proxyctl.yaml"),), {}))
+    files = ConfigFiles(Sources((str(project.folder / "proxyctl.yaml"),), {}))
     with Traffic(proxysql.traffic_port) as traffic, Sampler(instance) as sampler:
         traffic.flows()
         with AdminClient(login) as client:

@@ -16,7 +16,7 @@ from proxyctl.apply.apply import applied as reported
 from proxyctl.apply.result import ApplyResult
 from proxyctl.cli.connect import printed_instances
 from proxyctl.config.files import Sources
-from proxyctl.config.project import ParsedFiles
+from proxyctl.config.project import ConfigFiles
 from proxyctl.errors import ApplyError, ProxyctlError
 from proxyctl.fleet.rollout import RolloutRequest, roll_out
 from proxyctl.fleet.targets import Target, at_all
@@ -236,7 +236,7 @@ BUG = "internal error, a bug in proxyctl: KeyError"
 @pytest.fixture
 def targets(offline: Project, ports: list[int]) -> list[Target]:
     offline.write(SERVERS + listed(ports))
-    files = ParsedFiles(Sources((str(offline.folder / "proxyctl.yaml"),)))
+    files = ConfigFiles(Sources((str(offline.folder / "proxyctl.yaml"),)))
     return [
         Target(Login(port=port, password="admin", name=f"px{number}"), files)
         for number, port in enumerate(ports, 1)

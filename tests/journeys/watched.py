@@ -10,7 +10,7 @@ import pytest
 
 from proxyctl.apply.execute import apply_plan
 from proxyctl.apply.run import ApplyOptions
-from proxyctl.config.project import ParsedFiles, Sources
+from proxyctl.config.project import ConfigFiles, Sources
 from proxyctl.errors import InstanceError, ProxyctlError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
@@ -39,7 +39,7 @@ def failed_apply(
         lock = Lock(client, "apply")
         lock.take(timeout_s=0)
         sources = Sources(("proxyctl.yaml",))
-        plan = plan_files(client, ParsedFiles(sources), PlanOptions(saves=saves))
+        plan = plan_files(client, ConfigFiles(sources), PlanOptions(saves=saves))
         first()
         with pytest.raises(ProxyctlError) as caught:
             apply_plan(client, plan, lock, ApplyOptions(save=saves, progress=progress))

@@ -5,7 +5,7 @@ import pytest
 from proxyctl.cli.app import run
 from proxyctl.config.files import Fence, Sources, UnreadableError, find_files, read_text
 from proxyctl.config.mistakes import Mistakes
-from proxyctl.config.project import ParsedFiles, load_project
+from proxyctl.config.project import ConfigFiles, load_project
 from proxyctl.errors import ConfigError, InstanceError
 
 
@@ -118,7 +118,7 @@ def test_a_ca_that_becomes_a_link_after_it_was_looked_at_is_not_read(tmp_path):
     inside.mkdir()
     ca.write_text("# größe\nours")
     (inside / "a.yaml").write_text(f"instances: [{{name: a, host: a, tls_ca: {ca}}}]")
-    (found,) = ParsedFiles(Sources((str(inside),), restrict_paths=True)).instances()
+    (found,) = ConfigFiles(Sources((str(inside),), restrict_paths=True)).instances()
     assert found.certificates() == "# gre\nours"
     ca.unlink()
     (tmp_path / "elsewhere").write_text("theirs")

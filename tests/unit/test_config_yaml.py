@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxyctl.config.mistakes import Mistakes, Refusal
+from proxyctl.config.mistakes import Mistakes, ValueProblem
 from proxyctl.config.yaml import MAX_DEPTH, plain_value, read_yaml
 from proxyctl.errors import ConfigError
 
@@ -137,7 +137,7 @@ def test_what_is_text(text):
     ],
 )  # fmt: skip
 def test_what_yaml_readers_disagree_on_has_to_be_quoted(text):
-    with pytest.raises(Refusal) as caught:
+    with pytest.raises(ValueProblem) as caught:
         plain_value(text)
     assert "quote it" in caught.value.fix
     assert text not in caught.value.message.split(), "the value may be a secret"
@@ -145,7 +145,7 @@ def test_what_yaml_readers_disagree_on_has_to_be_quoted(text):
 
 def test_numbers_that_no_computer_needs_are_refused():
     for text in ("9" * 5000, "9" * 400 + ".0"):
-        with pytest.raises(Refusal):
+        with pytest.raises(ValueProblem):
             plain_value(text)
 
 

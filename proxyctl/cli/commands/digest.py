@@ -205,7 +205,7 @@ def suggest(
 
 def _suggest_subject(place: Place, digests: str | None) -> SuggestInput:
     """Return digests and rules. At most one statement reads the digest table."""
-    from proxyctl.config.project import ParsedFiles
+    from proxyctl.config.project import ConfigFiles
     from proxyctl.stats.digest_file import read_digest_file
     from proxyctl.stats.suggest.files import subject_of_files, subject_of_instance
 
@@ -215,7 +215,7 @@ def _suggest_subject(place: Place, digests: str | None) -> SuggestInput:
             raise UsageError(
                 "digest suggest needs rules", fix="name files with -f, or an instance with --host"
             )
-        return subject_of_files(table, ParsedFiles(place.files.sources()))
+        return subject_of_files(table, ConfigFiles(place.files.sources()))
     if not place.has_files():
         with place.connect() as client:
             return subject_of_instance(client, table)

@@ -10,7 +10,7 @@ from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption, fla
 from proxyctl.cli.output import progress, style, write
 
 if TYPE_CHECKING:
-    from proxyctl.config.project import ParsedFiles
+    from proxyctl.config.project import ConfigFiles
     from proxyctl.doctor.finding import Examination
     from proxyctl.instance.client import AdminClient
 
@@ -43,7 +43,7 @@ def doctor(
 
     trust = servers.trust()
 
-    def examined(client: AdminClient, parsed: ParsedFiles) -> Examination:
+    def examined(client: AdminClient, parsed: ConfigFiles) -> Examination:
         facts = read_facts(
             client,
             trust,

@@ -102,11 +102,11 @@ def render(
     out: OutOption = None,
 ) -> int:
     """Write the rows that the files compile to."""
-    from proxyctl.config.project import ParsedFiles
+    from proxyctl.config.project import ConfigFiles
     from proxyctl.formats.exported import exported_text
 
     check_out(out, secrets)
-    parsed = ParsedFiles(files.sources())
+    parsed = ConfigFiles(files.sources())
     project = parsed.project(proxysql_version)
     exported = project.exported(secrets)
     exported.is_for_version = (proxysql_version or parsed.version) is not None

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from proxyctl.catalog import MAX_INT
-from proxyctl.config.context import Context, Keys, Part
-from proxyctl.config.mistakes import Refusal
-from proxyctl.config.rows import RowPlace, TableRows, table_rows
+from proxyctl.config.context import Compilation, FileSection, SectionPath
+from proxyctl.config.mistakes import ValueProblem
+from proxyctl.config.rows import RowPlace, SourceRows, table_rows
 from proxyctl.config.validation import check_items
 from proxyctl.config.yaml import plain_value
 from proxyctl.state.row import Where
@@ -23,8 +23,8 @@ FAMILY = ("writer_hostgroup", "backup_writer_hostgroup", "reader_hostgroup", "of
 
 
 def compile_hostgroups(
-    parts: list[Part], context: Context
-) -> tuple[dict[int, str], TableRows | None]:
+    parts: list[FileSection], context: Compilation
+) -> tuple[dict[int, str], SourceRows | None]:
     """Return the names by number, and the rows of attributes; None if no row is managed.
 
     Changes: context, the numbers and mistakes.
@@ -66,30 +66,30 @@ def _is_text(name: str) -> bool:
     """Return whether every YAML reader takes the name for text without quotes."""
     try:
         return plain_value(name) == name
-    except Refusal:
+    except ValueProblem:
         return False
 
 
-def compile_clusters(parts: list[Part], context: Context) -> Iterator[TableRows]:
+def compile_clusters(parts: list[FileSection], context: Compilation) -> Iterator[SourceRows]:
     """Yield the rows of all clusters in all files. Changes: context.mistakes."""
     for name in (GALERA, SERVERS) if parts else ():
         # An empty section owns both tables too.
-        yield TableRows(context.layouts[name])
+        yield SourceRows(context.layouts[name])
     for part in parts:
         for position, cluster in check_items(part, context).items():
             yield from _cluster(part, position, cluster, context)
 
 
 def _cluster(
-    part: Part, position: int, cluster: Mapping[str, Any], context: Context
-) -> Iterator[TableRows]:
+    part: FileSection, position: int, cluster: Mapping[str, Any], context: Compilation
+) -> Iterator[SourceRows]:
     """Yield the rows of one cluster. Changes: context.mistakes."""
     origin = f"pxc_clusters {cluster['name']}"
     layout = context.layouts[GALERA]
     row = {key: value for key, value in cluster.items() if key in layout.index}
     yield table_rows(layout, [row], [RowPlace(part, (position,), origin)])
     defaults: Mapping[str, Any] = cluster.get("node_defaults", {})
-    fallbacks: tuple[Keys, ...] = ((position, "node_defaults"), (position,))
+    fallbacks: tuple[SectionPath, ...] = ((position, "node_defaults"), (position,))
     rows: list[dict[str, Any]] = []
     places: list[RowPlace] = []
     for number, node in enumerate(cluster["nodes"]):

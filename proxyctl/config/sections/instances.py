@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from proxyctl.config.context import Context, Part
+from proxyctl.config.context import Compilation, FileSection
 from proxyctl.config.env_references import resolve
 from proxyctl.config.files import (
     ANYWHERE,
@@ -102,7 +102,7 @@ def refuse_duplicate_addresses(instances: Iterable[Instance]) -> None:
         raise ConfigError(mistakes)
 
 
-def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ...]:
+def compile_instances(parts: list[FileSection], context: Compilation) -> tuple[Instance, ...]:
     """Return the instances of all files. Changes: context.mistakes."""
     return tuple(
         _instance(part, position, model, context)
@@ -111,7 +111,9 @@ def compile_instances(parts: list[Part], context: Context) -> tuple[Instance, ..
     )
 
 
-def _instance(part: Part, position: int, model: InstanceModel, context: Context) -> Instance:
+def _instance(
+    part: FileSection, position: int, model: InstanceModel, context: Compilation
+) -> Instance:
     """Return one instance. Changes: context.mistakes."""
     if not model.host and not model.socket:
         context.note(part, (position,), "host or socket is missing")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from proxyctl.catalog import TABLES
-from proxyctl.config.context import Context, Keys, Part
+from proxyctl.config.context import Compilation, FileSection, SectionPath
 from proxyctl.config.validation import check
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from proxyctl.lint.run import Ignore
 
 
-def compile_lint(parts: Iterable[Part], context: Context) -> tuple[Ignore, ...]:
+def compile_lint(parts: Iterable[FileSection], context: Compilation) -> tuple[Ignore, ...]:
     """Return the ignored findings of all files, in their order. Changes: context.mistakes."""
     ignores: list[Ignore | None] = []
     for part in parts:
@@ -24,7 +24,9 @@ def compile_lint(parts: Iterable[Part], context: Context) -> tuple[Ignore, ...]:
     return tuple(filter(None, ignores))
 
 
-def _ignore(part: Part, keys: Keys, entry: IgnoredFindings, context: Context) -> Ignore | None:
+def _ignore(
+    part: FileSection, keys: SectionPath, entry: IgnoredFindings, context: Compilation
+) -> Ignore | None:
     """Return the ignored findings of an entry; None after a mistake. Changes: context."""
     # Imported here: the checks import the engines, and most files have no `lint` section.
     from proxyctl.lint.check import UnknownCode, codes_of

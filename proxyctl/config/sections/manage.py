@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from proxyctl.config.context import Context, Part
+from proxyctl.config.context import Compilation, FileSection
 from proxyctl.config.rows import key_words
 from proxyctl.config.validation import check_items
 from proxyctl.state.row import DesiredTable, Scope, Where
 
 
 def apply_manage(
-    tables: dict[str, DesiredTable], parts: list[Part], context: Context
+    tables: dict[str, DesiredTable], parts: list[FileSection], context: Compilation
 ) -> dict[str, DesiredTable]:
     """Return the tables with the scopes of `manage`. A row outside its scope is a mistake.
 
@@ -52,7 +52,9 @@ def apply_manage(
     return result
 
 
-def _scope(part: Part, table: str, value: Mapping[str, Any], context: Context) -> Scope | None:
+def _scope(
+    part: FileSection, table: str, value: Mapping[str, Any], context: Compilation
+) -> Scope | None:
     """Return the scope of a table; None after a mistake. Changes: context.mistakes."""
     key = context.layouts[table].table.key
     if not value:

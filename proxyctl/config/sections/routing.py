@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from proxyctl.catalog import MAX_INT
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
-from proxyctl.config.context import Context, Part
+from proxyctl.config.context import Compilation, FileSection
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.rows import RowPlaces, default_row
 from proxyctl.config.validation import check_items
@@ -30,7 +30,7 @@ NEVER = MAX_INT
 """A flagIN that no rule leads to."""
 
 
-def keep_alive(tables: dict[str, DesiredTable], context: Context, *, is_wanted: bool) -> None:
+def keep_alive(tables: dict[str, DesiredTable], context: Compilation, *, is_wanted: bool) -> None:
     """Add the rule that fast routing needs, or warn that it is dead. Changes: tables, context."""
     for name in ("mysql_query_rules", "pgsql_query_rules"):
         rules, routing = tables.get(name), tables.get(f"{name}_fast_routing")
@@ -79,7 +79,9 @@ def with_never_matching(rules: DesiredTable, rule_id: int, last: int) -> Desired
 # Tests --------------------------------------------------------------------------------------------
 
 
-def compile_routing_tests(parts: list[Part], context: Context) -> tuple[RoutingTest, ...]:
+def compile_routing_tests(
+    parts: list[FileSection], context: Compilation
+) -> tuple[RoutingTest, ...]:
     """Return the routing tests of all files, in order. Changes: context.mistakes."""
     tests: list[RoutingTest] = []
     for part in parts:
@@ -88,7 +90,9 @@ def compile_routing_tests(parts: list[Part], context: Context) -> tuple[RoutingT
     return tuple(tests)
 
 
-def _test(part: Part, position: int, model: RoutingTestModel, context: Context) -> RoutingTest:
+def _test(
+    part: FileSection, position: int, model: RoutingTestModel, context: Compilation
+) -> RoutingTest:
     expect: dict[str, Any] = model.expect.model_dump(exclude_unset=True)
     if not expect:
         context.note(part, (position, "expect"), "the test expects nothing")

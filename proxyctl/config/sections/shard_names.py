@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from os.path import commonprefix
 
-from proxyctl.config.mistakes import Refusal
+from proxyctl.config.mistakes import ValueProblem
 
 MAX_NAMES = 1_000_000
 """Most names of one pattern or list."""
@@ -23,11 +23,11 @@ _TOO_MANY = f"more than {MAX_NAMES:,} names"
 Names = str | Sequence[str] | Mapping[str, int]
 """Names in a section: a pattern, a list of patterns, or a mapping of patterns to hostgroups."""
 
-Keys = tuple[str | int, ...]
+SectionPath = tuple[str | int, ...]
 """The path to a value in a section."""
 
 
-class ShardingError(Refusal):
+class ShardingError(ValueProblem):
     """Why a scheme makes no rows; `keys` lead to the value that has to change."""
 
     def __init__(self, message: str, *keys: str | int, fix: str | None = None) -> None:
@@ -39,28 +39,30 @@ _BRACE = re.compile(r"\{([^{}]*)\}")
 _RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(?:\.\.([1-9][0-9]{0,17}))?\Z")
 
 
-def expanded(source: Names, key: str) -> tuple[dict[str, Keys], list[ShardingError]]:
+def expanded(source: Names, key: str) -> tuple[dict[str, SectionPath], list[ShardingError]]:
     """Return every name with the keys that lead to its pattern, and the problems.
 
     `sbtest{1..60}` counts, `t_{0001..5000}` keeps the zeros, `{2..60..2}` has a step, `{a,b}` and
     `{1..3,7}` list, several braces multiply. Shape: at most one problem for each pattern.
     """
-    places: list[tuple[Keys, str]] = [((key,), str(source))]
+    places: list[tuple[SectionPath, str]] = [((key,), str(source))]
     if isinstance(source, Mapping):
         places = [((key, pattern), pattern) for pattern in source]
     elif not isinstance(source, str):
         places = [((key, position), pattern) for position, pattern in enumerate(source)]
-    names: dict[str, Keys] = {}
+    names: dict[str, SectionPath] = {}
     problems: list[ShardingError] = []
     for keys, pattern in places:
         try:
             for name in _names(pattern):
                 if not name or name in names:
-                    raise Refusal(f"{name!r} is named twice" if name else "gives an empty name")
+                    raise ValueProblem(
+                        f"{name!r} is named twice" if name else "gives an empty name"
+                    )
                 names[name] = keys
                 if len(names) > MAX_NAMES:
-                    raise Refusal(_TOO_MANY)
-        except Refusal as problem:
+                    raise ValueProblem(_TOO_MANY)
+        except ValueProblem as problem:
             problems.append(ShardingError(f"{pattern!r}: {problem}", *keys))
     return names, problems if places else [ShardingError("no name at all", key)]
 
@@ -72,9 +74,9 @@ def _names(pattern: str) -> Iterator[str]:
         for number, text in enumerate(_BRACE.split(pattern))
     ]
     if any("{" in text or "}" in text for (text, *_) in pieces[::2]):
-        raise Refusal("a brace is not closed, or inside another")
+        raise ValueProblem("a brace is not closed, or inside another")
     if prod(map(len, pieces)) > MAX_NAMES:
-        raise Refusal(_TOO_MANY)
+        raise ValueProblem(_TOO_MANY)
     yield from map("".join, product(*pieces))
 
 
@@ -85,16 +87,16 @@ def _choices(text: str) -> list[str]:
     for item in items:
         span = _RANGE.match(item)
         if span is None and (".." in item or len(items) == 1):
-            raise Refusal(f"{{{text}}} is neither a range {{1..60}} nor a list {{a,b}}")
+            raise ValueProblem(f"{{{text}}} is neither a range {{1..60}} nor a list {{a,b}}")
         if span is None:
             choices.append(item)
             continue
         first, last = span[1], span[2]
         numbers = range(int(first), int(last) + 1, int(span[3] or 1))
         if not numbers:
-            raise Refusal(f"{item!r} runs backwards")
+            raise ValueProblem(f"{item!r} runs backwards")
         if len(numbers) > MAX_NAMES:
-            raise Refusal(_TOO_MANY)
+            raise ValueProblem(_TOO_MANY)
         is_padded = any(len(digits) > 1 and digits[0] == "0" for digits in (first, last))
         width = max(len(first), len(last)) if is_padded else 0
         choices += [str(number).zfill(width) for number in numbers]

@@ -9,9 +9,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING, cast
 
 from proxyctl.catalog import MAX_INT, Value
-from proxyctl.config.context import Context, Part
-from proxyctl.config.rows import RowPlace, TableRows, table_rows
-from proxyctl.config.sections.shard_names import Keys, Names, ShardingError, expanded, split
+from proxyctl.config.context import Compilation, FileSection
+from proxyctl.config.rows import RowPlace, SourceRows, table_rows
+from proxyctl.config.sections.shard_names import Names, SectionPath, ShardingError, expanded, split
 from proxyctl.config.validation import check_items
 from proxyctl.state.row import DesiredTable, Where
 from proxyctl.text import shown
@@ -47,11 +47,11 @@ class Shards:
     keeps for itself, by the origin of its rows.
     """
 
-    rows: list[TableRows] = field(default_factory=list)
+    rows: list[SourceRows] = field(default_factory=list)
     by_digest: list[Where] = field(default_factory=list)
     reserved: dict[str, range] = field(default_factory=dict)
 
-    def check_reserved(self, rules: DesiredTable | None, context: Context) -> None:
+    def check_reserved(self, rules: DesiredTable | None, context: Compilation) -> None:
         """Note rules with an id that a scheme reserves. Changes: context.mistakes."""
         if rules is None or not self.reserved:
             return
@@ -63,7 +63,7 @@ class Shards:
                     fix = "choose an id outside that range"
                     context.mistakes.add(where, "rule_id", message, fix)
 
-    def check_digests(self, variables: DesiredTable | None, context: Context) -> None:
+    def check_digests(self, variables: DesiredTable | None, context: Compilation) -> None:
         """Note schemes by table that cannot work with the digest variables of the files.
 
         Changes: context.mistakes.
@@ -76,7 +76,7 @@ class Shards:
                 context.mistakes.add(where, "sharding", message, fix)
 
 
-def compile_shards(parts: list[Part], context: Context) -> Shards:
+def compile_shards(parts: list[FileSection], context: Compilation) -> Shards:
     """Return the rows of all schemes in all files. Changes: context.mistakes."""
     result = Shards()
     for part in parts:
@@ -86,7 +86,7 @@ def compile_shards(parts: list[Part], context: Context) -> Shards:
 
 
 def _compile(
-    part: Part, position: int, scheme: ShardingModel, result: Shards, context: Context
+    part: FileSection, position: int, scheme: ShardingModel, result: Shards, context: Compilation
 ) -> None:
     """Generate the rows of one scheme. Changes: result, context.mistakes."""
     rows, problems = generate(scheme)
@@ -132,7 +132,9 @@ def generate(scheme: ShardingModel) -> tuple[list[dict[str, Value]], list[Shardi
         return [], [problem]
 
 
-def _placed(scheme: ShardingModel, source: Names, places: Mapping[str, Keys]) -> dict[str, int]:
+def _placed(
+    scheme: ShardingModel, source: Names, places: Mapping[str, SectionPath]
+) -> dict[str, int]:
     """Return the hostgroup of every name, in the order of the names. Raises: ShardingError."""
     if not isinstance(source, Mapping):
         return assign(list(places), scheme.hostgroups, scheme.assign or "modulo")
@@ -182,13 +184,13 @@ MAX_NAME = 64
 """Longest name of a table or a schema. Units: characters."""
 
 
-def _name_problems(scheme: ShardingModel, places: Mapping[str, Keys]) -> list[ShardingError]:
+def _name_problems(scheme: ShardingModel, places: Mapping[str, SectionPath]) -> list[ShardingError]:
     """Return problems of names: a table cannot have the name, or a rule cannot match it alone.
 
     Shape: at most one problem for each pattern.
     """
     seen: dict[str, str] = {}
-    problems: dict[Keys, ShardingError] = {}
+    problems: dict[SectionPath, ShardingError] = {}
     for name, keys in places.items():
         first = seen.setdefault(name.lower(), name)
         fix = None

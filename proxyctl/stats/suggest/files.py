@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from proxyctl.catalog import REFERENCE, parse_version
-from proxyctl.config.project import ParsedFiles, Project
+from proxyctl.config.project import ConfigFiles, Project
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import read_configuration, read_deviations, read_layouts
 from proxyctl.routing.router import SERVING_TABLES
@@ -32,7 +32,7 @@ class SuggestInput:
         return not is_reserved and (rule_id,) not in rules.rows and rules.owns((rule_id,))
 
 
-def subject_of_files(table: DigestTable, files: ParsedFiles) -> SuggestInput:
+def subject_of_files(table: DigestTable, files: ConfigFiles) -> SuggestInput:
     """Return the digests of a snapshot with the rules of files. Raises: ConfigError."""
     try:
         version = parse_version(table.version)
@@ -43,7 +43,7 @@ def subject_of_files(table: DigestTable, files: ParsedFiles) -> SuggestInput:
 
 
 def subject_of_instance(
-    client: AdminClient, table: DigestTable | None, files: ParsedFiles | None = None
+    client: AdminClient, table: DigestTable | None, files: ConfigFiles | None = None
 ) -> SuggestInput:
     """Return the rules of an instance with its digests, or with the digests of a snapshot.
 
