@@ -20,7 +20,7 @@ from proxyctl.routing.criteria import Effect
 from proxyctl.state.row import Key, Secret, Where
 
 if TYPE_CHECKING:
-    from proxyctl.lint.subject import Subject
+    from proxyctl.lint.subject import LintSubject
     from proxyctl.routing.reach import Session
 
 RULES = "mysql_query_rules"
@@ -98,7 +98,7 @@ class Finding:
         return f"{self.message} (also {counted(len(self.also), 'more row')})"
 
 
-Finder = Callable[["Subject"], Iterable[Finding]]
+Finder = Callable[["LintSubject"], Iterable[Finding]]
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Check:
     pgsql: bool = False
     any_size: bool = False
 
-    def findings(self, subject: Subject) -> Iterable[Finding]:
+    def findings(self, subject: LintSubject) -> Iterable[Finding]:
         """Return the check's findings in a configuration."""
         held = subject.configuration.tables
         has_rows = any(name in held and held[name].rows for name in self.tables)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 
 from proxyctl.catalog import MAX_INT, Value
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.rule import Rule
 
 _COLUMNS = ("match_digest", "match_pattern")
@@ -42,12 +42,12 @@ class Verdicts:
         return frozenset(overruled | self.duplicates.keys())
 
 
-def verdicts(subject: Subject) -> Verdicts:
+def verdicts(subject: LintSubject) -> Verdicts:
     """Return the rules that other rules make useless; computed once."""
     return subject.once(_verdicts)
 
 
-def _verdicts(subject: Subject) -> Verdicts:
+def _verdicts(subject: LintSubject) -> Verdicts:
     judge = _Judge(subject)
     # ProxySQL ignores a digest that it cannot read; PX123 reports the rule.
     misread = {
@@ -71,7 +71,7 @@ def _verdicts(subject: Subject) -> Verdicts:
     return result
 
 
-def _duplicates(subject: Subject) -> dict[int, int]:
+def _duplicates(subject: LintSubject) -> dict[int, int]:
     """Return the rules that equal an earlier one, with the first such rule."""
     seen: dict[tuple[tuple[str, Value], ...], int] = {}
     duplicates: dict[int, int] = {}
@@ -129,7 +129,7 @@ def _overwritten(
 class _Judge:
     """Decides whether one rule covers another."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, subject: LintSubject) -> None:
         self.literals = subject.literals
         self._has_digests = subject.variables.query_digests
 
@@ -286,12 +286,12 @@ class FlagReach:
     enders: Mapping[int, Sequence[Rule]]
 
 
-def flag_reach(subject: Subject) -> FlagReach:
+def flag_reach(subject: LintSubject) -> FlagReach:
     """Return the rules that a query may reach if each rule may match; computed once."""
     return subject.once(_flag_reach)
 
 
-def _flag_reach(subject: Subject) -> FlagReach:
+def _flag_reach(subject: LintSubject) -> FlagReach:
     rules = subject.rules
     # With iterations, ProxySQL starts again at the first rule after a flagOUT; without, it goes on
     # behind the rule.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from proxyctl.lint.check import UNUSED_IGNORE, Check, Finding, Severity
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import Key, Where
 
 
@@ -54,7 +54,7 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class Report:
+class LintReport:
     """The findings in one configuration.
 
     Shape: `findings` sorted by place; `ignored` counts those that the files ignore; `name` is an
@@ -78,8 +78,8 @@ class Report:
 
 
 def lint(
-    subject: Subject, checks: Sequence[Check], ignores: Sequence[Ignore] = (), *, name: str = ""
-) -> Report:
+    subject: LintSubject, checks: Sequence[Check], ignores: Sequence[Ignore] = (), *, name: str = ""
+) -> LintReport:
     """Return the report of the checks. Raises: ProxyctlError as `Subject.router`."""
     used: set[int] = set()
     kept: list[Placed] = []
@@ -102,7 +102,7 @@ def lint(
         judged = (ignore for ignore in unused if ignore.codes <= ran.keys())
         kept += _unused_findings(judged, ran[UNUSED_IGNORE])
     kept.sort(key=_order)
-    return Report(_joined(kept), checks, ignored, name)
+    return LintReport(_joined(kept), checks, ignored, name)
 
 
 def _joined(findings: Iterable[Placed]) -> list[Placed]:
@@ -157,7 +157,9 @@ def _order(placed: Placed) -> _Order:
 # The PostgreSQL side ------------------------------------------------------------------------------
 
 
-def pgsql_findings(subject: Subject, checks: Iterable[Check]) -> Iterator[tuple[Check, Finding]]:
+def pgsql_findings(
+    subject: LintSubject, checks: Iterable[Check]
+) -> Iterator[tuple[Check, Finding]]:
     """Yield the findings on the PostgreSQL side, if it has rows."""
     side = subject.pgsql_side
     if side is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from proxyctl.lint.check import RULES, Case, Cases, Finding
-from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
+from proxyctl.lint.subject import FAST_ROUTING, USERS, LintSubject
 from proxyctl.routing import HostgroupOrigin, Route
 from proxyctl.routing.probes import (
     BASIC,
@@ -79,7 +79,7 @@ class Observations:
         return sent
 
 
-def sent_to_readers(subject: Subject, kind: QueryKind) -> Iterator[tuple[Finding, Sent]]:
+def sent_to_readers(subject: LintSubject, kind: QueryKind) -> Iterator[tuple[Finding, Sent]]:
     """Yield a finding for rows that send queries of a kind to a reader.
 
     Rules that send the same queries to the same hostgroup have one cause: they are one finding.
@@ -111,7 +111,7 @@ def also_sent(probe_names: list[str]) -> str:
     return f"; also {', '.join(names[:_MOST_LISTED])}{hidden}"
 
 
-def culprit_of(subject: Subject, route: Route, session: Session) -> Culprit | None:
+def culprit_of(subject: LintSubject, route: Route, session: Session) -> Culprit | None:
     """Return the row that decides where a query goes; None if a hint decides, or nothing."""
     if route.source is HostgroupOrigin.RULE:
         return Culprit(RULES, (route.rule_id,), "destination_hostgroup")
@@ -128,7 +128,7 @@ def culprit_of(subject: Subject, route: Route, session: Session) -> Culprit | No
     return None
 
 
-def _jumping_rules(subject: Subject) -> frozenset[int]:
+def _jumping_rules(subject: LintSubject) -> frozenset[int]:
     return frozenset(
         rule.rule_id for rule in subject.rules if rule.flag_out is not None or rule.weighted_flags
     )
@@ -137,7 +137,7 @@ def _jumping_rules(subject: Subject) -> frozenset[int]:
 # -- the same probes in every session -------------------------------------------------------------
 
 
-def _observations(subject: Subject) -> Observations:
+def _observations(subject: LintSubject) -> Observations:
     seen = Observations(readers=set(subject.readers))
     for session in subject.sessions:
         _observe(subject, session, seen)
@@ -151,7 +151,7 @@ def _observations(subject: Subject) -> Observations:
     return seen
 
 
-def _observe(subject: Subject, session: Session, seen: Observations) -> None:
+def _observe(subject: LintSubject, session: Session, seen: Observations) -> None:
     """Try the probes in a session. Changes: seen."""
     routes = {probe: subject.reach.route(session, probe.query) for probe in BASIC}
     readers = subject.readers | _probable_readers(subject, routes)
@@ -173,7 +173,7 @@ def _observe(subject: Subject, session: Session, seen: Observations) -> None:
             seen.doubtful.append((culprit, probe, route, session))
 
 
-def _probable_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[int]:
+def _probable_readers(subject: LintSubject, routes: Mapping[Probe, Route]) -> set[int]:
     """Return the hostgroup that rules send reads to, if all writes go to another one."""
     reader = routes[READ].destination_hostgroup
     written = {routes[probe].destination_hostgroup for probe in (INSERT, UPDATE, DELETE)}
@@ -195,7 +195,7 @@ def _probable_readers(subject: Subject, routes: Mapping[Probe, Route]) -> set[in
     return set() if reader in roles or reader in subject.once(_shards) else {reader}
 
 
-def _shards(subject: Subject) -> frozenset[int | None]:
+def _shards(subject: LintSubject) -> frozenset[int | None]:
     """Return the hostgroups to which fast routing, or rules of sharding sections, send writes."""
     routes = (
         subject.reach.route(session, probe.query)
@@ -225,7 +225,7 @@ def _routes_elsewhere(route: Route, readers: Set[int]) -> bool:
     return hostgroup is not None and hostgroup not in readers and not route.is_answered
 
 
-def _takes_whole_sessions(subject: Subject) -> frozenset[int]:
+def _takes_whole_sessions(subject: LintSubject) -> frozenset[int]:
     """Return the rules with criteria for the session and none for the query."""
     return frozenset(
         rule.rule_id
@@ -239,7 +239,7 @@ def _takes_whole_sessions(subject: Subject) -> frozenset[int]:
 # -- queries made from a rule's own pattern -------------------------------------------------------
 
 
-def _observe_rules(subject: Subject, seen: Observations) -> None:
+def _observe_rules(subject: LintSubject, seen: Observations) -> None:
     """Try each rule that sends to a reader with queries from its pattern. Changes: seen."""
     from proxyctl.lint.pattern_queries import queries_of  # importing it takes a while
 
@@ -284,7 +284,7 @@ class ShardQuery(NamedTuple):
     query: str
 
 
-def queries_of_shards(subject: Subject) -> Iterator[ShardQuery]:
+def queries_of_shards(subject: LintSubject) -> Iterator[ShardQuery]:
     """Yield queries for the tables that rules of sharding sections name, and for schemas.
 
     One schema stands for all schemas in fast routing that no rule tells apart.
@@ -314,7 +314,7 @@ def queries_of_shards(subject: Subject) -> Iterator[ShardQuery]:
 # -- which rows send to which hostgroup -----------------------------------------------------------
 
 
-class Destination(NamedTuple):
+class DestinationColumn(NamedTuple):
     """The rows of a table that name a hostgroup in one column."""
 
     table: str
@@ -323,7 +323,7 @@ class Destination(NamedTuple):
     keys: list[Key]
 
 
-def destinations(subject: Subject) -> list[Destination]:
+def destinations(subject: LintSubject) -> list[DestinationColumn]:
     """Return which rows send to which hostgroup.
 
     It leaves out rules that answer by themselves, and users whose queries all match rules.
@@ -331,19 +331,19 @@ def destinations(subject: Subject) -> list[Destination]:
     return subject.once(_make_destinations)
 
 
-def _make_destinations(subject: Subject) -> list[Destination]:
+def _make_destinations(subject: LintSubject) -> list[DestinationColumn]:
     keys: dict[tuple[str, str, int], list[Key]] = {}
     rows = (*_of_rules(subject), *_of_fast_routing(subject), *_of_users(subject))
     for table, column, hostgroup, key in rows:
         if isinstance(hostgroup, int):
             keys.setdefault((table, column, hostgroup), []).append(key)
-    return [Destination(*cell, senders) for cell, senders in keys.items()]
+    return [DestinationColumn(*cell, senders) for cell, senders in keys.items()]
 
 
-_Row = tuple[str, str, object, Key]
+_DestinationRow = tuple[str, str, object, Key]
 
 
-def _of_rules(subject: Subject) -> Iterator[_Row]:
+def _of_rules(subject: LintSubject) -> Iterator[_DestinationRow]:
     for rule in subject.rules:
         sets = dict(rule.sets)
         if not {"OK_msg", "error_msg"} & sets.keys():
@@ -352,7 +352,7 @@ def _of_rules(subject: Subject) -> Iterator[_Row]:
             yield RULES, "mirror_hostgroup", sets.get("mirror_hostgroup"), key
 
 
-def _of_fast_routing(subject: Subject) -> Iterator[_Row]:
+def _of_fast_routing(subject: LintSubject) -> Iterator[_DestinationRow]:
     table = subject.configuration.tables.get(FAST_ROUTING)
     column = "destination_hostgroup"
     if table is not None:
@@ -361,7 +361,7 @@ def _of_fast_routing(subject: Subject) -> Iterator[_Row]:
             yield FAST_ROUTING, column, row[position], key
 
 
-def _of_users(subject: Subject) -> Iterator[_Row]:
+def _of_users(subject: LintSubject) -> Iterator[_DestinationRow]:
     representatives = subject.reach.classes
     uses_default: dict[str | None, bool] = {}
     for name, user in subject.logins.items():

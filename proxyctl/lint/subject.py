@@ -81,7 +81,7 @@ class FamilyRow(NamedTuple):
     roles: dict[str, int]
 
 
-class Subject:
+class LintSubject:
     """A configuration under lint: its MySQL side, or its PostgreSQL side.
 
     Checks know tables, columns and variables by the names of the MySQL side. What a message names
@@ -94,7 +94,7 @@ class Subject:
         *,
         backend_versions: Sequence[str] = (),
         plain_passwords: Mapping[str, Where] = MappingProxyType({}),
-        other: Subject | None = None,
+        other: LintSubject | None = None,
     ) -> None:
         """`other`: the same before or after a change; its sessions are tried, too."""
         self.configuration = configuration
@@ -105,7 +105,7 @@ class Subject:
         """Versions of the MySQL servers behind ProxySQL, such as `8.0.36-28.1`."""
         self._once: dict[object, object] = {}
 
-    def once(self, make: Callable[[Subject], T]) -> T:
+    def once(self, make: Callable[[LintSubject], T]) -> T:
         """Return `make(self)`, computed once for all checks."""
         if make not in self._once:
             self._once[make] = make(self)
@@ -119,13 +119,13 @@ class Subject:
         return self.configuration.is_pgsql
 
     @cached_property
-    def pgsql_side(self) -> Subject | None:
+    def pgsql_side(self) -> LintSubject | None:
         """The PostgreSQL side, if it has rows."""
         tables = self.configuration.tables.items()
         if not any(table.rows for name, table in tables if name.startswith("pgsql_")):
             return None
         other = self._other and self._other.pgsql_side
-        return Subject(pgsql_as_mysql(self.configuration), other=other)
+        return LintSubject(pgsql_as_mysql(self.configuration), other=other)
 
     @property
     def samples(self) -> Samples:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from proxyctl.catalog import TABLES
 from proxyctl.errors import Mistake, counted
 from proxyctl.lint.check import Check, Finding, Severity
-from proxyctl.lint.run import Placed, Report
+from proxyctl.lint.run import LintReport, Placed
 from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.style import Style, shown
 from proxyctl.state.row import row_name
 from proxyctl.text import printable
 
 
-def lint_text(report: Report, style: Style) -> str:
+def lint_text(report: LintReport, style: Style) -> str:
     """Return the findings, one or two lines each, and a summary."""
     lines = [
         line for placed in report.findings for line in finding_lines(placed, style, report.name)
@@ -46,7 +46,7 @@ def _other_text(placed: Placed) -> str:
     return f"{row} at {placed.where}" if placed.where else row
 
 
-def _summary(report: Report) -> str:
+def _summary(report: LintReport) -> str:
     ignored = f", {report.ignored} ignored" if report.ignored else ""
     if not report.findings:
         return f"Nothing found{ignored}."
@@ -79,7 +79,7 @@ def check_text(check: Check) -> str:
 # -- JSON.
 
 
-LINT: Shape[Report] = Shape(
+LINT: Shape[LintReport] = Shape(
     "lint",
     "name findings counts ignored",
     findings=lambda report: [*map(finding_data, report.findings)],
@@ -131,7 +131,7 @@ def _mistake(mistake: Mistake) -> str:
     return f"::error {_properties(properties)}::{_text(key + mistake.message, mistake.fix)}"
 
 
-def lint_github(report: Report) -> str:
+def lint_github(report: LintReport) -> str:
     """Return a GitHub workflow command for each finding."""
     places = (place for first in report.findings for place in (first, *first.others))
     return "".join(f"{_command(placed)}\n" for placed in places)

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from proxyctl import __version__
 from proxyctl.errors import Mistake
 from proxyctl.lint.check import Check, Severity
-from proxyctl.lint.run import Placed, Report
+from proxyctl.lint.run import LintReport, Placed
 from proxyctl.render.lint import row_text
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -23,7 +23,7 @@ _MISTAKE = "mistake"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
-def lint_sarif(report: Report, folder: PurePath, source: str = "") -> str:
+def lint_sarif(report: LintReport, folder: PurePath, source: str = "") -> str:
     """Return the findings as SARIF. Files below `folder` have relative names.
 
     `source`: the place of a finding without a file, such as one about a missing variable; empty for

@@ -17,7 +17,7 @@ from proxyctl.config.project import Sources, load_project
 from proxyctl.errors import ConfigError
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.run import lint
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from tests.fuzz.any_file import any_files
 from tests.fuzz.target import Run, Target, files_like
 
@@ -85,7 +85,7 @@ def _lint(folder: Path) -> Iterator[Run]:
         path.write_bytes(data)
         sources = Sources((str(path),), restrict_paths=True)
         project = load_project(sources, takes_dead_rules=True, needs_secrets=False)
-        lint(Subject(project.configuration), checks, project.ignores)
+        lint(LintSubject(project.configuration), checks, project.ignores)
 
     yield run
 

@@ -14,7 +14,7 @@ import pytest
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import chosen
 from proxyctl.lint.run import lint
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.render.lint import lint_text
 from proxyctl.render.style import Style
 from tests.golden.conftest import Recorded
@@ -58,6 +58,6 @@ def test_page(
 def finding_lines(codes: list[str]) -> str:
     """Return the findings of these checks for the file."""
     project = load_project(Sources(("proxyctl.yaml",)), takes_dead_rules=True)
-    found = lint_text(lint(Subject(project.configuration), chosen(codes, ())), Style())
+    found = lint_text(lint(LintSubject(project.configuration), chosen(codes, ())), Style())
     assert not re.search("sesame|hunter2|192[.]0[.]2|5EEDBAD", found)
     return found

@@ -10,7 +10,7 @@ import pymysql
 import pytest
 
 from proxyctl.lint.check import all_checks
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import ClientQuery
 from proxyctl.routing.digest import digest
 from proxyctl.routing.explain import Explainer
@@ -139,7 +139,7 @@ def test_lint_names_who_is_blocked_and_rows_that_never_match(guarded: Rig) -> No
     silent, wrong = [], []
     for case in CASES:
         load(guarded, case)
-        subject = Subject(configuration(guarded, case))
+        subject = LintSubject(configuration(guarded, case))
         is_found = ("app",) in keys(subject, "PX561") or not keys(subject, "PX562").isdisjoint(
             subject.configuration.tables[WHITELIST_RULES].rows
         )
@@ -153,7 +153,7 @@ def test_lint_names_who_is_blocked_and_rows_that_never_match(guarded: Rig) -> No
     assert len(silent) == 7, silent
 
 
-def keys(subject: Subject, code: str) -> set[Key]:
+def keys(subject: LintSubject, code: str) -> set[Key]:
     """Return the rows with an error; users by their name."""
     check = all_checks()[code]
     found = (one for one in check.find(subject) if (one.severity or check.severity) == "error")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from proxyctl.catalog import REFERENCE, parse_version
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
-from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, Subject
+from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, LintSubject
 from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
@@ -14,7 +14,7 @@ from tests.unit.config_files import write
 def in_file(folder, text):
     """Return a lint subject from a file."""
     path = write(folder, f"version: 1\n{text}")
-    return Subject(load_project(Sources((path,)), takes_dead_rules=True).configuration)
+    return LintSubject(load_project(Sources((path,)), takes_dead_rules=True).configuration)
 
 
 def subject(*rules, users=(), fast_routing=(), version=str(REFERENCE), **variables):
@@ -29,7 +29,7 @@ def subject(*rules, users=(), fast_routing=(), version=str(REFERENCE), **variabl
     of = parse_version(version)
     tables = {name: Held(layout(name, of), rows(name, *some)) for name, some in given.items()}
     set_ = {f"mysql-{name}": str(value).lower() for name, value in variables.items()}
-    return Subject(Configuration(of, tables, set_))
+    return LintSubject(Configuration(of, tables, set_))
 
 
 def findings(code, *rules, **given):

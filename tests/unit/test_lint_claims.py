@@ -8,7 +8,7 @@ import pytest
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.lint.check import all_checks
-from proxyctl.lint.subject import FAST_ROUTING, RULES, Subject
+from proxyctl.lint.subject import FAST_ROUTING, RULES, LintSubject
 from proxyctl.routing import ClientQuery
 from proxyctl.state.configuration import Configuration, Held
 from tests.support.build import layout, row
@@ -46,7 +46,7 @@ def subject_of(case):
         for name, cells in ((RULES, case.rules), (FAST_ROUTING, case.fast_routing))
     }
     tables = {name: Held(layout(name), rows) for name, rows in made.items()}
-    return Subject(Configuration(REFERENCE, tables, values))
+    return LintSubject(Configuration(REFERENCE, tables, values))
 
 
 def dead_rules(subject):

@@ -11,7 +11,7 @@ from proxyctl.catalog import Version
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.run import lint
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.configuration import Configuration, Held
 from proxyctl.state.row import Where
 from tests.support.build import layout, rows
@@ -35,14 +35,14 @@ def test_the_examples_of_a_check(code, tmp_path):
         path = write(tmp_path, text)
         project = load_project(Sources((path,)), takes_dead_rules=True, needs_secrets=False)
         versions = re.findall(r"--backend-version (\S+)", text)
-        subject = Subject(project.configuration, backend_versions=versions)
+        subject = LintSubject(project.configuration, backend_versions=versions)
         found = lint(subject, [CHECKS[code]]).findings
         assert bool(found) is (kind == "Bad"), text
 
 
 @pytest.mark.parametrize("code", [code for code, one in CHECKS.items() if one.any_size])
 def test_a_check_for_any_size_compiles_no_rule(code, tmp_path, monkeypatch):
-    monkeypatch.delattr(Subject, "router")
+    monkeypatch.delattr(LintSubject, "router")
     test_the_examples_of_a_check(code, tmp_path)
 
 
@@ -59,7 +59,7 @@ def test_a_check_of_both_sides_finds_its_examples_under_the_names_of_postgresql(
             renamed = f"proxysql_version: 3.0.3\n{renamed}"
         path = write(tmp_path, renamed)
         project = load_project(Sources((path,)), takes_dead_rules=True, needs_secrets=False)
-        report = lint(Subject(project.configuration), [CHECKS[code]])
+        report = lint(LintSubject(project.configuration), [CHECKS[code]])
         assert bool(report.findings) is (kind == "Bad"), renamed
         for placed in report.findings:
             finding = placed.finding
@@ -82,7 +82,7 @@ def test_examples_and_templates_have_no_error_and_no_warning(folder, monkeypatch
         for name in re.findall(r"\{env: (\w+)\}", file.read_text(encoding="utf-8")):
             monkeypatch.setenv(name, "sesame")
     project = load_project(Sources((str(folder),)), takes_dead_rules=True)
-    subject = Subject(project.configuration)
+    subject = LintSubject(project.configuration)
     bad = [one for one in CHECKS.values() if one.code >= "PX3" and one.severity != "note"]
     assert [(check.code, found) for check in bad for found in check.find(subject)] == []
 
@@ -92,7 +92,7 @@ def test_an_instance_is_no_file():
     configuration = Configuration(
         Version(2, 7, 1), {"mysql_users": held}, {"mysql-monitor_password": "x"}
     )
-    assert list(all_checks()["PX531"].find(Subject(configuration))) == []
+    assert list(all_checks()["PX531"].find(LintSubject(configuration))) == []
 
 
 def test_a_user_in_no_file_hides_no_password_of_the_files():
@@ -103,11 +103,11 @@ def test_a_user_in_no_file_hides_no_password_of_the_files():
         {"mysql_users": held},
         place=lambda _table, key, _column: Where("x.yaml", 1, 1) if key[0] == "b" else None,
     )
-    (found,) = all_checks()["PX531"].find(Subject(configuration))
+    (found,) = all_checks()["PX531"].find(LintSubject(configuration))
     assert found.key == ("b", 1)
 
 
 def test_a_backend_whose_version_cannot_be_read_is_passed_over():
     running = Configuration(Version(2, 7, 1), {}, {"mysql-server_version": "8.0.36"})
-    found = all_checks()["PX541"].find(Subject(running, backend_versions=["what"]))
+    found = all_checks()["PX541"].find(LintSubject(running, backend_versions=["what"]))
     assert list(found) == []

@@ -16,8 +16,8 @@ from proxyctl.state.row import Layer, Secret
 if TYPE_CHECKING:
     from proxyctl.catalog import Version
     from proxyctl.config.sections.instances import Instance
-    from proxyctl.lint.run import Ignore, Report
-    from proxyctl.lint.subject import Subject
+    from proxyctl.lint.run import Ignore, LintReport
+    from proxyctl.lint.subject import LintSubject
 
 
 LintFormat = Literal["text", "json", "sarif", "github"]
@@ -85,12 +85,12 @@ def lint(
 
 def _subject(
     place: Place, layer: LayerName | None, version: Version | None, backend_versions: Sequence[str]
-) -> tuple[Subject, Sequence[Ignore], str]:
+) -> tuple[LintSubject, Sequence[Ignore], str]:
     """Return the rows to check, the findings to ignore, and the instance's name ('' for files)."""
     from proxyctl.catalog.releases import version_numbers
     from proxyctl.config.project import load_project
     from proxyctl.instance.read import read_configuration
-    from proxyctl.lint.subject import Subject
+    from proxyctl.lint.subject import LintSubject
 
     for backend in backend_versions:
         if version_numbers(backend) is None:
@@ -102,14 +102,14 @@ def _subject(
         plain = {
             instance.name: instance.where for instance in project.instances if _is_plain(instance)
         }
-        subject = Subject(
+        subject = LintSubject(
             project.configuration, backend_versions=backend_versions, plain_passwords=plain
         )
         return subject, project.ignores, ""
     target = place.target(files_are_optional=True)
     with target.connect() as client:
         configuration = read_configuration(client, Layer(layer or "runtime"))
-    subject = Subject(place.with_files(configuration), backend_versions=backend_versions)
+    subject = LintSubject(place.with_files(configuration), backend_versions=backend_versions)
     return subject, target.files.ignores(), target.name
 
 
@@ -132,7 +132,7 @@ def _mistakes(error: ConfigError, format: LintFormat) -> str:
     return mistakes_github(error.mistakes) if format == "github" else ""
 
 
-def _output(report: Report, format: LintFormat, source: str) -> str:
+def _output(report: LintReport, format: LintFormat, source: str) -> str:
     from proxyctl.render.lint import LINT, lint_github, lint_text
     from proxyctl.render.sarif import lint_sarif
 

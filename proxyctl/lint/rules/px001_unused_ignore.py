@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from proxyctl.lint.check import UNUSED_IGNORE, Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 
 @check(UNUSED_IGNORE, "unused-ignore", Severity.NOTE)
-def unused_ignore(subject: Subject) -> Iterable[Finding]:  # noqa: ARG001 - `run` finds these
+def unused_ignore(subject: LintSubject) -> Iterable[Finding]:  # noqa: ARG001 - `run` finds these
     """An entry of `lint: ignore:` that ignores nothing.
 
     The mistake that the entry was written for is gone, or the entry never matched it. A leftover

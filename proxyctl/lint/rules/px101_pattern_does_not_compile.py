@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.patterns import is_pasted
-from proxyctl.lint.subject import RuleRow, Subject
+from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.routing.regex import BadPattern, RegexEngine, as_bytes, compile_pattern
 from proxyctl.state.row import Secret
 
@@ -14,7 +14,7 @@ _FOR_RE2 = "write it without look-around and back references, or as two rules"
 
 
 @check("PX101", "pattern-does-not-compile", Severity.ERROR, pgsql=True)
-def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
+def pattern_does_not_compile(subject: LintSubject) -> Iterator[Finding]:
     r"""A pattern that the regular expression engine in force cannot compile.
 
     ProxySQL loads the rule silently. The rule never matches; with `negate_match_pattern` it matches
@@ -58,7 +58,7 @@ def pattern_does_not_compile(subject: Subject) -> Iterator[Finding]:
             yield Finding(RULES, row.key, message, column, fix)
 
 
-def _compiles_only_in_pcre(subject: Subject, row: RuleRow, column: str) -> bool:
+def _compiles_only_in_pcre(subject: LintSubject, row: RuleRow, column: str) -> bool:
     """Return whether RE2 is in force and only PCRE compiles the pattern."""
     if subject.engine is not RegexEngine.RE2:
         return False

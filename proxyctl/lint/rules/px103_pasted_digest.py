@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.patterns import is_pasted, looks_pasted
-from proxyctl.lint.subject import RuleRow, Subject
+from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.state.row import Secret
 
 MARK = re.compile(
@@ -18,7 +18,7 @@ MARK = re.compile(
 
 
 @check("PX103", "pasted-digest", Severity.ERROR, pgsql=True)
-def pasted_digest(subject: Subject) -> Iterator[Finding]:
+def pasted_digest(subject: LintSubject) -> Iterator[Finding]:
     r"""A digest text in a column that takes a regular expression.
 
     In a pattern `?` makes the character before it optional, `(` opens a group and `*` repeats. So

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check
 from proxyctl.lint.patterns import is_pasted
-from proxyctl.lint.subject import RuleRow, Subject
+from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.routing.criteria import Effect
 
 
 @check("PX104", "not-in-digest-texts", Severity.ERROR, pgsql=True)
-def not_in_digest_texts(subject: Subject) -> Iterator[Finding]:
+def not_in_digest_texts(subject: LintSubject) -> Iterator[Finding]:
     r"""A match_digest that asks for what no digest text contains.
 
     A digest text has `?` for each quoted text and number; digits stay only inside a name, such as

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 
 @check("PX105", "unusual-syntax", Severity.NOTE, pgsql=True)
-def unusual_syntax(subject: Subject) -> Iterator[Finding]:
+def unusual_syntax(subject: LintSubject) -> Iterator[Finding]:
     r"""A pattern with rare syntax, for which proxyctl's answers are not verified.
 
     ProxySQL before 3.0.12 matches with PCRE 8, proxyctl with PCRE2. The two agree on what most

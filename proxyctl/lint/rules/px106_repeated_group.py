@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.regex import RegexEngine, repeats_a_group
 
 
 @check("PX106", "repeated-group", Severity.NOTE, pgsql=True)
-def repeated_group(subject: Subject) -> Iterator[Finding]:
+def repeated_group(subject: LintSubject) -> Iterator[Finding]:
     r"""A group that repeats without bound, such as `(a|b)+`.
 
     PCRE recurses for each repetition. A query with some thousands of them overflows the stack of

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check
 from proxyctl.lint.rules.px104_not_in_digest_texts import effect_text
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.criteria import Effect
 
 
 @check("PX107", "lost-backslash", Severity.ERROR, pgsql=True)
-def lost_backslash(subject: Subject) -> Iterator[Finding]:
+def lost_backslash(subject: LintSubject) -> Iterator[Finding]:
     r"""A pattern whose backslashes were doubled, or replaced by control characters.
 
     In single quotes YAML keeps a backslash as it is: `'\\s'` is two backslashes and an s, and as a

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, cases_of, check, quoted
 from proxyctl.lint.patterns import is_sql_word
-from proxyctl.lint.subject import RuleRow, Subject
+from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.state.row import Secret
 
 _NUMBER = re.compile(r"[=<>(,](?: |\\s[+*]?)*[0-9]+\Z")
@@ -25,7 +25,7 @@ _SQL_WITH_DIGIT = re.compile(
 
 
 @check("PX109", "longer-names", Severity.WARNING, pgsql=True)
-def longer_names(subject: Subject) -> Iterator[Finding]:
+def longer_names(subject: LintSubject) -> Iterator[Finding]:
     r"""A pattern that names a table and also matches the longer names of other tables.
 
     A pattern matches anywhere: `FROM sbtest1` is also in `FROM sbtest10`, whose queries then go
@@ -83,7 +83,7 @@ def _longer(name: str, later: dict[str, str]) -> str | None:
     return name + "0" if name[-1].isdigit() else later.get(name.lower())
 
 
-def _patterns(subject: Subject, row: RuleRow) -> Iterator[tuple[str, str, str]]:
+def _patterns(subject: LintSubject, row: RuleRow) -> Iterator[tuple[str, str, str]]:
     """Yield the patterns of a rule in use as (column, text, text without escapes)."""
     for column, text in row.patterns:
         is_used = column == "match_pattern" or subject.variables.query_digests

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
 from proxyctl.lint.patterns import is_pasted
 from proxyctl.lint.rules.px103_pasted_digest import MARK
-from proxyctl.lint.subject import RuleRow, Subject
+from proxyctl.lint.subject import LintSubject, RuleRow
 
 _WORD_FIRST = re.compile(r"(?:\(\?i\))?\^\(*(?:\?:|\?i\))?(?:\?i:)?[A-Za-z]")
 _DOTS_AT_THE_EDGES = re.compile(r"\A(?:\.[*+]\??)+|(?:\.[*+]\??)+\Z")
@@ -18,7 +18,7 @@ _DOTS = re.compile(r"(?<!\\)(?:\\\\)*\.[*+]")
 
 
 @check("PX114", "raw-text", Severity.WARNING, pgsql=True)
-def raw_text(subject: Subject) -> Iterable[Finding]:
+def raw_text(subject: LintSubject) -> Iterable[Finding]:
     r"""A match_pattern with `^` before a word or `.*` between words, where match_digest would do.
 
     match_pattern sees the query as the client sent it. Many libraries put a comment or a space
@@ -46,7 +46,7 @@ def raw_text(subject: Subject) -> Iterable[Finding]:
     return grouped(_raw_texts(subject))
 
 
-def _raw_texts(subject: Subject) -> Iterator[Finding]:
+def _raw_texts(subject: LintSubject) -> Iterator[Finding]:
     for row, text in _patterns_for_digest(subject):
         has_inner_dots = "(?s" not in text and _DOTS.search(_DOTS_AT_THE_EDGES.sub("", text))
         if has_inner_dots or _WORD_FIRST.match(text):
@@ -57,7 +57,7 @@ def _raw_texts(subject: Subject) -> Iterator[Finding]:
             yield Finding(RULES, row.key, message, "match_pattern", "use match_digest")
 
 
-def _patterns_for_digest(subject: Subject) -> Iterator[tuple[RuleRow, str]]:
+def _patterns_for_digest(subject: LintSubject) -> Iterator[tuple[RuleRow, str]]:
     """Yield the rules that seem to need no match_pattern and could use match_digest."""
     for row in subject.rule_rows if subject.variables.query_digests else ():
         text = row.text("match_pattern")
@@ -72,7 +72,7 @@ def _patterns_for_digest(subject: Subject) -> Iterator[tuple[RuleRow, str]]:
         yield row, text
 
 
-def _matches_no_digest_text(subject: Subject, row: RuleRow, text: str) -> bool:
+def _matches_no_digest_text(subject: LintSubject, row: RuleRow, text: str) -> bool:
     pattern = row.rule and row.rule.match_pattern
     modifiers = row.text("re_modifiers") or ""
     return bool(pattern and subject.criteria.as_match_digest(text, pattern, modifiers))

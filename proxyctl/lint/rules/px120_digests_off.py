@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.cells import normal_digest, number
 from proxyctl.state.row import sorted_keys
 from proxyctl.state.runtime import valid_client_addr
@@ -14,7 +14,7 @@ _DIGESTS = "mysql-query_digests"
 
 
 @check("PX120", "digests-off", Severity.ERROR, pgsql=True, any_size=True)
-def digests_off(subject: Subject) -> Iterable[Finding]:
+def digests_off(subject: LintSubject) -> Iterable[Finding]:
     """A rule with match_digest or digest while `mysql-query_digests` is false.
 
     Without digests ProxySQL skips match_digest: the rule matches every query that its other
@@ -39,7 +39,7 @@ def digests_off(subject: Subject) -> Iterable[Finding]:
     return () if subject.variables.query_digests else grouped(_digest_rules(subject))
 
 
-def _digest_rules(subject: Subject) -> Iterator[Finding]:
+def _digest_rules(subject: LintSubject) -> Iterator[Finding]:
     variable = subject.name(_DIGESTS)
     fix = f"set {variable}: true, or use match_pattern"
     loaded = {

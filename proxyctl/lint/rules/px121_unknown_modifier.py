@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.cells import MODIFIERS_FIX, modifiers_problem
 
 
 @check("PX121", "unknown-modifier", Severity.ERROR, pgsql=True)
-def unknown_modifier(subject: Subject) -> Iterator[Finding]:
+def unknown_modifier(subject: LintSubject) -> Iterator[Finding]:
     """A word in re_modifiers that ProxySQL does not know.
 
     ProxySQL knows CASELESS and GLOBAL, with a comma and no space between them, and ignores

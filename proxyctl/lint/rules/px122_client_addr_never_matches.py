@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.rule import subnet_of
 
 
 @check("PX122", "client-addr-never-matches", Severity.ERROR, pgsql=True)
-def client_addr_never_matches(subject: Subject) -> Iterator[Finding]:
+def client_addr_never_matches(subject: LintSubject) -> Iterator[Finding]:
     """A client_addr that matches no client, or that makes ProxySQL drop the rule.
 
     ProxySQL compares the text with the client's address, character by character. Only a `%` at the

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 
 @check("PX123", "digest-misspelt", Severity.ERROR, pgsql=True)
-def digest_misspelt(subject: Subject) -> Iterator[Finding]:
+def digest_misspelt(subject: LintSubject) -> Iterator[Finding]:
     """A digest that ProxySQL ignores, or reads as another number.
 
     ProxySQL reads `0x` and hexadecimal digits. It ignores what it cannot read: the rule then

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check, grouped, quoted
-from proxyctl.lint.subject import FAST_ROUTING, USERS, Subject
+from proxyctl.lint.subject import FAST_ROUTING, USERS, LintSubject
 
 _COLUMNS = ("schemaname", "proxy_addr", "proxy_port")
 
 
 @check("PX124", "no-such-session", Severity.ERROR, pgsql=True)
-def no_such_session(subject: Subject) -> Iterable[Finding]:
+def no_such_session(subject: LintSubject) -> Iterable[Finding]:
     """A schemaname, proxy_addr, proxy_port or user name that no session has.
 
     ProxySQL compares these exactly: `%` is no wildcard there, and letters of another case, a blank
@@ -44,14 +44,14 @@ def no_such_session(subject: Subject) -> Iterable[Finding]:
     return grouped((*_of_rules(subject), *_of_fast_routing(subject), *_of_users(subject)))
 
 
-def _of_rules(subject: Subject) -> Iterator[Finding]:
+def _of_rules(subject: LintSubject) -> Iterator[Finding]:
     for row, column, flaw in subject.flaws(*_COLUMNS):
         message = f"{subject.name(column)} {row.shown(column)}: {flaw.problem}"
         severity = SEVERITIES[flaw.effect]
         yield Finding(RULES, row.key, message, column, flaw.fix, severity=severity)
 
 
-def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
+def _of_fast_routing(subject: LintSubject) -> Iterator[Finding]:
     schemaname = subject.name("schemaname")
     for key, cells in subject.cells(FAST_ROUTING):
         name = str(cells["schemaname"])
@@ -62,7 +62,7 @@ def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
             yield Finding(FAST_ROUTING, key, message, "schemaname", flaw.fix)
 
 
-def _of_users(subject: Subject) -> Iterator[Finding]:
+def _of_users(subject: LintSubject) -> Iterator[Finding]:
     for name, key in subject.login_keys.items():
         flaw = subject.criteria.name(name, "a username")
         if flaw is not None:

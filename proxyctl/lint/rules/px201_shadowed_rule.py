@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
 from proxyctl.lint.cover import verdicts
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 
 @check("PX201", "shadowed-rule", Severity.ERROR, pgsql=True)
-def shadowed_rule(subject: Subject) -> Iterable[Finding]:
+def shadowed_rule(subject: LintSubject) -> Iterable[Finding]:
     """A rule that no query reaches, because an earlier rule with apply takes all its queries.
 
     ProxySQL tries rules by rule_id until one with `apply: 1` matches. A rule never has a hit where
@@ -37,7 +37,7 @@ def shadowed_rule(subject: Subject) -> Iterable[Finding]:
     return grouped(_shadowed(subject))
 
 
-def _shadowed(subject: Subject) -> Iterator[Finding]:
+def _shadowed(subject: LintSubject) -> Iterator[Finding]:
     for rule, by in verdicts(subject).shadowed:
         message = (
             f"never reached: {subject.rule_name(by.rule_id)} matches all its queries first, and has"

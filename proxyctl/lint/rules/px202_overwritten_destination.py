@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.cover import verdicts
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 
 @check("PX202", "overwritten-destination", Severity.ERROR, pgsql=True)
-def overwritten_destination(subject: Subject) -> Iterator[Finding]:
+def overwritten_destination(subject: LintSubject) -> Iterator[Finding]:
     """A destination_hostgroup that a later rule always overwrites.
 
     Without `apply: 1` ProxySQL tries the next rules, and the last one that matches wins. The

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from proxyctl.catalog import MAX_INT
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped, listed
 from proxyctl.lint.cover import flag_reach
-from proxyctl.lint.subject import FAST_ROUTING, Subject
+from proxyctl.lint.subject import FAST_ROUTING, LintSubject
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import number
 
 
 @check("PX204", "unreachable-flagin", Severity.ERROR, pgsql=True)
-def unreachable_flagin(subject: Subject) -> Iterable[Finding]:
+def unreachable_flagin(subject: LintSubject) -> Iterable[Finding]:
     """A rule, or a row of fast routing, with a flagIN that no query has.
 
     A query begins with flagIN 0. It gets another one from the flagOUT (or the `flagOUTs` in the
@@ -44,14 +44,14 @@ def unreachable_flagin(subject: Subject) -> Iterable[Finding]:
     return grouped((*_of_rules(subject), *_of_fast_routing(subject)))
 
 
-def _of_rules(subject: Subject) -> Iterator[Finding]:
+def _of_rules(subject: LintSubject) -> Iterator[Finding]:
     for rule in subject.rules:
         if rule.rule_id not in flag_reach(subject).reached and rule.flag_in != MAX_INT:
             why, fix = _why(subject, rule.flag_in)
             yield Finding(RULES, (rule.rule_id,), f"never reached: {why}", "flagIN", fix)
 
 
-def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
+def _of_fast_routing(subject: LintSubject) -> Iterator[Finding]:
     reach = flag_reach(subject)
     for key, cells in subject.cells(FAST_ROUTING):
         flag = number(cells["flagIN"]) or 0
@@ -61,7 +61,7 @@ def _of_fast_routing(subject: Subject) -> Iterator[Finding]:
             yield Finding(FAST_ROUTING, key, f"never used: {why}", "flagIN", fix)
 
 
-def _why(subject: Subject, flag: int) -> tuple[str, str | None]:
+def _why(subject: LintSubject, flag: int) -> tuple[str, str | None]:
     """Return why no query has this flagIN there, and the fix."""
     reach = flag_reach(subject)
     setters, enders = reach.setters.get(flag, ()), reach.enders.get(flag, ())
@@ -81,6 +81,6 @@ def _why(subject: Subject, flag: int) -> tuple[str, str | None]:
     return f"no rule sets flagIN {flag}", "set it as flagOUT in an earlier rule"
 
 
-def _listed(subject: Subject, rules: Sequence[Rule]) -> str:
+def _listed(subject: LintSubject, rules: Sequence[Rule]) -> str:
     owner = subject.configuration.owner
     return listed([f"{rule.rule_id}{owner(RULES, (rule.rule_id,))}" for rule in rules])

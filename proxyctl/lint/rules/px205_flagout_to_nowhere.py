@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, cases_of, check
 from proxyctl.lint.cover import flag_reach, jumps
-from proxyctl.lint.subject import FAST_ROUTING, Subject
+from proxyctl.lint.subject import FAST_ROUTING, LintSubject
 from proxyctl.state.cells import number
 
 
 @check("PX205", "flagout-to-nowhere", Severity.WARNING, pgsql=True)
-def flagout_to_nowhere(subject: Subject) -> Iterator[Finding]:
+def flagout_to_nowhere(subject: LintSubject) -> Iterator[Finding]:
     """A flagOUT that no rule and no row of fast routing has as its flagIN.
 
     The query matches no further rule. It goes to the destination that the rules so far have set, or

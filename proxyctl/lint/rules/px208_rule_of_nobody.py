@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check, grouped, quoted
-from proxyctl.lint.subject import FAST_ROUTING, Subject
+from proxyctl.lint.subject import FAST_ROUTING, LintSubject
 from proxyctl.state.row import Key
 
 
 @check("PX208", "rule-of-nobody", Severity.ERROR, pgsql=True)
-def rule_of_nobody(subject: Subject) -> Iterable[Finding]:
+def rule_of_nobody(subject: LintSubject) -> Iterable[Finding]:
     """A rule, or a row of fast routing, for a user whose queries never reach it.
 
     With `fast_forward: 1` a user's queries go straight to the default hostgroup, and rules that
@@ -46,7 +46,7 @@ def rule_of_nobody(subject: Subject) -> Iterable[Finding]:
     return grouped(_of_nobody(subject))
 
 
-def _of_nobody(subject: Subject) -> Iterator[Finding]:
+def _of_nobody(subject: LintSubject) -> Iterator[Finding]:
     for table, key, name in _rows_with_user(subject):
         flaw = subject.criteria.username(name)
         if flaw is not None:
@@ -55,7 +55,7 @@ def _of_nobody(subject: Subject) -> Iterator[Finding]:
             yield Finding(table, key, message, "username", flaw.fix, severity=severity)
 
 
-def _rows_with_user(subject: Subject) -> Iterator[tuple[str, Key, str]]:
+def _rows_with_user(subject: LintSubject) -> Iterator[tuple[str, Key, str]]:
     """Yield the rules and the rows of fast routing that name a user."""
     for rule in subject.rules:
         if rule.username is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.catalog.destinations import last_rule_in_the_way
 from proxyctl.catalog.model import MAX_INT as NEVER
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.subject import FAST_ROUTING, Subject
+from proxyctl.lint.subject import FAST_ROUTING, LintSubject
 from proxyctl.state.row import sorted_keys
 from proxyctl.state.runtime import valid_client_addr
 
@@ -15,7 +15,7 @@ from proxyctl.state.runtime import valid_client_addr
 @check(
     "PX210", "fast-routing-off", Severity.ERROR, tables=(FAST_ROUTING,), pgsql=True, any_size=True
 )
-def fast_routing_off(subject: Subject) -> Iterator[Finding]:
+def fast_routing_off(subject: LintSubject) -> Iterator[Finding]:
     """Fast routing that ProxySQL never uses, because the last active rule has apply.
 
     Before 3.0.9 ProxySQL skips fast routing if the last rule that it tried has apply=1, whether

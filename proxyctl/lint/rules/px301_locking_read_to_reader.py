@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import Sent, sent_to_readers
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import QueryKind
 
 _LOCKS = "(FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE)"
@@ -17,7 +17,7 @@ _NO_SELECT = frozenset({"WITH ... FOR UPDATE", "FOR UPDATE in parentheses"})
 
 
 @check("PX301", "locking-read-to-reader", Severity.ERROR, pgsql=True)
-def locking_read_to_reader(subject: Subject) -> Iterator[Finding]:
+def locking_read_to_reader(subject: LintSubject) -> Iterator[Finding]:
     """A rule that sends locking reads to a reader.
 
     `SELECT ... FOR UPDATE`, `FOR SHARE` and `LOCK IN SHARE MODE` keep others from changing rows

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import sent_to_readers
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import QueryKind
 
 _FUNCTIONS = (
@@ -19,7 +19,7 @@ _PGSQL_FUNCTIONS = (
 
 
 @check("PX302", "lock-function-to-reader", Severity.WARNING, pgsql=True)
-def lock_function_to_reader(subject: Subject) -> Iterator[Finding]:
+def lock_function_to_reader(subject: LintSubject) -> Iterator[Finding]:
     r"""A rule that sends GET_LOCK, nextval and similar functions to a reader.
 
     A named lock exists on one server only: two clients that ask two readers both get it. ROW_COUNT

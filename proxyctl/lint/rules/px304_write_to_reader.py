@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import sent_to_readers
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import QueryKind
 
 
 @check("PX304", "write-to-reader", Severity.ERROR, pgsql=True)
-def write_to_reader(subject: Subject) -> Iterator[Finding]:
+def write_to_reader(subject: LintSubject) -> Iterator[Finding]:
     """A rule that sends writes to a reader.
 
     A reader with read_only refuses the write; without it, the reader's data no longer equal the

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from proxyctl.lint.check import Case, Finding, Severity, check, grouped
 from proxyctl.lint.cover import flag_reach, verdicts
-from proxyctl.lint.subject import USERS, Subject
+from proxyctl.lint.subject import USERS, LintSubject
 from proxyctl.routing.probes import INSERT, READ
 from proxyctl.routing.reach import session_for
 from proxyctl.routing.rule import Rule
 
 
 @check("PX307", "transactions-part", Severity.WARNING, tables=(USERS,), pgsql=True)
-def transactions_part(subject: Subject) -> Iterable[Finding]:
+def transactions_part(subject: LintSubject) -> Iterable[Finding]:
     """A user without transaction_persistent whose reads and writes go to different hostgroups.
 
     With `transaction_persistent: false` rules apply inside transactions, too: after BEGIN and
@@ -43,7 +43,7 @@ def transactions_part(subject: Subject) -> Iterable[Finding]:
     return grouped(_parted(subject))
 
 
-def _parted(subject: Subject) -> Iterator[Finding]:
+def _parted(subject: LintSubject) -> Iterator[Finding]:
     loose = {key for key, cells in subject.cells(USERS) if cells["transaction_persistent"] == 0}
     routing_rules = _routing_rules(subject) if loose else {}
     splits: dict[str | None, dict[Case, str]] = {}
@@ -62,7 +62,7 @@ def _parted(subject: Subject) -> Iterator[Finding]:
             yield Finding(USERS, key, message, "transaction_persistent", fix, cases=cases)
 
 
-def _routing_rules(subject: Subject) -> Mapping[str | None, Sequence[Rule]]:
+def _routing_rules(subject: LintSubject) -> Mapping[str | None, Sequence[Rule]]:
     """Return the reachable rules with a destination, by username.
 
     One rule stands for all with the same destination and criteria for the session.
@@ -79,7 +79,7 @@ def _routing_rules(subject: Subject) -> Mapping[str | None, Sequence[Rule]]:
 
 
 def _splits(
-    subject: Subject, username: str | None, routing_rules: Mapping[str | None, Sequence[Rule]]
+    subject: LintSubject, username: str | None, routing_rules: Mapping[str | None, Sequence[Rule]]
 ) -> Iterator[tuple[Case, str]]:
     """Yield how rules split the user's queries between hostgroups, as a case and a message."""
     if subject.logins[username or ""].fast_forward:

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import destinations
-from proxyctl.lint.subject import SERVERS, Subject
+from proxyctl.lint.subject import SERVERS, LintSubject
 
 _MIRROR_EFFECT = "only the copies are lost; the query itself is not affected"
 _TIMEOUT = "mysql-connect_timeout_server_max"
 
 
 @check("PX311", "hostgroup-without-servers", Severity.ERROR, pgsql=True)
-def hostgroup_without_servers(subject: Subject) -> Iterator[Finding]:
+def hostgroup_without_servers(subject: LintSubject) -> Iterator[Finding]:
     """A rule, a row of fast routing or a user that sends to a hostgroup without servers.
 
     The client waits for mysql-connect_timeout_server_max, 10 seconds, and then gets error 9001

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import destinations
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.families import FAMILY_TABLES
 
 
 @check("PX313", "offline-hostgroup-used", Severity.WARNING, tables=FAMILY_TABLES)
-def offline_hostgroup_used(subject: Subject) -> Iterator[Finding]:
+def offline_hostgroup_used(subject: LintSubject) -> Iterator[Finding]:
     """A rule, a row of fast routing or a user that sends to a family's offline hostgroup.
 
     The monitor moves nodes there that are broken or out of sync, and shows them as ONLINE: the

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from proxyctl.catalog import Version
 from proxyctl.lint.check import Finding, Severity, check
-from proxyctl.lint.subject import SERVERS, Subject
+from proxyctl.lint.subject import SERVERS, LintSubject
 from proxyctl.state.cells import number
 
 _ATTRIBUTES = "mysql_hostgroup_attributes"
@@ -18,7 +18,7 @@ _SINCE = Version(2, 6, 3)
 @check(
     "PX315", "max-num-online-servers-exceeded", Severity.ERROR, tables=(_ATTRIBUTES,), any_size=True
 )
-def max_num_online_servers_exceeded(subject: Subject) -> Iterator[Finding]:
+def max_num_online_servers_exceeded(subject: LintSubject) -> Iterator[Finding]:
     """A hostgroup with more ONLINE servers than its max_num_online_servers.
 
     ProxySQL 2.6.3 and later then uses none of them: the limit does not choose servers, it stops the

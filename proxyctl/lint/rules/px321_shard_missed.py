@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from proxyctl.lint.check import RULES, Case, Finding, Severity, check
 from proxyctl.lint.sample_queries import Culprit, culprit_of, queries_of_shards
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import HostgroupOrigin
 
 
 @check("PX321", "shard-missed", Severity.ERROR)
-def shard_missed(subject: Subject) -> Iterator[Finding]:
+def shard_missed(subject: LintSubject) -> Iterator[Finding]:
     """A query for a sharded table or schema that another rule takes.
 
     Two `sharding` sections may claim the same table: the rules with the smaller ids win, and rows

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import Secret
 
 _REFERENCE = re.compile(r"\\(.?)", re.DOTALL)
@@ -16,7 +16,7 @@ _GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\((?!\?)|\(\?(?:P?<(\w+)>|'
 
 
 @check("PX401", "replacement-invalid", Severity.ERROR, pgsql=True)
-def replacement_invalid(subject: Subject) -> Iterator[Finding]:
+def replacement_invalid(subject: LintSubject) -> Iterator[Finding]:
     r"""A replace_pattern that ProxySQL cannot apply: the query stays unchanged.
 
     `\1` to `\9` are the groups of match_pattern, `\0` is the whole match, and `\\` is a backslash.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.regex import Broken, RegexEngine
 from proxyctl.routing.regex.pattern import as_bytes
 from proxyctl.routing.regex.samples import samples
@@ -22,7 +22,7 @@ _EVEN_QUOTES = "(?=(?:[^'\"`]*['\"`][^'\"`]*['\"`])*[^'\"`]*$)"
 
 
 @check("PX402", "rewrites-quoted-text", Severity.WARNING, pgsql=True)
-def rewrites_quoted_text(subject: Subject) -> Iterator[Finding]:
+def rewrites_quoted_text(subject: LintSubject) -> Iterator[Finding]:
     r"""A rewrite of a word that also changes values and quoted names with the word.
 
     ProxySQL replaces text wherever match_pattern matches, and does not know what a quote is. To put

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from proxyctl.lint.check import RULES, Case, Finding, Severity, check
 from proxyctl.lint.sample_queries import also_sent
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import Probe
 from proxyctl.routing.reach import Session
 
 
 @check("PX411", "caches-what-changes", Severity.WARNING, pgsql=True)
-def caches_what_changes(subject: Subject) -> Iterator[Finding]:
+def caches_what_changes(subject: LintSubject) -> Iterator[Finding]:
     """A rule that caches locking reads, or queries whose answer differs each time.
 
     ProxySQL keeps the answer of each SELECT that a rule with cache_ttl takes, and gives it to every
@@ -43,7 +43,7 @@ def caches_what_changes(subject: Subject) -> Iterator[Finding]:
 
 
 def _cached(
-    subject: Subject, probes: Sequence[Probe], mistake: str, severity: Severity
+    subject: LintSubject, probes: Sequence[Probe], mistake: str, severity: Severity
 ) -> Iterator[Finding]:
     """Yield a finding for each rule that caches any of these queries."""
     caching = {rule.rule_id for rule in subject.rules if "cache_ttl" in dict(rule.sets)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 _LIKE_SECONDS = 100
 _ROUND_SECONDS = {
@@ -16,7 +16,7 @@ _ROUND_SECONDS = {
 
 
 @check("PX413", "milliseconds-as-seconds", Severity.WARNING, pgsql=True)
-def milliseconds_as_seconds(subject: Subject) -> Iterator[Finding]:
+def milliseconds_as_seconds(subject: LintSubject) -> Iterator[Finding]:
     """A cache_ttl or a timeout that looks like seconds.
 
     Both are in milliseconds. With `cache_ttl: 60` an answer expires after 60 milliseconds, and

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 _ANSWERS = {
     "OK_msg": "'' is an answer: ProxySQL answers OK, and no backend sees the query",
@@ -18,7 +18,7 @@ _CRITERIA = ("username", "schemaname", "client_addr", "proxy_addr", "digest")
 
 
 @check("PX421", "empty-text", Severity.ERROR, pgsql=True)
-def empty_text(subject: Subject) -> Iterable[Finding]:
+def empty_text(subject: LintSubject) -> Iterable[Finding]:
     """A message or a criterion of a rule that is '' and not NULL.
 
     An empty OK_msg or error_msg is an answer: ProxySQL answers every query of the rule itself, with
@@ -47,7 +47,7 @@ def empty_text(subject: Subject) -> Iterable[Finding]:
     return grouped(_empty(subject))
 
 
-def _empty(subject: Subject) -> Iterator[Finding]:
+def _empty(subject: LintSubject) -> Iterator[Finding]:
     fix = "leave the column out, or write null"
     for row in subject.rule_rows:
         sets = dict(row.rule.sets) if row.rule else {}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.pattern_queries import queries_of
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import HostgroupOrigin, Route
 from proxyctl.routing.probes import DELETE, INSERT, READ, UPDATE
 from proxyctl.routing.reach import session_for
@@ -23,7 +23,7 @@ _FAST = "fast routing decides about copies, too, before mirror_hostgroup"
 
 
 @check("PX424", "mirror-runs-twice", Severity.ERROR)
-def mirror_runs_twice(subject: Subject) -> Iterator[Finding]:
+def mirror_runs_twice(subject: LintSubject) -> Iterator[Finding]:
     """A mirror that sends the copy of a query to the servers that get the query itself.
 
     Each write then runs twice. The copy goes to mirror_hostgroup, which may also be the
@@ -84,7 +84,7 @@ class _Misled(NamedTuple):
     fix: str
 
 
-def _misled(subject: Subject, rule: Rule) -> Iterator[_Misled]:
+def _misled(subject: LintSubject, rule: Rule) -> Iterator[_Misled]:
     """Yield what is wrong with the copies of queries that the rule mirrors."""
     queries = [*_queries(subject, rule)]
     sessions = dict.fromkeys((session_for(rule, subject.reach.anybody), *subject.sessions))
@@ -108,7 +108,7 @@ def _misled(subject: Subject, rule: Rule) -> Iterator[_Misled]:
                 yield _Misled(f"the copy of {shown} goes to {label}: {_FAST}", fix)
 
 
-def _why(subject: Subject, rule: Rule, route: Route) -> str:
+def _why(subject: LintSubject, rule: Rule, route: Route) -> str:
     """Return why the query goes where its copy goes."""
     if route.source is HostgroupOrigin.DEFAULT_HOSTGROUP:
         return "it is the user's default_hostgroup, too"
@@ -117,7 +117,7 @@ def _why(subject: Subject, rule: Rule, route: Route) -> str:
     return "it is the destination, too"
 
 
-def _queries(subject: Subject, rule: Rule) -> Iterator[str]:
+def _queries(subject: LintSubject, rule: Rule) -> Iterator[str]:
     """Yield queries that the rule may match."""
     for probe in (INSERT, UPDATE, DELETE, READ):
         yield probe.query

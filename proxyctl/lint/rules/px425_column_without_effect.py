@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
-from proxyctl.lint.subject import USERS, Subject
+from proxyctl.lint.subject import USERS, LintSubject
 from proxyctl.state.cells import number
 
 _IDLE = ("reconnect", "sticky_conn", "cache_timeout")
@@ -13,7 +13,7 @@ _IDLE_ON_PGSQL = ("mirror_hostgroup", "mirror_flagOUT")
 
 
 @check("PX425", "column-without-effect", Severity.WARNING, pgsql=True)
-def column_without_effect(subject: Subject) -> Iterable[Finding]:
+def column_without_effect(subject: LintSubject) -> Iterable[Finding]:
     """A column of a rule that has no effect, or another effect than it seems to have.
 
     negate_match_pattern inverts match_digest and match_pattern only, not digest, username or
@@ -46,7 +46,7 @@ def column_without_effect(subject: Subject) -> Iterable[Finding]:
     return grouped((*_idle(subject), *_idle_of_users(subject)))
 
 
-def _idle(subject: Subject) -> Iterator[Finding]:
+def _idle(subject: LintSubject) -> Iterator[Finding]:
     note = Severity.NOTE
     for rule in subject.rules:
         key, sets = (rule.rule_id,), dict(rule.sets)
@@ -70,7 +70,7 @@ def _idle(subject: Subject) -> Iterator[Finding]:
                 yield Finding(RULES, key, message, column, "remove it", severity=note)
 
 
-def _idle_of_users(subject: Subject) -> Iterator[Finding]:
+def _idle_of_users(subject: LintSubject) -> Iterator[Finding]:
     for key, cells in subject.cells(USERS):
         if number(cells.get("schema_locked")) == 1 and number(cells["active"]) == 1:
             message = "schema_locked has no effect: the user may use every schema"

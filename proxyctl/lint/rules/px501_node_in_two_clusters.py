@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, cases_of, check
-from proxyctl.lint.subject import SERVERS, FamilyRow, Subject
+from proxyctl.lint.subject import SERVERS, FamilyRow, LintSubject
 from proxyctl.routing.servers import Address
 from proxyctl.state.families import node_text
 
@@ -17,7 +17,7 @@ from proxyctl.state.families import node_text
     tables=("mysql_galera_hostgroups",),
     any_size=True,
 )
-def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
+def node_in_two_clusters(subject: LintSubject) -> Iterator[Finding]:
     """A node that is in two Galera families.
 
     ProxySQL stores the state of a node by host and port, for one family only. The other family
@@ -72,5 +72,5 @@ def node_in_two_clusters(subject: Subject) -> Iterator[Finding]:
                 yield Finding(SERVERS, backend.key, message, None, fix, cases=cases)
 
 
-def _writer(subject: Subject, family: FamilyRow) -> str:
+def _writer(subject: LintSubject, family: FamilyRow) -> str:
     return subject.label(family.roles["writer_hostgroup"])

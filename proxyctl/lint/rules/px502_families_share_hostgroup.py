@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, cases_of, check
-from proxyctl.lint.subject import FamilyRow, Subject
+from proxyctl.lint.subject import FamilyRow, LintSubject
 from proxyctl.state.families import FAMILY_TABLES
 
 
 @check("PX502", "families-share-hostgroup", Severity.ERROR, tables=FAMILY_TABLES, any_size=True)
-def families_share_hostgroup(subject: Subject) -> Iterator[Finding]:
+def families_share_hostgroup(subject: LintSubject) -> Iterator[Finding]:
     """Two families with the same hostgroup.
 
     ProxySQL checks each table by itself and loads both rows. Then two monitors move the same

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
-from proxyctl.lint.subject import SERVERS, Subject
+from proxyctl.lint.subject import SERVERS, LintSubject
 from proxyctl.state.families import FAMILY_TABLES
 
 
@@ -17,7 +17,7 @@ from proxyctl.state.families import FAMILY_TABLES
     pgsql=True,
     any_size=True,
 )
-def family_without_nodes(subject: Subject) -> Iterator[Finding]:
+def family_without_nodes(subject: LintSubject) -> Iterator[Finding]:
     """A family without a node in mysql_servers.
 
     The monitor asks the nodes that are listed in one of the family's hostgroups. Galera has no

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import RULES, Finding, Severity, check
 from proxyctl.lint.sample_queries import destinations
-from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, FamilyRow, Subject
+from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, FamilyRow, LintSubject
 from proxyctl.routing.servers import Address
 from proxyctl.state.cells import number
 from proxyctl.state.families import FAMILY_TABLES
 
 
 @check("PX504", "writer-hostgroup-unused", Severity.WARNING, tables=FAMILY_TABLES, pgsql=True)
-def writer_hostgroup_unused(subject: Subject) -> Iterator[Finding]:
+def writer_hostgroup_unused(subject: LintSubject) -> Iterator[Finding]:
     """A family whose writer hostgroup gets no queries.
 
     No rule, no row of fast routing and no user's default_hostgroup has its number. Often a

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, cases_of, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.families import FAMILY_TABLES
 
 _NAME = "mysql-monitor_enabled"
@@ -19,7 +19,7 @@ _NAME = "mysql-monitor_enabled"
     pgsql=True,
     any_size=True,
 )
-def families_not_monitored(subject: Subject) -> Iterator[Finding]:
+def families_not_monitored(subject: LintSubject) -> Iterator[Finding]:
     """A family while mysql-monitor_enabled is false.
 
     Without the monitor nothing moves the nodes: after a failover the writes still go to the old

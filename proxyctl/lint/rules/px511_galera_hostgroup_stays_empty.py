@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from proxyctl.errors import counted
 from proxyctl.lint.check import Finding, Severity, check
 from proxyctl.lint.sample_queries import destinations
-from proxyctl.lint.subject import FamilyRow, Subject
+from proxyctl.lint.subject import FamilyRow, LintSubject
 
 
 @check(
     "PX511", "galera-hostgroup-stays-empty", Severity.WARNING, tables=("mysql_galera_hostgroups",)
 )
-def galera_hostgroup_stays_empty(subject: Subject) -> Iterator[Finding]:
+def galera_hostgroup_stays_empty(subject: LintSubject) -> Iterator[Finding]:
     """A hostgroup of a Galera family that gets queries, but no node.
 
     With `max_writers: 0` (an error) ProxySQL removes all nodes from the writer hostgroup, and each
@@ -56,7 +56,7 @@ def galera_hostgroup_stays_empty(subject: Subject) -> Iterator[Finding]:
             yield Finding(row.table, row.key, message, "writer_is_also_reader", fix)
 
 
-def _why_empty(subject: Subject, row: FamilyRow) -> str | None:
+def _why_empty(subject: LintSubject, row: FamilyRow) -> str | None:
     is_also_reader, writers = row.cells["writer_is_also_reader"], row.cells["max_writers"]
     nodes = len(subject.nodes_of(row))
     if is_also_reader == 0:

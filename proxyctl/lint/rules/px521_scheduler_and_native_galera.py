@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, cases_of, check
-from proxyctl.lint.subject import Cells, Subject
+from proxyctl.lint.subject import Cells, LintSubject
 from proxyctl.state.row import Secret
 
 _SCRIPT = re.compile(
@@ -24,7 +24,7 @@ _OPTION = re.compile(r"-{1,2}(?:[\w-]*(?:hg|hostgroups?)|H)[= ]\s*\"?'?([\d:,WR-
     tables=("mysql_galera_hostgroups",),
     any_size=True,
 )
-def scheduler_and_native_galera(subject: Subject) -> Iterator[Finding]:
+def scheduler_and_native_galera(subject: LintSubject) -> Iterator[Finding]:
     """A scheduler entry that moves the nodes of a row of mysql_galera_hostgroups.
 
     proxysql_galera_checker, pxc_scheduler_handler and similar scripts rewrite mysql_servers every

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from proxyctl.catalog.variables import is_secret_variable
 from proxyctl.lint.check import Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.passwords import hashed_password
 from proxyctl.state.row import Secret
 
 
 @check("PX531", "clear-text-password", Severity.WARNING)
-def clear_text_password(subject: Subject) -> Iterator[Finding]:
+def clear_text_password(subject: LintSubject) -> Iterator[Finding]:
     """A password in clear text in a file.
 
     Whoever reads the file, or its history, can log in.

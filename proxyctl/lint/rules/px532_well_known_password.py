@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, cases_of, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 _WELL_KNOWN = {
     "admin-admin_credentials": ("admin:admin", "cluster1:clusterpass", "radmin:radmin"),
@@ -15,7 +15,7 @@ _MONITOR, _PASSWORD = "mysql-monitor_username", "mysql-monitor_password"
 
 
 @check("PX532", "well-known-password", Severity.WARNING, any_size=True)
-def well_known_password(subject: Subject) -> Iterator[Finding]:
+def well_known_password(subject: LintSubject) -> Iterator[Finding]:
     """A password from ProxySQL's documentation, of the admin interface or of a family's monitor.
 
     ProxySQL lets `admin` log in from its own machine only, but every other name from anywhere.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 
 @check(
@@ -15,7 +15,7 @@ from proxyctl.lint.subject import Subject
     tables=("mysql_users", "pgsql_users"),
     any_size=True,
 )
-def user_is_administrator(subject: Subject) -> Iterator[Finding]:
+def user_is_administrator(subject: LintSubject) -> Iterator[Finding]:
     """A user with the name of a login of the admin interface.
 
     ProxySQL has one list of names for both ports: the user replaces the login, and the

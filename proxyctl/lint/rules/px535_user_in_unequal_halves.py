@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, check
-from proxyctl.lint.subject import USERS, Subject
+from proxyctl.lint.subject import USERS, LintSubject
 from proxyctl.state.cells import number
 from proxyctl.state.passwords import same_password
 
 
 @check("PX535", "user-in-unequal-halves", Severity.ERROR, tables=(USERS,))
-def user_in_unequal_halves(subject: Subject) -> Iterator[Finding]:
+def user_in_unequal_halves(subject: LintSubject) -> Iterator[Finding]:
     """A user with one row for clients and another for servers, with unlike passwords or hostgroups.
 
     ProxySQL uses the row with `frontend: 1` for both: it logs in to the servers with the password

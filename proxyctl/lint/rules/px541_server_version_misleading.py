@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from proxyctl.catalog.releases import is_mariadb, version_numbers
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.lint.check import Finding, Severity, check, quoted
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 _NAME = "mysql-server_version"
 _DEFAULTS = ("5.5.30", "8.0.11")
@@ -15,7 +15,7 @@ _DEFAULTS = ("5.5.30", "8.0.11")
 
 
 @check("PX541", "server-version-misleading", Severity.WARNING, any_size=True)
-def server_version_misleading(subject: Subject) -> Iterator[Finding]:
+def server_version_misleading(subject: LintSubject) -> Iterator[Finding]:
     """A mysql-server_version that is not the version of the backends.
 
     Connectors choose their SQL by it. With ProxySQL's default, 8.0.11 (5.5.30 before 2.6), they may

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, cases_of, check
-from proxyctl.lint.subject import SERVERS, Subject
+from proxyctl.lint.subject import SERVERS, LintSubject
 
 _NAME = "mysql-default_max_latency_ms"
 
 
 @check("PX551", "no-time-for-pings", Severity.ERROR, any_size=True)
-def no_time_for_pings(subject: Subject) -> Iterator[Finding]:
+def no_time_for_pings(subject: LintSubject) -> Iterator[Finding]:
     """A mysql-default_max_latency_ms of 0, which leaves no time for a ping.
 
     ProxySQL then uses no server without a max_latency_ms of its own: queries wait for

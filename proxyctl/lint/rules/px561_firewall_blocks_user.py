@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import Finding, Severity, check, grouped
-from proxyctl.lint.subject import USERS, Subject
+from proxyctl.lint.subject import USERS, LintSubject
 from proxyctl.routing.firewall import ENABLED
 
 
 @check("PX561", "firewall-blocks-user", Severity.ERROR, pgsql=True)
-def firewall_blocks_user(subject: Subject) -> Iterable[Finding]:
+def firewall_blocks_user(subject: LintSubject) -> Iterable[Finding]:
     """A user whose queries the firewall whitelist blocks, all of them.
 
     With `mysql-firewall_whitelist_enabled` ProxySQL blocks what is not listed. A user without an
@@ -50,7 +50,7 @@ def firewall_blocks_user(subject: Subject) -> Iterable[Finding]:
     return grouped(_blocked(subject))
 
 
-def _blocked(subject: Subject) -> Iterator[Finding]:
+def _blocked(subject: LintSubject) -> Iterator[Finding]:
     firewall, enabled = subject.criteria.firewall, subject.name(ENABLED)
     if not (firewall.is_on and firewall.is_known):
         return

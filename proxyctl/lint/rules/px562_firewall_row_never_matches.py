@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check, grouped, quoted
 from proxyctl.lint.cover import flag_reach
-from proxyctl.lint.subject import Cells, Subject
+from proxyctl.lint.subject import Cells, LintSubject
 from proxyctl.routing.criteria import CriterionFlaw
 from proxyctl.routing.firewall import WHITELIST_RULES, WHITELIST_USERS
 from proxyctl.state.cells import number
@@ -14,7 +14,7 @@ from proxyctl.state.row import Key
 
 
 @check("PX562", "firewall-row-never-matches", Severity.ERROR, pgsql=True)
-def firewall_row_never_matches(subject: Subject) -> Iterable[Finding]:
+def firewall_row_never_matches(subject: LintSubject) -> Iterable[Finding]:
     """A user or a rule of the firewall whitelist that no query matches.
 
     ProxySQL compares every column exactly. client_address is '' for any client, or one address:
@@ -45,14 +45,14 @@ def firewall_row_never_matches(subject: Subject) -> Iterable[Finding]:
     return grouped((*_of_users(subject), *_of_rules(subject)))
 
 
-def _of_users(subject: Subject) -> Iterator[Finding]:
+def _of_users(subject: LintSubject) -> Iterator[Finding]:
     for key, cells in subject.cells(WHITELIST_USERS):
         if number(cells["active"]) == 1:
             flaws = subject.criteria.firewall_user(cells)
             yield from _findings(subject, WHITELIST_USERS, key, cells, flaws)
 
 
-def _of_rules(subject: Subject) -> Iterator[Finding]:
+def _of_rules(subject: LintSubject) -> Iterator[Finding]:
     reach = flag_reach(subject)
     flags = {0, *reach.setters, *reach.enders}
     for key, cells in subject.cells(WHITELIST_RULES):
@@ -67,7 +67,7 @@ def _of_rules(subject: Subject) -> Iterator[Finding]:
 
 
 def _findings(
-    subject: Subject,
+    subject: LintSubject,
     table: str,
     key: Key,
     cells: Cells,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.lint.check import Finding, Severity, check, grouped, quoted
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.flaws import ValueFlaw, doubts, flaws
 
 _TABLES = (
@@ -19,7 +19,7 @@ _TABLES = (
 
 
 @check("PX571", "unusable-host", Severity.ERROR, tables=_TABLES, any_size=True)
-def unusable_host(subject: Subject) -> Iterable[Finding]:
+def unusable_host(subject: LintSubject) -> Iterable[Finding]:
     """A host name that no resolver takes.
 
     ProxySQL loads every text. A text with a port, a URL, brackets or a blank is no host name:
@@ -52,7 +52,7 @@ def unusable_host(subject: Subject) -> Iterable[Finding]:
     return grouped(of_rows(subject, _TABLES))
 
 
-def of_rows(subject: Subject, tables: Sequence[str]) -> Iterator[Finding]:
+def of_rows(subject: LintSubject, tables: Sequence[str]) -> Iterator[Finding]:
     """Yield the values in active rows that never work, and those that hardly ever do."""
     for table in tables:
         for key, cells in subject.cells(table):

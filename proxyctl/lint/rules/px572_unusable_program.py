@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from proxyctl.lint.check import Finding, Severity, check, grouped
 from proxyctl.lint.rules.px571_unusable_host import of_rows
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 
 _TABLES = ("scheduler", "restapi_routes")
 
 
 @check("PX572", "unusable-program", Severity.ERROR, tables=_TABLES, any_size=True)
-def unusable_program(subject: Subject) -> Iterable[Finding]:
+def unusable_program(subject: LintSubject) -> Iterable[Finding]:
     """A program of the scheduler or of a REST route that cannot run, or a route without a path.
 
     ProxySQL starts the program without a shell: the whole text is the path of one file, and with

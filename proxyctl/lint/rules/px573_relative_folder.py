@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.catalog import Value
 from proxyctl.lint.check import Finding, Severity, check, quoted
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.flaws import WHERE_IT_RUNS, is_in_relative_folder
 from proxyctl.state.row import Key
 
@@ -20,7 +20,7 @@ _LOGS = tuple(f"{side}-{log}_filename" for side in _SIDES for log in ("auditlog"
 
 
 @check("PX573", "relative-folder", Severity.WARNING, any_size=True)
-def relative_folder_of_a_file(subject: Subject) -> Iterator[Finding]:
+def relative_folder_of_a_file(subject: LintSubject) -> Iterator[Finding]:
     """A file of TLS or a log in a relative folder.
 
     ProxySQL looks for a log below its data directory, and for a file of TLS where it was started;

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from proxyctl.catalog.variable_rules import INTERFACES, interfaces_complaint
 from proxyctl.lint.check import Finding, Severity, check
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import Secret
 
 
 @check("PX574", "unusable-interface", Severity.ERROR, any_size=True)
-def unusable_interface(subject: Subject) -> Iterator[Finding]:
+def unusable_interface(subject: LintSubject) -> Iterator[Finding]:
     """An interface on which ProxySQL does not listen.
 
     Interfaces are separated by `;`. After a comma the rest of the text is lost, without an error. A

@@ -15,9 +15,9 @@ from proxyctl.catalog import TABLES
 from proxyctl.config.desired import Project
 from proxyctl.errors import counted
 from proxyctl.lint.check import UNUSED_IGNORE, Case, Check, Finding, Severity, all_checks
-from proxyctl.lint.run import Placed, Report
+from proxyctl.lint.run import LintReport, Placed
 from proxyctl.lint.run import lint as run
-from proxyctl.lint.subject import Subject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.plan.guards import Danger
 from proxyctl.state.configuration import BeforeAfter, Configuration
 from proxyctl.state.row import LINT, Key, sorted_keys
@@ -62,7 +62,7 @@ def lint_change(change: BeforeAfter, project: Project, *, is_large: bool = False
         after = _glance(change.after, project)
         before = after if change.before is change.after else _glance(change.before, project)
         skipped = tuple(one.code for one in _checks() if not one.any_size)
-        subject = Subject(change.before)
+        subject = LintSubject(change.before)
     else:
         first, last = _LintInput.of(change.before, project), _LintInput.of(change.after, project)
         try:
@@ -82,9 +82,11 @@ def _checks() -> list[Check]:
     return [check for code, check in all_checks().items() if code != UNUSED_IGNORE]
 
 
-def _glance(configuration: Configuration, project: Project) -> Report:
+def _glance(configuration: Configuration, project: Project) -> LintReport:
     """Return the report of the checks for any size. The rows are in no order."""
-    return run(Subject(configuration), [one for one in _checks() if one.any_size], project.ignores)
+    return run(
+        LintSubject(configuration), [one for one in _checks() if one.any_size], project.ignores
+    )
 
 
 @dataclass(frozen=True)
@@ -112,18 +114,18 @@ class _LintInput:
 
 
 @lru_cache(maxsize=16)
-def _subject(held: _LintInput) -> Subject:
-    return Subject(held.configuration)
+def _subject(held: _LintInput) -> LintSubject:
+    return LintSubject(held.configuration)
 
 
 @lru_cache(maxsize=16)
-def _report(held: _LintInput, other: _LintInput) -> Report:
+def _report(held: _LintInput, other: _LintInput) -> LintReport:
     """Return the report of a configuration, tried in the sessions of the other one, too.
 
     Otherwise a session that only one of them tells apart could not be compared. Raises: ValueError.
     """
     is_same = held == other
-    subject = _subject(held) if is_same else Subject(held.configuration, other=_subject(other))
+    subject = _subject(held) if is_same else LintSubject(held.configuration, other=_subject(other))
     return run(subject, _checks(), held.project.ignores)
 
 
@@ -134,7 +136,9 @@ class _Known:
     changes needs the same words where its finding has no cases.
     """
 
-    def __init__(self, change: BeforeAfter, before: Subject, findings: Sequence[Placed]) -> None:
+    def __init__(
+        self, change: BeforeAfter, before: LintSubject, findings: Sequence[Placed]
+    ) -> None:
         self._change = change
         self._before = before
         self._severities: dict[_FindingKey, set[Severity]] = defaultdict(set)
