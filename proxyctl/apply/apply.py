@@ -22,7 +22,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import wait_for_members
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock
-from proxyctl.plan.current import Current
+from proxyctl.plan.current import InstanceState
 from proxyctl.plan.files import plan_and_current
 from proxyctl.plan.make import PlanOptions
 from proxyctl.plan.plan import Plan, raise_refusals
@@ -55,7 +55,7 @@ class ApplyRequest:
     peer_timeout_s: float = PEER_TIMEOUT_S
 
 
-Planner = Callable[[AdminClient, PlanOptions, Mapping[str, bool]], tuple[Plan, Current]]
+Planner = Callable[[AdminClient, PlanOptions, Mapping[str, bool]], tuple[Plan, InstanceState]]
 """Returns the plan of an instance and the state that it was made from.
 
 The mapping has the modules that a dead apply, whose lock was taken over, had staged.

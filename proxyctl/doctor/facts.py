@@ -18,7 +18,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
 from proxyctl.instance.lethal import read_mistyped, tables_with_mistyped_cells
-from proxyctl.instance.read import TableRows, query_whole, read_layouts, read_tables
+from proxyctl.instance.read import TableLayers, query_whole, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.state.cell_types import MistypedCells
 from proxyctl.state.families import (
@@ -227,7 +227,7 @@ def read_facts(
     )
 
 
-def _mistyped(client: AdminClient, tables: Mapping[str, TableRows]) -> tuple[MistypedCells, ...]:
+def _mistyped(client: AdminClient, tables: Mapping[str, TableLayers]) -> tuple[MistypedCells, ...]:
     requests = [(table.layout, Layer.MEMORY) for table in tables.values()]
     names = tables_with_mistyped_cells(client, requests)
     return tuple(
@@ -237,7 +237,9 @@ def _mistyped(client: AdminClient, tables: Mapping[str, TableRows]) -> tuple[Mis
     )
 
 
-def _families(tables: Mapping[str, TableRows], variables: Mapping[str, str]) -> tuple[Family, ...]:
+def _families(
+    tables: Mapping[str, TableLayers], variables: Mapping[str, str]
+) -> tuple[Family, ...]:
     """Return the families of either protocol whose nodes its monitor places now."""
     family_tables = {
         name: tables[name]
@@ -254,7 +256,7 @@ def _families(tables: Mapping[str, TableRows], variables: Mapping[str, str]) -> 
     )
 
 
-def _cells(tables: Mapping[str, TableRows], name: str, *columns: str) -> Iterator[Any]:
+def _cells(tables: Mapping[str, TableLayers], name: str, *columns: str) -> Iterator[Any]:
     """Yield these columns of each row of a table at RUNTIME, if the table exists.
 
     Shape: one tuple per row, sorted by key.
@@ -267,7 +269,7 @@ def _cells(tables: Mapping[str, TableRows], name: str, *columns: str) -> Iterato
             yield tuple(rows[key][position] for position in positions)
 
 
-def _protocol(tables: Mapping[str, TableRows], name: str) -> Protocol:
+def _protocol(tables: Mapping[str, TableLayers], name: str) -> Protocol:
     """Return the servers of `mysql` or `pgsql`, and the uses of their hostgroups.
 
     A rule with error_msg or OK_msg uses no hostgroup.
@@ -317,7 +319,7 @@ def _uses(kind: str, rows: Iterable[tuple[int, str]]) -> Iterator[Use]:
         yield Use(kind, hostgroup, len(names), names[0])
 
 
-def _rules(tables: Mapping[str, TableRows]) -> tuple[Rule, ...]:
+def _rules(tables: Mapping[str, TableLayers]) -> tuple[Rule, ...]:
     columns = ("rule_id", "apply", "match_digest", "replace_pattern", "re_modifiers")
     return tuple(
         Rule(
@@ -333,7 +335,7 @@ def _rules(tables: Mapping[str, TableRows]) -> tuple[Rule, ...]:
     )
 
 
-def _users_with_tls(tables: Mapping[str, TableRows]) -> tuple[str, ...]:
+def _users_with_tls(tables: Mapping[str, TableLayers]) -> tuple[str, ...]:
     users = _cells(tables, "mysql_users", "username", "frontend", "use_ssl")
     return tuple(str(name) for name, is_frontend, use_ssl in users if is_frontend and use_ssl)
 

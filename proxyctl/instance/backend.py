@@ -56,7 +56,7 @@ class BackendError(InstanceError):
     """The server is unreachable, refuses the login, or answers with an error."""
 
 
-class Backend:
+class BackendConnection:
     """An open connection to one server. Every error names the server."""
 
     def __init__(self, node: Node, connection: Connection[Any]) -> None:
@@ -99,7 +99,7 @@ class Backend:
 
 
 @contextmanager
-def backend(node: Node, account: Account) -> Iterator[Backend]:
+def backend(node: Node, account: Account) -> Iterator[BackendConnection]:
     """Connect to a server until the context ends.
 
     Raises: BackendError, whose text does not name the server.
@@ -110,7 +110,7 @@ def backend(node: Node, account: Account) -> Iterator[Backend]:
     if not port:
         raise BackendError("a Unix socket of the machine that ProxySQL runs on")
     with closing(_open(str(host), int(str(port)), account)) as connection:
-        yield Backend(node, connection)
+        yield BackendConnection(node, connection)
 
 
 def _open(host: str, port: int, account: Account) -> Connection[Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import TABLES, Layout, Value, Version, layout_of
 from proxyctl.errors import InstanceError
-from proxyctl.instance.backend import Account, Backend, BackendError, backend
+from proxyctl.instance.backend import Account, BackendConnection, BackendError, backend
 from proxyctl.instance.connect import unreachable_reason
 from proxyctl.state.families import Node
 from proxyctl.state.fold import Exported
@@ -85,7 +85,7 @@ def read_backend_users(node: Node, account: Account) -> list[BackendAccount]:
         raise InstanceError(message, then=error.then, fix=fix) from error
 
 
-def _accounts(connection: Backend) -> list[BackendAccount]:
+def _accounts(connection: BackendConnection) -> list[BackendAccount]:
     described = connection.query("SHOW COLUMNS FROM mysql.user", columns=6)
     columns = {row[0] for row in described}
     if "authentication_string" not in columns:
@@ -125,7 +125,7 @@ def _accounts(connection: Backend) -> list[BackendAccount]:
 _Grantee = tuple[str | None, str | None]
 
 
-def _dynamic_privileges(connection: Backend) -> dict[_Grantee, list[str]]:
+def _dynamic_privileges(connection: BackendConnection) -> dict[_Grantee, list[str]]:
     """Return the dynamic privileges of MySQL 8 by account; every one is administrative."""
     if not _has_table(connection, "global_grants"):
         return {}
@@ -136,7 +136,7 @@ def _dynamic_privileges(connection: Backend) -> dict[_Grantee, list[str]]:
     return by_account
 
 
-def _locked_in_mariadb(connection: Backend) -> set[_Grantee]:
+def _locked_in_mariadb(connection: BackendConnection) -> set[_Grantee]:
     if not _has_table(connection, "global_priv"):
         return set()
     rows = connection.query(
@@ -146,7 +146,7 @@ def _locked_in_mariadb(connection: Backend) -> set[_Grantee]:
     return {(user, host) for user, host in rows}
 
 
-def _has_table(connection: Backend, name: str) -> bool:
+def _has_table(connection: BackendConnection, name: str) -> bool:
     return bool(connection.query(f"SHOW TABLES FROM mysql LIKE '{name}'", columns=1))
 
 

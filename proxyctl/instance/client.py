@@ -380,10 +380,10 @@ def _some_rows(result: Any, most: int) -> list[tuple[bytes | None, ...]]:  # noq
 _PAUSES_S = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
 
 
-_Row = TypeVar("_Row")
+_RowT = TypeVar("_RowT")
 
 
-def retried(query: Callable[[], list[_Row]]) -> list[_Row]:
+def retried(query: Callable[[], list[_RowT]]) -> list[_RowT]:
     """Repeat a SELECT that always has a row until it answers one; return [] if it never does."""
     for pause in _PAUSES_S:
         if answer := query():

@@ -104,7 +104,7 @@ def _layout(
 
 
 @dataclass(frozen=True)
-class TableRows:
+class TableLayers:
     """One table as read.
 
     Shape: `rows` and `texts` by layer; `texts` are JSON arrays of rows without their brackets, as
@@ -118,7 +118,7 @@ class TableRows:
     mistyped: tuple[MistypedCells, ...] = ()
 
     @classmethod
-    def parsed(cls, layout: Layout, answers: Mapping[Layer, list[bytes]]) -> TableRows:
+    def parsed(cls, layout: Layout, answers: Mapping[Layer, list[bytes]]) -> TableLayers:
         """Return the table in these texts."""
         rows: dict[Layer, Rows] = {}
         texts: dict[Layer, list[bytes]] = {}
@@ -129,10 +129,10 @@ class TableRows:
         return cls(layout, rows, texts)
 
 
-Request = tuple[Layout, Layer]
+TableRequest = tuple[Layout, Layer]
 
 
-class Reading:
+class TableReader:
     """Read tables with all their layers, one statement per call of `add`.
 
     ProxySQL works on a statement while the caller does other work, and on the next statement while
@@ -143,9 +143,9 @@ class Reading:
         self._client = client
         self._known: set[str] = set()
         self._waiting: list[list[Layout]] = []
-        self._sent: list[Request] = []
+        self._sent: list[TableRequest] = []
         self._answer: Callable[[], TablesRead] = lambda: TablesRead([], [])
-        self._found: dict[str, TableRows] = {}
+        self._found: dict[str, TableLayers] = {}
 
     def add(self, layouts: Iterable[Layout]) -> None:
         """Ask for these tables, unless an earlier call did. Raises: InstanceError."""
@@ -162,7 +162,7 @@ class Reading:
             self._sent = [(layout, layer) for layout in self._waiting.pop(0) for layer in Layer]
             self._answer = ask(self._client, self._sent)
 
-    def tables(self) -> dict[str, TableRows]:
+    def tables(self) -> dict[str, TableLayers]:
         """Return every table that `add` asked for, by name. Raises: InstanceError."""
         while self._sent:
             sent, answer = self._sent, self._answer()
@@ -177,7 +177,7 @@ class Reading:
             }
             self._send_next()
             for name, layout in layouts.items():
-                parsed = TableRows.parsed(layout, answers[name])
+                parsed = TableLayers.parsed(layout, answers[name])
                 self._found[name] = replace(parsed, mistyped=mistyped.get(name, ()))
             for request, count in zip(sent, answer.counts, strict=True):
                 rows = self._found[request[0].name].rows[request[1]]
@@ -185,9 +185,9 @@ class Reading:
         return self._found
 
 
-def read_tables(client: AdminClient, layouts: Iterable[Layout]) -> dict[str, TableRows]:
+def read_tables(client: AdminClient, layouts: Iterable[Layout]) -> dict[str, TableLayers]:
     """Return these tables with all their layers, by name. Raises: InstanceError."""
-    reading = Reading(client)
+    reading = TableReader(client)
     reading.add(layouts)
     return reading.tables()
 
@@ -257,7 +257,7 @@ class TablesRead(NamedTuple):
     converted: frozenset[str] = frozenset()
 
 
-def ask(client: AdminClient, requests: Sequence[Request]) -> Callable[[], TablesRead]:
+def ask(client: AdminClient, requests: Sequence[TableRequest]) -> Callable[[], TablesRead]:
     """Ask for tables in one statement; return a function that waits for the answer.
 
     A BLOB is read as its text. Where text has a NUL, the tables are read again, up to it.
@@ -296,7 +296,7 @@ def _raw(client: AdminClient, sql: str) -> list[tuple[bytes | None, ...]]:
     return client.raw(sql, limit=TABLE_LIMIT, most_rows=_MOST_TEXTS)
 
 
-def refuse_lost_rows(client: AdminClient, rows: Rows, request: Request, count: int) -> None:
+def refuse_lost_rows(client: AdminClient, rows: Rows, request: TableRequest, count: int) -> None:
     """Refuse a table of which two rows have the same key. Raises: InstanceError."""
     if len(rows) != count:
         refuse_twins(client, [request])
@@ -306,7 +306,7 @@ _NUL = b"\\u0000"
 """A NUL in JSON. Text with these six characters has another backslash before them."""
 
 
-def _select(requests: Sequence[Request], converted: Container[str]) -> str:
+def _select(requests: Sequence[TableRequest], converted: Container[str]) -> str:
     """Return the SELECT for tables; `converted`: the tables to read as ProxySQL reads them."""
 
     def cell(layout: Layout, layer: Layer, column: Column) -> str:
@@ -317,7 +317,7 @@ def _select(requests: Sequence[Request], converted: Container[str]) -> str:
     return select_json(requests, chunk=CHUNK_ROWS, cell=cell)
 
 
-def _incomplete(client: AdminClient, requests: Sequence[Request]) -> InstanceError:
+def _incomplete(client: AdminClient, requests: Sequence[TableRequest]) -> InstanceError:
     """Return the error for tables that cannot be read, with the name of the first of them."""
     name = next(
         (

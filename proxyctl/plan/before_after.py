@@ -12,7 +12,7 @@ from typing import NamedTuple, cast
 from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.destinations import destinations_of
 from proxyctl.config.desired import places_in
-from proxyctl.plan.current import Current, hostgroups_in
+from proxyctl.plan.current import InstanceState, hostgroups_in
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.compare import Difference, fold_users
@@ -30,7 +30,9 @@ from proxyctl.state.row import (
 from proxyctl.state.runtime import runtime_image
 
 
-def before_after(modules: Iterable[ModulePlan], current: Current, desired: Desired) -> BeforeAfter:
+def before_after(
+    modules: Iterable[ModulePlan], current: InstanceState, desired: Desired
+) -> BeforeAfter:
     """Return the configurations before and after an apply of these modules.
 
     A table that was not read is not whole and has no rows. Both are the same object if nothing
@@ -76,7 +78,7 @@ class HostgroupsInUse(NamedTuple):
 
 
 def hostgroups_in_use(
-    servers: str, diffs: Mapping[str, TableDiff], current: Current
+    servers: str, diffs: Mapping[str, TableDiff], current: InstanceState
 ) -> HostgroupsInUse:
     """Return the hostgroups of a table of servers that are in use.
 

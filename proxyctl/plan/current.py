@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from proxyctl.catalog import Deviations, Layout, Value, Version, parse_version
 from proxyctl.instance.cluster import Membership
 from proxyctl.instance.facts import RuntimeFacts
-from proxyctl.instance.read import TableRows
+from proxyctl.instance.read import TableLayers
 from proxyctl.state.row import DesiredRow, Key, Layer, Rows
 
 
@@ -24,7 +24,7 @@ class Access:
 
 
 @dataclass(frozen=True)
-class Look:
+class InstanceInfo:
     """The facts of an instance that are read before its rows.
 
     `deviations`: columns and variables that the catalogue lacks. `staged`: the admin modules that a
@@ -49,7 +49,7 @@ class Look:
 
 
 @dataclass(frozen=True)
-class Current:
+class InstanceState:
     """The state of an instance.
 
     Shape: `tables` by name with all layers: the admin modules that the files manage. `unmanaged`:
@@ -59,8 +59,8 @@ class Current:
     and its key. `membership`: the ProxySQL Cluster as the instance sees it.
     """
 
-    look: Look
-    tables: Mapping[str, TableRows]
+    look: InstanceInfo
+    tables: Mapping[str, TableLayers]
     unmanaged: Mapping[str, Rows] = field(default_factory=dict)
     counted: Mapping[str, int] = field(default_factory=dict)
     destinations: Mapping[str, frozenset[Value]] = field(default_factory=dict)

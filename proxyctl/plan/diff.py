@@ -10,7 +10,7 @@ from typing import cast
 from proxyctl.catalog import Layout, Role
 from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
-from proxyctl.plan.secrets import Place, hide_references
+from proxyctl.plan.secrets import IdentityOf, hide_references
 from proxyctl.state.compare import Difference, differences, fold_users, value_of
 from proxyctl.state.families import (
     Family,
@@ -139,7 +139,7 @@ def diff_table(
     return _diff_rows(layout, desired, rows)
 
 
-def _place(layout: Layout, surroundings: Surroundings) -> Place:
+def _place(layout: Layout, surroundings: Surroundings) -> IdentityOf:
     """Return the function that maps the keys of a user, or of a node of a family, to one."""
     if layout.table.role is Role.USERS:
         return itemgetter(0)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import RuntimeFacts, read_facts
-from proxyctl.instance.read import TableRows, read_deviations, read_layouts, read_tables
+from proxyctl.instance.read import TableLayers, read_deviations, read_layouts, read_tables
 from proxyctl.plan.diff import Surroundings, diff_table, placed_families
 from proxyctl.state.compare import fold_users
 from proxyctl.state.families import Family
@@ -43,7 +43,7 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
 
 def _export_table(
     exported: Exported,
-    table: TableRows,
+    table: TableLayers,
     families: tuple[Family, ...],
     *,
     layer: Layer,
@@ -81,7 +81,7 @@ def unknown_tables(client: AdminClient) -> list[str]:
 
 
 def _families_placed(
-    layouts: Mapping[str, Layout], tables: Mapping[str, TableRows], facts: RuntimeFacts
+    layouts: Mapping[str, Layout], tables: Mapping[str, TableLayers], facts: RuntimeFacts
 ) -> tuple[Family, ...]:
     """Return the families that the monitor places, as MEMORY configures them."""
     rows_by_table = {name: tables[name].rows for name in facts.family_tables if name in tables}

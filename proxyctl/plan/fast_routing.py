@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from proxyctl.catalog import MAX_INT
 from proxyctl.catalog.destinations import last_rule_in_the_way
 from proxyctl.config.sections.routing import with_never_matching
-from proxyctl.plan.current import Current
+from proxyctl.plan.current import InstanceState
 from proxyctl.state.row import DesiredTable, Layer
 
 
-def kept_alive(tables: Mapping[str, DesiredTable], current: Current) -> dict[str, DesiredTable]:
+def kept_alive(
+    tables: Mapping[str, DesiredTable], current: InstanceState
+) -> dict[str, DesiredTable]:
     """Return the tables with the rule that fast routing needs behind the last rule of the files.
 
     The files may leave fast routing alone, or own a part of either table. No rule is added where
@@ -35,7 +37,9 @@ def kept_alive(tables: Mapping[str, DesiredTable], current: Current) -> dict[str
     return found
 
 
-def _has_fast_routing(name: str, tables: Mapping[str, DesiredTable], current: Current) -> bool:
+def _has_fast_routing(
+    name: str, tables: Mapping[str, DesiredTable], current: InstanceState
+) -> bool:
     """Return whether the instance will have rows of fast routing."""
     routes = tables.get(name)
     if routes is not None and routes.rows:

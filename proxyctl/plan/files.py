@@ -9,7 +9,7 @@ from proxyctl.config.project import ConfigFiles
 from proxyctl.errors import counted
 from proxyctl.instance.client import AdminClient
 from proxyctl.plan.before_after import before_after
-from proxyctl.plan.current import Current
+from proxyctl.plan.current import InstanceState
 from proxyctl.plan.inspect import begin_reading, inspect, look_at
 from proxyctl.plan.make import DEFAULT_OPTIONS, PlanOptions, make, routing_change, select
 from proxyctl.plan.plan import Plan, ShardMove
@@ -33,7 +33,7 @@ def plan_and_current(
     files: ConfigFiles,
     options: PlanOptions,
     taken_over: Mapping[str, bool] | None = None,
-) -> tuple[Plan, Current]:
+) -> tuple[Plan, InstanceState]:
     """Return the plan, and the state that it was made from.
 
     `taken_over`: see `look_at`. Raises: as `plan_files`.
@@ -73,7 +73,7 @@ def _inspected(
     taken_over: Mapping[str, bool] | None = None,
     routing: bool = False,
     takes_dead_rules: bool = False,
-) -> tuple[Desired, Current, Project]:
+) -> tuple[Desired, InstanceState, Project]:
     """Compile the files for the instance, and inspect it."""
     look = look_at(client, taken_over)
     reading = begin_reading(client, look, () if options.only else files.sections)
@@ -88,7 +88,7 @@ def _inspected(
 def planned(
     client: AdminClient,
     desired: Desired,
-    current: Current,
+    current: InstanceState,
     options: PlanOptions,
     project: Project | None = None,
 ) -> Plan:

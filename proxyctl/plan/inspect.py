@@ -1,4 +1,4 @@
-"""Read an instance into one `Current`: the only reading before an apply. Sends SELECTs only."""
+"""Read an instance into one `InstanceState`: the only reading before an apply. Sends SELECTs only."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from proxyctl.instance.cluster import Membership, read_membership
 from proxyctl.instance.facts import CREDENTIALS, read_facts, used_connections, used_hostgroups
 from proxyctl.instance.lock import read_staged
 from proxyctl.instance.read import (
-    Reading,
-    TableRows,
+    TableLayers,
+    TableReader,
     read_counts,
     read_deviations,
     read_layer,
     read_layouts,
 )
-from proxyctl.plan.current import Access, Current, Look
+from proxyctl.plan.current import Access, InstanceInfo, InstanceState
 from proxyctl.plan.guards.shard_moves import FAST_ROUTING, RULES, section_of
 from proxyctl.plan.plan import REGEX_ENGINE
 from proxyctl.routing.router import SERVING_TABLES
@@ -31,14 +31,14 @@ _LARGE = ("MYSQL USERS", "PGSQL USERS", "MYSQL QUERY RULES", "PGSQL QUERY RULES"
 """Admin modules whose tables may take as long to read as the files take to compile."""
 
 
-def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -> Look:
+def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -> InstanceInfo:
     """Return the facts of an instance that are read before its rows.
 
     `taken_over`: for an apply, which holds the lock: the modules that a dead apply had staged.
     Raises: InstanceError.
     """
     login, layouts = client.login, read_layouts(client)
-    return Look(
+    return InstanceInfo(
         login.name or client.address,
         client.address,
         client.version_text,
@@ -51,9 +51,9 @@ def look_at(client: AdminClient, taken_over: Mapping[str, bool] | None = None) -
     )
 
 
-def begin_reading(client: AdminClient, look: Look, likely: Iterable[str]) -> Reading:
+def begin_reading(client: AdminClient, look: InstanceInfo, likely: Iterable[str]) -> TableReader:
     """Request the large tables early: ProxySQL reads them while the files are compiled."""
-    reading, names, layouts = Reading(client), {*likely}, list[Layout]()
+    reading, names, layouts = TableReader(client), {*likely}, list[Layout]()
     for module in _LARGE:
         tables = [table.name for table in ADMIN_MODULES[module].tables]
         if names.intersection(tables):
@@ -65,17 +65,17 @@ def begin_reading(client: AdminClient, look: Look, likely: Iterable[str]) -> Rea
 def inspect(
     client: AdminClient,
     desired: Desired,
-    look: Look,
-    reading: Reading | None = None,
+    look: InstanceInfo,
+    reading: TableReader | None = None,
     *,
     routing: bool = False,
-) -> Current:
+) -> InstanceState:
     """Return the state that a plan of these desired rows may need.
 
     `reading`: the tables that were requested early. `routing`: also read all tables that decide
     where queries go. Raises: InstanceError.
     """
-    reading, layouts = reading or Reading(client), look.layouts
+    reading, layouts = reading or TableReader(client), look.layouts
     reading.add(layouts[name] for name in _needed(desired, routing=routing) if name in layouts)
     tables = reading.tables()
     unmanaged = [layout for name, layout in layouts.items() if name not in tables]
@@ -89,7 +89,7 @@ def inspect(
         for name in DESTINATIONS
         if name in counted and TABLES[servers_of(name)].admin_module in modules
     }
-    return Current(
+    return InstanceState(
         look,
         tables,
         unmanaged=read_layer(client, small, Layer.RUNTIME),
@@ -121,7 +121,7 @@ def _needed(desired: Desired, *, routing: bool) -> Iterator[str]:
             yield from (table.name for table in module.tables)
 
 
-def _may_move_shards(desired: Desired, tables: Mapping[str, TableRows]) -> bool:
+def _may_move_shards(desired: Desired, tables: Mapping[str, TableLayers]) -> bool:
     """Return whether the files may change rules or fast routing of an instance with shards."""
     running = {name: tables[name] for name in (RULES, FAST_ROUTING) if name in tables}
     # Comparing whole tables takes a tenth of the time of looking at every comment.
@@ -136,7 +136,7 @@ def _may_move_shards(desired: Desired, tables: Mapping[str, TableRows]) -> bool:
     )
 
 
-def _servers_leave(name: str, desired: Desired, tables: Mapping[str, TableRows]) -> bool:
+def _servers_leave(name: str, desired: Desired, tables: Mapping[str, TableLayers]) -> bool:
     """Return whether a server of this table may leave a hostgroup, so that its connections matter.
 
     The monitor moves the nodes of a family between hostgroups: there, only a removed node counts.

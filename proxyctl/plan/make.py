@@ -1,4 +1,4 @@
-"""Make a Plan from desired rows and a `Current`. Pure: nothing here asks the instance.
+"""Make a Plan from desired rows and a `InstanceState`. Pure: nothing here asks the instance.
 
 tables     the desired rows in the columns that the instance has
 diff       the differences of each layer from them                -> changes
@@ -22,7 +22,7 @@ from proxyctl.config.desired import Project
 from proxyctl.errors import ConfigError, UsageError
 from proxyctl.plan import guards, mistakes, notes, pending_edits
 from proxyctl.plan.before_after import before_after, hostgroups_in_use
-from proxyctl.plan.current import Current
+from proxyctl.plan.current import InstanceState
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
 from proxyctl.plan.fast_routing import kept_alive
 from proxyctl.plan.guards import judge, shard_moves
@@ -79,7 +79,7 @@ DEFAULT_OPTIONS = PlanOptions()
 
 def make(
     desired: Desired,
-    current: Current,
+    current: InstanceState,
     options: PlanOptions = DEFAULT_OPTIONS,
     project: Project | None = None,
 ) -> Plan:
@@ -159,7 +159,7 @@ class _Lint(NamedTuple):
 def _lint(
     project: Project,
     drafted: _Draft,
-    current: Current,
+    current: InstanceState,
     judged: Callable[[], BeforeAfter],
 ) -> _Lint:
     """Run lint on RUNTIME before and after. It never refuses a plan that changes nothing."""
@@ -182,7 +182,7 @@ def _not_refused(linted: _Lint, limits: GuardLimits) -> Iterator[str]:
         )
 
 
-def _is_large(diffs: Mapping[str, TableDiff], current: Current) -> bool:
+def _is_large(diffs: Mapping[str, TableDiff], current: InstanceState) -> bool:
     """Return whether lint of RUNTIME, now or afterwards, would take long."""
     counts = {
         name: max(
@@ -205,7 +205,7 @@ class _Draft(NamedTuple):
     families: tuple[Family, ...]
 
 
-def _draft(desired: Desired, current: Current, *, takes_dead_rules: bool = False) -> _Draft:
+def _draft(desired: Desired, current: InstanceState, *, takes_dead_rules: bool = False) -> _Draft:
     """Return the steps of a plan, before anything judges them. Raises: ConfigError."""
     tables: Mapping[str, DesiredTable]
     tables = _fitted(desired, current, takes_dead_rules=takes_dead_rules)
@@ -247,7 +247,7 @@ def _tables_of(name: str) -> list[str]:
     raise UsageError(f"--only {name}: no such admin module or table", fix=fix)
 
 
-def routing_change(desired: Desired, current: Current) -> tuple[BeforeAfter, list[ShardMove]]:
+def routing_change(desired: Desired, current: InstanceState) -> tuple[BeforeAfter, list[ShardMove]]:
     """Return RUNTIME before and after an apply, and the tables and schemas that change shard.
 
     `current`: inspected with `routing`. Accepts rules that cannot match if ProxySQL accepts them.
@@ -259,7 +259,7 @@ def routing_change(desired: Desired, current: Current) -> tuple[BeforeAfter, lis
 
 
 def _fitted(
-    desired: Desired, current: Current, *, takes_dead_rules: bool = False
+    desired: Desired, current: InstanceState, *, takes_dead_rules: bool = False
 ) -> dict[str, DesiredTable]:
     """Return the desired tables with the columns of the instance. Raises: ConfigError."""
     look = current.look
@@ -272,7 +272,7 @@ def _fitted(
 
 
 def _surroundings(
-    tables: Mapping[str, DesiredTable], diffs: Mapping[str, TableDiff], current: Current
+    tables: Mapping[str, DesiredTable], diffs: Mapping[str, TableDiff], current: InstanceState
 ) -> tuple[Surroundings, tuple[Family, ...]]:
     """Return the facts that decide how servers compare, and the desired families.
 
@@ -293,7 +293,7 @@ def _surroundings(
 
 
 def _diffs(
-    tables: Mapping[str, DesiredTable], current: Current
+    tables: Mapping[str, DesiredTable], current: InstanceState
 ) -> tuple[dict[str, TableDiff], Surroundings, tuple[Family, ...]]:
     """Return the diffs of the managed tables, the facts about servers, and the desired families."""
     layouts = current.look.layouts
@@ -312,7 +312,7 @@ def _diffs(
 def _modules(
     tables: Mapping[str, DesiredTable],
     diffs: dict[str, TableDiff],
-    current: Current,
+    current: InstanceState,
     surroundings: Surroundings,
 ) -> list[ModulePlan]:
     """Return the plans of the admin modules with managed tables.
@@ -339,7 +339,7 @@ def _modules(
 
 
 def _pending(
-    modules: Iterable[ModulePlan], current: Current, options: PlanOptions
+    modules: Iterable[ModulePlan], current: InstanceState, options: PlanOptions
 ) -> Iterator[tuple[ModulePlan, list[Pending]]]:
     """Yield the pending edits by module, except for modules that a dead apply had staged."""
     look = current.look

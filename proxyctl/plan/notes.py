@@ -14,7 +14,7 @@ from proxyctl.config.sections.routing import COMMENT
 from proxyctl.errors import counted
 from proxyctl.instance.cluster import MODULES, Membership
 from proxyctl.plan.change import ADD, DELETE, Change
-from proxyctl.plan.current import Current
+from proxyctl.plan.current import InstanceState
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES, ModulePlan, Plan
 from proxyctl.state.families import (
@@ -166,7 +166,7 @@ def renumbered_rules(module: ModulePlan) -> dict[tuple[str, Key], str]:
 
 
 def warnings(
-    modules: Sequence[ModulePlan], families: Sequence[Family], current: Current
+    modules: Sequence[ModulePlan], families: Sequence[Family], current: InstanceState
 ) -> Iterator[str]:
     """Yield warnings about these changes, except for those of guards.
 
@@ -193,7 +193,7 @@ def warnings(
         yield from not_answering(modules, current)
 
 
-def not_read(modules: Iterable[ModulePlan], current: Current) -> Iterator[str]:
+def not_read(modules: Iterable[ModulePlan], current: InstanceState) -> Iterator[str]:
     """Yield the tables whose rows no check of these changes knows, since they are too many."""
     if not all(module.is_in_sync for module in modules):
         for name, count in current.counted.items():
@@ -364,7 +364,7 @@ def not_travelling(modules: Sequence[ModulePlan], membership: Membership) -> Ite
                 )
 
 
-def not_answering(modules: Iterable[ModulePlan], current: Current) -> Iterator[str]:
+def not_answering(modules: Iterable[ModulePlan], current: InstanceState) -> Iterator[str]:
     """Yield the members that never answered this member, if the changes travel."""
     membership = current.membership
     if not any(one.load and membership.name_of(one.name) is not None for one in modules):

@@ -20,12 +20,12 @@ from proxyctl.state.row import (
 )
 from proxyctl.state.runtime import runtime_image
 
-Place = Callable[[Key], object]
+IdentityOf = Callable[[Key], object]
 """Maps the keys of the halves of a user, or of a node's hostgroups, to one identity."""
 
 
 def hide_references(
-    desired: DesiredTable, layers: Mapping[Layer, Rows], place: Place
+    desired: DesiredTable, layers: Mapping[Layer, Rows], place: IdentityOf
 ) -> Mapping[Layer, Rows]:
     """Return the layers with the texts of references as secrets.
 

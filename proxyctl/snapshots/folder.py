@@ -22,7 +22,7 @@ from pathlib import Path
 from proxyctl.errors import ProxyctlError, RefusedError, os_reason
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lock import read_holder
-from proxyctl.instance.read import TableRows, read_layouts, read_tables
+from proxyctl.instance.read import TableLayers, read_layouts, read_tables
 from proxyctl.snapshots.snapshot import (
     BY_HAND,
     SUFFIX,
@@ -56,7 +56,7 @@ def folder_of(address: str) -> Path:
 # -- writing --------------------------------------------------------------------------------------
 
 
-def keep(header: Header, tables: Mapping[str, TableRows]) -> Path:
+def keep(header: Header, tables: Mapping[str, TableLayers]) -> Path:
     """Write tables to a new snapshot, remove the oldest snapshots, and return the new path.
 
     `header`: without time and user. The file gets its name once it is complete. Raises:

@@ -13,7 +13,7 @@ from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.errors import RefusedError
 from proxyctl.instance.client import AdminClient
-from proxyctl.plan.current import Current
+from proxyctl.plan.current import InstanceState
 from proxyctl.plan.files import planned
 from proxyctl.plan.guards.shard_moves import section_of
 from proxyctl.plan.inspect import inspect, look_at
@@ -78,7 +78,7 @@ def rollback_plan(
     snapshot: Snapshot,
     options: PlanOptions,
     taken_over: Mapping[str, bool] | None = None,
-) -> tuple[Plan, Current]:
+) -> tuple[Plan, InstanceState]:
     """Return the plan that restores a snapshot, and the state that it was made from.
 
     `taken_over`: see `look_at`. Raises: ConfigError, InstanceError, RefusedError, UsageError.

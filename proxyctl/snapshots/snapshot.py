@@ -24,7 +24,7 @@ from typing import Any
 
 from proxyctl.catalog import TABLES, Value, parse_version
 from proxyctl.errors import ProxyctlError, os_reason
-from proxyctl.instance.read import TableRows
+from proxyctl.instance.read import TableLayers
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import reference_name
 from proxyctl.state.row import DesiredTable, Glob, Layer, Row, Scope, Secret, Span, Term
@@ -153,7 +153,7 @@ def references_in(tables: Iterable[DesiredTable]) -> References:
 # -- writing --------------------------------------------------------------------------------------
 
 
-def lines_of(header: Header, tables: Mapping[str, TableRows]) -> Iterator[bytes]:
+def lines_of(header: Header, tables: Mapping[str, TableLayers]) -> Iterator[bytes]:
     """Yield the lines of a snapshot file.
 
     The rows are the JSON texts that ProxySQL returned. A layer that equals an earlier layer refers

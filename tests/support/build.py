@@ -15,8 +15,8 @@ from proxyctl.catalog import (
     layout_of,
 )
 from proxyctl.instance.facts import RuntimeFacts
-from proxyctl.instance.read import TableRows
-from proxyctl.plan.current import Access, Current, Look
+from proxyctl.instance.read import TableLayers
+from proxyctl.plan.current import Access, InstanceInfo, InstanceState
 from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
 from proxyctl.plan.plan import ModulePlan, plan_module
 from proxyctl.routing.router import SERVING_TABLES
@@ -74,11 +74,11 @@ def servers_text(found: Rows) -> str:
     return ", ".join(made)
 
 
-def current(tables: Mapping[str, Rows]) -> Current:
+def current(tables: Mapping[str, Rows]) -> InstanceState:
     """The state of an instance of the reference version with these rows in all layers."""
     layouts = {name: layout(name) for name in SERVING_TABLES}
     held = {
-        name: TableRows(of, dict.fromkeys(Layer, tables.get(name, {})), {})
+        name: TableLayers(of, dict.fromkeys(Layer, tables.get(name, {})), {})
         for name, of in layouts.items()
     }
     facts = RuntimeFacts(
@@ -91,8 +91,10 @@ def current(tables: Mapping[str, Rows]) -> Current:
         is_read_only=False,
     )
     access = Access("admin", "admin", "127.0.0.1", 6032)
-    look = Look("px", "px:6032", str(REFERENCE), access, layouts, Deviations(), facts, {}, {})
-    return Current(look, held)
+    look = InstanceInfo(
+        "px", "px:6032", str(REFERENCE), access, layouts, Deviations(), facts, {}, {}
+    )
+    return InstanceState(look, held)
 
 
 def desired(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import Value
 from proxyctl.errors import ProxyctlError
-from proxyctl.instance.read import TableRows
+from proxyctl.instance.read import TableLayers
 from proxyctl.snapshots.rollback import desired_of
 from proxyctl.snapshots.snapshot import (
     Header,
@@ -117,7 +117,7 @@ HEADER = Header(
 RULE = json.dumps(row("mysql_query_rules", rule_id=10, comment="a")).encode()
 _LATIN1 = [RULE.replace(b'"a"', b'"\xe9"')]
 TEXTS = {Layer.MEMORY: _LATIN1, Layer.DISK: _LATIN1, Layer.RUNTIME: [RULE]}
-LINES = [*lines_of(HEADER, {"mysql_query_rules": TableRows(RULES, {}, TEXTS)})]
+LINES = [*lines_of(HEADER, {"mysql_query_rules": TableLayers(RULES, {}, TEXTS)})]
 
 
 def read(folder: Path, lines: list[bytes]) -> Snapshot:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from ipaddress import ip_address
 
 from proxyctl.instance.facts import CREDENTIALS
-from proxyctl.plan.current import Access, Current
+from proxyctl.plan.current import Access, InstanceState
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
 from proxyctl.state.compare import Difference
@@ -113,7 +113,7 @@ def _is_reached(address: str, host: str) -> bool:
         return not address.startswith("127.")
 
 
-def shared_names(diffs: Mapping[str, TableDiff], current: Current) -> Iterator[Danger]:
+def shared_names(diffs: Mapping[str, TableDiff], current: InstanceState) -> Iterator[Danger]:
     """Yield the users that would share their name with a login of the admin interface.
 
     ADMIN VARIABLES is loaded after MYSQL USERS, so the present logins count, too.
@@ -134,7 +134,7 @@ def shared_names(diffs: Mapping[str, TableDiff], current: Current) -> Iterator[D
     yield from dropped_users(after - before, known - admins)
 
 
-def _can_log_in(current: Current, users: Rows, names: Collection[str]) -> frozenset[str]:
+def _can_log_in(current: InstanceState, users: Rows, names: Collection[str]) -> frozenset[str]:
     """Return the users with these names that can log in."""
     index = current.look.layouts["mysql_users"].index
     active, frontend = index["active"], index["frontend"]

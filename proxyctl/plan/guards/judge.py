@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import SERVERS, destinations_of
 from proxyctl.plan.before_after import hostgroups_in_use
-from proxyctl.plan.current import Current
+from proxyctl.plan.current import InstanceState
 from proxyctl.plan.diff import Surroundings, TableDiff
 from proxyctl.plan.guards import Danger, members, mistyped
 from proxyctl.plan.guards.access import blind_monitor, lockouts, shared_names
@@ -34,7 +34,7 @@ from proxyctl.state.row import Desired
 def dangers(
     modules: Sequence[ModulePlan],
     diffs: Mapping[str, TableDiff],
-    current: Current,
+    current: InstanceState,
     desired: Desired,
     surroundings: Surroundings,
     judged: Callable[[], BeforeAfter],
@@ -86,7 +86,7 @@ def dangers(
 def _servers(
     table: str,
     modules: Sequence[ModulePlan],
-    current: Current,
+    current: InstanceState,
     surroundings: Surroundings,
     judged: BeforeAfter,
 ) -> Servers:

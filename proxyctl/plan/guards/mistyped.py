@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from proxyctl.instance.read import TableRows
+from proxyctl.instance.read import TableLayers
 from proxyctl.plan.guards import Danger
 from proxyctl.plan.plan import ModulePlan
 
 MISTYPED_KEY = "mistyped_key"
 
 
-def dangers(modules: Iterable[ModulePlan], tables: Mapping[str, TableRows]) -> Iterator[Danger]:
+def dangers(modules: Iterable[ModulePlan], tables: Mapping[str, TableLayers]) -> Iterator[Danger]:
     """Yield the key columns with cells of another type in modules that the plan writes or loads."""
     for module in modules:
         if module.does_something:
             yield from mistyped_keys(tables[name] for name in module.diffs)
 
 
-def mistyped_keys(tables: Iterable[TableRows]) -> Iterator[Danger]:
+def mistyped_keys(tables: Iterable[TableLayers]) -> Iterator[Danger]:
     """Yield the key columns of these tables with cells of another type."""
     for table in tables:
         for cells in table.mistyped:
