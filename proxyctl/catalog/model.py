@@ -24,7 +24,7 @@ MAX_INT = 2_147_483_647
 number, the row vanishes at RUNTIME, or the process aborts. Source: ProxySQL 2.7.1, run."""
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """How the values of a column are written and compared."""
 
     INT = "integer"
@@ -81,14 +81,14 @@ class Column:
     reserved: tuple[str, ...] = ()
 
     @cached_property
-    def kind(self) -> Kind:
+    def kind(self) -> ColumnKind:
         """The kind of the values, derived from the type and the check."""
         if self.check and "JSON_VALID" in self.check:
-            return Kind.JSON
+            return ColumnKind.JSON
         if not self.is_numeric:
-            return Kind.TEXT
+            return ColumnKind.TEXT
         is_flag = self.check is not None and re.search(r"IN ?\(0, ?1\)", self.check)
-        return Kind.BOOL if is_flag else Kind.INT
+        return ColumnKind.BOOL if is_flag else ColumnKind.INT
 
     @property
     def is_numeric(self) -> bool:

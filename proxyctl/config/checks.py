@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import closing
 
-from proxyctl.catalog import Column, Kind
+from proxyctl.catalog import Column, ColumnKind
 from proxyctl.catalog.tables import create_table
 from proxyctl.config.context import Compilation
 from proxyctl.config.mistakes import Mistakes
@@ -288,7 +288,7 @@ def _may_fail(column: Column, used: Collection[str]) -> bool:
 
     The models check what concerns one column alone, and defaults pass every CHECK.
     """
-    if column.check is None or column.choices is not None or column.kind is Kind.JSON:
+    if column.check is None or column.choices is not None or column.kind is ColumnKind.JSON:
         return False
     comparison = rf"{re.escape(column.name)} ?(?:>=|<=|>) ?\d+"
     if re.fullmatch(f"{comparison}(?: AND {comparison})*", column.check):

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NoReturn, NotRequired, Required, cast
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationInfo, WithJsonSchema
 from typing_extensions import TypedDict
 
-from proxyctl.catalog import MAX_INT, Column, Kind, Layout
+from proxyctl.catalog import MAX_INT, Column, ColumnKind, Layout
 from proxyctl.catalog.releases import OLDEST
 from proxyctl.config.env_references import is_reference
 from proxyctl.config.mistakes import ValueProblem
@@ -154,16 +154,16 @@ def expected(column: Column) -> str:
     """Return the values that the column takes, in words: `an integer from 0 to 65535`."""
     low, high = limits(column) if column.is_numeric else (0, 0)
     match column.kind:
-        case Kind.BOOL:
+        case ColumnKind.BOOL:
             words = "true or false"
-        case Kind.INT:
+        case ColumnKind.INT:
             words = f"an integer from {low} to {high}" if low > -MAX_INT else "a 32-bit integer"
             if column.hostgroup:
                 words += " or a name from `hostgroups`"
-        case Kind.JSON:
+        case ColumnKind.JSON:
             names = ", ".join(key.name for key in column.json_keys)
             words = f"a mapping of {names}" if names else "JSON: a mapping, a list or text"
-        case Kind.TEXT:
+        case ColumnKind.TEXT:
             words = "one of " + ", ".join(map(str, column.choices)) if column.choices else "text"
     return words if column.notnull else f"{words}, or null"
 
@@ -172,18 +172,18 @@ def field_type(column: Column) -> Any:  # noqa: ANN401 - a type form
     """Return the annotation of the column's field."""
     kind: Any
     match column.kind:
-        case Kind.BOOL:
+        case ColumnKind.BOOL:
             kind = Annotated[bool | Annotated[int, Field(ge=0, le=1)], AfterValidator(_flag)]
-        case Kind.INT:
+        case ColumnKind.INT:
             low, high = limits(column)
             kind = Annotated[int, Field(ge=low, le=high)]
             if column.hostgroup:
                 kind = kind | HostgroupName
-        case Kind.JSON:
+        case ColumnKind.JSON:
             kind = Annotated[str | dict[str, Any] | list[Any], AfterValidator(_json)]
-        case Kind.TEXT if column.choices:
+        case ColumnKind.TEXT if column.choices:
             kind = _choice(column.choices)
-        case Kind.TEXT:
+        case ColumnKind.TEXT:
             kind = SecretText if column.secret else TextValue
     if not column.notnull:
         kind = kind | None
@@ -214,7 +214,7 @@ def _description(column: Column) -> str:
         parts.append(f"default {column.default!r}")
     elif not column.notnull:
         parts.append("default NULL")
-    if column.check and column.kind is Kind.INT:
+    if column.check and column.kind is ColumnKind.INT:
         parts.append(column.check)
     if column.since != str(OLDEST):
         parts.append(f"since ProxySQL {column.since}")

@@ -20,7 +20,7 @@ from proxyctl.config.validation import check, missing_table
 from proxyctl.config.variables import compile_variables
 from proxyctl.routing.tests import RoutingTest
 from proxyctl.state.compare import fold_users
-from proxyctl.state.configuration import Configuration, Held, Place, variables_of
+from proxyctl.state.configuration import ConfigTable, Configuration, PlaceFinder, variables_of
 from proxyctl.state.fold import (
     Exported,
     export_variables,
@@ -64,7 +64,7 @@ class Project:
 
         A cell that the files leave to the instance has the column's default.
         """
-        tables: dict[str, Held] = {}
+        tables: dict[str, ConfigTable] = {}
         variables: dict[str, str] = {}
         for name, table in self.desired.tables.items():
             columns = table.layout.columns
@@ -78,7 +78,7 @@ class Project:
             if table.layout.table.prefix is not None:
                 variables |= variables_of(rows.values())
             else:
-                tables[name] = Held(table.layout, rows, is_whole=table.scope is None)
+                tables[name] = ConfigTable(table.layout, rows, is_whole=table.scope is None)
 
         names, place = self.desired.hostgroup_names, places_in(self.desired.tables)
         return Configuration(self.desired.version, tables, variables, names, place)
@@ -102,7 +102,7 @@ class Project:
         return result
 
 
-def places_in(tables: Mapping[str, DesiredTable]) -> Place:
+def places_in(tables: Mapping[str, DesiredTable]) -> PlaceFinder:
     """Return the function that finds the rows and columns of these tables in the files."""
 
     def place(name: str, key: Key, column: str | None) -> Where | None:

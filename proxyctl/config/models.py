@@ -31,7 +31,7 @@ from proxyctl.config.columns import (
     row_type,
 )
 from proxyctl.config.mistakes import ValueProblem
-from proxyctl.state.row import Glob, Span, Term
+from proxyctl.state.row import Glob, NumberRange, Term
 from proxyctl.text import shown
 
 
@@ -240,7 +240,7 @@ def _scope_type(column: Column) -> Any:  # noqa: ANN401 - a type form
 
     def number(word: str, info: ValidationInfo) -> Term:
         if ends := _RANGE.match(word):
-            span = Span(int(ends[1]), int(ends[2]))
+            span = NumberRange(int(ends[1]), int(ends[2]))
             if span.low > span.high:
                 raise ValueProblem(f"{word} runs backwards")
             return span

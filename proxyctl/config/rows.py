@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from proxyctl.catalog import Kind, Layout
+from proxyctl.catalog import ColumnKind, Layout
 from proxyctl.config.context import Compilation, FileSection, Lines, SectionPath
 from proxyctl.config.files import UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, described
@@ -220,7 +220,10 @@ def _flag(text: str) -> bool | str:
     return _FLAGS.get(text, text)
 
 
-_PARSERS: dict[Kind, Callable[[str], object]] = {Kind.INT: _number, Kind.BOOL: _flag}
+_PARSERS: dict[ColumnKind, Callable[[str], object]] = {
+    ColumnKind.INT: _number,
+    ColumnKind.BOOL: _flag,
+}
 """The value of a CSV field, by the kind of its column; other fields are text."""
 
 

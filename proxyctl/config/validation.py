@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from proxyctl.catalog import TABLES, Column, Kind, Table, Version, parse_version
+from proxyctl.catalog import TABLES, Column, ColumnKind, Table, Version, parse_version
 from proxyctl.config.context import Compilation, FileSection, SectionPath
 from proxyctl.config.env_references import REFERENCE_FIX
 from proxyctl.config.mistakes import ValueProblem, described
@@ -243,7 +243,7 @@ def _choices(errors: list[ErrorDetails], column: Column | None) -> list[str]:
 
 
 def _fix(value: object, column: Column | None, words: str) -> str | None:
-    takes_text = column.kind is Kind.TEXT if column else "text" in words.split(" or ")
+    takes_text = column.kind is ColumnKind.TEXT if column else "text" in words.split(" or ")
     if words in ("a mapping", "a list"):
         return "write {key: value, ...}" if words == "a mapping" else "begin each item with `- `"
     if words == "text or a mapping" or (isinstance(value, dict) and takes_text):

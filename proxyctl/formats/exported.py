@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from proxyctl.catalog import Column, Kind, Layout, Role, Value
+from proxyctl.catalog import Column, ColumnKind, Layout, Role, Value
 from proxyctl.catalog.destinations import dead_text, last_rule_in_the_way
 from proxyctl.errors import Mistake
 from proxyctl.formats.yaml import (
@@ -260,7 +260,7 @@ def _may_be_read_otherwise(layout: Layout, position: int) -> bool:
     column = layout.columns[position]
     is_number = column.is_numeric and position not in layout.key_index
     is_word = layout.table.role is Role.RULES and column.name in ("digest", "re_modifiers")
-    return is_number or is_word or not column.is_listed or column.kind is Kind.JSON
+    return is_number or is_word or not column.is_listed or column.kind is ColumnKind.JSON
 
 
 def _cell_as_read(layout: Layout, column: Column, cell: Value) -> tuple[Value, str | None]:

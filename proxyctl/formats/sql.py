@@ -14,7 +14,7 @@ from proxyctl.catalog import ADMIN_MODULES, REFERENCE, Layout, Table, layout_of
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.errors import ProxyctlError
 from proxyctl.state import sql
-from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Glob, Scope, Span, Term
+from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Glob, NumberRange, Scope, Term
 from proxyctl.state.sql import for_clients, literal, quoted_name
 
 
@@ -154,7 +154,7 @@ def _conditions(layout: Layout, scope: Scope | None) -> Iterator[str]:
 
 def _term(column: str, term: Term) -> str:
     match term:
-        case Span(low, high):
+        case NumberRange(low, high):
             return f"{column}>={low} AND {column}<={high}"
         case Glob(pattern) if "[" in pattern:
             # SQLite reads some classes of characters differently.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NoReturn
 
-from proxyctl.catalog import Column, Kind, Layout, Value, VariableKind, Version
+from proxyctl.catalog import Column, ColumnKind, Layout, Value, VariableKind, Version
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.state.row import KEEP, REFERENCES, DesiredRow, DesiredTable, Term
 from proxyctl.text import CONTROL
@@ -198,7 +198,10 @@ def _refused(number: str) -> NoReturn:
     raise ValueError(f"a number that readers write in several ways: {number}")
 
 
-_WRITERS: dict[Kind, Callable[[Field], str]] = {Kind.BOOL: _boolean, Kind.JSON: _json}
+_WRITERS: dict[ColumnKind, Callable[[Field], str]] = {
+    ColumnKind.BOOL: _boolean,
+    ColumnKind.JSON: _json,
+}
 
 
 # Variables --------------------------------------------------------------------------------------

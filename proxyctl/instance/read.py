@@ -32,7 +32,7 @@ from proxyctl.instance.lethal import (
 )
 from proxyctl.instance.sockets import TABLE_LIMIT
 from proxyctl.state.cell_types import MistypedCells, as_read, as_text
-from proxyctl.state.configuration import Configuration, Held, variables_of
+from proxyctl.state.configuration import ConfigTable, Configuration, variables_of
 from proxyctl.state.row import Key, Layer, Row, Rows
 from proxyctl.state.sql import Statement, literal, quoted_name, select_json, table_name
 
@@ -231,7 +231,7 @@ def read_configuration(
     is left out. Raises: InstanceError.
     """
     layouts = read_layouts(client)
-    held: dict[str, Held] = {}
+    held: dict[str, ConfigTable] = {}
     variables: dict[str, str] = {}
     for name in layouts if tables is None else tables:
         if name not in layouts:
@@ -240,7 +240,7 @@ def read_configuration(
         if layouts[name].table.prefix is not None:
             variables |= variables_of(rows.values())
         else:
-            held[name] = Held(layouts[name], rows)
+            held[name] = ConfigTable(layouts[name], rows)
     return Configuration(client.version, held, variables)
 
 

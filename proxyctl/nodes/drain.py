@@ -42,7 +42,7 @@ from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_famil
 from proxyctl.plan.guards import members, mistyped
 from proxyctl.plan.plan import plan_module
 from proxyctl.state.families import FAMILY_TABLES, Family, Node, node_text
-from proxyctl.state.row import DesiredTable, Layer, Rows, Scope, Source
+from proxyctl.state.row import DesiredTable, Layer, Rows, Scope, SourceWords
 from proxyctl.state.sql import Statement, transition
 
 _SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
@@ -51,7 +51,7 @@ _SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
 _TABLE = "mysql_servers"
 
 
-_DRAIN = Source("the drain says", "part of the drain", "not part of the drain", "of the drain")
+_DRAIN = SourceWords("the drain says", "part of the drain", "not part of the drain", "of the drain")
 
 
 _FROM_DISK = "LOAD MYSQL SERVERS FROM DISK"

@@ -16,7 +16,13 @@ from proxyctl.plan.current import InstanceState, hostgroups_in
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.compare import Difference, fold_users
-from proxyctl.state.configuration import BeforeAfter, Configuration, Held, Place, variables_of
+from proxyctl.state.configuration import (
+    BeforeAfter,
+    ConfigTable,
+    Configuration,
+    PlaceFinder,
+    variables_of,
+)
 from proxyctl.state.row import (
     FILES,
     KEEP,
@@ -39,7 +45,7 @@ def before_after(
     changes.
     """
     plans = {name: module for module in modules for name in module.diffs}
-    tables: tuple[dict[str, Held], dict[str, Held]] = {}, {}
+    tables: tuple[dict[str, ConfigTable], dict[str, ConfigTable]] = {}, {}
     variables: tuple[dict[str, str], dict[str, str]] = {}, {}
     for name, layout in current.look.layouts.items():
         plan = plans.get(name)
@@ -52,7 +58,7 @@ def before_after(
             if layout.table.prefix is not None:
                 variables[side].update(variables_of(rows.values()))
             else:
-                tables[side][name] = Held(layout, rows, is_whole=running is not None)
+                tables[side][name] = ConfigTable(layout, rows, is_whole=running is not None)
     names, version = desired.hostgroup_names, current.look.version
     place, lacks = _places(desired, plans), desired.source.lacks if desired.source is FILES else ""
     first, second = (
@@ -138,7 +144,7 @@ def _settled(layout: Layout, change: Difference) -> Row:
     return tuple(row)
 
 
-def _places(desired: Desired, plans: Mapping[str, ModulePlan]) -> Place:
+def _places(desired: Desired, plans: Mapping[str, ModulePlan]) -> PlaceFinder:
     """Return the function that finds rows in the files, also nodes that the monitor has moved."""
     in_files = places_in(desired.tables)
     configured: dict[str, dict[Key, Key]] = {}

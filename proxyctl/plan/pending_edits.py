@@ -15,7 +15,7 @@ from proxyctl.errors import counted
 from proxyctl.plan.diff import TableDiff, staged
 from proxyctl.plan.plan import Discarded, ModulePlan, Refusal
 from proxyctl.state.compare import Difference, differing, fold_users
-from proxyctl.state.row import FILES, KEEP, DesiredRow, Key, Layer, Rows, Source, row_name
+from proxyctl.state.row import FILES, KEEP, DesiredRow, Key, Layer, Rows, SourceWords, row_name
 from proxyctl.state.runtime import is_copied, runtime_image
 from proxyctl.state.sql import MASK, for_clients, transition
 
@@ -168,7 +168,7 @@ def refusals(
     pending: Iterable[tuple[ModulePlan, Sequence[Pending]]],
     *,
     discard: bool = False,
-    source: Source = FILES,
+    source: SourceWords = FILES,
 ) -> Iterator[Refusal]:
     """Yield the refusals for the pending edits of the modules.
 
@@ -193,7 +193,9 @@ def refusals(
     yield from unmanaged
 
 
-def _unmanaged_refusal(module: ModulePlan, edits: Sequence[Pending], source: Source) -> Refusal:
+def _unmanaged_refusal(
+    module: ModulePlan, edits: Sequence[Pending], source: SourceWords
+) -> Refusal:
     message = f"{module.name}: {counted(len(edits), 'pending edit')} not {source.place}"
     details = (
         *_listed(edits),

@@ -22,7 +22,7 @@ from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, changes_of
 from proxyctl.plan.diff import TableDiff
 from proxyctl.state.compare import Difference, value_of
 from proxyctl.state.families import Family
-from proxyctl.state.row import FILES, Layer, Rows, Source
+from proxyctl.state.row import FILES, Layer, Rows, SourceWords
 from proxyctl.state.sql import Statement, transition
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class Plan:
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     shard_moves: list[ShardMove] = field(default_factory=list)
     """The tables and schemas that change shard, allowed or not."""
-    source: Source = FILES
+    source: SourceWords = FILES
     """The source of the desired rows."""
 
     @property

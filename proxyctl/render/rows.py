@@ -8,7 +8,7 @@ from proxyctl.catalog import TABLES, Role, Value
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.render.style import hostgroup, shown
 from proxyctl.state.families import Family
-from proxyctl.state.row import FILES, NOUNS, SENSITIVE, Key, Layer, Source, row_name
+from proxyctl.state.row import FILES, NOUNS, SENSITIVE, Key, Layer, SourceWords, row_name
 from proxyctl.text import printable
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}
@@ -167,7 +167,7 @@ def remark(change: Change, entering: Mapping[Key, Family], names: Mapping[int, s
     return f"enters through {hostgroup(entrance, labels)}; the monitor places it"
 
 
-def note(change: Change, source: Source = FILES) -> str:
+def note(change: Change, source: SourceWords = FILES) -> str:
     """Return in which layers the row differs, if not in all three, and why."""
     notes = [layers_only(change)]
     if change.action == DELETE:
@@ -184,7 +184,7 @@ def layers_only(change: Change) -> str:
     return " and ".join(layer.name for layer in Layer if layer in change.layers) + " only"
 
 
-def not_wanted(change: Change, source: Source = FILES) -> str:
+def not_wanted(change: Change, source: SourceWords = FILES) -> str:
     """Return why the files, or the snapshot, do not have an existing row."""
     if change.where is None:
         return source.lacks

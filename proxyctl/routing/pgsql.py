@@ -9,7 +9,7 @@ from proxyctl.catalog import Layout, parse_version
 from proxyctl.catalog.mysql_tables import MYSQL_TABLES
 from proxyctl.catalog.releases import PGSQL
 from proxyctl.errors import ProxyctlError
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import ConfigTable, Configuration
 from proxyctl.state.row import Key, Where
 
 _TABLES = {table.name: table for table in MYSQL_TABLES}
@@ -40,7 +40,7 @@ def pgsql_as_mysql(configuration: Configuration) -> Configuration:
             fix="it came with 3.0.0",
         )
     tables = {
-        mysql: Held(_layout(mysql, held.layout), held.rows, held.is_whole)
+        mysql: ConfigTable(_layout(mysql, held.layout), held.rows, held.is_whole)
         for name, held in configuration.tables.items()
         if name.startswith("pgsql_") and (mysql := name.replace("pgsql", "mysql", 1)) in _TABLES
     }

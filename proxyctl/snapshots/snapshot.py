@@ -27,7 +27,7 @@ from proxyctl.errors import ProxyctlError, os_reason
 from proxyctl.instance.read import TableLayers
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.secrets import reference_name
-from proxyctl.state.row import DesiredTable, Glob, Layer, Row, Scope, Secret, Span, Term
+from proxyctl.state.row import DesiredTable, Glob, Layer, NumberRange, Row, Scope, Secret, Term
 
 FORMAT = 1
 SUFFIX = ".jsonl.gz"
@@ -196,7 +196,7 @@ def _scope(scope: TableScope) -> dict[str, object]:
 
 def _term(term: Term) -> object:
     match term:
-        case Span(low, high):
+        case NumberRange(low, high):
             return {"from": low, "to": high}
         case Glob(pattern):
             return {"like": pattern}
@@ -293,7 +293,7 @@ def _table_scope(table: str, document: Mapping[str, Any]) -> TableScope:
 def _read_term(term: object) -> Term:
     match term:
         case {"from": int(low), "to": int(high)}:
-            return Span(low, high)
+            return NumberRange(low, high)
         case {"like": str(pattern)}:
             return Glob(pattern)
         case _:

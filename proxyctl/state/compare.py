@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from proxyctl.catalog import Column, Kind, Layout, Value
+from proxyctl.catalog import Column, ColumnKind, Layout, Value
 from proxyctl.catalog.variable_rules import canonical
 from proxyctl.state.cells import as_read, number
 from proxyctl.state.passwords import same_password
@@ -80,7 +80,7 @@ def same(column: Column, left: Value, right: Value) -> bool:
         return number(left) == number(right)
     if not isinstance(left, str) or not isinstance(right, str):
         return str(left) == str(right)
-    if column.kind is Kind.JSON:
+    if column.kind is ColumnKind.JSON:
         return _same_json(left, right)
     if column.check and column.check.startswith(("UPPER(", "LOWER(")):
         return left.upper() == right.upper()

@@ -15,7 +15,7 @@ from proxyctl.state.row import Key, Row, Rows, Secret, Where
 
 
 @dataclass(frozen=True)
-class Held:
+class ConfigTable:
     """A table in a configuration. Shape: `rows` as MEMORY or RUNTIME holds them, by key.
 
     `is_whole` False: the files own a part of the table, and its other rows are not known.
@@ -31,7 +31,7 @@ class Held:
         return [row[position] for row in self.rows.values()]
 
 
-Place = Callable[[str, Key, str | None], Where | None]
+PlaceFinder = Callable[[str, Key, str | None], Where | None]
 """Returns the place in the files of a row (or of one of its columns); None if no file has it."""
 
 
@@ -50,10 +50,10 @@ class Configuration:
     """
 
     version: Version
-    tables: Mapping[str, Held]
+    tables: Mapping[str, ConfigTable]
     variables: Mapping[str, str] = field(default_factory=dict)
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
-    place: Place = _nowhere
+    place: PlaceFinder = _nowhere
     lacks: str = ""
     is_pgsql: bool = False
 

@@ -109,7 +109,7 @@ class Where(NamedTuple):
         return f"{self.path}:{self.line}:{self.column}" if self.line else self.path
 
 
-class Span(NamedTuple):
+class NumberRange(NamedTuple):
     """Numbers from `low` to `high`, both included."""
 
     low: int
@@ -128,13 +128,13 @@ class Glob(NamedTuple):
         return self.pattern
 
 
-Term = Value | Span | Glob
+Term = Value | NumberRange | Glob
 """What a scope allows for one key column; a value allows only itself."""
 
 
 def _allows(term: Term, value: Value) -> bool:
     match term:
-        case Span(low, high):
+        case NumberRange(low, high):
             return isinstance(value, int) and low <= value <= high
         case Glob(pattern):
             return isinstance(value, str) and fnmatchcase(value, pattern)
@@ -220,7 +220,7 @@ class GuardLimits:
         return self.actions.get(guard, usual)
 
 
-class Source(NamedTuple):
+class SourceWords(NamedTuple):
     """The phrases of messages about the source of the desired state."""
 
     says: str
@@ -229,10 +229,12 @@ class Source(NamedTuple):
     of_row: str
 
 
-FILES = Source("the files say", "in the files", "in no file", "in the file")
+FILES = SourceWords("the files say", "in the files", "in no file", "in the file")
 
 
-SNAPSHOT = Source("the snapshot says", "in the snapshot", "not in the snapshot", "in the snapshot")
+SNAPSHOT = SourceWords(
+    "the snapshot says", "in the snapshot", "not in the snapshot", "in the snapshot"
+)
 
 
 @dataclass(frozen=True)
@@ -248,7 +250,7 @@ class Desired:
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     guards: GuardLimits = GuardLimits()
     warnings: tuple[str, ...] = ()
-    source: Source = FILES
+    source: SourceWords = FILES
     keeps_fast_routing_alive: bool = False
 
 

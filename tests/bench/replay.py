@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
-from proxyctl.state.configuration import BeforeAfter, Configuration, Held
+from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.result import Replay, replay
 from tests.bench.measure import Line
@@ -62,7 +62,7 @@ def configuration(pattern: Callable[[int], str], *, shift: int = 0) -> Configura
     ]
     users = [{"username": f"u{number}", "default_hostgroup": 1} for number in range(USERS)]
     tables = {"mysql_query_rules": rules, "mysql_users": users}
-    held = {name: Held(layout(name), rows(name, *cells)) for name, cells in tables.items()}
+    held = {name: ConfigTable(layout(name), rows(name, *cells)) for name, cells in tables.items()}
     return Configuration(REFERENCE, held)
 
 

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from proxyctl.catalog import TABLES, Kind, layout_of, parse_version
+from proxyctl.catalog import TABLES, ColumnKind, layout_of, parse_version
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.config.columns import limits
 from proxyctl.config.context import SPECIAL, TABLE_SECTIONS
@@ -40,7 +40,7 @@ def field_of(column, *, wild):
         right = st.integers(low, min(high, low + 5))
         if column.hostgroup:
             right |= st.sampled_from(["writer", "reader"])
-    elif column.kind is Kind.JSON:
+    elif column.kind is ColumnKind.JSON:
         right = st.sampled_from(["", "{}", {"a": [1]}, []])
     else:
         right = st.sampled_from(["a", "b", ".c", "0x1F", "^SELECT", "%", "CASELESS"])

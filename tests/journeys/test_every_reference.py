@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from proxyctl.catalog import TABLES, Column, Layout, Version, known_version
-from proxyctl.catalog.model import Kind, VariableKind, layout_of
+from proxyctl.catalog.model import ColumnKind, VariableKind, layout_of
 from proxyctl.catalog.releases import NEWEST_KNOWN
 from proxyctl.catalog.variables import CHOICES, READ_ONLY, VARIABLES
 from proxyctl.sandbox import Sandbox
@@ -104,12 +104,12 @@ def plain_cells(layout: Layout, number: int) -> dict[str, object]:
             elif column.hostgroup or column.name == "rule_id":
                 cells[column.name] = number * 10 + position
             else:
-                cells[column.name] = 1 if column.kind is Kind.BOOL else max(low or 0, number)
+                cells[column.name] = 1 if column.kind is ColumnKind.BOOL else max(low or 0, number)
     return cells
 
 
 def is_by_reference(layout: Layout, column: Column) -> bool:
-    return column.kind is Kind.TEXT and column.name not in layout.table.key
+    return column.kind is ColumnKind.TEXT and column.name not in layout.table.key
 
 
 def references(version: Version) -> Iterator[Reference]:

@@ -10,7 +10,7 @@ from proxyctl.catalog import Value
 from proxyctl.routing.criteria import Criteria, Effect
 from proxyctl.routing.digest import digest
 from proxyctl.routing.router import router_of
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import ConfigTable, Configuration
 from tests.support.build import layout, row
 from tests.support.routing_rig import Rig
 from tests.support.routing_shapes import ADDRESSES, USERS, Case, Client, Sent
@@ -70,8 +70,12 @@ def test_flaws_are_true(rig: Rig) -> None:
     rows = [row(RULES, **rule) for rule in rules]
     users = [row("mysql_users", **user) for user in USERS]
     tables = {
-        RULES: Held(layout(RULES), {(number,): cells for number, cells in enumerate(rows, 1)}),
-        "mysql_users": Held(layout("mysql_users"), {(n,): user for n, user in enumerate(users)}),
+        RULES: ConfigTable(
+            layout(RULES), {(number,): cells for number, cells in enumerate(rows, 1)}
+        ),
+        "mysql_users": ConfigTable(
+            layout("mysql_users"), {(n,): user for n, user in enumerate(users)}
+        ),
     }
     held = Configuration(rig.version, tables, {"mysql-interfaces": str(interfaces)})
     router = router_of(held)

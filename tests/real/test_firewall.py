@@ -15,7 +15,7 @@ from proxyctl.routing import ClientQuery
 from proxyctl.routing.digest import digest
 from proxyctl.routing.explain import Explainer
 from proxyctl.routing.firewall import FIREWALL_TABLES, WHITELIST_RULES, WHITELIST_USERS
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import ConfigTable, Configuration
 from proxyctl.state.row import Key
 from tests.support.build import layout, rows
 from tests.support.routing_rig import Rig
@@ -105,7 +105,7 @@ def configuration(rig: Rig, whitelist: Whitelist, **rule: object) -> Configurati
         "mysql_users": USERS,
         "mysql_query_rules": [rule] if rule else [],
     }
-    tables = {name: Held(layout(name), rows(name, *some)) for name, some in given.items()}
+    tables = {name: ConfigTable(layout(name), rows(name, *some)) for name, some in given.items()}
     return Configuration(rig.version, tables, {"mysql-firewall_whitelist_enabled": "true"})
 
 

@@ -27,7 +27,7 @@ from proxyctl.routing.digest import DigestOptions
 from proxyctl.routing.explain import Explainer
 from proxyctl.routing.pgsql import pgsql_as_mysql
 from proxyctl.routing.router import router_of
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import ConfigTable, Configuration
 from tests.support.mysql_servers import TcpServer
 from tests.support.packets import exactly
 from tests.support.routing_cases import rule, statement
@@ -239,11 +239,11 @@ def router(version: Version, rules: Iterable[Cells], fast: Iterable[Cells]) -> R
     return router_of(pgsql_as_mysql(Configuration(version, tables)))
 
 
-def held(table: str, version: Version, rows: Iterable[Cells]) -> Held:
+def held(table: str, version: Version, rows: Iterable[Cells]) -> ConfigTable:
     layout = layout_of(TABLES[table], version)
     defaults = dict(zip(layout.names, layout.defaults, strict=True))
     whole = [tuple({**defaults, **cells}.values()) for cells in rows]
-    return Held(layout, {layout.key_of(row): row for row in whole})
+    return ConfigTable(layout, {layout.key_of(row): row for row in whole})
 
 
 def random_rules(random: Random, queries: list[bytes], port: int) -> list[Cells]:

@@ -6,7 +6,7 @@ from proxyctl.catalog import REFERENCE, parse_version
 from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, USERS, LintSubject
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import ConfigTable, Configuration
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
 
@@ -27,7 +27,9 @@ def subject(*rules, users=(), fast_routing=(), version=str(REFERENCE), **variabl
     if users:
         given[USERS] = users
     of = parse_version(version)
-    tables = {name: Held(layout(name, of), rows(name, *some)) for name, some in given.items()}
+    tables = {
+        name: ConfigTable(layout(name, of), rows(name, *some)) for name, some in given.items()
+    }
     set_ = {f"mysql-{name}": str(value).lower() for name, value in variables.items()}
     return LintSubject(Configuration(of, tables, set_))
 

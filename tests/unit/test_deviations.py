@@ -6,7 +6,7 @@ import pytest
 
 from proxyctl.catalog import (
     TABLES,
-    Kind,
+    ColumnKind,
 )
 from proxyctl.catalog.deviations import unlisted_column
 from proxyctl.catalog.variables import VARIABLES, is_secret_variable
@@ -30,8 +30,8 @@ def test_the_default_of_a_column(text: str | None, default: int | str | None) ->
 
 
 def test_a_column_that_holds_whole_numbers() -> None:
-    assert unlisted_column("a", "BIGINT", "1", "0").kind is Kind.INT
-    assert unlisted_column("a", "", "1", None).kind is Kind.TEXT
+    assert unlisted_column("a", "BIGINT", "1", "0").kind is ColumnKind.INT
+    assert unlisted_column("a", "", "1", None).kind is ColumnKind.TEXT
 
 
 @pytest.mark.parametrize(

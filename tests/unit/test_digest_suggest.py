@@ -7,7 +7,7 @@ import pytest
 from proxyctl.catalog import REFERENCE
 from proxyctl.routing.digest import Digester
 from proxyctl.routing.probes import MYSQL, QueryKind
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import ConfigTable, Configuration
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.suggest.context import SuggestionKind
 from proxyctl.stats.suggest.reads import find_readers
@@ -28,7 +28,7 @@ def configuration(*rules, users=(APP,), family=(FAMILY,), servers=SERVERS, names
         "mysql_replication_hostgroups": family,
         "mysql_servers": servers,
     }
-    tables = {name: Held(layout(name), rows(name, *some)) for name, some in given.items()}
+    tables = {name: ConfigTable(layout(name), rows(name, *some)) for name, some in given.items()}
     return Configuration(REFERENCE, tables, {}, names or {})
 
 

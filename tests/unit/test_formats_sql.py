@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from proxyctl.catalog.tables import create_table
 from proxyctl.errors import ProxyctlError
 from proxyctl.formats.sql import write_script
-from proxyctl.state.row import DesiredTable, Glob, Row, Scope, Span
+from proxyctl.state.row import DesiredTable, Glob, NumberRange, Row, Scope
 from tests.support.build import desired, layout, row
 
 RULES = "mysql_query_rules"
@@ -71,7 +71,7 @@ def ran(before: list[Row], wanted: DesiredTable) -> list[Row]:
 
 
 def test_only_our_part_of_a_table_is_replaced() -> None:
-    scope = Scope(lambda key: True, "rule_id 10-30", {"rule_id": (Span(10, 30), 40)})
+    scope = Scope(lambda key: True, "rule_id 10-30", {"rule_id": (NumberRange(10, 30), 40)})
     wanted = desired(RULES, {"rule_id": 11}, scope=scope)
     before = [row(RULES, rule_id=number) for number in (1, 10, 11, 30, 31, 40, 41)]
     assert [one[0] for one in ran(before, wanted)] == [1, 11, 31, 41]

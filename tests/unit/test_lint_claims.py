@@ -10,7 +10,7 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.subject import FAST_ROUTING, RULES, LintSubject
 from proxyctl.routing import ClientQuery
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import ConfigTable, Configuration
 from tests.support.build import layout, row
 from tests.support.parameters import some
 from tests.support.routing_cases import random_case
@@ -45,7 +45,7 @@ def subject_of(case):
         name: {layout(name).key_of(one): one for one in (row(name, **c) for c in cells)}
         for name, cells in ((RULES, case.rules), (FAST_ROUTING, case.fast_routing))
     }
-    tables = {name: Held(layout(name), rows) for name, rows in made.items()}
+    tables = {name: ConfigTable(layout(name), rows) for name, rows in made.items()}
     return LintSubject(Configuration(REFERENCE, tables, values))
 
 

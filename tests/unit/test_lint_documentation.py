@@ -12,7 +12,7 @@ from proxyctl.config.project import Sources, load_project
 from proxyctl.lint.check import all_checks
 from proxyctl.lint.run import lint
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.configuration import Configuration, Held
+from proxyctl.state.configuration import ConfigTable, Configuration
 from proxyctl.state.row import Where
 from tests.support.build import layout, rows
 from tests.unit.config_files import write
@@ -88,7 +88,9 @@ def test_examples_and_templates_have_no_error_and_no_warning(folder, monkeypatch
 
 
 def test_an_instance_is_no_file():
-    held = Held(layout("mysql_users"), rows("mysql_users", {"username": "a", "password": "b"}))
+    held = ConfigTable(
+        layout("mysql_users"), rows("mysql_users", {"username": "a", "password": "b"})
+    )
     configuration = Configuration(
         Version(2, 7, 1), {"mysql_users": held}, {"mysql-monitor_password": "x"}
     )
@@ -97,7 +99,7 @@ def test_an_instance_is_no_file():
 
 def test_a_user_in_no_file_hides_no_password_of_the_files():
     users = ({"username": name, "password": "b"} for name in ("a", "b"))
-    held = Held(layout("mysql_users"), rows("mysql_users", *users))
+    held = ConfigTable(layout("mysql_users"), rows("mysql_users", *users))
     configuration = Configuration(
         Version(2, 7, 1),
         {"mysql_users": held},

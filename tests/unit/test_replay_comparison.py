@@ -8,7 +8,7 @@ import pytest
 
 from proxyctl.catalog import REFERENCE, Value
 from proxyctl.routing.digest import Digester, DigestOptions
-from proxyctl.state.configuration import BeforeAfter, Configuration, Held
+from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.stats.model import DigestTable, SeenDigest
 from proxyctl.stats.replay.comparison import (
     CUT,
@@ -29,7 +29,7 @@ APP = {"username": "app", "default_hostgroup": 1}
 def configuration(*rules: Cells, **variables: str) -> Configuration:
     values = {f"mysql-{name}": value for name, value in variables.items()}
     tables = {"mysql_query_rules": rules, "mysql_users": (APP,)}
-    held = {name: Held(layout(name), rows(name, *cells)) for name, cells in tables.items()}
+    held = {name: ConfigTable(layout(name), rows(name, *cells)) for name, cells in tables.items()}
     return Configuration(REFERENCE, held, values)
 
 

@@ -14,7 +14,7 @@ from proxyctl.catalog import REFERENCE
 from proxyctl.routing import ClientQuery, Route, Router
 from proxyctl.routing.digest import Digest, DigestOptions
 from proxyctl.routing.router import router_of
-from proxyctl.state.configuration import BeforeAfter, Configuration, Held
+from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import (
     Comparison,
@@ -44,7 +44,7 @@ QUERIES = 25
 
 def configuration(case: Case) -> Configuration:
     tables = {
-        name: Held(layout(name), rows(name, *cells))
+        name: ConfigTable(layout(name), rows(name, *cells))
         for name, cells in (
             (RULES, case.rules),
             (FAST, case.fast_routing),

@@ -25,7 +25,7 @@ from proxyctl.snapshots.snapshot import (
     lines_of,
     read_snapshot,
 )
-from proxyctl.state.row import Desired, Glob, Layer, Row, Scope, Span
+from proxyctl.state.row import Desired, Glob, Layer, NumberRange, Row, Scope
 from tests.support.build import layout, row, rows
 
 SERVERS = layout("mysql_servers")
@@ -104,7 +104,9 @@ HEADER = Header(
     scope={
         "mysql_variables": TableScope(),
         "mysql_query_rules": TableScope(
-            Scope.of(("rule_id",), {"rule_id": [Span(10, 20), 7, Glob("4*")]}, "rule_id 10-20"),
+            Scope.of(
+                ("rule_id",), {"rule_id": [NumberRange(10, 20), 7, Glob("4*")]}, "rule_id 10-20"
+            ),
             frozenset({"comment"}),
         ),
     },

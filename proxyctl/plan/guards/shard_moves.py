@@ -23,7 +23,7 @@ from proxyctl.routing.regex.samples import samples
 from proxyctl.routing.router import SERVING_TABLES, router_of
 from proxyctl.routing.servers import HostgroupServers
 from proxyctl.routing.tables import FastRouting, RoutingVariables
-from proxyctl.state.configuration import BeforeAfter, Configuration, Held
+from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.state.row import Desired, GuardAction, Row
 from proxyctl.state.sharding import section_in
 
@@ -98,7 +98,7 @@ def _routing_differs(change: BeforeAfter) -> bool:
     return first != second
 
 
-def _differ(one: Held | None, other: Held | None) -> bool:
+def _differ(one: ConfigTable | None, other: ConfigTable | None) -> bool:
     """Return whether two tables differ in a column that decides where queries go."""
     if one is None or other is None or one.rows is other.rows:
         return False

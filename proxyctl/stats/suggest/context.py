@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from proxyctl.catalog import TABLES, Layout, Value, layout_of
 from proxyctl.routing import HostgroupOrigin
-from proxyctl.state.configuration import BeforeAfter, Configuration, Held
+from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
 from proxyctl.state.row import Row
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
@@ -81,10 +81,10 @@ _MOST = 1_000
 """How far from a rule to search for a free rule_id."""
 
 
-def rules_of(configuration: Configuration) -> Held:
+def rules_of(configuration: Configuration) -> ConfigTable:
     """Return mysql_query_rules of a configuration, empty if the table is missing."""
     layout = layout_of(TABLES[RULES], configuration.version)
-    return configuration.tables.get(RULES) or Held(layout, {})
+    return configuration.tables.get(RULES) or ConfigTable(layout, {})
 
 
 def rule_row(layout: Layout, cells: Cells) -> Row:
