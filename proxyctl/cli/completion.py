@@ -11,10 +11,10 @@ import typer
 from proxyctl.errors import ProxyctlError
 
 T = TypeVar("T")
-Names = Callable[[typer.Context], Iterable[str]]
+Completer = Callable[[typer.Context], Iterable[str]]
 
 
-def _completion(names: Names) -> Callable[[typer.Context, str], list[str]]:
+def _completion(names: Completer) -> Callable[[typer.Context, str], list[str]]:
     """Return a completion that offers the names that begin as typed, none for wrong files."""
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
@@ -54,11 +54,11 @@ def instance_names(context: typer.Context) -> Iterator[str]:
 @_completion
 def snapshot_names(context: typer.Context) -> Iterator[str]:
     """Yield the snapshots of the instance, newest first."""
-    from proxyctl.cli.connect import Place
+    from proxyctl.cli.connect import Selection
     from proxyctl.cli.options import ConnectionOptions, FileOptions
     from proxyctl.snapshots.folder import history
 
-    place = Place(_typed(FileOptions, context), _typed(ConnectionOptions, context))
+    place = Selection(_typed(FileOptions, context), _typed(ConnectionOptions, context))
     yield from (snapshot.name for snapshot in history(place.address()))
 
 

@@ -33,7 +33,7 @@ ADDRESS = frozenset({"host", "port", "socket", "instance"})
 
 
 @dataclass(frozen=True)
-class Place:
+class Selection:
     """Where a command works: the files and the instance that the options name."""
 
     files: FileOptions

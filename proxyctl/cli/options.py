@@ -321,7 +321,7 @@ _FLAGS = {spelled(name): name for name in ("force", "discard_pending", "allow_sh
 
 
 @dataclass(frozen=True)
-class ApplyOptions:
+class ChangeOptions:
     """How an apply or a rollback changes an instance."""
 
     auto_approve: AutoApproveOption = False

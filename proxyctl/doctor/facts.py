@@ -33,7 +33,7 @@ from proxyctl.state.row import SENSITIVE, Layer, sorted_keys
 from proxyctl.stats.read import read_digest_memory
 
 
-class Server(NamedTuple):
+class RuntimeServer(NamedTuple):
     """A row of mysql_servers or pgsql_servers at RUNTIME that is not OFFLINE_HARD."""
 
     hostgroup: int
@@ -60,7 +60,7 @@ class Server(NamedTuple):
         return takes_queries(self.status, self.weight, self.max_connections)
 
 
-class Rule(NamedTuple):
+class RuntimeRule(NamedTuple):
     """A row of mysql_query_rules at RUNTIME."""
 
     rule_id: int
@@ -102,7 +102,7 @@ class Protocol(NamedTuple):
     """The servers of one protocol, `mysql` or `pgsql`, and the uses of their hostgroups."""
 
     name: str
-    servers: tuple[Server, ...] = ()
+    servers: tuple[RuntimeServer, ...] = ()
     uses: tuple[Use, ...] = ()
 
 
@@ -130,7 +130,7 @@ class Facts:
     mysql: Protocol
     pgsql: Protocol
     families: tuple[Family, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[RuntimeRule, ...]
     users_with_tls: tuple[str, ...]
     monitor_logs: tuple[MonitorLog, ...]
     diffs: Mapping[str, TableDiff]
@@ -161,9 +161,9 @@ class Facts:
         return atoi(self.variables.get(name, ""))
 
     @cached_property
-    def rows_by_node(self) -> dict[Node, list[Server]]:
+    def rows_by_node(self) -> dict[Node, list[RuntimeServer]]:
         """The rows of each MySQL server at RUNTIME, sorted by hostgroup."""
-        rows: dict[Node, list[Server]] = {}
+        rows: dict[Node, list[RuntimeServer]] = {}
         for server in sorted(self.mysql.servers):
             rows.setdefault(server.node, []).append(server)
         return rows
@@ -283,7 +283,7 @@ def _protocol(tables: Mapping[str, TableLayers], name: str) -> Protocol:
         "max_connections",
         "use_ssl",
     )
-    servers = (Server(*cells) for cells in _cells(tables, f"{name}_servers", *of_servers))
+    servers = (RuntimeServer(*cells) for cells in _cells(tables, f"{name}_servers", *of_servers))
     of_rules = ("destination_hostgroup", "rule_id", "error_msg", "OK_msg")
     rules = [
         (hostgroup, str(rule_id))
@@ -319,10 +319,10 @@ def _uses(kind: str, rows: Iterable[tuple[int, str]]) -> Iterator[Use]:
         yield Use(kind, hostgroup, len(names), names[0])
 
 
-def _rules(tables: Mapping[str, TableLayers]) -> tuple[Rule, ...]:
+def _rules(tables: Mapping[str, TableLayers]) -> tuple[RuntimeRule, ...]:
     columns = ("rule_id", "apply", "match_digest", "replace_pattern", "re_modifiers")
     return tuple(
-        Rule(
+        RuntimeRule(
             rule_id,
             bool(apply),
             digest is not None,

@@ -84,7 +84,7 @@ CODES = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """One finding.
 
     `where`: the subject. `places`: all subjects, if `where` counts several. `fix`: a command, a
@@ -98,7 +98,7 @@ class Finding:
     places: tuple[str, ...] = ()
 
     @classmethod
-    def of_servers(cls, code: str, nodes: Iterable[Node], message: str, fix: str) -> Finding:
+    def of_servers(cls, code: str, nodes: Iterable[Node], message: str, fix: str) -> Diagnosis:
         """Return a finding that names one server, or counts several."""
         names = sorted({node_text(node) for node in nodes})
         if len(names) == 1:
@@ -123,7 +123,7 @@ class Examination:
     name: str
     address: str
     version: str
-    findings: tuple[Finding, ...]
+    findings: tuple[Diagnosis, ...]
     ignored: int = 0
     digest_bytes: int | None = None
 

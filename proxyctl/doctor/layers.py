@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from proxyctl.catalog import ADMIN_MODULES
 from proxyctl.doctor.facts import Facts
-from proxyctl.doctor.finding import Finding, duration, listed
+from proxyctl.doctor.finding import Diagnosis, duration, listed
 from proxyctl.instance.cluster import Member, configured, diffs_variable
 from proxyctl.plan.diff import TableDiff
 from proxyctl.state.compare import Difference
 from proxyctl.state.row import Key, row_name
 
 
-def layers(facts: Facts) -> Iterator[Finding]:
+def layers(facts: Facts) -> Iterator[Diagnosis]:
     """Yield the admin modules whose layers differ, and the variables that wait for a restart."""
     for module in ADMIN_MODULES.values():
         diffs = {t.name: facts.diffs[t.name] for t in module.tables if t.name in facts.diffs}
@@ -23,7 +23,7 @@ def layers(facts: Facts) -> Iterator[Finding]:
             for name, diff in diffs.items()
         }
         if any(unloaded.values()):
-            yield Finding(
+            yield Diagnosis(
                 "not-loaded",
                 module.name,
                 f"edited in MEMORY, not loaded to RUNTIME: {_rows_text(diffs, unloaded)}; the next"
@@ -31,7 +31,7 @@ def layers(facts: Facts) -> Iterator[Finding]:
                 f"{_publish(facts, module.name)}; `proxyctl plan` says how to take it back",
             )
         if any(unsaved.values()):
-            yield Finding(
+            yield Diagnosis(
                 "not-saved",
                 module.name,
                 f"at RUNTIME, not saved to DISK: {_rows_text(diffs, unsaved)}; a restart reverts"
@@ -50,10 +50,10 @@ def _publish(facts: Facts, module: str) -> str:
     return f"to publish it, LOAD {module} TO RUNTIME"
 
 
-def _mistyped(facts: Facts) -> Iterator[Finding]:
+def _mistyped(facts: Facts) -> Iterator[Diagnosis]:
     for cells in facts.mistyped:
         danger = ", and a second row for the same key can end ProxySQL" if cells.is_key else ""
-        yield Finding(
+        yield Diagnosis(
             "mistyped-cells",
             cells.subject,
             f"{cells.rows}: {cells.type.name}, which a comparison in SQL tells apart from what"
@@ -62,14 +62,14 @@ def _mistyped(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _restart_pending(facts: Facts) -> Iterator[Finding]:
+def _restart_pending(facts: Facts) -> Iterator[Diagnosis]:
     for diff in facts.diffs.values():
         for key, row in diff.restart_only.items():
             name, on_disk = str(key[0]), str(row[1])
             running = facts.variables.get(name)
             # An empty text on DISK means the default, which is the running value.
             if running is not None and on_disk and running != on_disk:
-                yield Finding(
+                yield Diagnosis(
                     "restart-pending",
                     name,
                     f"{facts.shown(name, running)} now,"
@@ -94,7 +94,7 @@ _SETTLES_S = 30
 """A change travels in two to three seconds; after this time something holds it back."""
 
 
-def cluster(facts: Facts) -> Iterator[Finding]:
+def cluster(facts: Facts) -> Iterator[Diagnosis]:
     """Yield the peers that do not answer, and the peers that hold other rows."""
     membership = facts.membership
     if not membership.has_peers:
@@ -102,7 +102,7 @@ def cluster(facts: Facts) -> Iterator[Finding]:
     names = ("admin-cluster_username", "admin-cluster_password")
     missing = [name for name in names if not facts.variables.get(name)]
     if missing:
-        yield Finding(
+        yield Diagnosis(
             "cluster-no-account",
             "cluster",
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} empty: this instance"
@@ -113,7 +113,7 @@ def cluster(facts: Facts) -> Iterator[Finding]:
     patience_s = max(_SETTLES_S, 5 * facts.number("admin-cluster_check_interval_ms") / 1000)
     silent = [member for member in membership.listed if member.silence(patience_s)]
     for member in silent:
-        yield Finding(
+        yield Diagnosis(
             "peer-silent",
             f"peer {member.name}",
             member.silence(patience_s),
@@ -128,7 +128,7 @@ def cluster(facts: Facts) -> Iterator[Finding]:
 
 def _differing(
     facts: Facts, member: Member, module: str, name: str, explanation: tuple[str, str]
-) -> Iterator[Finding]:
+) -> Iterator[Diagnosis]:
     """Yield a finding if a peer has held other rows than this instance for long enough."""
     own, seen = facts.membership.own[name], member.checksums.get(name)
     if seen is None:
@@ -136,7 +136,7 @@ def _differing(
     where, switch_variable = f"{module}, peer {member.name}", diffs_variable(name)
     age_s = facts.now - max(own.epoch, seen.epoch)
     if facts.variables.get(switch_variable) == "0":
-        yield Finding(
+        yield Diagnosis(
             "peer-not-synchronised",
             where,
             f"its rows differ, and {switch_variable} is 0: this instance never takes them over",
@@ -144,4 +144,4 @@ def _differing(
         )
     elif age_s >= _SETTLES_S:
         reason, fix = explanation
-        yield Finding("peer-differs", where, f"{reason}, for {duration(age_s)}", fix)
+        yield Diagnosis("peer-differs", where, f"{reason}, for {duration(age_s)}", fix)

@@ -15,11 +15,11 @@ from proxyctl.catalog.releases import (
     version_numbers,
 )
 from proxyctl.doctor.facts import Facts
-from proxyctl.doctor.finding import Finding, listed
+from proxyctl.doctor.finding import Diagnosis, listed
 from proxyctl.state.families import node_text
 
 
-def release(facts: Facts) -> Iterator[Finding]:
+def release(facts: Facts) -> Iterator[Diagnosis]:
     """Yield the missing security fixes, and a finding if the release is not known."""
     version = facts.version
     missing = [
@@ -29,14 +29,14 @@ def release(facts: Facts) -> Iterator[Finding]:
     ]
     if missing and not facts.is_sandbox:
         holes = "; ".join(f"{text}, fixed in {release}" for release, text in missing)
-        yield Finding(
+        yield Diagnosis(
             "security-fixes-missing",
             "ProxySQL",
             f"{version} has known security holes: {holes}",
             f"upgrade to {missing[-1][0]} or newer",
         )
     if reason := beyond_catalogue(version):
-        yield Finding(
+        yield Diagnosis(
             "release-unknown",
             "ProxySQL",
             f"{reason}: columns and variables that proxyctl does not know are left alone",
@@ -44,19 +44,19 @@ def release(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def known_defects(facts: Facts) -> Iterator[Finding]:
+def known_defects(facts: Facts) -> Iterator[Diagnosis]:
     """Yield the defects of this version that affect this configuration."""
     yield from _fast_routing_skipped(facts)
     yield from _re2_replaces_by_case(facts)
     yield from _maintenance_not_seen(facts)
 
 
-def _fast_routing_skipped(facts: Facts) -> Iterator[Finding]:
+def _fast_routing_skipped(facts: Facts) -> Iterator[Diagnosis]:
     has_rows = any(use.kind == "fast-routing row" for use in facts.mysql.uses)
     last = facts.rules[-1] if facts.rules else None
     is_skipped = is_hidden_by_last_rule(facts.version)
     if has_rows and last is not None and last.apply and is_skipped:
-        yield Finding(
+        yield Diagnosis(
             "fast-routing-skipped",
             "mysql_query_rules_fast_routing",
             f"fast routing is never used: the last rule ({last.rule_id}) has apply 1",
@@ -65,10 +65,10 @@ def _fast_routing_skipped(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _re2_replaces_by_case(facts: Facts) -> Iterator[Finding]:
+def _re2_replaces_by_case(facts: Facts) -> Iterator[Diagnosis]:
     ids = [rule.rule_id for rule in facts.rules if rule.replaces and rule.is_caseless]
     if ids and facts.variables.get("mysql-query_processor_regex") == "2":
-        yield Finding(
+        yield Diagnosis(
             "re2-replaces-by-case",
             "mysql_query_rules",
             f"with RE2 the replace_pattern of rule {listed(ids)} is case-sensitive although"
@@ -77,7 +77,7 @@ def _re2_replaces_by_case(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
+def _maintenance_not_seen(facts: Facts) -> Iterator[Diagnosis]:
     galera = {h for family in facts.families if family.is_galera for h in family.hostgroups}
     nodes = {server.node for server in facts.mysql.servers if server.hostgroup in galera}
     unseen = [
@@ -87,7 +87,7 @@ def _maintenance_not_seen(facts: Facts) -> Iterator[Finding]:
         if not text.startswith(("5.7", "8"))
     ]
     if unseen:
-        yield Finding(
+        yield Diagnosis(
             "maintenance-not-seen",
             "mysql_galera_hostgroups",
             f"the monitor reads pxc_maint_mode of servers of 5.7 and 8 only, so not of"

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Server, Use
-from proxyctl.doctor.finding import Finding, duration, listed
+from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, RuntimeServer, Use
+from proxyctl.doctor.finding import Diagnosis, duration, listed
 from proxyctl.errors import counted
 from proxyctl.state.families import Node, node_text
 from proxyctl.state.row import Key
@@ -16,11 +16,11 @@ from proxyctl.state.row import Key
 _MONITOR_USER = "mysql-monitor_username"
 
 
-def monitor(facts: Facts) -> Iterator[Finding]:
+def monitor(facts: Facts) -> Iterator[Diagnosis]:
     """Yield the failures of the monitor, and the servers that take no queries."""
     if not facts.is_on("mysql-monitor_enabled"):
         if facts.mysql.servers:
-            yield Finding(
+            yield Diagnosis(
                 "monitor-off",
                 "mysql-monitor_enabled",
                 "the monitor is off: ProxySQL notices a failed server only when queries fail, and"
@@ -37,13 +37,13 @@ def monitor(facts: Facts) -> Iterator[Finding]:
     yield from _out_of_service(facts, lost | {log.node for log in checks})
 
 
-def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding]:
+def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Diagnosis]:
     user = facts.shown(_MONITOR_USER, facts.variables.get(_MONITOR_USER, "monitor"))
     for error, failures in _by_error(logs).items():
         since, nodes = _duration_text(facts, failures), [log.node for log in failures]
         losses = "".join(f"; {text}" for text in _losses(facts, nodes))
         if _is_denied(error):
-            yield Finding.of_servers(
+            yield Diagnosis.of_servers(
                 "monitor-denied",
                 nodes,
                 f"the monitor's account {user!r} has been refused for {since}: {error}{losses}",
@@ -52,7 +52,7 @@ def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Findin
                 f" GRANT REPLICATION CLIENT ON *.* TO '{user}'@'%'",
             )
         else:
-            yield Finding.of_servers(
+            yield Diagnosis.of_servers(
                 "backend-unreachable",
                 nodes,
                 f"the monitor has not been able to connect for {since}: {error}{losses}",
@@ -61,11 +61,11 @@ def _cannot_connect(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Findin
             )
 
 
-def _failed_checks(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding]:
+def _failed_checks(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Diagnosis]:
     user = facts.shown(_MONITOR_USER, facts.variables.get(_MONITOR_USER, "monitor"))
     for error, failures in _by_error(logs).items():
         log, since = failures[0].log, _duration_text(facts, failures)
-        yield Finding.of_servers(
+        yield Diagnosis.of_servers(
             "monitor-check-failed",
             [failure.node for failure in failures],
             f"the monitor's {log} check has failed for {since}: {error}",
@@ -74,7 +74,7 @@ def _failed_checks(facts: Facts, logs: Iterable[MonitorLog]) -> Iterator[Finding
         )
 
 
-def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Finding]:
+def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Diagnosis]:
     """Yield the servers that take no queries although the monitor reaches them."""
     drained: dict[str, list[Node]] = {}
     shunned: dict[str, list[Node]] = {}
@@ -91,14 +91,14 @@ def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Finding]:
             shunned.setdefault(f"SHUNNED in hostgroup {hostgroups}", []).append(node)
     for reason, nodes in drained.items():
         name = node_text(nodes[0]) if len(nodes) == 1 else "NODE"
-        yield Finding.of_servers(
+        yield Diagnosis.of_servers(
             "node-drained",
             nodes,
             f"takes no new connections: {reason}",
             f"run `proxyctl nodes restore {name}` if `proxyctl nodes drain` did it",
         )
     for reason, nodes in shunned.items():
-        yield Finding.of_servers(
+        yield Diagnosis.of_servers(
             "server-shunned",
             nodes,
             f"takes no queries: {reason}",
@@ -108,7 +108,7 @@ def _out_of_service(facts: Facts, failed: set[Node]) -> Iterator[Finding]:
         )
 
 
-def shunned_for_good(facts: Facts) -> Iterator[Finding]:
+def shunned_for_good(facts: Facts) -> Iterator[Diagnosis]:
     """Yield the servers, of MySQL and of PostgreSQL, whose SHUNNED ProxySQL never undoes."""
     for protocol in (facts.mysql, facts.pgsql):
         table, module = f"{protocol.name}_servers", f"{protocol.name.upper()} SERVERS"
@@ -123,7 +123,7 @@ def shunned_for_good(facts: Facts) -> Iterator[Finding]:
         for key in keys:
             by_hostgroup.setdefault(int(key[0] or 0), []).append((key[1], key[2]))
         for hostgroup, nodes in sorted(by_hostgroup.items()):
-            yield Finding.of_servers(
+            yield Diagnosis.of_servers(
                 "server-stays-shunned",
                 nodes,
                 f"takes no queries in {_hostgroup_text(facts, protocol, hostgroup)}:"
@@ -222,7 +222,7 @@ def _by_error(logs: Iterable[MonitorLog]) -> dict[str, list[MonitorLog]]:
 # Hostgroups in use ------------------------------------------------------------------------------
 
 
-def hostgroups(facts: Facts) -> Iterator[Finding]:
+def hostgroups(facts: Facts) -> Iterator[Diagnosis]:
     """Yield the hostgroups in use without a usable server, of MySQL and of PostgreSQL."""
     for protocol in (facts.mysql, facts.pgsql):
         empty = _empty(protocol)
@@ -289,12 +289,12 @@ def _not_checked(facts: Facts) -> frozenset[object]:
     return frozenset(unchecked)
 
 
-def _unplaced(facts: Facts, hostgroups: list[int]) -> Finding:
+def _unplaced(facts: Facts, hostgroups: list[int]) -> Diagnosis:
     where = listed(_hostgroup_text(facts, facts.mysql, hostgroup) for hostgroup in hostgroups)
     if facts.is_sandbox:
         message = "no server: a sandbox has no monitor to place servers here"
-        return Finding("family-not-checked", where, message, "nothing to do on a sandbox")
-    return Finding(
+        return Diagnosis("family-not-checked", where, message, "nothing to do on a sandbox")
+    return Diagnosis(
         "family-not-checked",
         where,
         "no server yet: the monitor places servers with its first check, which has not run",
@@ -302,7 +302,7 @@ def _unplaced(facts: Facts, hostgroups: list[int]) -> Finding:
     )
 
 
-def _without_servers(facts: Facts, protocol: Protocol, hostgroup: int) -> Finding:
+def _without_servers(facts: Facts, protocol: Protocol, hostgroup: int) -> Diagnosis:
     uses = [use for use in protocol.uses if use.hostgroup == hostgroup]
     changes = ["the rules"] if any(use.kind != "user" for use in uses) else []
     code = "hostgroup-without-servers" if changes else "users-without-servers"
@@ -324,7 +324,7 @@ def _without_servers(facts: Facts, protocol: Protocol, hostgroup: int) -> Findin
     if elsewhere:
         reason = f"the hostgroup has no server, since the monitor has placed {elsewhere}"
         fix = f"check what the monitor sees of them (`proxyctl nodes list`), or change {change}"
-    return Finding(
+    return Diagnosis(
         code,
         _hostgroup_text(facts, protocol, hostgroup),
         f"{_failing_text(facts, protocol, hostgroup)}: {reason}",
@@ -360,7 +360,7 @@ def _use_text(use: Use) -> str:
     return f"the default_hostgroup of {text}" if use.kind == "user" else text
 
 
-def _obstacle(server: Server) -> str:
+def _obstacle(server: RuntimeServer) -> str:
     if server.status != "ONLINE":
         return f"is {server.status}"
     return "has weight 0" if server.weight <= 0 else "has max_connections 0"

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from proxyctl.catalog.releases import is_mariadb, version_numbers
 from proxyctl.doctor.facts import Facts
-from proxyctl.doctor.finding import Finding, listed
+from proxyctl.doctor.finding import Diagnosis, listed
 from proxyctl.errors import counted
 from proxyctl.state.families import Node, node_text
 from proxyctl.stats.units import size_text
 
 
-def encryption(facts: Facts) -> Iterator[Finding]:
+def encryption(facts: Facts) -> Iterator[Diagnosis]:
     """Yield the servers and users that ask for encrypted connections and cannot get them.
 
     Source: ProxySQL 2.7.1 with MariaDB 10.11, run: to a server without TLS, Ssl_cipher is empty
@@ -25,7 +25,7 @@ def encryption(facts: Facts) -> Iterator[Finding]:
         if node in facts.answers and facts.answers[node].offers_tls is False
     ]
     if without:
-        yield Finding.of_servers(
+        yield Diagnosis.of_servers(
             "backend-without-tls",
             without,
             "use_ssl is 1, but the server offers no TLS: ProxySQL connects in clear text without"
@@ -33,7 +33,7 @@ def encryption(facts: Facts) -> Iterator[Finding]:
             "switch TLS on at the server (ssl_cert, ssl_key, ssl_ca), or set `use_ssl: false`",
         )
     if facts.users_with_tls and not facts.is_on("mysql-have_ssl"):
-        yield Finding(
+        yield Diagnosis(
             "users-cannot-use-tls",
             "mysql-have_ssl",
             f"{counted(len(facts.users_with_tls), 'user')} must use TLS (use_ssl 1), but ProxySQL"
@@ -45,12 +45,12 @@ def encryption(facts: Facts) -> Iterator[Finding]:
 _SERVER_VERSION = "mysql-server_version"
 
 
-def server_version(facts: Facts) -> Iterator[Finding]:
+def server_version(facts: Facts) -> Iterator[Diagnosis]:
     """Yield a finding if the version for clients does not fit the servers."""
     announced = facts.variables.get(_SERVER_VERSION, "")
     numbers, shown = version_numbers(announced), facts.shown(_SERVER_VERSION, announced)
     if announced and numbers is None:
-        yield Finding(
+        yield Diagnosis(
             "server-version-unreadable",
             _SERVER_VERSION,
             f"clients are told {shown}, which is not a version number: some cannot log in",
@@ -60,7 +60,7 @@ def server_version(facts: Facts) -> Iterator[Finding]:
         servers = "; ".join(
             f"{text} ({listed(map(node_text, nodes))})" for text, nodes in _by_version(facts)
         )
-        yield Finding(
+        yield Diagnosis(
             "server-version-differs",
             _SERVER_VERSION,
             f"clients are told {shown}, {reason}; the servers are {servers}",
@@ -106,7 +106,7 @@ def _fix(facts: Facts) -> str:
     return f'variables: {{{_SERVER_VERSION}: "{".".join(map(str, numbers))}{suffix}"}}'
 
 
-def _unknown(facts: Facts) -> Iterator[Finding]:
+def _unknown(facts: Facts) -> Iterator[Diagnosis]:
     """Yield the servers that did not answer, except servers that the monitor does not reach."""
     down = {log.node for log in facts.monitor_logs if log.error}
     reasons: dict[str, list[Node]] = {}
@@ -114,7 +114,7 @@ def _unknown(facts: Facts) -> Iterator[Finding]:
         if node not in facts.versions and node not in down:
             reasons.setdefault(answer.unreachable or "no answer", []).append(node)
     for reason, nodes in reasons.items():
-        yield Finding.of_servers(
+        yield Diagnosis.of_servers(
             "server-version-unknown",
             nodes,
             f"proxyctl could not ask from this machine for version and TLS: {reason}",
@@ -128,12 +128,12 @@ _DIGESTS = 250_000_000
 _DIGESTS_ON = "mysql-query_digests"
 
 
-def memory(facts: Facts) -> Iterator[Finding]:
+def memory(facts: Facts) -> Iterator[Diagnosis]:
     """Yield findings on digests, and on large memory."""
     if not facts.is_on(_DIGESTS_ON):
         yield _digests_off(facts)
     if facts.digest_bytes is not None and facts.digest_bytes >= _DIGESTS:
-        yield Finding(
+        yield Diagnosis(
             "digests-large",
             "stats_mysql_query_digest",
             f"the digests take {size_text(facts.digest_bytes)}: reading them blocks the admin"
@@ -141,7 +141,7 @@ def memory(facts: Facts) -> Iterator[Finding]:
             "`proxyctl digest reset` empties the table",
         )
     if facts.resident_bytes is not None and facts.resident_bytes >= _RESIDENT:
-        yield Finding(
+        yield Diagnosis(
             "memory-large",
             "memory",
             f"ProxySQL holds {size_text(facts.resident_bytes)}",
@@ -150,13 +150,13 @@ def memory(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _digests_off(facts: Facts) -> Finding:
+def _digests_off(facts: Facts) -> Diagnosis:
     """Return the finding for digests that are off. Source: ProxySQL 2.7.1, run."""
     fix = f"variables: {{{_DIGESTS_ON}: true}}"
     ids = [rule.rule_id for rule in facts.rules if rule.matches_digest]
     if not ids:
         message = "digests are off: `proxyctl digest` has nothing to show"
-        return Finding("digests-off", _DIGESTS_ON, message, fix)
+        return Diagnosis("digests-off", _DIGESTS_ON, message, fix)
     rules = f"{'rules' if len(ids) > 1 else 'rule'} {listed(ids)}"
     message = f"digests are off, so match_digest of {rules} matches every query"
-    return Finding("digests-off-with-rules", _DIGESTS_ON, message, fix)
+    return Diagnosis("digests-off-with-rules", _DIGESTS_ON, message, fix)

@@ -35,7 +35,7 @@ _PORT_NUMBER = re.compile(r"[0-9]{1,5}")
 
 
 @dataclass(frozen=True)
-class Membership:
+class ClusterComparison:
     """A Galera cluster compared with the files.
 
     Shape: `members` sorted by host, with their answers. `hostgroups`: of the compared family in the
@@ -213,7 +213,7 @@ def compared(
     members: Mapping[Node, NodeAnswer],
     configured: Mapping[Family, Collection[Node]],
     addresses_of: Callable[[Collection[str]], Mapping[str, Collection[str]]],
-) -> Membership:
+) -> ClusterComparison:
     """Compare the cluster with the family that shares the most nodes, or with the only family.
 
     `addresses_of` resolves hosts, since the cluster may list addresses while the files name hosts.
@@ -228,9 +228,9 @@ def compared(
     shared = {family: _pairs(members, nodes, addresses) for family, nodes in configured.items()}
     family = max(shared, key=lambda one: len(shared[one]), default=None)
     if family is None or (not shared[family] and len(shared) > 1):
-        return Membership(cluster, members)
+        return ClusterComparison(cluster, members)
     pairs = shared[family]
-    return Membership(
+    return ClusterComparison(
         cluster,
         members,
         (family.writer, *sorted(family.hostgroups - {family.writer}, key=lambda h: int(h or 0))),

@@ -11,7 +11,7 @@ from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts, read_pool
 from proxyctl.instance.read import ask, parse_rows, query_whole, read_layouts, read_rows
-from proxyctl.nodes.model import Check, Connections, NodeGroup, NodeReport, NodeView, Place
+from proxyctl.nodes.model import Connections, MonitorCheck, NodeGroup, NodeReport, NodeRow, NodeView
 from proxyctl.state.families import (
     FAMILY_TABLES,
     Family,
@@ -86,12 +86,12 @@ def _connections(client: AdminClient) -> dict[Key, Connections]:
     }
 
 
-def _checks(client: AdminClient) -> dict[Node, Check]:
-    checks: dict[Node, Check] = {}
+def _checks(client: AdminClient) -> dict[Node, MonitorCheck]:
+    checks: dict[Node, MonitorCheck] = {}
     for table, columns in _LAST_CHECKS.items():
         for row in _last(client, table, columns):
             node = (row.pop("hostname"), client.number(row.pop("port")))
-            checks[node] = _with(client, checks.get(node, Check()), table, row)
+            checks[node] = _with(client, checks.get(node, MonitorCheck()), table, row)
     return checks
 
 
@@ -112,7 +112,9 @@ def _last(client: AdminClient, table: str, columns: str) -> Iterable[dict[str, s
         yield dict(zip(names_wanted, row[:-1], strict=True))
 
 
-def _with(client: AdminClient, check: Check, table: str, row: dict[str, str | None]) -> Check:
+def _with(
+    client: AdminClient, check: MonitorCheck, table: str, row: dict[str, str | None]
+) -> MonitorCheck:
     """Return the check, updated from a row of another log."""
     began = client.number(row.pop("time_start_us"))
     at = datetime.fromtimestamp(began / 1e6, UTC) if began else None
@@ -140,7 +142,7 @@ def node_groups(
     runtime: Rows,
     families: Iterable[Family],
     connections: Mapping[Key, Connections],
-    checks: Mapping[Node, Check],
+    checks: Mapping[Node, MonitorCheck],
     shunned: Collection[Key] = (),
 ) -> tuple[NodeGroup, ...]:
     """Return the nodes, by family or hostgroup, sorted by hostgroup, host and port.
@@ -157,7 +159,7 @@ def node_groups(
         family = in_family.get(hostgroup)
         group = (hostgroup,) if family is None else _in_order(family)
         nodes = views.setdefault(group, {})
-        return nodes, nodes.get(node) or NodeView(node, check=checks.get(node, Check()))
+        return nodes, nodes.get(node) or NodeView(node, check=checks.get(node, MonitorCheck()))
 
     for row in memory.values():
         nodes, view = view_of(row)
@@ -203,8 +205,8 @@ def _in_order(family: Family) -> tuple[Value, ...]:
     return (family.writer, *remaining)
 
 
-def _place(columns: ServerColumns, row: Row) -> Place:
-    return Place(
+def _place(columns: ServerColumns, row: Row) -> NodeRow:
+    return NodeRow(
         row[columns.hostgroup],
         str(row[columns.status]).upper(),
         row[columns.weight],
@@ -213,7 +215,7 @@ def _place(columns: ServerColumns, row: Row) -> Place:
 
 
 def _sorted(view: NodeView, hostgroups: tuple[Value, ...]) -> NodeView:
-    def position(place: Place) -> int:
+    def position(place: NodeRow) -> int:
         return hostgroups.index(place.hostgroup)
 
     return replace(

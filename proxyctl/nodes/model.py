@@ -38,7 +38,7 @@ class Connections:
 
 
 @dataclass(frozen=True)
-class Place:
+class NodeRow:
     """A row of a server, with its connections at RUNTIME.
 
     `stays_shunned`: the row is SHUNNED at RUNTIME, and ProxySQL never undoes that.
@@ -63,7 +63,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Check:
+class MonitorCheck:
     """The last check of a node by the monitor.
 
     `error`: of the check or of the ping; None without an error. `wsrep`: the columns of
@@ -85,9 +85,9 @@ class NodeView:
     """
 
     node: Node
-    configured: tuple[Place, ...] = ()
-    runtime: tuple[Place, ...] = ()
-    check: Check = Check()
+    configured: tuple[NodeRow, ...] = ()
+    runtime: tuple[NodeRow, ...] = ()
+    check: MonitorCheck = MonitorCheck()
     answer: NodeAnswer | None = None
 
     @property

@@ -17,7 +17,7 @@ from proxyctl.render.style import (
     shown,
     wrapped,
 )
-from proxyctl.render.table import Column, aligned
+from proxyctl.render.table import TableColumn, aligned
 from proxyctl.stats.diff import Diff, DigestDifference, DigestTrend, Side
 from proxyctl.stats.model import DigestTable, Group, Load
 from proxyctl.stats.units import number_text, share_text, time_text
@@ -54,11 +54,11 @@ def change_text(before: float, after: float) -> str:
 Total = tuple[str, str, str, str]
 """A line of the summary: label, before, after, change."""
 
-_TOTAL_COLUMNS: tuple[Column[Total], ...] = (
-    Column("", itemgetter(0), is_number=False),
-    Column("before", itemgetter(1)),
-    Column("after", itemgetter(2)),
-    Column("change", itemgetter(3)),
+_TOTAL_COLUMNS: tuple[TableColumn[Total], ...] = (
+    TableColumn("", itemgetter(0), is_number=False),
+    TableColumn("before", itemgetter(1)),
+    TableColumn("after", itemgetter(2)),
+    TableColumn("change", itemgetter(3)),
 )
 
 
@@ -81,7 +81,7 @@ def _average(load: Load) -> str:
     return time_text(load.average) if load.count_star else "-"
 
 
-def _columns(before: Side, after: Side) -> list[Column[DigestDifference]]:
+def _columns(before: Side, after: Side) -> list[TableColumn[DigestDifference]]:
     """Return the columns of an entry, each number before and after."""
 
     def rate(side: Side, load: Load) -> str:
@@ -91,14 +91,14 @@ def _columns(before: Side, after: Side) -> list[Column[DigestDifference]]:
         return f"{time_text(side.busy(load))}/s" if load.count_star else "-"
 
     return [
-        Column("", lambda one: _WORDS[one.verdict], is_number=False),
-        Column("time", lambda one: busy(before, one.before)),
-        Column("after", lambda one: busy(after, one.after)),
-        Column("queries", lambda one: rate(before, one.before)),
-        Column("after", lambda one: rate(after, one.after)),
-        Column("avg", lambda one: _average(one.before)),
-        Column("after", lambda one: _average(one.after)),
-        Column("change", _average_change),
+        TableColumn("", lambda one: _WORDS[one.verdict], is_number=False),
+        TableColumn("time", lambda one: busy(before, one.before)),
+        TableColumn("after", lambda one: busy(after, one.after)),
+        TableColumn("queries", lambda one: rate(before, one.before)),
+        TableColumn("after", lambda one: rate(after, one.after)),
+        TableColumn("avg", lambda one: _average(one.before)),
+        TableColumn("after", lambda one: _average(one.after)),
+        TableColumn("change", _average_change),
     ]
 
 

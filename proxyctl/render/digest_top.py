@@ -21,7 +21,7 @@ from proxyctl.render.style import (
     shown,
     wrapped,
 )
-from proxyctl.render.table import Column, aligned, csv_text, inline, markdown_table
+from proxyctl.render.table import TableColumn, aligned, csv_text, inline, markdown_table
 from proxyctl.stats.model import CACHE, Group, Load
 from proxyctl.stats.top import Top, TopRow
 from proxyctl.stats.units import number_text, share_text, time_text
@@ -34,16 +34,16 @@ NOTHING_LEFT = "No digest passes the filters."
 Ranked = tuple[int, TopRow]
 """The place of a row in the list, from 1, and the row."""
 
-_COLUMNS: tuple[Column[Ranked], ...] = (
-    Column("#", lambda one: str(one[0])),
-    Column("share", lambda one: share_text(one[1].share)),
-    Column("cum.", lambda one: share_text(one[1].cumulative_share)),
-    Column("total", lambda one: time_text(one[1].sum_time)),
-    Column("queries", lambda one: f"{one[1].count_star:,}"),
-    Column("avg", lambda one: time_text(one[1].avg_time)),
-    Column("max", lambda one: time_text(one[1].max_time)),
-    Column("rows/q", lambda one: number_text(one[1].rows_per_query)),
-    Column(
+_COLUMNS: tuple[TableColumn[Ranked], ...] = (
+    TableColumn("#", lambda one: str(one[0])),
+    TableColumn("share", lambda one: share_text(one[1].share)),
+    TableColumn("cum.", lambda one: share_text(one[1].cumulative_share)),
+    TableColumn("total", lambda one: time_text(one[1].sum_time)),
+    TableColumn("queries", lambda one: f"{one[1].count_star:,}"),
+    TableColumn("avg", lambda one: time_text(one[1].avg_time)),
+    TableColumn("max", lambda one: time_text(one[1].max_time)),
+    TableColumn("rows/q", lambda one: number_text(one[1].rows_per_query)),
+    TableColumn(
         "time/row",
         lambda one: "-" if one[1].time_per_row is None else time_text(one[1].time_per_row),
     ),
@@ -131,11 +131,11 @@ def digest_top_markdown(top: Top) -> str:
     def label(ranked: Ranked) -> str:
         return ", ".join(group_texts(ranked[1].group, top.hostgroup_names))
 
-    columns = [*_COLUMNS, Column("of", label, is_number=False)]
+    columns = [*_COLUMNS, TableColumn("of", label, is_number=False)]
     if Group.DIGEST in top.options.groups:
-        columns.append(Column("text", _ticket_text, is_number=False))
+        columns.append(TableColumn("text", _ticket_text, is_number=False))
     if top.rows[0].outcomes is not None:
-        rules = Column[Ranked](
+        rules = TableColumn[Ranked](
             "rules", lambda one: _rule_text(one[1], top.hostgroup_names), is_number=False
         )
         columns.append(rules)
@@ -158,7 +158,9 @@ def digest_top_csv(top: Top) -> str:
     names = [*top.options.groups, *_FIGURES.split()]
     if Group.DIGEST in top.options.groups:
         names.append("digest_text")
-    columns: list[Column[dict[str, Any]]] = [Column(name, str, itemgetter(name)) for name in names]
+    columns: list[TableColumn[dict[str, Any]]] = [
+        TableColumn(name, str, itemgetter(name)) for name in names
+    ]
     return csv_text(columns, ROW.each(top.rows))
 
 

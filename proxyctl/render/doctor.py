@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.doctor.finding import Examination, ExaminedFleet, Finding, listed
+from proxyctl.doctor.finding import Diagnosis, Examination, ExaminedFleet, listed
 from proxyctl.errors import counted
 from proxyctl.lint.check import Severity
 from proxyctl.render.encode import INSTANCE, Shape
@@ -67,7 +67,7 @@ def _page(head: str, examination: Examination, style: Style) -> str:
     return "\n".join([*lines, f"{counts}{ignored}.", ""])
 
 
-def _lines(finding: Finding, style: Style) -> Iterator[str]:
+def _lines(finding: Diagnosis, style: Style) -> Iterator[str]:
     return style.finding(
         finding.severity,
         finding.where,
@@ -83,7 +83,7 @@ def doctor_json(fleet: ExaminedFleet, *, is_all: bool) -> str:
     return DOCTOR_ALL.document(fleet) if is_all else DOCTOR.document(fleet.only())
 
 
-FINDING: Shape[Finding] = Shape("finding of doctor", "code severity where places message fix")
+FINDING: Shape[Diagnosis] = Shape("finding of doctor", "code severity where places message fix")
 DOCTOR: Shape[Examination] = Shape(
     "doctor",
     f"{INSTANCE} counts ignored digest_bytes findings",

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from proxyctl.errors import counted
 from proxyctl.render.rules import rule_text
 from proxyctl.render.style import instance_text, seen_hostgroup, shown
-from proxyctl.render.table import Column
+from proxyctl.render.table import TableColumn
 from proxyctl.stats.live.view import DigestLine, ServerLine, View
 from proxyctl.stats.model import CACHE
 from proxyctl.stats.rule_hits import RuleHits
@@ -22,7 +22,7 @@ from proxyctl.stats.units import share_text, size_text, time_text
 from proxyctl.text import printable
 
 Line = TypeVar("Line")
-Part = tuple[str, str]
+LabelledText = tuple[str, str]
 """A label and a text. Either can be empty."""
 GAP = 1
 """Blanks between columns."""
@@ -71,7 +71,7 @@ def instance_line(view: View) -> str:
     return f"{instance_text(view)}  up {duration_text(uptime_s and uptime_s * 1e6)}"
 
 
-def header_lines(view: View) -> tuple[list[Part], list[Part]]:
+def header_lines(view: View) -> tuple[list[LabelledText], list[LabelledText]]:
     """Return two lines: queries and connections; traffic and memory."""
     counters, servers = view.look.counters, view.look.servers
     clients = short_text(counters.get("Client_Connections_connected"))
@@ -106,21 +106,21 @@ class LiveTable(Generic[Line]):
     """
 
     name: str
-    columns: tuple[Column[Line], ...]
+    columns: tuple[TableColumn[Line], ...]
     order: str
     lines: Callable[[View], Sequence[Line]]
     row_key: Callable[[Line], str]
     kind: Callable[[Line], str]
-    further: Callable[[Line], Iterable[Part]]
+    further: Callable[[Line], Iterable[LabelledText]]
     is_sum: Callable[[Line], bool] = lambda _line: False
 
-    def details(self, line: Line) -> list[Part]:
+    def details(self, line: Line) -> list[LabelledText]:
         """Return the fields of a line that are not empty."""
         parts = [(column.title, column.text(line)) for column in self.columns]
         return [*(part for part in parts if part[1]), *self.further(line)]
 
 
-def fitted(table: LiveTable[Line], width: int) -> list[tuple[Column[Line], int]]:
+def fitted(table: LiveTable[Line], width: int) -> list[tuple[TableColumn[Line], int]]:
     """Return the columns that fit the width, each with its own width."""
     columns = [column for column in table.columns if column.from_width <= width]
     room = width - sum(column.width + GAP for column in columns)
@@ -153,22 +153,24 @@ def arranged(
 
 def _number(
     title: str, name: str, text: NumberText = short_text, width: int = 5, from_width: int = 0
-) -> Column[Any]:
+) -> TableColumn[Any]:
     """Return a column for a number; `name`: the attribute of a line."""
     value: Callable[[Any], float | None] = attrgetter(name)
-    return Column(title, lambda line: text(value(line)), value, width=width, from_width=from_width)
+    return TableColumn(
+        title, lambda line: text(value(line)), value, width=width, from_width=from_width
+    )
 
 
 def _text(
     title: str, text: Callable[[Any], str], width: int = 0, from_width: int = 0
-) -> Column[Any]:
-    return Column(title, text, is_number=False, width=width, from_width=from_width)
+) -> TableColumn[Any]:
+    return TableColumn(title, text, is_number=False, width=width, from_width=from_width)
 
 
 # -- Servers.
 
 
-def _hostgroup(number: int, name: str) -> Part:
+def _hostgroup(number: int, name: str) -> LabelledText:
     return "hostgroup", seen_hostgroup(number, {number: name})
 
 
@@ -195,7 +197,7 @@ def _server_kind(line: ServerLine) -> str:
 SERVERS: LiveTable[ServerLine] = LiveTable(
     name="servers",
     columns=(
-        Column(
+        TableColumn(
             "hg",
             lambda line: str(line.counters.hostgroup),
             lambda line: -line.counters.hostgroup + (0.5 if line.servers else 0),
@@ -210,7 +212,7 @@ SERVERS: LiveTable[ServerLine] = LiveTable(
         _number("q/s", "queries_per_s"),
         _number("sent/s", "sent_per_s", bytes_text, 8, _WIDE),
         _number("recv/s", "recv_per_s", bytes_text, 8, _WIDE),
-        Column("latency", _latency, lambda line: line.counters.latency_us or None, width=7),
+        TableColumn("latency", _latency, lambda line: line.counters.latency_us or None, width=7),
     ),
     order="hg",
     lines=lambda view: (*view.servers, *view.hostgroups),
@@ -239,7 +241,7 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
         _number("queries/s", "calls_per_s", short_text, 9),
         _number("avg", "average", duration_text, 8),
         _number("total", "sum_time", duration_text, 8),
-        Column(
+        TableColumn(
             "hg",
             lambda line: "cache" if line.hostgroup == CACHE else str(line.hostgroup),
             lambda line: -line.hostgroup,
@@ -264,7 +266,7 @@ DIGESTS: LiveTable[DigestLine] = LiveTable(
 # -- Rules.
 
 
-def _cells(line: RuleHits) -> Iterator[Part]:
+def _cells(line: RuleHits) -> Iterator[LabelledText]:
     for name, cell in line.cells.items():
         if cell is not None:
             yield name, shown(cell, limit=2_000)
@@ -273,7 +275,7 @@ def _cells(line: RuleHits) -> Iterator[Part]:
 RULES: LiveTable[RuleHits] = LiveTable(
     name="rules",
     columns=(
-        Column("rule", lambda line: str(line.rule_id), lambda line: -line.rule_id, width=6),
+        TableColumn("rule", lambda line: str(line.rule_id), lambda line: -line.rule_id, width=6),
         _number("hits/s", "per_s", width=6),
         _number("share", "share", part_text, 6),
         _number("hits", "hits", width=6),

@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 from proxyctl.catalog import Value
 from proxyctl.instance.backend import NodeAnswer
-from proxyctl.nodes.discover import Membership
+from proxyctl.nodes.discover import ClusterComparison
 from proxyctl.nodes.model import (
-    Check,
     Connections,
+    MonitorCheck,
     NodeGroup,
     NodeReport,
+    NodeRow,
     NodeView,
-    Place,
     wsrep_reasons,
     wsrep_state,
 )
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, wrapped
-from proxyctl.render.table import Column, aligned
+from proxyctl.render.table import TableColumn, aligned
 from proxyctl.state.families import Node, node_text
 from proxyctl.text import printable
 
@@ -83,7 +83,7 @@ def _each(view: NodeView, column: str) -> str:
     return "/".join(dict.fromkeys(str(getattr(place, column)) for place in places))
 
 
-def _places_text(places: Sequence[Place]) -> str:
+def _places_text(places: Sequence[NodeRow]) -> str:
     """Return a node's hostgroups by status: `ONLINE 20 30, SHUNNED 10`."""
     by_status: dict[str, list[str]] = {}
     for place in places:
@@ -96,14 +96,14 @@ def _report_text(view: NodeView) -> str:
     return ", ".join(_remarks(view))
 
 
-_COLUMNS: tuple[Column[NodeView], ...] = (
-    Column("node", lambda view: _name(view.node), is_number=False),
-    Column("RUNTIME", lambda view: _places_text(view.runtime) or "not there", is_number=False),
-    Column("weight", lambda view: _each(view, "weight")),
-    Column("limit", lambda view: _each(view, "max_connections")),
-    Column("used", lambda view: str(view.connections.used)),
-    Column("free", lambda view: str(view.connections.free)),
-    Column("says", _report_text, is_number=False),
+_COLUMNS: tuple[TableColumn[NodeView], ...] = (
+    TableColumn("node", lambda view: _name(view.node), is_number=False),
+    TableColumn("RUNTIME", lambda view: _places_text(view.runtime) or "not there", is_number=False),
+    TableColumn("weight", lambda view: _each(view, "weight")),
+    TableColumn("limit", lambda view: _each(view, "max_connections")),
+    TableColumn("used", lambda view: str(view.connections.used)),
+    TableColumn("free", lambda view: str(view.connections.free)),
+    TableColumn("says", _report_text, is_number=False),
 )
 
 
@@ -181,12 +181,12 @@ def restored_text(node: Node, *, was_drained: bool) -> str:
     return f"{_name(node)} {result}\n"
 
 
-def membership_text(membership: Membership, style: Style = PLAIN) -> str:
+def membership_text(membership: ClusterComparison, style: Style = PLAIN) -> str:
     """Return the members of the cluster, and how they differ from the nodes in the files."""
     return "\n".join(_membership_lines(membership, style)) + "\n"
 
 
-def _membership_lines(membership: Membership, style: Style) -> Iterator[str]:
+def _membership_lines(membership: ClusterComparison, style: Style) -> Iterator[str]:
     yield style("bold", f"cluster {printable(membership.cluster) or '(without a name)'}")
     yield from aligned(_MEMBER_COLUMNS, membership.members.items(), indent=2)[1:]
     if not membership.hostgroups:
@@ -205,9 +205,9 @@ def _name(node: Node) -> str:
     return printable(node_text(node))
 
 
-_MEMBER_COLUMNS: tuple[Column[tuple[Node, NodeAnswer]], ...] = (
-    Column("", lambda member: _name(member[0]), is_number=False),
-    Column("", lambda member: ", ".join(_answer_texts(member[1])), is_number=False),
+_MEMBER_COLUMNS: tuple[TableColumn[tuple[Node, NodeAnswer]], ...] = (
+    TableColumn("", lambda member: _name(member[0]), is_number=False),
+    TableColumn("", lambda member: ", ".join(_answer_texts(member[1])), is_number=False),
 )
 
 
@@ -215,7 +215,7 @@ _MEMBER_COLUMNS: tuple[Column[tuple[Node, NodeAnswer]], ...] = (
 
 
 @dataclass(frozen=True)
-class Instance:
+class ShownInstance:
     """The ProxySQL that a document is about."""
 
     name: str
@@ -225,10 +225,10 @@ class Instance:
 
 _NODE_KEYS = "hostname port"
 NODE: Shape[Node] = Shape.of_tuples("node", _NODE_KEYS)
-DRAINED: Shape[Instance] = Shape("nodes drain", f"{INSTANCE} {_NODE_KEYS} was_before unused")
-RESTORED: Shape[Instance] = Shape("nodes restore", f"{INSTANCE} {_NODE_KEYS} was_drained")
+DRAINED: Shape[ShownInstance] = Shape("nodes drain", f"{INSTANCE} {_NODE_KEYS} was_before unused")
+RESTORED: Shape[ShownInstance] = Shape("nodes restore", f"{INSTANCE} {_NODE_KEYS} was_drained")
 ANSWER: Shape[NodeAnswer] = Shape("answer of a node", "unreachable version status variables")
-MEMBERSHIP: Shape[Membership] = Shape(
+MEMBERSHIP: Shape[ClusterComparison] = Shape(
     "nodes discover",
     f"{INSTANCE} cluster members hostgroups missing gone section",
     members=lambda membership: MEMBER.each(membership.members.items()),
@@ -272,12 +272,12 @@ VIEW: Shape[NodeView] = Shape(
     monitor=lambda view: CHECK.encode(view.check),
     answer=lambda view: ANSWER.maybe(view.answer),
 )
-PLACE: Shape[Place] = Shape(
+PLACE: Shape[NodeRow] = Shape(
     "row of a node",
     "hostgroup_id status weight max_connections",
     hostgroup_id=lambda place: place.hostgroup,
 )
-PLACE_AT_RUNTIME: Shape[Place] = PLACE.extended(
+PLACE_AT_RUNTIME: Shape[NodeRow] = PLACE.extended(
     "row of a node at RUNTIME",
     "stays_shunned connections",
     connections=lambda place: CONNECTIONS.encode(place.connections),
@@ -285,4 +285,4 @@ PLACE_AT_RUNTIME: Shape[Place] = PLACE.extended(
 CONNECTIONS: Shape[Connections] = Shape(
     "connections of a row", "used free errors queries latency_us"
 )
-CHECK: Shape[Check] = Shape("last check of the monitor", "at error read_only lag_s wsrep")
+CHECK: Shape[MonitorCheck] = Shape("last check of the monitor", "at error read_only lag_s wsrep")

@@ -14,7 +14,7 @@ from pathlib import Path
 from proxyctl.errors import counted
 from proxyctl.render.charts import HEIGHT, WIDTH, bars, load_over_time
 from proxyctl.render.style import moment, name_text, percent, seen_hostgroup
-from proxyctl.render.table import Column
+from proxyctl.render.table import TableColumn
 from proxyctl.stats.report import DigestReport, ReportDigest
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
@@ -67,7 +67,9 @@ def _listed(report: DigestReport) -> str:
     )
 
 
-def _columns(report: DigestReport, names: Mapping[int, str]) -> tuple[Column[ReportDigest], ...]:
+def _columns(
+    report: DigestReport, names: Mapping[int, str]
+) -> tuple[TableColumn[ReportDigest], ...]:
     """Return the columns of the table; the page can be sorted by their values."""
 
     def hostgroups(digest: ReportDigest) -> str:
@@ -79,16 +81,18 @@ def _columns(report: DigestReport, names: Mapping[int, str]) -> tuple[Column[Rep
     time, total = attrgetter("load.sum_time"), report.total.sum_time
     average, most = attrgetter("load.average"), attrgetter("load.max_time")
     return (
-        Column("#", lambda one: str(one.place), attrgetter("place")),
-        Column("Share", lambda one: percent(time(one), total), time),
-        Column("Total time", lambda one: time_text(time(one)), time),
-        Column("Queries", lambda one: f"{one.load.count_star:,}", attrgetter("load.count_star")),
-        Column("Average", lambda one: time_text(average(one)), average),
-        Column("Maximum", lambda one: time_text(most(one)), most),
-        Column("Rows a query", lambda one: f"{rows(one):,.1f}", rows),
-        Column("Hostgroups", hostgroups, is_number=False),
-        Column("Schema", lambda one: _names([p.name for p in one.schemas]), is_number=False),
-        Column("User", lambda one: _names([p.name for p in one.users]), is_number=False),
+        TableColumn("#", lambda one: str(one.place), attrgetter("place")),
+        TableColumn("Share", lambda one: percent(time(one), total), time),
+        TableColumn("Total time", lambda one: time_text(time(one)), time),
+        TableColumn(
+            "Queries", lambda one: f"{one.load.count_star:,}", attrgetter("load.count_star")
+        ),
+        TableColumn("Average", lambda one: time_text(average(one)), average),
+        TableColumn("Maximum", lambda one: time_text(most(one)), most),
+        TableColumn("Rows a query", lambda one: f"{rows(one):,.1f}", rows),
+        TableColumn("Hostgroups", hostgroups, is_number=False),
+        TableColumn("Schema", lambda one: _names([p.name for p in one.schemas]), is_number=False),
+        TableColumn("User", lambda one: _names([p.name for p in one.users]), is_number=False),
     )
 
 

@@ -8,7 +8,7 @@ from proxyctl.catalog import Value
 from proxyctl.errors import counted
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, instance_text, moment, shown, wrapped
-from proxyctl.render.table import GAP, Column, aligned
+from proxyctl.render.table import GAP, TableColumn, aligned
 from proxyctl.stats.rule_hits import RuleHits, RuleReport
 from proxyctl.stats.units import number_text, share_text
 
@@ -71,13 +71,15 @@ def _table(report: RuleReport, style: Style) -> Iterator[str]:
             yield part if rule.hits else style("change", part)
 
 
-_RATE: Column[RuleHits] = Column("hits/s", lambda one: number_text(round(one.per_s or 0, 2)))
-_COLUMNS: tuple[Column[RuleHits], ...] = (
-    Column("rule", lambda one: str(one.rule_id)),
-    Column("hits", lambda one: f"{one.hits:,}"),
+_RATE: TableColumn[RuleHits] = TableColumn(
+    "hits/s", lambda one: number_text(round(one.per_s or 0, 2))
+)
+_COLUMNS: tuple[TableColumn[RuleHits], ...] = (
+    TableColumn("rule", lambda one: str(one.rule_id)),
+    TableColumn("hits", lambda one: f"{one.hits:,}"),
     _RATE,
-    Column("share", lambda one: share_text(one.share) if one.share else "-"),
-    Column("", lambda one: rule_text(one.cells), is_number=False),
+    TableColumn("share", lambda one: share_text(one.share) if one.share else "-"),
+    TableColumn("", lambda one: rule_text(one.cells), is_number=False),
 )
 
 

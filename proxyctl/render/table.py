@@ -26,7 +26,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 @dataclass(frozen=True)
-class Column(Generic[Line]):
+class TableColumn(Generic[Line]):
     """A column.
 
     Shape: `text` is safe on a terminal, with its unit. `value` None: the column has only a text.
@@ -47,7 +47,7 @@ class Column(Generic[Line]):
 
 
 def aligned(
-    columns: Sequence[Column[Line]], lines: Iterable[Line], *, indent: int = 0
+    columns: Sequence[TableColumn[Line]], lines: Iterable[Line], *, indent: int = 0
 ) -> list[str]:
     """Return the lines for a terminal, the titles first."""
     rows = [[column.title for column in columns]]
@@ -56,7 +56,9 @@ def aligned(
     return [" " * indent + _padded(columns, cells, widths) for cells in rows]
 
 
-def _padded(columns: Sequence[Column[Line]], cells: Sequence[str], widths: Sequence[int]) -> str:
+def _padded(
+    columns: Sequence[TableColumn[Line]], cells: Sequence[str], widths: Sequence[int]
+) -> str:
     parts = [
         cell.rjust(width) if column.is_number else cell.ljust(width)
         for column, cell, width in zip(columns, cells, widths, strict=True)
@@ -64,7 +66,7 @@ def _padded(columns: Sequence[Column[Line]], cells: Sequence[str], widths: Seque
     return (" " * GAP).join(parts).rstrip()
 
 
-def markdown_table(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> list[str]:
+def markdown_table(columns: Sequence[TableColumn[Line]], lines: Iterable[Line]) -> list[str]:
     """Return the lines of a table in markdown; no text acts as markup."""
     sides = ["---:" if column.is_number else "---" for column in columns]
     rows = [[column.title for column in columns], sides]
@@ -80,7 +82,7 @@ def inline(text: str) -> str:
     return _ADDRESS.sub(r"\g<0>&#8203;", escaped)
 
 
-def csv_text(columns: Sequence[Column[Line]], lines: Iterable[Line]) -> str:
+def csv_text(columns: Sequence[TableColumn[Line]], lines: Iterable[Line]) -> str:
     """Return CSV: the titles, then the values, with control characters escaped."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

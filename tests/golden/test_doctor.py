@@ -7,12 +7,12 @@ from pathlib import Path
 
 from proxyctl.catalog import REFERENCE, Version, parse_version
 from proxyctl.doctor.examine import examine
-from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Rule, Server, Use
+from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, RuntimeRule, RuntimeServer, Use
 from proxyctl.doctor.finding import (
     CODES,
+    Diagnosis,
     Examination,
     ExaminedFleet,
-    Finding,
 )
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.cluster import Checksum, Member, Membership
@@ -52,12 +52,12 @@ HEALTHY = Facts(
     hostgroup_names={},
     mysql=Protocol(
         "mysql",
-        (Server(10, "db1", 3306), Server(20, "db2", 3306)),
+        (RuntimeServer(10, "db1", 3306), RuntimeServer(20, "db2", 3306)),
         (Use("rule", 20, 1, "5"), Use("user", 10, 1, "app")),
     ),
     pgsql=Protocol("pgsql"),
     families=(),
-    rules=(Rule(5, apply=True, matches_digest=True),),
+    rules=(RuntimeRule(5, apply=True, matches_digest=True),),
     users_with_tls=(),
     monitor_logs=tuple(
         MonitorLog(log, node, NOW - 5) for log in ("connect", "ping") for node in (DB1, DB2)
@@ -76,7 +76,7 @@ def with_variables(**values: str) -> Facts:
     return replace(HEALTHY, variables={**HEALTHY.variables, **names})
 
 
-def with_servers(*servers: Server) -> Facts:
+def with_servers(*servers: RuntimeServer) -> Facts:
     return replace(HEALTHY, mysql=HEALTHY.mysql._replace(servers=servers))
 
 
@@ -119,7 +119,7 @@ def unknown_host(*nodes: tuple[str, int]) -> Facts:
 
 def not_checked(version: str, *logs: MonitorLog) -> Facts:
     """Return a replication pair without a reader, on a ProxySQL of this version."""
-    facts = replace(with_servers(Server(10, "db1", 3306)), families=(PAIR,))
+    facts = replace(with_servers(RuntimeServer(10, "db1", 3306)), families=(PAIR,))
     known = parse_version(version)
     return replace(facts, version_text=version, version=known, monitor_logs=logs)
 
@@ -135,7 +135,7 @@ def with_layers(runtime: str, memory: str, families: tuple[Family, ...] = ()) ->
     )
     columns = ServerColumns.of(found.layout)
     rows = (
-        Server(
+        RuntimeServer(
             int(row[columns.hostgroup] or 0),
             str(row[columns.hostname]),
             3306,
@@ -156,10 +156,10 @@ def placed_apart() -> Facts:
 
 LOST = "Lost connection to server at 'handshake', system error: 110"
 DENIED = "Access denied for user 'mon'@'10.0.0.1' (using password: YES)"
-ON_1, ON_2 = Server(10, "db1", 3306), Server(20, "db2", 3306)
+ON_1, ON_2 = RuntimeServer(10, "db1", 3306), RuntimeServer(20, "db2", 3306)
 PAIR = Family("replication", 10, frozenset({10, 20}), reader=20)
 BOTH = "10 db1, 20 db2"
-SHUNNED_3 = with_servers(ON_1, ON_2, Server(10, "db3", 3306, "SHUNNED"))
+SHUNNED_3 = with_servers(ON_1, ON_2, RuntimeServer(10, "db3", 3306, "SHUNNED"))
 NO_ANSWER = replace(
     HEALTHY, answers={DB1: NodeAnswer(unreachable="timed out")}, versions={DB2: "8.0.36"}
 )
@@ -194,11 +194,11 @@ CASES = {
     # Servers and hostgroups.
     "a server that takes no new connections may be down": replace(
         with_log("ping", "timeout", ago_s=1),
-        mysql=Protocol("mysql", (Server(10, "db1", 3306, max_connections=0),)),
+        mysql=Protocol("mysql", (RuntimeServer(10, "db1", 3306, max_connections=0),)),
     ),
     "a shunned server": SHUNNED_3,
     "a shunned server that serves elsewhere": with_servers(
-        *SHUNNED_3.mysql.servers, Server(30, "db3", 3306)
+        *SHUNNED_3.mysql.servers, RuntimeServer(30, "db3", 3306)
     ),
     "a server that stays SHUNNED": with_layers(*[f"{BOTH}, 10 db3 SHUNNED"] * 2),
     "servers that stay SHUNNED, and one that ProxySQL tries again": replace(
@@ -218,15 +218,17 @@ CASES = {
         HEALTHY, mysql=HEALTHY.mysql._replace(servers=(), uses=USED_1), answers={}
     ),
     "the last server of a hostgroup is SHUNNED": with_servers(
-        ON_1, Server(20, "db2", 3306, "SHUNNED")
+        ON_1, RuntimeServer(20, "db2", 3306, "SHUNNED")
     ),
     "the last server of a hostgroup has weight 0": with_servers(
-        ON_1, Server(20, "db2", 3306, weight=0)
+        ON_1, RuntimeServer(20, "db2", 3306, weight=0)
     ),
     "the last server of a hostgroup has max_connections 0": with_servers(
-        ON_1, Server(20, "db2", 3306, max_connections=0)
+        ON_1, RuntimeServer(20, "db2", 3306, max_connections=0)
     ),
-    "the last server of a hostgroup went to another": with_servers(ON_1, Server(30, "db2", 3306)),
+    "the last server of a hostgroup went to another": with_servers(
+        ON_1, RuntimeServer(30, "db2", 3306)
+    ),
     "a family before its first check": not_checked("3.0.12-0-g1"),
     "a family in a sandbox": not_checked("2.7.1-sandbox"),
     "a family behind its first check": not_checked(
@@ -283,13 +285,15 @@ CASES = {
     ),
     "RE2 replaces by case": replace(
         with_variables(mysql__query_processor_regex="2"),
-        rules=tuple(Rule(n, replaces=True) for n in range(1, 10)),
+        rules=tuple(RuntimeRule(n, replaces=True) for n in range(1, 10)),
     ),
     "maintenance is not seen": replace(
         with_versions("9.1.0", db1="9.1.0", db2="9.1.0"), families=(GALERA,)
     ),
     "a defect that is mended": replace(HEALTHY, version=Version(2, 5, 2)),
-    "a defect that the rules do not meet": replace(FAST, rules=(Rule(1, apply=True), Rule(9))),
+    "a defect that the rules do not meet": replace(
+        FAST, rules=(RuntimeRule(1, apply=True), RuntimeRule(9))
+    ),
 }
 
 
@@ -311,7 +315,7 @@ def test_ignored_findings_are_counted() -> None:
 
 def test_many_servers_are_counted_in_the_heading_and_named_below() -> None:
     nodes = [(f"db{number}.a-zone-with-a-long-name.example.com", 3306) for number in range(30)]
-    finding = Finding.of_servers("server-shunned", nodes, "takes no queries", "wait")
+    finding = Diagnosis.of_servers("server-shunned", nodes, "takes no queries", "wait")
     page = replace(examine(HEALTHY), findings=(finding,))
     text = doctor_text(ExaminedFleet([page], []), Style(width=80), is_all=False)
     assert "\n30 servers: server-shunned [warning] takes no queries\n  db0.a-zone" in text

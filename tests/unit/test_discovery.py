@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from proxyctl.instance.backend import NodeAnswer
-from proxyctl.nodes.discover import Membership, compared, members_in, pxc_section
+from proxyctl.nodes.discover import ClusterComparison, compared, members_in, pxc_section
 from proxyctl.render.nodes import membership_text
 from proxyctl.state.families import Family, Node
 
@@ -24,7 +24,7 @@ def addresses(hosts: Collection[str]) -> dict[str, frozenset[str]]:
     return {host: frozenset({host, HOSTS.get(host, host)}) for host in hosts}
 
 
-def found(members: list[str], **configured: list[str]) -> Membership:
+def found(members: list[str], **configured: list[str]) -> ClusterComparison:
     families = {"main": MAIN, "other": OTHER}
     return compared(
         "shop",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.nodes.list import node_groups, with_answers
-from proxyctl.nodes.model import Check, Connections, NodeReport
+from proxyctl.nodes.model import Connections, MonitorCheck, NodeReport
 from proxyctl.render.nodes import NODES, nodes_text
 from proxyctl.state.families import Family
 from tests.support.build import layout, servers
@@ -22,7 +22,11 @@ def report(memory: str, runtime: str, **by_host: NodeAnswer) -> NodeReport:
         servers(runtime),
         [GALERA],
         {(30, "n2", 3306): Connections(used=3, free=4), (20, "n2", 3306): Connections(used=1)},
-        {("n1", 3306): Check(datetime(2026, 1, 1, tzinfo=UTC), wsrep={"wsrep_local_state": "4"})},
+        {
+            ("n1", 3306): MonitorCheck(
+                datetime(2026, 1, 1, tzinfo=UTC), wsrep={"wsrep_local_state": "4"}
+            )
+        },
     )
     answers = {(host, 3306): answer for host, answer in by_host.items()}
     return NodeReport("px1", "10.0.0.1:6032", "2.7.1", with_answers(groups, answers))

@@ -13,7 +13,7 @@ from proxyctl.errors import InternalError
 from proxyctl.render.comment import fenced, inline
 from proxyctl.render.encode import ABSENT, Shape, document
 from proxyctl.render.style import hostgroup, shown
-from proxyctl.render.table import Column, aligned, csv_text
+from proxyctl.render.table import TableColumn, aligned, csv_text
 from proxyctl.text import printable
 
 
@@ -43,9 +43,9 @@ def test_a_hostgroup_has_its_name_beside_it() -> None:
 
 
 Line = tuple[str, int]
-COLUMNS: list[Column[Line]] = [
-    Column("name", lambda one: one[0], is_number=False),
-    Column("time", lambda one: f"{one[1]} ms", lambda one: one[1]),
+COLUMNS: list[TableColumn[Line]] = [
+    TableColumn("name", lambda one: one[0], is_number=False),
+    TableColumn("time", lambda one: f"{one[1]} ms", lambda one: one[1]),
 ]
 LINES = [("a", 5), ("longer", 1_000)]
 

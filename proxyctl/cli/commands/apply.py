@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from proxyctl.cli.connect import Place, planned_fleet
+from proxyctl.cli.connect import Selection, planned_fleet
 from proxyctl.cli.options import (
     Allowances,
-    ApplyOptions,
+    ChangeOptions,
     FleetOptions,
     FormatOption,
     RolloutOptions,
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 
 def apply(
-    place: Place,
+    place: Selection,
     allowances: Allowances,
     fleet: RolloutOptions,
-    apply_options: ApplyOptions,
+    apply_options: ChangeOptions,
     plan_file: str | None = typer.Argument(
         None, metavar="PLANFILE", help="A plan saved with plan --out."
     ),
@@ -95,8 +95,8 @@ def apply(
 
 
 def _saved(
-    path: Path, place: Place, allowances: Allowances, fleet: FleetOptions
-) -> tuple[SavedPlan, Place, Allowances]:
+    path: Path, place: Selection, allowances: Allowances, fleet: FleetOptions
+) -> tuple[SavedPlan, Selection, Allowances]:
     """Return a saved plan, with the files and options that it was made with.
 
     Raises: UsageError for other options; ProxyctlError for a file that is no saved plan.
@@ -233,7 +233,7 @@ def _report_all(rollout: Rollout, *, is_text: bool) -> None:
         raise kind(f"changed, but then: {error_texts(error)[0]}", layers=layers) from error
 
 
-def unlock(place: Place) -> int:
+def unlock(place: Selection) -> int:
     """Remove the lock of another apply, whoever holds it."""
     from proxyctl.instance.interrupts import uninterrupted
     from proxyctl.instance.lock import break_lock

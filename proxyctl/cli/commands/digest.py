@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from proxyctl.cli.connect import Place
+from proxyctl.cli.connect import Selection
 from proxyctl.cli.options import FormatOption, flag, no_such, parsed, value
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
@@ -73,7 +73,7 @@ class FilterOptions:
 
 
 def top(
-    place: Place,
+    place: Selection,
     filters: FilterOptions,
     sort: Sort = value(
         "KEY",
@@ -172,7 +172,7 @@ def columns_of(group: list[str] | None) -> tuple[Group, ...]:
 
 
 def suggest(
-    place: Place,
+    place: Selection,
     digests: str | None = value(
         "FILE",
         "Read digests from a snapshot file; the rules come from the"
@@ -203,7 +203,7 @@ def suggest(
     return ExitCode.DONE
 
 
-def _suggest_subject(place: Place, digests: str | None) -> SuggestInput:
+def _suggest_subject(place: Selection, digests: str | None) -> SuggestInput:
     """Return digests and rules. At most one statement reads the digest table."""
     from proxyctl.config.project import ConfigFiles
     from proxyctl.stats.digest_file import read_digest_file

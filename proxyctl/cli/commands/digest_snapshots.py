@@ -13,7 +13,7 @@ import typer
 from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption, GroupOption, columns_of
 from proxyctl.cli.commands.init import templates_folder
-from proxyctl.cli.connect import Place
+from proxyctl.cli.connect import Selection
 from proxyctl.cli.options import AutoApproveOption, FormatOption, out_option, parsed, value
 from proxyctl.cli.output import (
     check_new,
@@ -54,7 +54,7 @@ SnapshotOption = Annotated[
 ]
 
 
-def snapshot(place: Place, out: SnapshotOption = None) -> int:
+def snapshot(place: Selection, out: SnapshotOption = None) -> int:
     """Write the digests that the instance has seen into a file, to compare with later."""
     from proxyctl.stats.read import streamed_digests
 
@@ -97,7 +97,7 @@ def _snapshot_path(out: str | None, name: str) -> Path:
 
 
 def diff(
-    place: Place,
+    place: Selection,
     snapshots: list[str] | None = typer.Argument(
         None, metavar="BEFORE AFTER", help="Two snapshots. Default for AFTER: the instance."
     ),
@@ -147,7 +147,7 @@ def diff(
 
 
 def reset(
-    place: Place,
+    place: Selection,
     out: SnapshotOption = None,
     older_than: int | None = value(
         "TIME",
@@ -228,7 +228,7 @@ def _clear(client: AdminClient, age_s: int, path: Path) -> str:
 
 
 def report(
-    place: Place,
+    place: Selection,
     out: Annotated[str, out_option(help="The page, such as report.html.")],
     snapshots: list[str] | None = typer.Argument(
         None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxyctl.cli.completion import finding_codes
-from proxyctl.cli.connect import Place
+from proxyctl.cli.connect import Selection
 from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption, flag, no_such, value
 from proxyctl.cli.output import progress, style, write
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def doctor(
-    place: Place,
+    place: Selection,
     fleet: FleetOptions,
     servers: BackendOptions,
     no_ask: bool = flag("--no-ask", "Do not connect to the servers behind ProxySQL."),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from proxyctl.cli.connect import Place
+from proxyctl.cli.connect import Selection
 from proxyctl.cli.login import password_from
 from proxyctl.cli.options import (
     OR_STDOUT,
@@ -127,7 +127,7 @@ def schema(out: OutOption = None) -> int:
 
 
 def export(
-    place: Place,
+    place: Selection,
     layer: Annotated[LayerName, choice(LayerName, "--layer", "The layer to export.")] = "runtime",
     format: RowFormatOption = "yaml",
     secrets: SecretsOption = "hash",

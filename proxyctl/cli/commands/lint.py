@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from proxyctl.cli.completion import check_names
-from proxyctl.cli.connect import Place
+from proxyctl.cli.connect import Selection
 from proxyctl.cli.options import LayerName, LayerOption, VersionOption, choice, flag, value
 from proxyctl.cli.output import style, write
 from proxyctl.errors import ConfigError, ExitCode, ProxyctlError, UsageError
@@ -24,7 +24,7 @@ LintFormat = Literal["text", "json", "sarif", "github"]
 
 
 def lint(
-    place: Place,
+    place: Selection,
     select: list[str] | None = value(
         "CODE",
         "Run only these checks: a code, its beginning, or a name.",
@@ -84,7 +84,10 @@ def lint(
 
 
 def _subject(
-    place: Place, layer: LayerName | None, version: Version | None, backend_versions: Sequence[str]
+    place: Selection,
+    layer: LayerName | None,
+    version: Version | None,
+    backend_versions: Sequence[str],
 ) -> tuple[LintSubject, Sequence[Ignore], str]:
     """Return the rows to check, the findings to ignore, and the instance's name ('' for files)."""
     from proxyctl.catalog.releases import version_numbers

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxyctl.cli.completion import node_names
-from proxyctl.cli.connect import Place
+from proxyctl.cli.connect import Selection
 from proxyctl.cli.options import (
     OR_STDOUT,
     BackendOptions,
@@ -25,7 +25,7 @@ from proxyctl.errors import ExitCode, counted
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
-    from proxyctl.render.nodes import Instance
+    from proxyctl.render.nodes import ShownInstance
 
 NodeArgument = Annotated[
     str,
@@ -35,15 +35,15 @@ NodeArgument = Annotated[
 ]
 
 
-def _instance_of(client: AdminClient) -> Instance:
+def _instance_of(client: AdminClient) -> ShownInstance:
     """Return the instance as the JSON output describes it."""
-    from proxyctl.render.nodes import Instance
+    from proxyctl.render.nodes import ShownInstance
 
-    return Instance(client.name, client.address, client.version_text)
+    return ShownInstance(client.name, client.address, client.version_text)
 
 
 def list_nodes(
-    place: Place,
+    place: Selection,
     servers: BackendOptions,
     no_ask: bool = flag("--no-ask", "Do not connect to the nodes."),
     format: FormatOption = "text",
@@ -69,7 +69,7 @@ def list_nodes(
 
 def drain(
     node: NodeArgument,
-    place: Place,
+    place: Selection,
     wait: bool = flag(
         "--wait/--no-wait", "Wait until no connection to the node is in use.", default=True
     ),
@@ -103,7 +103,7 @@ def drain(
 
 def restore(
     node: NodeArgument,
-    place: Place,
+    place: Selection,
     lock_timeout: LockTimeoutOption = 30.0,
     format: FormatOption = "text",
 ) -> int:
@@ -124,7 +124,7 @@ def restore(
 
 
 def discover(
-    place: Place,
+    place: Selection,
     servers: BackendOptions,
     seed: str = value("HOST[:PORT]", "Any node of the cluster.", default=...),
     out: Annotated[

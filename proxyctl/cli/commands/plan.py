@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from proxyctl.cli.connect import Place, planned_fleet
+from proxyctl.cli.connect import Selection, planned_fleet
 from proxyctl.cli.options import (
     Allowances,
     FleetOptions,
@@ -37,7 +37,7 @@ DriftFormat = Literal["text", "json", "prometheus"]
 
 
 def plan(
-    place: Place,
+    place: Selection,
     allowances: Allowances,
     fleet: FleetOptions,
     out: Annotated[str | None, out_option(help="Save the plan for `apply FILE`.")] = None,
@@ -77,7 +77,7 @@ def plan(
     return planned.exit_code(differences=detailed_exitcode, refusals=detailed_exitcode)
 
 
-def _save(out: Path, plan: Plan, place: Place, allowances: Allowances, style: Style) -> None:
+def _save(out: Path, plan: Plan, place: Selection, allowances: Allowances, style: Style) -> None:
     from proxyctl.plan.saved import save
     from proxyctl.render.plan import PLAN, plan_text
 
@@ -110,7 +110,7 @@ def show(
 
 
 def drift(
-    place: Place,
+    place: Selection,
     fleet: FleetOptions,
     only: OnlyOption = None,
     quiet: bool = flag("--quiet", "Print nothing if nothing differs."),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from proxyctl.cli.connect import Place
+from proxyctl.cli.connect import Selection
 from proxyctl.cli.options import (
     FormatOption,
     LayerName,
@@ -62,7 +62,7 @@ class SessionOptions:
 
 
 def explain(
-    place: Place,
+    place: Selection,
     session: SessionOptions,
     query: str | None = typer.Argument(
         None, metavar="QUERY", help="The query; - reads it from stdin."
@@ -110,7 +110,7 @@ def explain(
 
 
 def _explainer(
-    place: Place,
+    place: Selection,
     session: SessionOptions,
     layer: LayerName | None,
     version: Version | None,
@@ -186,7 +186,7 @@ def _write_lines(explainer: Explainer, requests: Iterator[ClientQuery]) -> None:
 
 
 def run_tests(
-    place: Place,
+    place: Selection,
     only: str | None = value("TEXT", "Only tests whose name or query contains this.", "-k"),
     coverage: bool = flag("--coverage", "List the rules that no test reaches."),
     junit: Annotated[
@@ -237,7 +237,9 @@ def run_tests(
     return ExitCode.DONE if all(result.passed for result in results) else ExitCode.ERROR
 
 
-def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest, ...], Explainer]:
+def _prepared(
+    place: Selection, version: Version | None
+) -> tuple[tuple[RoutingTest, ...], Explainer]:
     """Return the tests of the files, and the explainer to run them with."""
     from proxyctl.config.project import load_project
     from proxyctl.plan.secrets import hide_in_configuration
@@ -256,7 +258,7 @@ def _prepared(place: Place, version: Version | None) -> tuple[tuple[RoutingTest,
 
 
 def replay(
-    place: Place,
+    place: Selection,
     digests: str | None = value(
         "FILE", "Read digests from a file of digest snapshot instead of from the instance."
     ),
@@ -291,7 +293,7 @@ def replay(
 
 
 def rules(
-    place: Place,
+    place: Selection,
     interval: float | None = value(
         "SECONDS",
         "Read twice, this far apart, and show the hits per second in between.",

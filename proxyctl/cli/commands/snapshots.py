@@ -9,16 +9,16 @@ import typer
 
 from proxyctl.cli.commands.apply import approve, show
 from proxyctl.cli.completion import snapshot_names
-from proxyctl.cli.connect import Place
-from proxyctl.cli.options import Allowances, ApplyOptions, FormatOption, flag
+from proxyctl.cli.connect import Selection
+from proxyctl.cli.options import Allowances, ChangeOptions, FormatOption, flag
 from proxyctl.cli.output import say, style, write, write_to_stderr
 from proxyctl.errors import ExitCode
 
 
 def rollback(
-    place: Place,
+    place: Selection,
     allowances: Allowances,
-    apply_options: ApplyOptions,
+    apply_options: ChangeOptions,
     which: str | None = typer.Argument(
         None,
         metavar="SNAPSHOT",
@@ -75,7 +75,7 @@ def rollback(
     return ExitCode.DONE if follows else ExitCode.INCOMPLETE
 
 
-def history(place: Place, format: FormatOption = "text") -> int:
+def history(place: Selection, format: FormatOption = "text") -> int:
     """List the snapshots of an instance, newest first. Needs no ProxySQL."""
     from proxyctl.render.history import HISTORY, history_text
     from proxyctl.snapshots import folder
@@ -91,7 +91,7 @@ def history(place: Place, format: FormatOption = "text") -> int:
     return ExitCode.DONE
 
 
-def snapshot(place: Place, format: FormatOption = "text") -> int:
+def snapshot(place: Selection, format: FormatOption = "text") -> int:
     """Save what the instance holds now, in all three layers."""
     from proxyctl.render.history import TAKEN
     from proxyctl.snapshots.folder import take_by_hand

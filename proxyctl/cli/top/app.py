@@ -20,7 +20,7 @@ from proxyctl.cli.top.panel import Details, Panel
 from proxyctl.cli.top.poll import Looked, Poller
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
-from proxyctl.render.live import TABLES, Part, header_lines, instance_line
+from proxyctl.render.live import TABLES, LabelledText, header_lines, instance_line
 from proxyctl.stats.live.view import Meter, View, notes_of
 from proxyctl.text import printable
 
@@ -263,6 +263,6 @@ class TopApp(App[signal.Signals]):
             self._filtered.grid.focus()
 
 
-def _line(parts: list[Part]) -> Text:
+def _line(parts: list[LabelledText]) -> Text:
     texts = (Text.assemble((f"{label} ", "dim"), (text, "bold")) for label, text in parts)
     return Text(_GAP).join(texts)

@@ -14,7 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import DataTable, Static
 
 from proxyctl.render.live import GAP, LiveTable, arranged, fitted
-from proxyctl.render.table import Column
+from proxyctl.render.table import TableColumn
 from proxyctl.stats.live.view import View
 
 MOST_LINES = 500
@@ -46,7 +46,7 @@ class Panel(Vertical):
         self.table = table
         self.filter = ""
         self._order = table.order
-        self._columns: list[tuple[Column[Any], int]] = []
+        self._columns: list[tuple[TableColumn[Any], int]] = []
         self._all: Sequence[Any] = ()
         self._lines: list[Any] = []
 
@@ -138,7 +138,7 @@ class Panel(Vertical):
             grid.add_column(_in_column(label, column, width), width=width + GAP)
 
 
-def _in_column(text: Text, column: Column[Any], width: int) -> Text:
+def _in_column(text: Text, column: TableColumn[Any], width: int) -> Text:
     """Return the text aligned in its column and cut to the width."""
     text.no_wrap = True
     text.truncate(width, overflow="ellipsis")
