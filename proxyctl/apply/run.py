@@ -13,7 +13,7 @@ from proxyctl.apply.readback import ReadBack, in_key_order
 from proxyctl.apply.result import UNKNOWN, ApplyResult, ModuleResult
 from proxyctl.errors import ConnectionLostError, InstanceError
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.cluster import wait_for_a_later_second
+from proxyctl.instance.cluster import wait_for_newer_epoch
 from proxyctl.instance.lock import RESTARTED, Lock, Reconnect
 from proxyctl.instance.read import read_rows
 from proxyctl.plan.diff import TableDiff
@@ -148,7 +148,7 @@ class ApplyRun:
     def wait_for_peers(self, module: ModulePlan) -> None:
         """Wait until a LOAD of the module would be the newest in its ProxySQL Cluster."""
         if self.plan.members:
-            wait_for_a_later_second(self.client, module.name, self.say)
+            wait_for_newer_epoch(self.client, module.name, self.say)
 
     def load_placed(self, module: ModulePlan, image: Mapping[str, Rows]) -> Mapping[str, Rows]:
         """LOAD a module whose rows are in MEMORY, and return the loaded rows.

@@ -153,7 +153,7 @@ class Selection:
         """Return the configuration to examine, and the name of its instance ('' for files).
 
         Accepts dead rules in files. `version`: the ProxySQL that the files are for, as in
-        `ParsedFiles.project`. `tables`, `layer`: which to read from an instance. Raises:
+        `ConfigFiles.project`. `tables`, `layer`: which to read from an instance. Raises:
         ConfigError, InstanceError, UsageError.
         """
         if not self.asks_instance(layer):

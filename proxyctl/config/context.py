@@ -40,7 +40,7 @@ class Compilation:
 
     Shape: `hostgroups` from name to number, filled by the `hostgroups` section. `names`: the first
     place of a name, by section and name. `layouts` by name, of the tables that the version has.
-    `needs_secrets`, `takes_dead_rules`, `deviations`: see `ParsedFiles.project`. Where
+    `needs_secrets`, `takes_dead_rules`, `deviations`: see `ConfigFiles.project`. Where
     `needs_secrets` is False, an unavailable secret is UNKNOWN_SECRET.
     """
 

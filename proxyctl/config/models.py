@@ -52,7 +52,7 @@ else:
     Hostgroup = Number | HostgroupName
     ResolvedText = TextValue
 
-Names = Annotated[
+ShardNames = Annotated[
     Annotated[Name, Tag("text")]
     | Annotated[list[Name], Tag("list")]
     | Annotated[dict[str, Hostgroup], Tag("mapping")],
@@ -91,8 +91,8 @@ class ShardingModel(Model):
     """One sharding scheme: tables become query rules, schemas become fast routing."""
 
     name: Name
-    tables: Names | None = None
-    schemas: Names | None = None
+    tables: ShardNames | None = None
+    schemas: ShardNames | None = None
     hostgroups: list[Hostgroup] = Field(default_factory=list)
     assign: Literal["modulo", "range", "explicit"] | None = None
     rules: Literal["per_hostgroup", "per_table"] = "per_hostgroup"

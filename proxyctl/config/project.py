@@ -173,7 +173,7 @@ def load_project(
     takes_dead_rules: bool = False,
     needs_secrets: bool = True,
 ) -> Project:
-    """Return the project of the files, as `ParsedFiles.project` does. Raises: ConfigError."""
+    """Return the project of the files, as `ConfigFiles.project` does. Raises: ConfigError."""
     return ConfigFiles(sources).project(
         version, takes_dead_rules=takes_dead_rules, needs_secrets=needs_secrets
     )

@@ -19,7 +19,7 @@ from proxyctl.catalog.releases import SYNCS_PGSQL
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_variables
-from proxyctl.instance.lethal import refuse_lethal_rows
+from proxyctl.instance.lethal import reject_rows_that_crash_proxysql
 from proxyctl.state.families import Node, node_text
 
 MODULES = {
@@ -222,7 +222,7 @@ _REPORTED_FROM_S = 2.0
 
 def read_peers(client: AdminClient) -> tuple[Node, ...]:
     """Return the members that RUNTIME lists. Raises: InstanceError."""
-    refuse_lethal_rows(client, "PROXYSQL SERVERS")
+    reject_rows_that_crash_proxysql(client, "PROXYSQL SERVERS")
     rows = client.query(
         "SELECT hostname, port FROM runtime_proxysql_servers ORDER BY hostname, port"
     )
@@ -272,7 +272,7 @@ def _read_clock(client: AdminClient) -> float:
     return client.number(rows[0][0]) / 1000
 
 
-def wait_for_a_later_second(client: AdminClient, module: str, say: Callable[[str], None]) -> None:
+def wait_for_newer_epoch(client: AdminClient, module: str, say: Callable[[str], None]) -> None:
     """Wait until a LOAD of an admin module would be newer than the last LOAD at any member.
 
     After two LOADs within the same second members stay different.

@@ -10,7 +10,7 @@ from proxyctl.catalog import Layout, Value
 from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.lethal import refuse_lethal_rows
+from proxyctl.instance.lethal import reject_rows_that_crash_proxysql
 from proxyctl.state.families import FAMILY_TABLES, PGSQL_FAMILY_TABLES
 from proxyctl.state.row import Key
 from proxyctl.state.sql import literal
@@ -67,7 +67,7 @@ def read_variables(client: AdminClient, *patterns: str) -> dict[str, str]:
 def read_facts(client: AdminClient) -> RuntimeFacts:
     """Return the facts of RUNTIME about monitor, regex engine, administrators and cluster."""
     values = read_variables(client, *_FACTS)
-    refuse_lethal_rows(client, "PROXYSQL SERVERS")
+    reject_rows_that_crash_proxysql(client, "PROXYSQL SERVERS")
     peers = client.query("SELECT count(*) FROM runtime_proxysql_servers")
     logins = ";".join(values.get(name, "") for name in CREDENTIALS)
     return RuntimeFacts(
@@ -86,7 +86,7 @@ def used_hostgroups(
 ) -> dict[str, frozenset[Value]]:
     """Return the hostgroups that RUNTIME sends traffic to, by the table that names them."""
     tables = [table for table in DESTINATIONS if table in layouts]
-    refuse_lethal_rows(client, "MYSQL QUERY RULES")
+    reject_rows_that_crash_proxysql(client, "MYSQL QUERY RULES")
     parts = [
         f"SELECT DISTINCT {literal(table)}, {DESTINATIONS[table]} FROM runtime_{table}"
         f" WHERE {DESTINATIONS[table]} IS NOT NULL"

@@ -54,7 +54,7 @@ _FIXES = {
 _FIX = "correct the row in MEMORY, then LOAD {module} TO RUNTIME"
 
 
-def refuse_lethal_rows(client: AdminClient, module: str) -> list[Table]:
+def reject_rows_that_crash_proxysql(client: AdminClient, module: str) -> list[Table]:
     """Check MEMORY of an admin module before a LOAD, or a statement that reads its RUNTIME.
 
     ProxySQL ends if a CHECK or a key fails while it fills a runtime table, and it fills several
@@ -90,7 +90,7 @@ def refuse_stopped(client: AdminClient) -> None:
 
     Raises: InstanceError.
     """
-    refuse_lethal_rows(client, "MYSQL SERVERS")
+    reject_rows_that_crash_proxysql(client, "MYSQL SERVERS")
     if client.query("SELECT count(*) FROM main.runtime_mysql_servers") != [("0",)]:
         return
     is_stopped = client.query(

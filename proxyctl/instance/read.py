@@ -25,9 +25,9 @@ from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient, Patience, retried
 from proxyctl.instance.lethal import (
     read_mistyped,
-    refuse_lethal_rows,
     refuse_stopped,
     refuse_twins,
+    reject_rows_that_crash_proxysql,
     tables_with_mistyped_cells,
 )
 from proxyctl.instance.sockets import TABLE_LIMIT
@@ -269,7 +269,11 @@ def ask(client: AdminClient, requests: Sequence[TableRequest]) -> Callable[[], T
         refuse_locked_disk(client)
     at_runtime = (layout.table for layout, layer in requests if layer is Layer.RUNTIME)
     modules = dict.fromkeys(table.admin_module for table in at_runtime)
-    keys = {table.name for module in modules for table in refuse_lethal_rows(client, module)}
+    keys = {
+        table.name
+        for module in modules
+        for table in reject_rows_that_crash_proxysql(client, module)
+    }
     if modules:
         refuse_stopped(client)
     sql = _select(requests, keys)

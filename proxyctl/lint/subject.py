@@ -30,15 +30,13 @@ from proxyctl.routing.servers import (
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
 from proxyctl.state.families import FAMILY_TABLES
-from proxyctl.state.row import Key, Row, Where
+from proxyctl.state.row import ColumnValues, Key, Row, Where
 
 T = TypeVar("T")
 
 SERVERS = "mysql_servers"
 USERS = "mysql_users"
 FAST_ROUTING = "mysql_query_rules_fast_routing"
-
-Cells = dict[str, Value]
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class FamilyRow(NamedTuple):
 
     table: str
     key: Key
-    cells: Cells
+    cells: ColumnValues
     roles: dict[str, int]
 
 
@@ -142,14 +140,14 @@ class LintSubject:
 
     # -- tables -------------------------------------------------------------------------------
 
-    def cells(self, table: str) -> list[tuple[Key, Cells]]:
+    def cells(self, table: str) -> list[tuple[Key, ColumnValues]]:
         """Return a table's rows as (key, cells by column name)."""
         held = self.configuration.tables.get(table)
         if held is None:
             return []
         names = [column.name for column in held.layout.columns]
 
-        def by_name(row: Row) -> Cells:
+        def by_name(row: Row) -> ColumnValues:
             return dict(zip(names, row, strict=True))
 
         return [(key, by_name(row)) for key, row in held.rows.items()]
@@ -322,7 +320,7 @@ class LintSubject:
         return f"hostgroup {hostgroup}" + (f" ({name})" if name else "")
 
 
-def _roles(cells: Cells) -> dict[str, int]:
+def _roles(cells: ColumnValues) -> dict[str, int]:
     return {
         name: value
         for name, value in cells.items()

@@ -25,7 +25,7 @@ from proxyctl.errors import (
     counted,
 )
 from proxyctl.instance.client import AdminClient
-from proxyctl.instance.cluster import read_membership, wait_for_a_later_second
+from proxyctl.instance.cluster import read_membership, wait_for_newer_epoch
 from proxyctl.instance.facts import read_facts, used_connections
 from proxyctl.instance.interrupts import interruptible, uninterrupted
 from proxyctl.instance.lock import Lock, Reconnect
@@ -167,7 +167,7 @@ def _locked(client: AdminClient, request: DrainRequest, action: str) -> Iterator
         for danger in members.dangers([_SERVERS.name], membership):
             message = f"{client.address}: nothing was changed"
             raise RefusedError(message, reasons=[danger.message], fix=danger.fix)
-        wait_for_a_later_second(client, _SERVERS.name, request.progress)
+        wait_for_newer_epoch(client, _SERVERS.name, request.progress)
         if lock.leftovers.get(_SERVERS.name):
             with lock.renewed_for(_FROM_DISK, {}):
                 client.execute(Statement.plain(_FROM_DISK))

@@ -1,4 +1,7 @@
-"""Read an instance into one `InstanceState`: the only reading before an apply. Sends SELECTs only."""
+"""Read an instance into one `InstanceState`, the only reading before an apply.
+
+Sends SELECTs only.
+"""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ from proxyctl.errors import counted
 from proxyctl.formats.yaml import row_lines
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, WIDTH, Style, shown, wrapped
-from proxyctl.stats.suggest.context import Cells, Suggestion, SuggestionKind, Suggestions, rule_row
+from proxyctl.state.row import ColumnValues
+from proxyctl.stats.suggest.context import Suggestion, SuggestionKind, Suggestions, rule_row
 from proxyctl.stats.units import time_text
 from proxyctl.text import printable
 
@@ -44,7 +45,7 @@ _UNKNOWN = {
 _LONGEST_TEXT = 300
 
 
-def rules_yaml(layout: Layout, rules: Sequence[Cells]) -> str:
+def rules_yaml(layout: Layout, rules: Sequence[ColumnValues]) -> str:
     """Return rules as a section of our files, one line per rule, never wrapped: for pasting."""
     rows = [rule_row(layout, cells) for cells in rules]
     return "\n".join(["mysql_query_rules:", *row_lines(layout, rows)]) + "\n"

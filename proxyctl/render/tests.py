@@ -13,10 +13,10 @@ from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.explain import chain_lines, cut, end_lines, session_text
 from proxyctl.render.style import PLAIN, Style, hostgroup, shown
 from proxyctl.routing.explain import Explainer
-from proxyctl.routing.rule import Cells, Rule
+from proxyctl.routing.rule import Rule
 from proxyctl.routing.special import Reply
 from proxyctl.routing.tests import Failure, RoutingTest, TestResult
-from proxyctl.state.row import Where
+from proxyctl.state.row import ColumnValues, Where
 from proxyctl.text import printable
 
 _DOTS_PER_LINE = 72
@@ -133,7 +133,7 @@ def coverage_text(unreached: Sequence[Rule], explainer: Explainer, style: Style 
     return "\n".join(lines) + "\n"
 
 
-def _matcher(cells: Cells) -> str:
+def _matcher(cells: ColumnValues) -> str:
     for column in ("match_digest", "match_pattern", "digest", "username", "schemaname"):
         value = cells.get(column)
         if value is not None:

@@ -36,11 +36,11 @@ from proxyctl.routing.regex import (
     control_problem,
 )
 from proxyctl.routing.regex.samples import samples
-from proxyctl.routing.rule import Cells, Rule, subnet_of
+from proxyctl.routing.rule import Rule, subnet_of
 from proxyctl.routing.tables import RoutingVariables, Users
 from proxyctl.state.cells import DIGEST_FIX, digest_problem, normal_digest
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.row import SENSITIVE, Secret
+from proxyctl.state.row import SENSITIVE, ColumnValues, Secret
 from proxyctl.state.runtime import CLIENT_ADDR_FIX, client_addr_problem
 
 
@@ -82,7 +82,7 @@ class Criteria:
             "digest": self.digest,
         }
 
-    def flaw(self, cells: Cells, rule: Rule | None, column: str) -> CriterionFlaw | None:
+    def flaw(self, cells: ColumnValues, rule: Rule | None, column: str) -> CriterionFlaw | None:
         """Return what is wrong with a column of an active rule; None if it may work.
 
         Shape: `cells` as the table holds them; `rule` None if ProxySQL drops the row at LOAD.
@@ -171,7 +171,7 @@ class Criteria:
         text = self._configuration.variables.get("mysql-interfaces")
         return None if text is None else interfaces_of(text)
 
-    def interface(self, cells: Cells, column: str) -> CriterionFlaw | None:
+    def interface(self, cells: ColumnValues, column: str) -> CriterionFlaw | None:
         """Return what is wrong with a proxy_addr or a proxy_port."""
         value = cells[column]
         if value == "":
@@ -216,7 +216,7 @@ class Criteria:
             Effect.DOUBTFUL if is_spelling else Effect.MISREAD, problem, DIGEST_FIX
         )
 
-    def escape(self, cells: Cells, column: str) -> CriterionFlaw | None:
+    def escape(self, cells: ColumnValues, column: str) -> CriterionFlaw | None:
         """Return what is wrong with the backslashes of a pattern."""
         text = str(cells[column])
         if problem := control_problem(text):
@@ -246,7 +246,7 @@ class Criteria:
             return None
         return DigestOptions.from_variables(held.all_variables(), held.version)
 
-    def match_digest(self, cells: Cells, rule: Rule | None) -> CriterionFlaw | None:
+    def match_digest(self, cells: ColumnValues, rule: Rule | None) -> CriterionFlaw | None:
         """Return why the match_digest of a rule matches no digest text."""
         pattern = rule.match_digest if rule else None
         if pattern is None or isinstance(pattern, Broken):
@@ -295,7 +295,7 @@ class Criteria:
         """The firewall whitelist of the configuration."""
         return Firewall(self._configuration)
 
-    def firewall_user(self, cells: Cells) -> Iterator[tuple[str, CriterionFlaw]]:
+    def firewall_user(self, cells: ColumnValues) -> Iterator[tuple[str, CriterionFlaw]]:
         """Yield what is wrong with the columns of an active user of the firewall whitelist."""
         name, address = str(cells["username"]), str(cells["client_address"])
         flaw = self.username(name) if name else _NO_FIREWALL_USER
@@ -304,7 +304,7 @@ class Criteria:
         if misfit := address_of_nobody(address):
             yield "client_address", CriterionFlaw(Effect.NEVER, *misfit)
 
-    def firewall_rule(self, cells: Cells) -> Iterator[tuple[str, CriterionFlaw]]:
+    def firewall_rule(self, cells: ColumnValues) -> Iterator[tuple[str, CriterionFlaw]]:
         """Yield what is wrong with the columns of an active rule of the firewall whitelist."""
         flaws = dict(self.firewall_user(cells))
         if not flaws and (flaw := self._firewall_address(cells)):
@@ -319,7 +319,7 @@ class Criteria:
             flaws["digest"] = flaw
         yield from flaws.items()
 
-    def _firewall_address(self, cells: Cells) -> CriterionFlaw | None:
+    def _firewall_address(self, cells: ColumnValues) -> CriterionFlaw | None:
         """Return what is wrong with the client_address of a rule beside the user's rows."""
         name, address = str(cells["username"]), str(cells["client_address"])
         if not self.firewall.is_known or (name, address) in self.firewall.modes:

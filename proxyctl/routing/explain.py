@@ -28,12 +28,12 @@ from proxyctl.routing.result import (
     Step,
 )
 from proxyctl.routing.router import SERVING_TABLES, Router, digester_of, router_of
-from proxyctl.routing.rule import Cells, Rule
+from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import Destination, HostgroupServers
 from proxyctl.routing.special import Stage, hints, is_set
 from proxyctl.routing.tables import AFTER_RULES
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.row import Secret, SecretBytes
+from proxyctl.state.row import ColumnValues, Secret, SecretBytes
 from proxyctl.state.runtime import ignored_rows
 
 _FAST_ROUTING = "mysql_query_rules_fast_routing"
@@ -218,7 +218,7 @@ class Explainer:
         return HostgroupServers(self.configuration)
 
     @cached_property
-    def rules(self) -> dict[int, Cells]:
+    def rules(self) -> dict[int, ColumnValues]:
         """The rules as rows, by rule_id and column name."""
         held = self.configuration.tables.get("mysql_query_rules")
         if held is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from proxyctl.catalog import REFERENCE, Layout, Value, Version
@@ -11,7 +11,7 @@ from proxyctl.catalog.releases import CLIENT_ADDR_SUBNETS
 from proxyctl.routing.regex import Broken, Compiled, Patterns, as_bytes, never_matches_if_broken
 from proxyctl.routing.result import Reason
 from proxyctl.state.cells import as_read
-from proxyctl.state.row import Secret, SecretBytes
+from proxyctl.state.row import ColumnValues, Secret, SecretBytes
 from proxyctl.state.runtime import valid_client_addr
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ _ANY_QUERY = frozenset({"", "^", "$", ".*", "^.*", "(.*)", "^(.*)", ".*$"})
 
 _INTERFACE = {"proxy_addr": Reason.PROXY_ADDR, "proxy_port": Reason.PROXY_PORT}
 
-Cells = Mapping[str, Value]
-
 
 class WeightedFlag(NamedTuple):
     """One flagOUT, and its weight in a draw."""
@@ -58,7 +56,7 @@ class Rule:
     """A rule at RUNTIME. '' in a column about the session is no criterion."""
 
     def __init__(
-        self, cells: Cells, position: int, patterns: Patterns, version: Version = REFERENCE
+        self, cells: ColumnValues, position: int, patterns: Patterns, version: Version = REFERENCE
     ) -> None:
         self.position = position
         self.rule_id = _signed(cells, "rule_id")
@@ -109,7 +107,7 @@ class Rule:
         self.apply = cells.get("apply") == 1
 
     def _pattern(
-        self, cells: Cells, column: str, patterns: Patterns, *, caseless: bool
+        self, cells: ColumnValues, column: str, patterns: Patterns, *, caseless: bool
     ) -> Compiled | None:
         text = _text(cells, column)
         if text is None:
@@ -279,17 +277,17 @@ def compile_rules(
     return tuple(Rule(cells, position, patterns, version) for position, cells in enumerate(active))
 
 
-def _signed(cells: Cells, name: str) -> int:
+def _signed(cells: ColumnValues, name: str) -> int:
     value = cells.get(name)
     return value if isinstance(value, int) else 0
 
 
-def _int(cells: Cells, name: str) -> int | None:
+def _int(cells: ColumnValues, name: str) -> int | None:
     value = cells.get(name)
     return value if isinstance(value, int) and value >= 0 else None
 
 
-def _text(cells: Cells, name: str) -> str | None:
+def _text(cells: ColumnValues, name: str) -> str | None:
     value = cells.get(name)
     # A Secret stays a Secret.
     return value if value is None or isinstance(value, str) else str(value)

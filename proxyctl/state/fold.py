@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import cast
 
 from proxyctl.catalog import NO_DEVIATIONS, Deviations, Layout, Role, Version
 from proxyctl.catalog.variable_rules import CHARSET_PAIR, is_out_of_reach
@@ -34,6 +34,7 @@ from proxyctl.state.families import (
 from proxyctl.state.passwords import hashed_password
 from proxyctl.state.row import (
     KEEP,
+    AnyRow,
     DesiredRow,
     Key,
     Layer,
@@ -45,9 +46,6 @@ from proxyctl.state.row import (
 )
 from proxyctl.state.runtime import ignored_rows, runtime_image
 from proxyctl.state.sql import is_secret
-
-AnyRow = TypeVar("AnyRow", Row, DesiredRow)
-
 
 _ADDRESSES = frozenset(
     {"admin-mysql_ifaces", "admin-pgsql_ifaces", "mysql-interfaces", "pgsql-interfaces"}

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from fnmatch import fnmatchcase
 from operator import itemgetter
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from proxyctl.catalog import TABLES, Layout, Role, Value, Version
 
 Row = tuple[Value, ...]
 """One row in the column order of its layout."""
+
+
+ColumnValues = Mapping[str, Value]
+"""The cells of a row by column; some may be left out."""
 
 
 class Secret(str):
@@ -90,6 +94,9 @@ KEEP: Final = _Keep.KEEP
 
 
 DesiredRow = tuple[Value | _Keep, ...]
+
+
+AnyRow = TypeVar("AnyRow", Row, DesiredRow)
 
 
 class Where(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.state.compare import Difference, differing
@@ -21,9 +21,7 @@ from proxyctl.state.families import (
     families_of,
     main_hostgroup,
 )
-from proxyctl.state.row import DesiredRow, Key, Row, Rows
-
-AnyRow = TypeVar("AnyRow", Row, DesiredRow)
+from proxyctl.state.row import AnyRow, DesiredRow, Key, Row, Rows
 
 
 def _same_status(current: object, desired: object) -> bool:

@@ -80,7 +80,7 @@ def test_where_nothing_is_taken_over_nothing_is_stale() -> None:
 
 def test_a_clock_far_ahead_is_refused_whatever_is_allowed() -> None:
     (found,) = dangers(["MYSQL USERS"], at(OURS._replace(epoch=1100)))
-    assert found.is_certain
+    assert not found.can_force
     assert "is 98 s ahead, so a LOAD here" in found.message
 
 

@@ -13,6 +13,7 @@ from itertools import product
 from math import prod
 from os.path import commonprefix
 
+from proxyctl.config.context import SectionPath
 from proxyctl.config.mistakes import ValueProblem
 
 MAX_NAMES = 1_000_000
@@ -20,11 +21,8 @@ MAX_NAMES = 1_000_000
 
 _TOO_MANY = f"more than {MAX_NAMES:,} names"
 
-Names = str | Sequence[str] | Mapping[str, int]
+NamePatterns = str | Sequence[str] | Mapping[str, int]
 """Names in a section: a pattern, a list of patterns, or a mapping of patterns to hostgroups."""
-
-SectionPath = tuple[str | int, ...]
-"""The path to a value in a section."""
 
 
 class ShardingError(ValueProblem):
@@ -39,7 +37,7 @@ _BRACE = re.compile(r"\{([^{}]*)\}")
 _RANGE = re.compile(r"([0-9]{1,18})\.\.([0-9]{1,18})(?:\.\.([1-9][0-9]{0,17}))?\Z")
 
 
-def expanded(source: Names, key: str) -> tuple[dict[str, SectionPath], list[ShardingError]]:
+def expanded(source: NamePatterns, key: str) -> tuple[dict[str, SectionPath], list[ShardingError]]:
     """Return every name with the keys that lead to its pattern, and the problems.
 
     `sbtest{1..60}` counts, `t_{0001..5000}` keeps the zeros, `{2..60..2}` has a step, `{a,b}` and

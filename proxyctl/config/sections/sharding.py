@@ -9,9 +9,14 @@ from itertools import repeat
 from typing import TYPE_CHECKING, cast
 
 from proxyctl.catalog import MAX_INT, Value
-from proxyctl.config.context import Compilation, FileSection
+from proxyctl.config.context import Compilation, FileSection, SectionPath
 from proxyctl.config.rows import RowPlace, SourceRows, table_rows
-from proxyctl.config.sections.shard_names import Names, SectionPath, ShardingError, expanded, split
+from proxyctl.config.sections.shard_names import (
+    NamePatterns,
+    ShardingError,
+    expanded,
+    split,
+)
 from proxyctl.config.validation import check_items
 from proxyctl.state.row import DesiredTable, Where
 from proxyctl.text import shown
@@ -120,7 +125,7 @@ def generate(scheme: ShardingModel) -> tuple[list[dict[str, Value]], list[Shardi
     try:
         if (scheme.tables is None) == (scheme.schemas is None):
             raise ShardingError("give either tables or schemas", "tables")
-        source = cast(Names, getattr(scheme, key))
+        source = cast(NamePatterns, getattr(scheme, key))
         places, problems = expanded(source, key)
         problems += _name_problems(scheme, places)
         for name in _ONLY_FOR_TABLES if key == "schemas" else ():
@@ -133,7 +138,7 @@ def generate(scheme: ShardingModel) -> tuple[list[dict[str, Value]], list[Shardi
 
 
 def _placed(
-    scheme: ShardingModel, source: Names, places: Mapping[str, SectionPath]
+    scheme: ShardingModel, source: NamePatterns, places: Mapping[str, SectionPath]
 ) -> dict[str, int]:
     """Return the hostgroup of every name, in the order of the names. Raises: ShardingError."""
     if not isinstance(source, Mapping):

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from proxyctl.lint.check import Finding, Severity, cases_of, check
-from proxyctl.lint.subject import Cells, LintSubject
-from proxyctl.state.row import Secret
+from proxyctl.lint.subject import LintSubject
+from proxyctl.state.row import ColumnValues, Secret
 
 _SCRIPT = re.compile(
     r"[^/\s]*(?:galera[_-]?check|proxysql_node_monitor|pxc_scheduler_handler|proxysql_scheduler)"
@@ -80,7 +80,7 @@ def _script_in(text: str) -> str | None:
     return match and ("its script" if isinstance(text, Secret) else match[0])
 
 
-def _hostgroups(cells: Cells, texts: list[str]) -> set[int]:
+def _hostgroups(cells: ColumnValues, texts: list[str]) -> set[int]:
     """Return the hostgroups in a script's arguments: of options, or of the first two arguments."""
     options = [match[1] for text in texts[1:] for match in _OPTION.finditer(text + " ")]
     positional = [str(cells[name]).strip() for name in ("arg1", "arg2")]

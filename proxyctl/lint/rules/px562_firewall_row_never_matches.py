@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check, grouped, quoted
 from proxyctl.lint.cover import flag_reach
-from proxyctl.lint.subject import Cells, LintSubject
+from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.criteria import CriterionFlaw
 from proxyctl.routing.firewall import WHITELIST_RULES, WHITELIST_USERS
 from proxyctl.state.cells import number
-from proxyctl.state.row import Key
+from proxyctl.state.row import ColumnValues, Key
 
 
 @check("PX562", "firewall-row-never-matches", Severity.ERROR, pgsql=True)
@@ -70,7 +70,7 @@ def _findings(
     subject: LintSubject,
     table: str,
     key: Key,
-    cells: Cells,
+    cells: ColumnValues,
     flaws: Iterable[tuple[str, CriterionFlaw]],
 ) -> Iterator[Finding]:
     for column, flaw in flaws:

@@ -16,20 +16,20 @@ class Danger:
     """A transition that a guard refuses unless it is allowed.
 
     `guard`: the key in the section `guards`. `fix`: the safe way, which a refusal names before the
-    option that allows the transition. `is_certain`: no option allows it, because the apply could
-    not finish.
+    option that allows the transition. `can_force` False: no option allows it, because the apply
+    could not finish.
     """
 
     guard: str
     message: str
     fix: str
-    is_certain: bool = False
+    can_force: bool = True
 
 
 def refusals(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> Iterator[Refusal]:
     """Yield the dangers that stop an apply."""
     for danger in dangers:
-        if danger.is_certain:
+        if not danger.can_force:
             yield Refusal(danger.guard, danger.message, fix=danger.fix)
         elif limits.action(danger.guard) is GuardAction.REFUSE and not force:
             message = f"{danger.message} (guards.{danger.guard})"
@@ -40,7 +40,7 @@ def warnings(dangers: Iterable[Danger], limits: GuardLimits, *, force: bool) -> 
     """Yield the dangers that the files or the command line allow."""
     for danger in dangers:
         action = limits.action(danger.guard)
-        if danger.is_certain or action is GuardAction.OFF:
+        if not danger.can_force or action is GuardAction.OFF:
             continue
         if action is GuardAction.WARN:
             yield f"{danger.message}; {danger.fix} (guards.{danger.guard}: warn)"

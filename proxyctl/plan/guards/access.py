@@ -42,7 +42,7 @@ def lockouts(changes: Iterable[Difference], access: Access) -> Iterator[Danger]:
             ADMIN_ACCESS,
             "admin-read_only: after its LOAD proxyctl could neither SAVE nor undo it",
             "leave it out of the files, and send PROXYSQL READONLY by hand",
-            is_certain=True,
+            can_force=False,
         )
 
 
@@ -174,7 +174,7 @@ def dropped_users(users: Collection[str], leaving: Collection[str]) -> Iterator[
             f"{name} is a login of the admin interface until ADMIN VARIABLES is loaded, and"
             " ProxySQL would drop the user with it",
             "apply with --only 'ADMIN VARIABLES' first",
-            is_certain=True,
+            can_force=False,
         )
 
 

@@ -42,7 +42,7 @@ def dangers(loaded: Iterable[str], membership: Membership) -> Iterator[Danger]:
                 f"{module}: the clock of the member that loaded it last is {late_s:.0f} s ahead, so"
                 " a LOAD here would not count as newer",
                 "synchronise the clocks",
-                is_certain=True,
+                can_force=False,
             )
 
 
@@ -93,5 +93,5 @@ def checksums_off(diff: TableDiff) -> Iterator[Danger]:
                 f"{checksum} is false at RUNTIME, and the LOAD that turns it on leaves {count} at"
                 " 0",
                 f"send SET {checksum}='true' and twice LOAD ADMIN VARIABLES TO RUNTIME, then apply",
-                is_certain=True,
+                can_force=False,
             )

@@ -29,5 +29,5 @@ def mistyped_keys(tables: Iterable[TableLayers]) -> Iterator[Danger]:
                     " no statement of an apply finds the row, and a second row for the key that"
                     " ProxySQL reads can end it",
                     cells.fix,
-                    is_certain=True,
+                    can_force=False,
                 )

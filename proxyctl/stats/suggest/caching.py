@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from proxyctl.errors import counted
+from proxyctl.state.row import ColumnValues
 from proxyctl.stats.replay.comparison import DifferenceKind, ReplayVerdict
-from proxyctl.stats.suggest.context import Cells, Query, SuggestContext, Suggestion, SuggestionKind
+from proxyctl.stats.suggest.context import Query, SuggestContext, Suggestion, SuggestionKind
 from proxyctl.stats.suggest.texts import is_cacheable, is_write, tables_in
 from proxyctl.stats.units import number_text, rows_text, time_text
 
@@ -99,9 +100,13 @@ def _suggestion(
     )
 
 
-def _rule(context: SuggestContext, digest: str) -> Cells | None:
+def _rule(context: SuggestContext, digest: str) -> ColumnValues | None:
     """Return a rule that caches. Without apply, the other rules still choose the hostgroup."""
-    cells: Cells = {"digest": digest, "cache_ttl": CACHE_TTL_MS, "comment": "digest suggest: cache"}
+    cells: ColumnValues = {
+        "digest": digest,
+        "cache_ttl": CACHE_TTL_MS,
+        "comment": "digest suggest: cache",
+    }
 
     def is_right(verdict: ReplayVerdict) -> bool:
         return verdict.certain == {DifferenceKind.CACHED} and not verdict.possible

@@ -13,17 +13,16 @@ from heapq import nlargest
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
-from proxyctl.catalog import TABLES, Layout, Value, layout_of
+from proxyctl.catalog import TABLES, Layout, layout_of
 from proxyctl.routing import HostgroupOrigin
 from proxyctl.state.configuration import BeforeAfter, ConfigTable, Configuration
-from proxyctl.state.row import Row
+from proxyctl.state.row import ColumnValues, Row
 from proxyctl.stats.counters import Tally, tally
 from proxyctl.stats.model import CACHE, DigestTable, Load, SeenDigest
 from proxyctl.stats.replay.comparison import Comparison, QueryTreatment, ReplayVerdict
 from proxyctl.stats.suggest.texts import makes_temporary_table, tables_in
 
 T = TypeVar("T")
-Cells = Mapping[str, Value]
 
 
 class SuggestionKind(StrEnum):
@@ -51,7 +50,7 @@ class Suggestion:
     digest_text: str
     evidence: Mapping[str, int | float | str | None]
     says: str
-    rule: Cells | None = None
+    rule: ColumnValues | None = None
 
 
 @dataclass(frozen=True)
@@ -87,13 +86,13 @@ def rules_of(configuration: Configuration) -> ConfigTable:
     return configuration.tables.get(RULES) or ConfigTable(layout, {})
 
 
-def rule_row(layout: Layout, cells: Cells) -> Row:
+def rule_row(layout: Layout, cells: ColumnValues) -> Row:
     """Return a whole row: missing columns have their defaults, and `active` is 1."""
     cells = {"active": 1, **cells}
     return tuple(cells.get(column.name, column.default) for column in layout.columns)
 
 
-def with_rules(configuration: Configuration, rules: Iterable[Cells]) -> Configuration:
+def with_rules(configuration: Configuration, rules: Iterable[ColumnValues]) -> Configuration:
     """Return a configuration with these rules added."""
     held = rules_of(configuration)
     added = [rule_row(held.layout, cells) for cells in rules]
@@ -216,8 +215,11 @@ class SuggestContext:
         return self.now.verdict(seen).before
 
     def placed_rule(
-        self, digest: str, attempts: Iterable[Cells], is_right: Callable[[ReplayVerdict], bool]
-    ) -> Cells | None:
+        self,
+        digest: str,
+        attempts: Iterable[ColumnValues],
+        is_right: Callable[[ReplayVerdict], bool],
+    ) -> ColumnValues | None:
         """Return the first rule whose replay `is_right` accepts for all rows of a digest.
 
         `attempts`: the cells of rules without rule_id. Changes: adds the rule to `proposed`.

@@ -8,9 +8,10 @@ from proxyctl.catalog import Value
 from proxyctl.errors import counted
 from proxyctl.routing.servers import HostgroupServers, NamedRole, role_in_name
 from proxyctl.state.configuration import Configuration
+from proxyctl.state.row import ColumnValues
 from proxyctl.stats.model import SeenDigest
 from proxyctl.stats.replay.comparison import DifferenceKind, QueryTreatment, ReplayVerdict
-from proxyctl.stats.suggest.context import Cells, SuggestContext, Suggestion, SuggestionKind
+from proxyctl.stats.suggest.context import SuggestContext, Suggestion, SuggestionKind
 from proxyctl.stats.suggest.texts import begins_transaction, is_plain_read
 
 LEAST_CALLS = 100
@@ -138,7 +139,7 @@ def _suggestion(
 
 def _rule(
     context: SuggestContext, rows: list[SeenDigest], writer: int, reader: int
-) -> Cells | None:
+) -> ColumnValues | None:
     """Return a rule that moves these reads and no other query of the digest."""
 
     def is_right(verdict: ReplayVerdict) -> bool:
@@ -153,7 +154,7 @@ def _rule(
             and _hostgroups(verdict.after) == {reader}
         )
 
-    cells: Cells = {
+    cells: ColumnValues = {
         "digest": rows[0].digest,
         "destination_hostgroup": reader,
         "apply": 1,
