@@ -21,6 +21,7 @@ import pymysql
 import pytest
 
 from proxyctl.catalog.releases import PCRE2
+from proxyctl.lint.rules.px402_rewrites_quoted_text import _EVEN_QUOTES
 from proxyctl.routing import ClientQuery
 from proxyctl.routing.regex import repeats_a_group
 from tests.support.routing_cases import random_case
@@ -191,3 +192,17 @@ def test_a_repeated_group_ends_the_process(
                         cursor.execute(query)
                 else:
                     cursor.execute(query)
+
+
+@pytest.mark.parametrize("pattern", [f"rank{_EVEN_QUOTES}", "^SELECT (a|b|,| )*+zz"])
+def test_a_group_that_gives_nothing_back_does_not(tmp_path: Path, pattern: str) -> None:
+    assert not repeats_a_group(pattern)
+    case = Case([{"rule_id": 1, "match_pattern": pattern}], [])
+    with Rig(needed_binary(), tmp_path) as rig:
+        rig.observe(case)
+        for query in (
+            b"INSERT INTO t(rank) VALUES " + b"('a')," * 20_000,
+            b"SELECT " + b"a,b," * 20_000,
+        ):
+            with closing(rig.connect(APP)) as session, closing(session.cursor()) as cursor:
+                cursor.execute(query)

@@ -17,8 +17,9 @@ def repeated_group(subject: LintSubject) -> Iterator[Finding]:
     ProxySQL's thread, and ProxySQL crashes. Nested groups, such as `(a+)+`, can also keep it busy
     for seconds.
 
-    Use brackets, `[ab]+`, or a bound, `(a|b){1,200}`; or use RE2, which does not recurse:
-    `mysql-query_processor_regex: 2`. ProxySQL 3.0.12 has PCRE2, which does not recurse either.
+    Use brackets, `[ab]+`, a bound, `(a|b){1,200}`, or `(a|b)++`, which gives nothing back and does
+    not recurse; or use RE2, which does not recurse: `mysql-query_processor_regex: 2`. ProxySQL
+    3.0.12 has PCRE2, which does not recurse either.
 
     ```yaml
     # Bad

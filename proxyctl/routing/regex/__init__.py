@@ -40,7 +40,8 @@ _PLAIN = re.compile(
 )
 
 _REPEATED_GROUP = re.compile(
-    r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|[^]\\])*(?:\]|\Z)|(?P<found>\)(?:[*+]|\{[0-9]+,\}))",
+    r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|[^]\\])*(?:\]|\Z)"
+    r"|(?P<found>\)(?:[*+]|\{[0-9]+,\})(?!\+))",
     re.DOTALL,
 )
 
@@ -99,7 +100,7 @@ def repeats_a_group(pattern: str) -> bool:
     """Return whether a group such as `(a|b)+` repeats without bound.
 
     PCRE recurses for each repetition; some thousands overflow the stack of a ProxySQL thread, and
-    the process ends. PCRE2 does not recurse.
+    the process ends. PCRE2 does not recurse, nor does PCRE for `(a|b)*+`, which gives nothing back.
     Source: ProxySQL 2.7.1 with PCRE 8.45, run with mysql-stacksize at its default.
     """
     return any(token["found"] for token in _REPEATED_GROUP.finditer(pattern))
