@@ -9,9 +9,10 @@ from typing import Final
 
 CONTROL: Final = (
     r"\x00-\x1f\x7f-\x9f"  # C0, DEL, C1: cursor, colours, titles
-    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # turn the direction of text round
+    r"\u061c\u200e\u200f\u202a-\u202e"  # turn the direction of text round
     r"\u2028\u2029"  # end a line for some readers
-    r"\u200b-\u200d\u2060-\u2065\ufeff\U000e0000-\U000e007f"  # cannot be seen
+    r"\xad\u034f\u200b-\u200d\u2060-\u206f\u3164\ufeff\U000e0000-\U000e01ef"  # cannot be seen
+    r"\ufffe\uffff"  # are no characters, which XML refuses
 )
 """The characters that a terminal must not see, as inside the brackets of a regular expression."""
 

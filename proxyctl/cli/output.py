@@ -8,6 +8,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -178,7 +179,7 @@ def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False
         real = path.resolve()  # a link stays one
         if real.exists() and not is_new:
             mode &= real.stat().st_mode  # what was private stays so
-        unfinished = real.with_name(f".{real.name}.{os.getpid()}")
+        unfinished = real.with_name(f".{real.name}.{secrets.token_hex(4)}")
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
             with os.fdopen(os.open(unfinished, flags, mode), "wb") as file:

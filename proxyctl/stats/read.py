@@ -18,6 +18,7 @@ from typing import Any
 from proxyctl.catalog import Value, Version
 from proxyctl.errors import InstanceError
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.lethal import refuse_stopped
 from proxyctl.instance.read import read_configuration
 from proxyctl.routing.digest.options import PREFIX
 from proxyctl.state.row import Layer
@@ -58,7 +59,12 @@ def read_digest_memory(client: AdminClient) -> int:
 
 
 def read_digest_variables(client: AdminClient) -> dict[str, str]:
-    """Return the mysql-query_digests variables at RUNTIME, by full name."""
+    """Return the mysql-query_digests variables at RUNTIME, by full name.
+
+    Every reading of digests begins with it. Raises: InstanceError, also after PROXYSQL STOP, whose
+    empty statistics count nothing, and end ProxySQL when they are cleared.
+    """
+    refuse_stopped(client)
     rows = client.query(
         "SELECT variable_name, variable_value FROM runtime_global_variables"
         f" WHERE variable_name LIKE '{PREFIX.rstrip('_')}%'",

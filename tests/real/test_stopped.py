@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from contextlib import suppress
 
@@ -10,6 +11,7 @@ import pytest
 from tests.support.cli import Outcome, Project, proxyctl
 from tests.support.servers import ProxySQL
 from tests.support.story import FILES, ended
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.real
 
@@ -24,6 +26,13 @@ def answered(*command: str) -> Outcome:
     return found
 
 
+def listens(port: int) -> bool:
+    """Return whether clients can connect: the last step of a start."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
+
+
 def test_a_stopped_proxysql_is_not_read(fresh_proxysql: ProxySQL, offline: Project) -> None:
     instance = fresh_proxysql.instance
     offline.connect(instance)
@@ -32,14 +41,22 @@ def test_a_stopped_proxysql_is_not_read(fresh_proxysql: ProxySQL, offline: Proje
     with suppress(Exception):
         instance.execute("PROXYSQL STOP")
     instance.close()
-    for command in ("plan", "drift", "apply --auto-approve", "export", "doctor", "nodes list"):
+    for command in (
+        "plan",
+        "drift",
+        "apply --auto-approve",
+        "export",
+        "doctor",
+        "nodes list",
+        "rules",
+        "digest top",
+        "digest snapshot",
+        "digest reset --auto-approve",
+    ):
         found = answered(*command.split())
         ended(found, 1, "somebody sent PROXYSQL STOP", "send PROXYSQL START")
     instance.execute("PROXYSQL START")
     instance.close()
-    for _ in range(100):
-        found = answered("plan")
-        if "PROXYSQL STOP" not in found.err:
-            break
-        time.sleep(0.1)
+    until(lambda: listens(fresh_proxysql.traffic_port))
+    found = answered("plan")
     assert found.code == 0, found.text
