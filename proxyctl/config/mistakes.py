@@ -26,6 +26,9 @@ class ValueProblem(ValueError):  # noqa: N818 - an answer; its caller knows the 
         self.fix = fix
 
 
+MOST_MISTAKES = 10_000
+
+
 class Mistakes:
     """All mistakes found so far. Equal mistakes at one place count once."""
 
@@ -48,7 +51,14 @@ class Mistakes:
         return copied
 
     def add(self, where: Where, key: str, message: str, fix: str | None = None) -> None:
-        """Note one mistake at a place. Changes: self."""
+        """Note one mistake at a place. Changes: self.
+
+        Raises: ConfigError where there are more than anybody reads; they would fill the memory.
+        """
+        if len(self._found) == MOST_MISTAKES:
+            text = f"reading ends here: there are more than {MOST_MISTAKES:,} mistakes"
+            last = Mistake(where.path, where.line, where.column, "", text)
+            raise ConfigError([*self._found, last])
         if where.path in self._rendered and where.line:
             fix = f"{fix}; {_RENDERED}" if fix else _RENDERED
         self._found[Mistake(where.path, where.line, where.column, key, message, fix)] = None

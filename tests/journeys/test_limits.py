@@ -11,7 +11,7 @@ import pytest
 
 from proxyctl.cli import login
 from proxyctl.cli.connect import printed_instances
-from proxyctl.config import child
+from proxyctl.config import child, mistakes
 from proxyctl.errors import ProxyctlError
 from proxyctl.lint import check
 from proxyctl.plan import saved
@@ -76,6 +76,16 @@ def test_a_folder_of_files_that_is_a_link_out_of_the_working_folder(
         found = proxyctl("validate", "--restrict-paths", *options)
         ended(found, 64, "a symbolic link leads out of the working folder")
     assert proxyctl("validate", "--restrict-paths", "-f", str(elsewhere)).code == 0
+
+
+def test_more_mistakes_than_anybody_reads(
+    offline: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mistakes, "MOST_MISTAKES", 20)
+    offline.write("version: 1\nmysql_servers: [1" + ", 1" * 50 + "]\n")
+    found = proxyctl("validate")
+    ended(found, 1, "proxyctl.yaml:2:77: reading ends here: there are more than 20 mistakes")
+    assert found.err.endswith("21 mistakes in the files\n")
 
 
 # -- programs --------------------------------------------------------------------------------------
