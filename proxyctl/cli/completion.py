@@ -8,13 +8,14 @@ from typing import TypeVar
 
 import typer
 
+from proxyctl.cli.file_options import FileOptions
 from proxyctl.errors import ProxyctlError
 
 T = TypeVar("T")
 Completer = Callable[[typer.Context], Iterable[str]]
 
 
-def _completion(names: Completer) -> Callable[[typer.Context, str], list[str]]:
+def completion(names: Completer) -> Callable[[typer.Context, str], list[str]]:
     """Return a completion that offers the names that begin as typed, none for wrong files."""
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
@@ -26,13 +27,13 @@ def _completion(names: Completer) -> Callable[[typer.Context, str], list[str]]:
     return complete
 
 
-def _typed(group: type[T], context: typer.Context) -> T:
+def typed(group: type[T], context: typer.Context) -> T:
     """Return a group of options with the values typed so far."""
     values = {**context.params, "context": context}
     return group(**{option.name: values.get(option.name) for option in fields(group)})  # type: ignore[arg-type]
 
 
-@_completion
+@completion
 def module_names(_: typer.Context) -> Iterator[str]:
     """Yield the admin modules and tables for --only, with `-` for the blanks in modules."""
     from proxyctl.catalog import ADMIN_MODULES, TABLES
@@ -41,40 +42,27 @@ def module_names(_: typer.Context) -> Iterator[str]:
     yield from (name for name, table in TABLES.items() if not table.prefix)
 
 
-@_completion
+@completion
 def instance_names(context: typer.Context) -> Iterator[str]:
     """Yield the instances of the files."""
-    from proxyctl.cli.options import FileOptions
     from proxyctl.config.project import ConfigFiles
 
-    parsed = ConfigFiles(_typed(FileOptions, context).sources())
+    parsed = ConfigFiles(typed(FileOptions, context).sources())
     yield from (instance.name for instance in parsed.instances())
 
 
-@_completion
-def snapshot_names(context: typer.Context) -> Iterator[str]:
-    """Yield the snapshots of the instance, newest first."""
-    from proxyctl.cli.connect import Selection
-    from proxyctl.cli.options import ConnectionOptions, FileOptions
-    from proxyctl.snapshots.folder import history
-
-    place = Selection(_typed(FileOptions, context), _typed(ConnectionOptions, context))
-    yield from (snapshot.name for snapshot in history(place.address()))
-
-
-@_completion
+@completion
 def node_names(context: typer.Context) -> Iterator[str]:
     """Yield the servers of the files, with the port unless it is 3306."""
-    from proxyctl.cli.options import FileOptions
     from proxyctl.config.project import load_project
 
-    project = load_project(_typed(FileOptions, context).sources(), needs_secrets=False)
+    project = load_project(typed(FileOptions, context).sources(), needs_secrets=False)
     servers = project.desired.tables.get("mysql_servers")
     for host, port in sorted({key[1:3] for key in servers.rows}) if servers else ():
         yield str(host) if port == 3306 else f"{host}:{port}"
 
 
-@_completion
+@completion
 def check_names(_: typer.Context) -> Iterator[str]:
     """Yield the codes and names of lint's checks."""
     from proxyctl.lint.check import all_checks
@@ -83,17 +71,9 @@ def check_names(_: typer.Context) -> Iterator[str]:
         yield from (code, check.name)
 
 
-@_completion
+@completion
 def finding_codes(_: typer.Context) -> Iterable[str]:
     """Return the codes of doctor's findings."""
     from proxyctl.doctor.finding import CODES
 
     return CODES
-
-
-@_completion
-def starters(_: typer.Context) -> list[str]:
-    """Return the names that `init --template` takes."""
-    from proxyctl.cli.commands.init import starter_names
-
-    return starter_names()

@@ -12,16 +12,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.login import Logins
-from proxyctl.cli.options import ConnectionOptions, FileOptions, FleetOptions, LayerName, no_such
+from proxyctl.cli.option import no_such
+from proxyctl.cli.options import ConnectionOptions, FleetOptions, LayerName
 from proxyctl.cli.output import progress
 from proxyctl.errors import ConfigError, UsageError
 from proxyctl.state.row import Layer
 
 if TYPE_CHECKING:  # slow to import, and validate needs none of them
     from proxyctl.catalog import Version
-    from proxyctl.config.files import Fence
     from proxyctl.config.project import ConfigFiles, Instance
+    from proxyctl.config.sources import Fence
     from proxyctl.fleet.outcome import Fleet
     from proxyctl.fleet.targets import Target
     from proxyctl.instance.client import AdminClient
@@ -225,9 +227,9 @@ class Selection:
 
     def _all_targets(self, fleet: FleetOptions) -> list[Target]:
         """Return all instances. Instances without `vars` share files, compiled once per version."""
-        from proxyctl.config.files import Fence
         from proxyctl.config.project import ConfigFiles
         from proxyctl.config.sections.instances import refuse_duplicate_addresses
+        from proxyctl.config.sources import Fence
         from proxyctl.fleet.targets import Target
 
         if typed := self.connection.typed & ADDRESS:

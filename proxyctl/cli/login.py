@@ -81,7 +81,8 @@ class Logins:
 
         The host in ~/.my.cnf is a MySQL server, not a ProxySQL admin interface.
         """
-        from proxyctl.config.files import UnreadableError, read_bytes, unreadable_file
+        from proxyctl.config.files import unreadable_file
+        from proxyctl.config.sources import UnreadableError, read_bytes
         from proxyctl.instance.connect import client_options
 
         named = self.options.defaults_file
@@ -140,7 +141,8 @@ def _authority(tls_ca: str | None, chosen: Instance | None) -> Authority | None:
 
 def password_from(path: str, option: str) -> str:
     """Return the password from the file that an option names. Raises: ProxyctlError."""
-    from proxyctl.config.files import UnreadableError, read_bytes, unreadable_file
+    from proxyctl.config.files import unreadable_file
+    from proxyctl.config.sources import UnreadableError, read_bytes
 
     try:
         return read_bytes(path, limit=_MOST_PASSWORD).decode().rstrip("\r\n")

@@ -8,78 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
 from proxyctl.catalog import Version, known_version
 from proxyctl.cli.completion import instance_names, module_names
+from proxyctl.cli.option import choice, flag, parsed, spelled, value
 from proxyctl.errors import UsageError
-from proxyctl.text import nearest
 
 if TYPE_CHECKING:
-    from proxyctl.config.project import Sources
     from proxyctl.instance.authentication import Trust
     from proxyctl.plan.make import PlanOptions
-
-
-# ruff: noqa: ANN401 - Typer's types are not public
-def value(metavar: str, help: str, *names: str, default: object = None, **settings: Any) -> Any:
-    """Return an option with a value; `settings`: see `typer.Option`."""
-    return typer.Option(default, *names, metavar=metavar, help=help, **settings)
-
-
-def spelled(name: str) -> str:
-    """Return an option as typed on the command line."""
-    return f"--{name.replace('_', '-')}"
-
-
-def flag(name: str, help: str, *aliases: str, default: bool = False) -> Any:
-    """Return an option without a value. `name`: `--a`, or `--a/--no-a`."""
-    return typer.Option(default, name, *aliases, help=help)
-
-
-def choice(words: Any, name: str = "--format", help: str = "Output format.") -> Any:
-    """Return an option that takes one word of a Literal; help shows every word."""
-    return typer.Option(name, metavar="|".join(get_args(words)), help=help)
-
-
-def file_option(*names: str, help: str, fix: str = "name a file") -> Any:
-    """Return an option for a file to write. Refuses `-`, which would name a file."""
-
-    def check(path: str | None) -> str | None:
-        if path == "-":
-            raise UsageError(f"{names[0]} -: expected a file", fix=fix)
-        return path
-
-    return typer.Option(*names, metavar="FILE", help=help, callback=check)
-
-
-out_option = functools.partial(file_option, "--out", "-o")
-OR_STDOUT = "leave out -o to write to stdout"
-"""The fix for `out_option` where stdout is the default."""
-
-
-def no_such(option: str, word: str, noun: str, known: Iterable[str], *, fix: str) -> UsageError:
-    """Return the error for an unknown word. `fix`: used if no known word is near."""
-    near = nearest(word, known, cutoff=0.6)
-    return UsageError(
-        f"{option} {word}: no such {noun}", fix=f"did you mean {near}?" if near else fix
-    )
-
-
-def parsed(option: str, parse: Callable[[str], object]) -> Callable[[str], object]:
-    """Return `parse` for the values of an option, with UsageError in place of ValueError."""
-
-    def parser(text: str) -> object:
-        try:
-            return parse(text)
-        except ValueError as error:
-            raise UsageError(f"{option}: {error}") from error
-
-    return parser
 
 
 VERSION = parsed("--proxysql-version", known_version)
@@ -141,61 +83,6 @@ class FromCommandLine:
         sources = {name: self.context.get_parameter_source(name) for name in names}
         return frozenset(
             name for name, source in sources.items() if source and source.name == "COMMANDLINE"
-        )
-
-
-@dataclass(frozen=True)
-class FileOptions:
-    """Which files describe the configuration."""
-
-    PANEL: ClassVar = "Files"
-    file: list[str] | None = value(
-        "PATH",
-        "File or folder (*.yaml, *.yml, *.j2); repeatable. Default: ./proxyctl.yaml.",
-        "--file",
-        "-f",
-        envvar="PROXYCTL_FILE",
-    )
-    var: list[str] | None = value("NAME=VALUE", "A variable for templates; repeatable.")
-    var_file: list[str] | None = value(
-        "PATH", "YAML or JSON file with variables for templates; repeatable."
-    )
-    restrict_paths: bool = flag(
-        "--restrict-paths", "Refuse files outside the folders of -f, also through symbolic links."
-    )
-
-    def paths(self) -> list[str]:
-        """Return what -f named, or the default.
-
-        Raises: UsageError for an empty path: with an unset shell variable it would be `.`.
-        """
-        if self.file and not all(self.file):
-            raise UsageError("--file: the path is empty")
-        return self.file or ["./proxyctl.yaml"]
-
-    def variables(self) -> dict[str, object]:
-        """Return the values of --var. Raises: UsageError for a missing `=` or a repeated name."""
-        values: dict[str, object] = {}
-        for item in self.var or ():
-            name, separator, text = item.partition("=")
-            if not separator or not name.isidentifier():
-                raise UsageError(
-                    f"--var {name}: expected NAME=VALUE, with a NAME of letters, digits and _"
-                )
-            if name in values:
-                raise UsageError(f"--var {name}: defined twice")
-            values[name] = text
-        return values
-
-    def sources(self) -> Sources:
-        """Return the files, with the variables for their templates. Raises: UsageError."""
-        from proxyctl.config.project import Sources
-
-        return Sources(
-            paths=tuple(self.paths()),
-            variables=self.variables(),
-            var_files=tuple(self.var_file or ()),
-            restrict_paths=self.restrict_paths,
         )
 
 

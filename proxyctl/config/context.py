@@ -21,8 +21,8 @@ from proxyctl.catalog import (
 )
 from proxyctl.catalog.releases import NEWEST_KNOWN, tier_text
 from proxyctl.config.env_references import resolve
-from proxyctl.config.files import Fence
 from proxyctl.config.mistakes import Mistakes, ValueProblem, described, key_text
+from proxyctl.config.sources import Fence
 from proxyctl.config.yaml import Document, Unusable, YamlList, YamlMap
 from proxyctl.state.row import Secret, Where
 from proxyctl.text import shown

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from proxyctl.config.files import ANYWHERE, Fence, UnreadableError, read_bytes
+from proxyctl.config.sources import ANYWHERE, Fence, UnreadableError, read_bytes
 from proxyctl.state.row import REFERENCES, Secret
 
 MAX_SECRET = 1024 * 1024

@@ -1,157 +1,28 @@
-"""Finds the files, keeps them inside their folders, renders templates and parses YAML."""
+"""Finds the files, renders templates and parses YAML."""
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from proxyctl.config.mistakes import Mistakes, ValueProblem, did_you_mean, file_place
+from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
+from proxyctl.config.sources import (
+    NOT_A_FILE,
+    Fence,
+    Sources,
+    UnreadableError,
+    is_special,
+    read_text,
+)
 from proxyctl.config.yaml import Document, Unusable, YamlMap, read_yaml
-from proxyctl.errors import ProxyctlError, UsageError, os_reason
-from proxyctl.state.row import Where
-
-MAX_FILE = 64 * 1024 * 1024
-"""Largest YAML file or template. Units: bytes."""
+from proxyctl.errors import ProxyctlError, os_reason
 
 _CHECK_PATH = "check the path; a relative one starts in the folder where proxyctl runs"
 
 _IN_FOLDER = (".yaml", ".yml", ".j2")
-
-
-@dataclass(frozen=True)
-class Sources:
-    """The files to read, and the variables for their templates.
-
-    `variables`: from `--var`. `instance_vars`: from an instance. `restrict_paths` keeps `{file:}`,
-    `{csv:}`, `{jsonl:}` and template includes inside the folders of `paths`, also through links.
-    """
-
-    paths: tuple[str, ...] = ("./proxyctl.yaml",)
-    variables: Mapping[str, object] = field(default_factory=dict)
-    var_files: tuple[str, ...] = ()
-    instance_vars: Mapping[str, object] = field(default_factory=dict)
-    restrict_paths: bool = False
-
-
-# One file ----------------------------------------------------------------------------------------
-
-
-class UnreadableError(ValueProblem):
-    """A file or a reference that cannot be read. The message names the reason, not the file.
-
-    Shape: `line` and `column` count from 1; both are 0 for the file as a whole.
-    """
-
-    def __init__(
-        self, message: str, fix: str | None = None, *, line: int = 0, column: int = 0
-    ) -> None:
-        super().__init__(message, fix)
-        self.line = line
-        self.column = column
-
-    def where(self, path: str) -> Where:
-        """Return the place of the mistake in the file at `path`."""
-        return Where(path, self.line, self.column)
-
-
-@dataclass(frozen=True)
-class Fence:
-    """The folders that must hold every file that other files name; None allows any folder."""
-
-    folders: tuple[Path, ...] | None = None
-
-    @classmethod
-    def around(cls, sources: Sources, *paths: str) -> Fence:
-        """Return the fence of the command line around `paths`, by default around its own paths."""
-        if not sources.restrict_paths:
-            return cls()
-        for path in sources.paths:
-            _refuse_way_out(path)
-        return cls(tuple(map(_folder_of, paths or sources.paths)))
-
-    def path(self, name: str, folder: str) -> str:
-        """Return the path of `name` as seen from `folder`.
-
-        Raises: UnreadableError when it lies outside, also through a symbolic link.
-        """
-        path = os.path.normpath(os.path.join(folder, os.path.expanduser(name)))
-        self.check(path)
-        return path
-
-    def check(self, path: str) -> None:
-        """Refuse a path that leads outside, or into /proc, which shows the environment.
-
-        Raises: UnreadableError.
-        """
-        if "\0" in path:  # refused when it is opened
-            return
-        real = os.path.realpath(path)
-        if real.startswith("/proc/") and os.path.isfile(real):  # a pipe of a shell is none
-            raise UnreadableError("a file of /proc, which shows processes and their secrets")
-        if self.folders is not None and not any(
-            Path(real).is_relative_to(folder) for folder in self.folders
-        ):
-            raise UnreadableError("the path leads out of the folders of the -f paths")
-
-
-def _refuse_way_out(path: str) -> None:
-    """Refuse a path inside the working folder that a link leads out of it. Raises: UsageError."""
-    here = Path.cwd()
-    is_inside = Path(os.path.abspath(path)).is_relative_to(here)
-    if is_inside and not Path(path).resolve().is_relative_to(here.resolve()):
-        raise UsageError(
-            f"--file {path}: a symbolic link leads out of the working folder (--restrict-paths)",
-            fix="name the folder that it leads to",
-        )
-
-
-def _folder_of(path: str) -> Path:
-    real = Path(path).resolve()
-    return real if real.is_dir() else Path(path).parent.resolve()
-
-
-ANYWHERE = Fence()
-
-
-def read_bytes(path: str, *, limit: int, fence: Fence = ANYWHERE) -> bytes:
-    """Return the content of a file.
-
-    Raises: UnreadableError, also for a file larger than `limit` bytes or outside the fence.
-    """
-    fence.check(path)
-    try:
-        with open(path, "rb") as file:
-            content = file.read(limit + 1)
-    except OSError as error:
-        raise UnreadableError(os_reason(error)) from error
-    except ValueError as error:
-        raise UnreadableError("the path holds a NUL character") from error
-    if len(content) > limit:
-        raise UnreadableError(f"the file is larger than {limit // 1024:,} KB")
-    return content
-
-
-def read_text(path: str, *, limit: int = MAX_FILE, fence: Fence = ANYWHERE) -> str:
-    """Return the text of a UTF-8 file, without a byte order mark.
-
-    Raises: UnreadableError.
-    """
-    content = read_bytes(path, limit=limit, fence=fence).removeprefix(codecs.BOM_UTF8)
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        begin = content.rfind(b"\n", 0, error.start) + 1
-        raise UnreadableError(
-            f"not UTF-8: byte 0x{content[error.start]:02X} fits no character",
-            "save the file as UTF-8",
-            line=content.count(b"\n", 0, begin) + 1,
-            column=len(content[begin : error.start].decode()) + 1,
-        ) from None
 
 
 # All files ---------------------------------------------------------------------------------------
@@ -177,6 +48,9 @@ def find_files(paths: tuple[str, ...], mistakes: Mistakes) -> list[str]:
         files = [os.path.normpath(os.path.join(path, name)) for name in names]
         # A dangling link counts: without the file that it meant, rows would be deleted.
         files = [file for file in files if not os.path.isdir(file)]
+        for special in filter(is_special, files):
+            mistakes.add(file_place(special), "", NOT_A_FILE)
+        files = [file for file in files if not is_special(file)]
         if not files:
             mistakes.add(file_place(path), "", "no *.yaml, *.yml or *.j2 file in this folder")
         for file in files:

@@ -13,11 +13,12 @@ from proxyctl.catalog.releases import NEWEST_KNOWN, beyond_catalogue
 from proxyctl.config.context import Compilation, named_version, split
 from proxyctl.config.desired import Project, compile_project
 from proxyctl.config.env_references import is_reference
-from proxyctl.config.files import ANYWHERE, Fence, Sources, read_documents
+from proxyctl.config.files import read_documents
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.sections.hostgroups import compile_hostgroups
 from proxyctl.config.sections.instances import Instance, compile_instances
 from proxyctl.config.sections.lint import compile_lint
+from proxyctl.config.sources import ANYWHERE, Fence, Sources
 from proxyctl.config.yaml import read_yaml
 from proxyctl.errors import Mistake
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from proxyctl.catalog import ColumnKind, Layout
 from proxyctl.config.context import Compilation, FileSection, Lines, SectionPath
-from proxyctl.config.files import UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, described
+from proxyctl.config.sources import UnreadableError, read_text
 from proxyctl.config.validation import check_rows, other_version
 from proxyctl.config.yaml import Document, YamlList
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Where

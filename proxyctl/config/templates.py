@@ -15,8 +15,8 @@ from jinja2 import FunctionLoader, StrictUndefined, TemplateNotFound, TemplateSy
 from jinja2.exceptions import TemplateError, TemplateRuntimeError, UndefinedError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from proxyctl.config.files import MAX_FILE, Fence, UnreadableError, read_text
 from proxyctl.config.mistakes import Mistakes, did_you_mean, file_place
+from proxyctl.config.sources import MAX_FILE, Fence, UnreadableError, read_text
 from proxyctl.state.row import Where
 
 _RUNTIME_ERRORS = (

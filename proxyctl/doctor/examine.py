@@ -10,7 +10,7 @@ from proxyctl.doctor.facts import Facts
 from proxyctl.doctor.finding import Examination, ExaminedFleet
 from proxyctl.fleet.targets import Target, at_all
 from proxyctl.instance.client import AdminClient
-from proxyctl.lint.check import Severity
+from proxyctl.lint.finding import Severity
 
 SUBJECTS = (
     servers.shunned_for_good,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from proxyctl.errors import ExitCode, counted
 from proxyctl.fleet.outcome import Failed, worst
-from proxyctl.lint.check import Severity
+from proxyctl.lint.finding import Severity
 from proxyctl.state.families import Node, node_text
 
 

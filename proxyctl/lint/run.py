@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
-from proxyctl.lint.check import UNUSED_IGNORE, Check, Finding, Severity
+from proxyctl.lint.check import UNUSED_IGNORE, Check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import Key, Where
 

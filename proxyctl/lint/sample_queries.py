@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from proxyctl.lint.check import RULES, Case, Cases, Finding
+from proxyctl.lint.finding import RULES, Case, Cases, Finding
 from proxyctl.lint.subject import FAST_ROUTING, USERS, LintSubject
 from proxyctl.routing import HostgroupOrigin, Route
 from proxyctl.routing.probes import (

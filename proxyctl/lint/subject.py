@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar, cast
 
 from proxyctl.catalog import Value
-from proxyctl.lint.check import RULES, quoted
+from proxyctl.lint.finding import RULES, quoted
 from proxyctl.lint.patterns import Literals, literals_of
 from proxyctl.routing import Frontend, Router, RoutingVariables
 from proxyctl.routing.addresses import client_addr_of_nobody

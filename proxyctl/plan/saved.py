@@ -41,7 +41,8 @@ class SavedPlan:
 
         Raises: ProxyctlError when the file is no saved plan, or has a newer format.
         """
-        from proxyctl.config.files import UnreadableError, read_bytes, unreadable_file
+        from proxyctl.config.files import unreadable_file
+        from proxyctl.config.sources import UnreadableError, read_bytes
 
         try:
             document = json.loads(read_bytes(str(path), limit=_MOST_BYTES))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.doctor.finding import Diagnosis, Examination, ExaminedFleet, listed
 from proxyctl.errors import counted
-from proxyctl.lint.check import Severity
+from proxyctl.lint.finding import Severity
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.fleet import FAILED, alike_text, counts_line, failures
 from proxyctl.render.style import PLAIN, Style, instance_text, listed_names

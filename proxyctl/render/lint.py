@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from proxyctl.catalog import TABLES
 from proxyctl.errors import Mistake, counted
-from proxyctl.lint.check import Check, Finding, Severity
+from proxyctl.lint.check import Check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.run import LintReport, Placed
 from proxyctl.render.encode import ABSENT, Shape
 from proxyctl.render.style import Style, shown

@@ -14,7 +14,8 @@ from urllib.parse import quote
 
 from proxyctl import __version__
 from proxyctl.errors import Mistake
-from proxyctl.lint.check import Check, Severity
+from proxyctl.lint.check import Check
+from proxyctl.lint.finding import Severity
 from proxyctl.lint.run import LintReport, Placed
 from proxyctl.render.lint import row_text
 

@@ -6,10 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from proxyctl.catalog import REFERENCE, Layout, Value, Version
+from proxyctl.catalog import REFERENCE, Layout, Version
 from proxyctl.catalog.releases import CLIENT_ADDR_SUBNETS
 from proxyctl.routing.regex import Broken, Compiled, Patterns, as_bytes, never_matches_if_broken
-from proxyctl.routing.result import Reason
 from proxyctl.state.cells import as_read
 from proxyctl.state.row import ColumnValues, Secret, SecretBytes
 from proxyctl.state.runtime import valid_client_addr
@@ -17,7 +16,6 @@ from proxyctl.state.runtime import valid_client_addr
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
-    from proxyctl.routing.walk import Walk
 
 SETTINGS = (
     "reconnect",
@@ -41,8 +39,6 @@ SETTINGS = (
 
 _ANY_QUERY = frozenset({"", "^", "$", ".*", "^.*", "(.*)", "^(.*)", ".*$"})
 """Patterns that match every query."""
-
-_INTERFACE = {"proxy_addr": Reason.PROXY_ADDR, "proxy_port": Reason.PROXY_PORT}
 
 
 class WeightedFlag(NamedTuple):
@@ -124,87 +120,6 @@ class Rule:
         """Whether the rule has any criterion, beside flagIN."""
         patterns = (self.match_digest, self.match_pattern, self.digest)
         return self.is_for_some_sessions or any(one is not None for one in patterns)
-
-    def miss(self, walk: Walk) -> Reason | None:
-        """Return the first criterion that the query does not meet; None for a match.
-
-        Changes: walk.undecided.
-        """
-        if self.flag_in != walk.flag:
-            return Reason.FLAG_IN
-        if self.is_for_some_sessions and (reason := self._miss_by_session(walk)):
-            return reason
-        return self._miss_by_digest(walk) or self._miss_by_query(walk)
-
-    def _miss_by_session(self, walk: Walk) -> Reason | None:
-        request = walk.request
-        if self.username is not None and self.username != request.username:
-            return Reason.USERNAME
-        if self.schemaname is not None and self.schemaname != walk.schemaname:
-            return Reason.SCHEMANAME
-        if self.client_addr is not None and not (
-            self.is_from(request.client_addr)
-            or self._is_assumed(walk, "client_addr", request.client_addr)
-        ):
-            return Reason.CLIENT_ADDR
-        for column, reason in _INTERFACE.items():
-            wanted, known = getattr(self, column), getattr(request, column)
-            if wanted not in (None, known) and not self._is_assumed(walk, column, known):
-                return reason
-        return None
-
-    def _is_assumed(self, walk: Walk, column: str, known: Value) -> bool:
-        """Return whether an unknown value is assumed to be the one that the rule asks for."""
-        return known is None and bool(walk.guess(self, column, getattr(self, column)))
-
-    def _miss_by_digest(self, walk: Walk) -> Reason | None:
-        digest = walk.digest
-        if digest is None:
-            # ProxySQL compares with the digest of an earlier query, which nobody knows.
-            if self.digest is None or self._guess(walk, "digest", self.digest):
-                return None
-            return Reason.UNKNOWN_DIGEST
-        if self.digest is not None and self.digest != digest.number:
-            return Reason.DIGEST
-        if self.match_digest is None:
-            return None
-        is_match = self._matches(walk, self.match_digest, digest.text)
-        if is_match is not self.negated and "match_digest" not in self.dead:
-            return None
-        return Reason.NOT_MATCH_DIGEST if is_match else Reason.MATCH_DIGEST
-
-    def _miss_by_query(self, walk: Walk) -> Reason | None:
-        if self.match_pattern is None:
-            return None
-        if walk.text is None:
-            is_match = self._guess(walk, "match_pattern", self.match_pattern)
-            if is_match is None:
-                return Reason.UNKNOWN_QUERY
-        else:
-            is_match = self._matches(walk, self.match_pattern, walk.text)
-        if is_match is not self.negated and "match_pattern" not in self.dead:
-            return None
-        return Reason.NOT_MATCH_PATTERN if is_match else Reason.MATCH_PATTERN
-
-    def _guess(self, walk: Walk, column: str, wanted: object) -> bool | None:
-        """Return the assumed answer to an open question; None if the walk assumes none.
-
-        Changes: walk.undecided, if the answer is None.
-        """
-        answer = walk.guess(self, column, wanted)
-        if answer is None:
-            walk.undecided.append(self.rule_id)
-        return answer
-
-    def _matches(self, walk: Walk, pattern: Compiled, subject: bytes) -> bool:
-        """Return whether a pattern of the rule matches; False if that is undecided.
-
-        Changes: walk.undecided.
-        """
-        is_match = pattern.matches(subject)
-        if is_match is None:
-            walk.undecided.append(self.rule_id)
-        return is_match or False
 
     def is_from(self, address: str | None) -> bool:
         """Return whether an address fits client_addr: `10.0.%` is a prefix, `%` any address."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from proxyctl.catalog import Value
 from proxyctl.routing.regex import Broken, Compiled, RegexEngine
 from proxyctl.routing.result import (
     NO_SETTINGS,
@@ -29,10 +30,13 @@ from proxyctl.routing.special import Special
 from proxyctl.routing.tables import FastKey, Frontend
 
 if TYPE_CHECKING:
+    from proxyctl.routing.regex import Compiled
     from proxyctl.routing.regex.re2 import Prefilter
 
 Choose = Callable[[Sequence[int]], int]
 """Draws by weight. Returns the place of the drawn weight."""
+
+_INTERFACE = {"proxy_addr": Reason.PROXY_ADDR, "proxy_port": Reason.PROXY_PORT}
 
 MAX_TEXT = 64 << 20
 """A query longer than mysql-max_allowed_packet's default is not rewritten further."""
@@ -111,7 +115,7 @@ class Walk:
             candidates = rules[self.position + 1 :]
         for rule in candidates:
             flag, text = self.flag, self.text
-            reason = rule.miss(self)
+            reason = self._miss(rule)
             if reason is not None:
                 if self.trace is not None:
                     self.trace.append(_missed(rule, reason, flag))
@@ -122,6 +126,87 @@ class Walk:
             if self.flag != flag or self.text is not text or self.position < rule.position:
                 return True
         return False
+
+    def _miss(self, rule: Rule) -> Reason | None:
+        """Return the first criterion of a rule that the query does not meet; None for a match.
+
+        Changes: self.undecided.
+        """
+        if rule.flag_in != self.flag:
+            return Reason.FLAG_IN
+        if rule.is_for_some_sessions and (reason := self._miss_by_session(rule)):
+            return reason
+        return self._miss_by_digest(rule) or self._miss_by_query(rule)
+
+    def _miss_by_session(self, rule: Rule) -> Reason | None:
+        request = self.request
+        if rule.username is not None and rule.username != request.username:
+            return Reason.USERNAME
+        if rule.schemaname is not None and rule.schemaname != self.schemaname:
+            return Reason.SCHEMANAME
+        if rule.client_addr is not None and not (
+            rule.is_from(request.client_addr)
+            or self._is_assumed(rule, "client_addr", request.client_addr)
+        ):
+            return Reason.CLIENT_ADDR
+        for column, reason in _INTERFACE.items():
+            wanted, known = getattr(rule, column), getattr(request, column)
+            if wanted not in (None, known) and not self._is_assumed(rule, column, known):
+                return reason
+        return None
+
+    def _is_assumed(self, rule: Rule, column: str, known: Value) -> bool:
+        """Return whether an unknown value is assumed to be the one that the rule asks for."""
+        return known is None and bool(self.guess(rule, column, getattr(rule, column)))
+
+    def _miss_by_digest(self, rule: Rule) -> Reason | None:
+        digest = self.digest
+        if digest is None:
+            # ProxySQL compares with the digest of an earlier query, which nobody knows.
+            if rule.digest is None or self._guess(rule, "digest", rule.digest):
+                return None
+            return Reason.UNKNOWN_DIGEST
+        if rule.digest is not None and rule.digest != digest.number:
+            return Reason.DIGEST
+        if rule.match_digest is None:
+            return None
+        is_match = self._matches(rule, rule.match_digest, digest.text)
+        if is_match is not rule.negated and "match_digest" not in rule.dead:
+            return None
+        return Reason.NOT_MATCH_DIGEST if is_match else Reason.MATCH_DIGEST
+
+    def _miss_by_query(self, rule: Rule) -> Reason | None:
+        if rule.match_pattern is None:
+            return None
+        if self.text is None:
+            is_match = self._guess(rule, "match_pattern", rule.match_pattern)
+            if is_match is None:
+                return Reason.UNKNOWN_QUERY
+        else:
+            is_match = self._matches(rule, rule.match_pattern, self.text)
+        if is_match is not rule.negated and "match_pattern" not in rule.dead:
+            return None
+        return Reason.NOT_MATCH_PATTERN if is_match else Reason.MATCH_PATTERN
+
+    def _guess(self, rule: Rule, column: str, wanted: object) -> bool | None:
+        """Return the assumed answer to an open question; None if the walk assumes none.
+
+        Changes: self.undecided, if the answer is None.
+        """
+        answer = self.guess(rule, column, wanted)
+        if answer is None:
+            self.undecided.append(rule.rule_id)
+        return answer
+
+    def _matches(self, rule: Rule, pattern: Compiled, subject: bytes) -> bool:
+        """Return whether a pattern of the rule matches; False if that is undecided.
+
+        Changes: self.undecided.
+        """
+        is_match = pattern.matches(subject)
+        if is_match is None:
+            self.undecided.append(rule.rule_id)
+        return is_match or False
 
     def guess(self, rule: Rule, column: str, subject: object) -> bool | None:
         """Return the assumed result of an undecidable criterion; None: assume nothing.

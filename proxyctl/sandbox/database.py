@@ -17,8 +17,9 @@ from proxyctl.sandbox.replies import (
     not_modelled,
     refusal,
     sqlite_error,
+    transaction_refusal,
 )
-from proxyctl.sandbox.statements import transaction_refusal, without_surrogates
+from proxyctl.sandbox.text import without_surrogates
 
 _READING_PRAGMAS = frozenset(
     {"database_list", "index_info", "index_list", "integrity_check", "table_info"}

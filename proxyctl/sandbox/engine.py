@@ -19,8 +19,8 @@ from proxyctl.sandbox.layers import Layers
 from proxyctl.sandbox.logins import AdminAccounts, ClientSession, LoginRole, Proof, denied
 from proxyctl.sandbox.replies import OK, Answer, not_modelled, refusal
 from proxyctl.sandbox.runtime import as_tuples, starting_values
-from proxyctl.sandbox.statements import normalised, single
 from proxyctl.sandbox.statistics import Statistics
+from proxyctl.sandbox.text import normalised, single
 
 _ATTACHED = ("stats", "monitor", "stats_history")
 _CLEAR_DIGESTS = ("TRUNCATE STATS_MYSQL_QUERY_DIGEST", "TRUNCATE TABLE STATS_MYSQL_QUERY_DIGEST")

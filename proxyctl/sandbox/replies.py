@@ -70,3 +70,11 @@ def not_modelled(what: str) -> AdminError:
 def address_text(host: str, port: int) -> str:
     """Return an address as people write it."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def transaction_refusal(word: str) -> AdminError:
+    """Return the error for a statement that begins or ends a transaction."""
+    return refusal(
+        f"refuses {word}: ProxySQL has no transactions for clients;"
+        " it swallows the statement or wedges the admin interface for everybody"
+    )

@@ -1,6 +1,6 @@
 """The statements that ProxySQL answers itself: LOAD and SAVE, SHOW and SET, questions of clients.
 
-SQLite runs all others; a scanner for quotes and comments finds the texts that it must not see.
+SQLite runs all others.
 Source: ProxySQL 2.7.1, watched on a running server.
 """
 
@@ -12,105 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from proxyctl.catalog import parse_version
 from proxyctl.catalog.releases import SET_REFUSES_UNKNOWN, SET_SESSION_AUTOCOMMIT
+from proxyctl.sandbox.database import Database
 from proxyctl.sandbox.replies import OK, AdminError, Answer, not_modelled, refusal, sqlite_error
 
 if TYPE_CHECKING:
-    from proxyctl.sandbox.database import Database
     from proxyctl.sandbox.logins import ClientSession
-
-_TOKEN = re.compile(
-    r"""'[^']*(?:''[^']*)*'
-      | "[^"]*(?:""[^"]*)*"
-      | `[^`]*`
-      | \[[^\]]*\]
-      | --[^\n]*
-      | /\*.*?(?:\*/|\Z)
-      | ;
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_COMMENT = ("--", "/*")
-_BYTE = re.compile("[\udc80-\udcff]")
-"""A byte that is not UTF-8, as surrogate escape."""
-
-
-def normalised(sql: str) -> str:
-    """Return the text in which ProxySQL looks for its own commands.
-
-    Leading blanks and trailing semicolons and blanks are gone, runs of white space are one blank.
-    """
-    return re.sub(r"\s+", " ", sql.strip().rstrip("; \t\r\n"))
-
-
-def single(sql: str) -> str:
-    """Return the single statement of a text, without the semicolons at its end.
-
-    Raises: AdminError for a text that would crash ProxySQL, or that it would drop or misread.
-    """
-    statement = sql.strip().rstrip("; \t\r\n")
-    if not statement:
-        if ";" in sql:
-            raise refusal("refuses a text of semicolons only: it crashes ProxySQL")
-        raise sqlite_error("not an error")
-    if statement.startswith("/*!"):
-        raise not_modelled("statements in comments such as /*!40101 ... */")
-    first, *following = _parts(statement)
-    if any(following):
-        raise refusal(
-            "refuses several statements in one text: ProxySQL runs only the first, mistakes a SHOW"
-            " or SET in it, and knows no LOAD or SAVE there"
-        )
-    if not first:
-        raise sqlite_error("not an error")
-    return statement
-
-
-def _parts(statement: str) -> list[str]:
-    """Return the texts between the semicolons, without comments."""
-    if ";" not in statement and not statement.startswith(_COMMENT):
-        return [statement]
-    parts = [""]
-    position = 0
-    for token in _TOKEN.finditer(statement):
-        parts[-1] += statement[position : token.start()]
-        position = token.end()
-        if token[0] == ";":
-            parts.append("")
-        elif not token[0].startswith(_COMMENT):
-            parts[-1] += token[0]
-    parts[-1] += statement[position:]
-    return [part.strip() for part in parts]
-
-
-def transaction_refusal(word: str) -> AdminError:
-    """Return the error for a statement that begins or ends a transaction."""
-    return refusal(
-        f"refuses {word}: ProxySQL has no transactions for clients;"
-        " it swallows the statement or wedges the admin interface for everybody"
-    )
-
-
-def without_surrogates(sql: str) -> str:
-    """Return the statement with literals that are not UTF-8 written as bytes.
-
-    Python hands SQLite only valid UTF-8, while ProxySQL stores whatever bytes a client sends.
-    Raises: AdminError for such bytes outside a literal.
-    """
-
-    def as_bytes(token: re.Match[str]) -> str:
-        text = token[0]
-        if not text.startswith("'") or not _BYTE.search(text):
-            return text
-        raw = text[1:-1].replace("''", "'").encode("utf-8", "surrogateescape")
-        return f"CAST(X'{raw.hex()}' AS TEXT)"
-
-    if not _BYTE.search(sql):
-        return sql
-    changed = _TOKEN.sub(as_bytes, sql)
-    if _BYTE.search(changed):
-        raise refusal("refuses bytes that are not UTF-8 outside a literal")
-    return changed
-
 
 # --- LOAD and SAVE ------------------------------------------------------------------------------
 

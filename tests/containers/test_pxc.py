@@ -8,8 +8,8 @@ import pytest
 from testcontainers.core.network import Network
 
 from proxyctl.apply.apply import ApplyRequest, apply_files
-from proxyctl.config.files import Sources
 from proxyctl.config.project import ConfigFiles
+from proxyctl.config.sources import Sources
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.connect import Login
 from proxyctl.plan.make import PlanOptions

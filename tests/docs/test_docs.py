@@ -11,8 +11,8 @@ import pytest
 
 from docs.conf import MENU
 from proxyctl.cli.app import build, commands_of
-from proxyctl.config.files import Sources
 from proxyctl.config.project import load_project
+from proxyctl.config.sources import Sources
 from tests.docs.pages import NO_SANDBOX, ROOT, Block, blocks, has_commands, page_id, pages
 from tests.docs.runner import check_page, rewrite, run_page
 from tests.support.servers import NO_BINARY, ProxySQL, proxysql_binary

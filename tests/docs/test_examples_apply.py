@@ -9,8 +9,8 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from proxyctl.config.files import Sources
 from proxyctl.config.project import load_project
+from proxyctl.config.sources import Sources
 from proxyctl.routing.tests import RoutingTest
 from tests.docs.pages import ROOT, page_id
 from tests.support.cli import Outcome, Project, proxyctl

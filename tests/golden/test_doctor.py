@@ -16,7 +16,7 @@ from proxyctl.doctor.finding import (
 )
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.cluster import Checksum, Member, Membership
-from proxyctl.lint.check import Severity
+from proxyctl.lint.finding import Severity
 from proxyctl.plan.diff import Surroundings
 from proxyctl.render.doctor import doctor_text
 from proxyctl.render.style import Style

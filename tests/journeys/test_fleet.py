@@ -15,8 +15,8 @@ from proxyctl.apply.apply import ApplyRequest
 from proxyctl.apply.apply import applied as reported
 from proxyctl.apply.result import ApplyResult
 from proxyctl.cli.connect import printed_instances
-from proxyctl.config.files import Sources
 from proxyctl.config.project import ConfigFiles
+from proxyctl.config.sources import Sources
 from proxyctl.errors import ApplyError, ProxyctlError
 from proxyctl.fleet.rollout import RolloutRequest, roll_out
 from proxyctl.fleet.targets import Target, at_all

@@ -3,9 +3,10 @@ import os
 import pytest
 
 from proxyctl.cli.app import run
-from proxyctl.config.files import Fence, Sources, UnreadableError, find_files, read_text
+from proxyctl.config.files import find_files
 from proxyctl.config.mistakes import Mistakes
 from proxyctl.config.project import ConfigFiles, load_project
+from proxyctl.config.sources import Fence, Sources, UnreadableError, read_text
 from proxyctl.errors import ConfigError, InstanceError
 
 
@@ -148,6 +149,18 @@ def test_links_in_a_circle_are_a_mistake(tmp_path):
         found = mistakes(Sources((str(tmp_path),), restrict_paths=is_restricted))
         assert len(found) == 2
         assert all("too many levels of symbolic links" in text.lower() for text in found)
+
+
+def test_a_pipe_is_no_file_of_the_configuration(tmp_path):
+    """Reading it would wait for somebody who writes."""
+    for name in ("secret", "x.csv", "b.yaml"):
+        os.mkfifo(tmp_path / name)
+    (tmp_path / "a.yaml").write_text(
+        "mysql_users:\n  - {username: a, password: {file: secret}}\nmysql_servers: {csv: x.csv}\n"
+    )
+    found = mistakes(Sources((str(tmp_path),)))
+    assert len(found) == 3
+    assert all("a pipe or a device, not a file" in text for text in found)
 
 
 def test_a_pipe_of_the_shell_is_read():

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from proxyctl.config.files import Sources
 from proxyctl.config.project import Project, load_project
+from proxyctl.config.sources import Sources
 from proxyctl.formats.cnf_reader import read_cnf
 from proxyctl.state.row import KEEP
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import typer
 
 from proxyctl.cli.connect import Selection
-from proxyctl.cli.options import FormatOption, flag, no_such, parsed, value
+from proxyctl.cli.option import flag, no_such, parsed, value
+from proxyctl.cli.options import FormatOption
 from proxyctl.cli.output import columns, say, style, write
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.stats.model import SHORT_NAMES, Group

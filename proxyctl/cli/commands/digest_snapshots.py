@@ -14,7 +14,8 @@ from proxyctl.catalog.releases import PURGES_DIGESTS
 from proxyctl.cli.commands.digest import MOST_LISTED, FullTextOption, GroupOption, columns_of
 from proxyctl.cli.commands.init import templates_folder
 from proxyctl.cli.connect import Selection
-from proxyctl.cli.options import AutoApproveOption, FormatOption, out_option, parsed, value
+from proxyctl.cli.option import out_option, parsed, value
+from proxyctl.cli.options import AutoApproveOption, FormatOption
 from proxyctl.cli.output import (
     check_new,
     check_writable,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from proxyctl.cli.completion import finding_codes
 from proxyctl.cli.connect import Selection
-from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption, flag, no_such, value
+from proxyctl.cli.option import flag, no_such, value
+from proxyctl.cli.options import BackendOptions, FleetOptions, FormatOption
 from proxyctl.cli.output import progress, style, write
 
 if TYPE_CHECKING:

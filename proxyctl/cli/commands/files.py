@@ -9,18 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from proxyctl.cli.connect import Selection
+from proxyctl.cli.file_options import FileOptions
 from proxyctl.cli.login import password_from
-from proxyctl.cli.options import (
-    OR_STDOUT,
-    BackendOptions,
-    FileOptions,
-    FormatOption,
-    LayerName,
-    VersionOption,
-    choice,
-    out_option,
-    value,
-)
+from proxyctl.cli.option import OR_STDOUT, choice, out_option, value
+from proxyctl.cli.options import BackendOptions, FormatOption, LayerName, VersionOption
 from proxyctl.cli.output import ask_password, can_ask, check_new, say, write, write_file
 from proxyctl.errors import ConfigError, ExitCode, ProxyctlError, UsageError, counted
 from proxyctl.state.row import Layer
@@ -219,7 +211,8 @@ def _imported(cnf: str, version: Version | None, secrets: Secrets) -> Imported:
 
     Raises: ProxyctlError if it cannot be read; ConfigError.
     """
-    from proxyctl.config.files import MAX_FILE, UnreadableError, near_file, read_bytes
+    from proxyctl.config.files import near_file
+    from proxyctl.config.sources import MAX_FILE, UnreadableError, read_bytes
     from proxyctl.formats.foreign import CNF, looks_like_yaml
     from proxyctl.formats.imported import import_cnf
     from proxyctl.formats.libconfig import Offset

@@ -9,13 +9,19 @@ from pathlib import Path
 
 import typer
 
-from proxyctl.cli.completion import starters
-from proxyctl.cli.options import no_such, value
+from proxyctl.cli.completion import completion
+from proxyctl.cli.option import no_such, value
 from proxyctl.cli.output import say
 from proxyctl.errors import ExitCode, ProxyctlError, RefusedError, os_reason
 
 _MARK = "proxyctl.yaml"
 """The file that marks a starter. Other folders of templates/ belong to commands, such as report."""
+
+
+@completion
+def starters(_: typer.Context) -> list[str]:
+    """Return the names that `init --template` takes."""
+    return starter_names()
 
 
 def init(

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from proxyctl.cli.completion import check_names
 from proxyctl.cli.connect import Selection
-from proxyctl.cli.options import LayerName, LayerOption, VersionOption, choice, flag, value
+from proxyctl.cli.option import choice, flag, value
+from proxyctl.cli.options import LayerName, LayerOption, VersionOption
 from proxyctl.cli.output import style, write
 from proxyctl.errors import ConfigError, ExitCode, ProxyctlError, UsageError
 from proxyctl.state.row import Layer, Secret

@@ -10,15 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from proxyctl.cli.connect import Selection, planned_fleet
-from proxyctl.cli.options import (
-    Allowances,
-    FleetOptions,
-    FormatOption,
-    OnlyOption,
-    choice,
-    flag,
-    out_option,
-)
+from proxyctl.cli.option import choice, flag, out_option
+from proxyctl.cli.options import Allowances, FleetOptions, FormatOption, OnlyOption
 from proxyctl.cli.output import progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, UsageError
 from proxyctl.text import printable

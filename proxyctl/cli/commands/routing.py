@@ -14,17 +14,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import typer
 
 from proxyctl.cli.connect import Selection
-from proxyctl.cli.options import (
-    FormatOption,
-    LayerName,
-    LayerOption,
-    VersionOption,
-    choice,
-    file_option,
-    flag,
-    spelled,
-    value,
-)
+from proxyctl.cli.option import choice, file_option, flag, spelled, value
+from proxyctl.cli.options import FormatOption, LayerName, LayerOption, VersionOption
 from proxyctl.cli.output import columns, progress, say, style, write, write_file
 from proxyctl.errors import ExitCode, ProxyctlError, UsageError, os_reason
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from proxyctl.catalog import Version
 from proxyctl.cli.login import password_from
-from proxyctl.cli.options import VERSION, flag, value
+from proxyctl.cli.option import flag, value
+from proxyctl.cli.options import VERSION
 from proxyctl.cli.output import say, style, write, write_file
 from proxyctl.errors import ExitCode, InternalError, UsageError
 

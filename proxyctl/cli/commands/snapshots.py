@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 
 import typer
 
 from proxyctl.cli.commands.apply import approve, show
-from proxyctl.cli.completion import snapshot_names
+from proxyctl.cli.completion import completion, typed
 from proxyctl.cli.connect import Selection
-from proxyctl.cli.options import Allowances, ChangeOptions, FormatOption, flag
+from proxyctl.cli.file_options import FileOptions
+from proxyctl.cli.option import flag
+from proxyctl.cli.options import Allowances, ChangeOptions, ConnectionOptions, FormatOption
 from proxyctl.cli.output import say, style, write, write_to_stderr
 from proxyctl.errors import ExitCode
+
+
+@completion
+def snapshot_names(context: typer.Context) -> Iterator[str]:
+    """Yield the snapshots of the instance, newest first."""
+    from proxyctl.snapshots.folder import history
+
+    place = Selection(typed(FileOptions, context), typed(ConnectionOptions, context))
+    yield from (snapshot.name for snapshot in history(place.address()))
 
 
 def rollback(

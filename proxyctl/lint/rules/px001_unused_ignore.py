@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from proxyctl.lint.check import UNUSED_IGNORE, Finding, Severity, check
+from proxyctl.lint.check import UNUSED_IGNORE, check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.patterns import is_pasted
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.pasted import is_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.routing.regex import BadPattern, RegexEngine, as_bytes, compile_pattern
 from proxyctl.state.row import Secret

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
-from proxyctl.lint.patterns import is_pasted, looks_pasted
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity
+from proxyctl.lint.pasted import is_pasted, looks_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.state.row import Secret
 

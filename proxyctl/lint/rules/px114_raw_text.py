@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
-from proxyctl.lint.patterns import is_pasted
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity, grouped
+from proxyctl.lint.pasted import is_pasted
 from proxyctl.lint.rules.px103_pasted_digest import MARK
 from proxyctl.lint.subject import LintSubject, RuleRow
 

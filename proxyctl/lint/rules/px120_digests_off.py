@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check, grouped
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity, grouped
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.cells import normal_digest, number
 from proxyctl.state.row import sorted_keys

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.rule import subnet_of
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import check
 from proxyctl.lint.cover import verdicts
+from proxyctl.lint.finding import RULES, Finding, Severity
 from proxyctl.lint.subject import LintSubject
 
 

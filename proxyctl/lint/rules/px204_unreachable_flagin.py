@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from proxyctl.catalog import MAX_INT
-from proxyctl.lint.check import RULES, Finding, Severity, check, grouped, listed
+from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach
+from proxyctl.lint.finding import RULES, Finding, Severity, grouped, listed
 from proxyctl.lint.subject import FAST_ROUTING, LintSubject
 from proxyctl.routing.rule import Rule
 from proxyctl.state.cells import number

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, cases_of, check
+from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach, jumps
+from proxyctl.lint.finding import RULES, Finding, Severity, cases_of
 from proxyctl.lint.subject import FAST_ROUTING, LintSubject
 from proxyctl.state.cells import number
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check, grouped, quoted
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity, grouped, quoted
 from proxyctl.lint.subject import FAST_ROUTING, LintSubject
 from proxyctl.state.row import Key
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from proxyctl.catalog.destinations import last_rule_in_the_way
 from proxyctl.catalog.model import MAX_INT as NEVER
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity
 from proxyctl.lint.subject import FAST_ROUTING, LintSubject
 from proxyctl.state.row import sorted_keys
 from proxyctl.state.runtime import valid_client_addr

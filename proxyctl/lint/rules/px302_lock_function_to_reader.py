@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import sent_to_readers
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import QueryKind

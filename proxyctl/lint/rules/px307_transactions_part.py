@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from proxyctl.lint.check import Case, Finding, Severity, check, grouped
+from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach, verdicts
+from proxyctl.lint.finding import Case, Finding, Severity, grouped
 from proxyctl.lint.subject import USERS, LintSubject
 from proxyctl.routing.probes import INSERT, READ
 from proxyctl.routing.reach import session_for

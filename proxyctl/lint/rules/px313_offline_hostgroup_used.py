@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.families import FAMILY_TABLES

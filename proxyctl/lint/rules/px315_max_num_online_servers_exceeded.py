@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from proxyctl.catalog import Version
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import SERVERS, LintSubject
 from proxyctl.state.cells import number
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from proxyctl.lint.check import RULES, Case, Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Case, Finding, Severity
 from proxyctl.lint.sample_queries import Culprit, culprit_of, queries_of_shards
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import HostgroupOrigin

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import Secret
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from operator import itemgetter
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.regex import Broken, RegexEngine
 from proxyctl.routing.regex.pattern import as_bytes

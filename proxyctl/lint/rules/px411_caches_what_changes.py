@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from proxyctl.lint.check import RULES, Case, Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Case, Finding, Severity
 from proxyctl.lint.sample_queries import also_sent
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.probes import Probe

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity
 from proxyctl.lint.subject import LintSubject
 
 _LIKE_SECONDS = 100

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from proxyctl.lint.check import RULES, Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity
 from proxyctl.lint.pattern_queries import queries_of
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing import HostgroupOrigin, Route

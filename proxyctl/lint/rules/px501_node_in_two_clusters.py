@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, cases_of, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import SERVERS, FamilyRow, LintSubject
 from proxyctl.routing.servers import Address
 from proxyctl.state.families import node_text

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import SERVERS, LintSubject
 from proxyctl.state.families import FAMILY_TABLES
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, cases_of, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import ColumnValues, Secret
 

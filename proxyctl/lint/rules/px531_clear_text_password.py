@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog.variables import is_secret_variable
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.passwords import hashed_password
 from proxyctl.state.row import Secret

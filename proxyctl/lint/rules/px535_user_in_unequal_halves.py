@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import USERS, LintSubject
 from proxyctl.state.cells import number
 from proxyctl.state.passwords import same_password

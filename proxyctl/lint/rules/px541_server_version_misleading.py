@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from proxyctl.catalog.releases import is_mariadb, version_numbers
 from proxyctl.catalog.variables import VARIABLES
-from proxyctl.lint.check import Finding, Severity, check, quoted
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity, quoted
 from proxyctl.lint.subject import LintSubject
 
 _NAME = "mysql-server_version"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.check import Finding, Severity, check, grouped
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity, grouped
 from proxyctl.lint.subject import USERS, LintSubject
 from proxyctl.routing.firewall import ENABLED
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from proxyctl.lint.check import RULES, SEVERITIES, Finding, Severity, check, grouped, quoted
+from proxyctl.lint.check import check
 from proxyctl.lint.cover import flag_reach
+from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity, grouped, quoted
 from proxyctl.lint.subject import LintSubject
 from proxyctl.routing.criteria import CriterionFlaw
 from proxyctl.routing.firewall import WHITELIST_RULES, WHITELIST_USERS

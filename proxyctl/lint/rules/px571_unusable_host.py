@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from proxyctl.lint.check import Finding, Severity, check, grouped, quoted
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity, grouped, quoted
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.flaws import ValueFlaw, doubts, flaws
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from proxyctl.lint.check import Finding, Severity, check, grouped
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity, grouped
 from proxyctl.lint.rules.px571_unusable_host import of_rows
 from proxyctl.lint.subject import LintSubject
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog import Value
-from proxyctl.lint.check import Finding, Severity, check, quoted
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity, quoted
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.flaws import WHERE_IT_RUNS, is_in_relative_folder
 from proxyctl.state.row import Key

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from proxyctl.catalog.variable_rules import INTERFACES, interfaces_complaint
-from proxyctl.lint.check import Finding, Severity, check
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import LintSubject
 from proxyctl.state.row import Secret
 

@@ -14,7 +14,8 @@ from functools import lru_cache
 from proxyctl.catalog import TABLES
 from proxyctl.config.desired import Project
 from proxyctl.errors import counted
-from proxyctl.lint.check import UNUSED_IGNORE, Case, Check, Finding, Severity, all_checks
+from proxyctl.lint.check import UNUSED_IGNORE, Check, all_checks
+from proxyctl.lint.finding import Case, Finding, Severity
 from proxyctl.lint.run import LintReport, Placed
 from proxyctl.lint.run import lint as run
 from proxyctl.lint.subject import LintSubject
