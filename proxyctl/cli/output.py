@@ -195,9 +195,13 @@ def write_file(path: Path, text: str, *, mode: int = 0o644, is_new: bool = False
 
 def check_writable(path: Path) -> None:
     """Refuse a path that cannot be written, before reading an instance. Raises: ProxyctlError."""
-    if path.is_dir():
+    try:
+        is_folder, has_folder = path.is_dir(), path.parent.is_dir()
+    except OSError as error:
+        raise ProxyctlError(f"{path}: cannot be written: {os_reason(error)}") from error
+    if is_folder:
         raise ProxyctlError(f"{path}: cannot be written: it is a folder")
-    if not path.parent.is_dir():
+    if not has_folder:
         raise ProxyctlError(f"{path}: cannot be written: no such folder")
 
 

@@ -28,6 +28,7 @@ from proxyctl.instance.connect import (
     open_connection,
     protection,
 )
+from proxyctl.instance.interrupts import uninterrupted
 from proxyctl.instance.sockets import ANSWER_LIMIT, AnswerTooLargeError
 from proxyctl.state.sql import Statement, mask_literals
 
@@ -141,8 +142,8 @@ class AdminClient:
         self._sent = None
         if self._connection is not None:
             connection, self._connection = self._connection, None
-            # A broken connection needs no closing.
-            with suppress(Exception):
+            # A broken connection needs no closing. An interrupt here would hide what was done.
+            with suppress(Exception), uninterrupted():
                 connection.close()
 
     @contextmanager
@@ -325,8 +326,8 @@ class AdminClient:
                 then=[_inside(statement.masked)],
                 fix=PORTS,
             ) from error
-        except BaseException:
-            self.close()  # an interrupt: PyMySQL has dropped the socket, or an answer is on its way
+        except KeyboardInterrupt:
+            self.close()  # PyMySQL has dropped the socket, or an answer is on its way
             raise
 
     def _translated(self, error: Exception, masked: str) -> InstanceError:

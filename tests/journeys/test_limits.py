@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import pkgutil
+import sys
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from proxyctl.errors import ProxyctlError
 from proxyctl.lint import check
 from proxyctl.plan import saved
 from proxyctl.snapshots import snapshot
+from tests.bench.measure import run as measured
 from tests.support.cli import Project, proxyctl
 from tests.support.story import FILES, apply, ended, plan
 
@@ -76,6 +78,11 @@ def test_a_folder_of_files_that_is_a_link_out_of_the_working_folder(
         found = proxyctl("validate", "--restrict-paths", *options)
         ended(found, 64, "a symbolic link leads out of the working folder")
     assert proxyctl("validate", "--restrict-paths", "-f", str(elsewhere)).code == 0
+    (elsewhere / "vars.yaml").write_text("a: 1\n")
+    found = proxyctl(
+        "validate", "--restrict-paths", "-f", str(elsewhere), "--var-file", "config/vars.yaml"
+    )
+    ended(found, 64, "config/vars.yaml: a symbolic link leads out of the working folder")
 
 
 def test_more_mistakes_than_anybody_reads(
@@ -133,6 +140,24 @@ def _runs(pid: int) -> bool:
         return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
         return False
+
+
+@pytest.mark.parametrize("options", [["--ignore=PX"], ["--select=PX311", "--ignore=PX311"]])
+def test_lint_with_every_check_ignored_is_an_error(offline: Project, options: list[str]) -> None:
+    offline.write(FILES)
+    ended(proxyctl("lint", *options), 64, "no check is left to run")
+
+
+def test_a_word_that_is_no_name_is_not_kept_in_parts(offline: Project) -> None:
+    rules = [f"  - {{rule_id: {n}, match_digest: {'a' * 20_000}, apply: true}}" for n in (1, 2)]
+    offline.write("version: 1\nmysql_query_rules:\n" + "\n".join(rules) + "\n")
+    found = measured([sys.executable, "-m", "proxyctl", "lint", "--select=PX109"])
+    assert found.code == 0
+    assert found.megabytes < 200
+
+
+def test_a_name_that_no_file_can_have(sandbox_project: Project) -> None:
+    ended(proxyctl("export", "-o", "x" * 300), 1, "cannot be written: file name too long")
 
 
 def test_lint_without_checks_is_an_error(monkeypatch: pytest.MonkeyPatch, offline: Project) -> None:

@@ -21,6 +21,8 @@ def test_the_starters_of_init_are_in_the_wheel(tmp_path: Path) -> None:
         assert any(name.endswith(path.as_posix()) for name in names), path
 
 
+FOR_PROXYSQL = {"px106_repeated_group.py", "px402_rewrites_quoted_text.py"}
+"""Files whose possessive groups are for ProxySQL's PCRE."""
 POSSESSIVE_GROUP = re.compile(r"\)(?:\*\+|\+\+|\?\+)|\)\{[0-9,]*\}\+")
 
 
@@ -29,6 +31,7 @@ def test_no_expression_of_ours_has_a_possessive_group() -> None:
     found = [
         f"{path.relative_to(ROOT)}:{number}"
         for path in sorted((ROOT / "proxyctl").rglob("*.py"))
+        if path.name not in FOR_PROXYSQL
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
         if POSSESSIVE_GROUP.search(line)
     ]

@@ -211,9 +211,9 @@ def _report_one(rollout: Rollout, approved: Fleet | None, *, is_text: bool) -> N
     plan = approved.only_plan() if rolled.plan is None and approved is not None else rolled.plan
     if plan is None:
         raise InternalError("an apply without a plan")
-    text = apply_text(plan, rolled.result, style()) if is_text else apply_json(plan, rolled.result)
-    with applied(rolled.result):
-        write(text)
+    result = rolled.result
+    with applied(result):
+        write(apply_text(plan, result, style()) if is_text else apply_json(plan, result))
 
 
 def _report_all(rollout: Rollout, *, is_text: bool) -> None:

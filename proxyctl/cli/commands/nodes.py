@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,17 +13,10 @@ import typer
 
 from proxyctl.cli.completion import node_names
 from proxyctl.cli.connect import Selection
-from proxyctl.cli.options import (
-    OR_STDOUT,
-    BackendOptions,
-    FormatOption,
-    LockTimeoutOption,
-    flag,
-    out_option,
-    value,
-)
+from proxyctl.cli.option import OR_STDOUT, flag, out_option, value
+from proxyctl.cli.options import BackendOptions, FormatOption, LockTimeoutOption
 from proxyctl.cli.output import check_new, columns, is_terminal, say, style, write, write_file
-from proxyctl.errors import ExitCode, counted
+from proxyctl.errors import ExitCode, InterruptedApplyError, counted
 
 if TYPE_CHECKING:
     from proxyctl.instance.client import AdminClient
@@ -89,7 +84,9 @@ def drain(
     with place.connect() as client:
         result = drain_node(client, DrainRequest(node, force, lock_timeout, say))
         if is_text:
-            write(style().text(drained_text(result.node, was_before=not result.is_changed)))
+            text = drained_text(result.node, was_before=not result.is_changed)
+            with _saying(f"{node} is drained"):
+                write(style().text(text))
         if wait:
             wait_until_unused(client, result.node, timeout_s=timeout, progress=say)
             if is_text:
@@ -97,8 +94,18 @@ def drain(
         if not is_text:
             instance, was_before = _instance_of(client), not result.is_changed
             named = NODE.encode(result.node)
-            write(DRAINED.document(instance, **named, was_before=was_before, unused=wait))
+            with _saying(f"{node} is drained"):
+                write(DRAINED.document(instance, **named, was_before=was_before, unused=wait))
     return ExitCode.DONE
+
+
+@contextmanager
+def _saying(state: str) -> Iterator[None]:
+    """Say what was done if the block, which writes it, is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise InterruptedApplyError(f"interrupted: {state}") from error
 
 
 def restore(
@@ -115,11 +122,12 @@ def restore(
     with place.connect() as client:
         request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
         result = restore_node(client, request)
-        if format == "text":
-            write(style().text(restored_text(result.node, was_drained=result.is_changed)))
-        else:
-            named = NODE.encode(result.node)
-            write(RESTORED.document(_instance_of(client), **named, was_drained=result.is_changed))
+        with _saying(f"{node} is not drained"):
+            if format == "text":
+                write(style().text(restored_text(result.node, was_drained=result.is_changed)))
+            else:
+                named, was_drained = NODE.encode(result.node), result.is_changed
+                write(RESTORED.document(_instance_of(client), **named, was_drained=was_drained))
     return ExitCode.DONE
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from proxyctl.lint.check import RULES, Finding, Severity, cases_of, check, quoted
+from proxyctl.lint.check import check
+from proxyctl.lint.finding import RULES, Finding, Severity, cases_of, quoted
 from proxyctl.lint.patterns import is_sql_word
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.state.row import Secret
 
 _NUMBER = re.compile(r"[=<>(,](?: |\\s[+*]?)*[0-9]+\Z")
+_NAME = re.compile(r"(?<!\w)[A-Za-z_]\w{0,63}(?!\w)")
+"""A word that can be the name of a table."""
 _OPEN = re.compile(
     r"""(?: \A (?: \[[^\]]*\] | [^\w\[] )* (?: \w+\W*\.\W* )?
           | \b (?: FROM | INTO | UPDATE | JOIN | TABLE ) \W+ (?: \w+[^\w\s]+ )*? )
@@ -69,7 +72,7 @@ def longer_names(subject: LintSubject) -> Iterator[Finding]:
                 yield Finding(RULES, row.key, message, column, fix, cases=cases)
         for column, _, plain in patterns:
             text_type = Secret if isinstance(row.cells[column], Secret) else str
-            for name in map(text_type, re.findall(r"[A-Za-z_]\w*", plain)):
+            for name in map(text_type, _NAME.findall(plain)):
                 later |= {name[:end].lower(): name for end in range(1, len(name))}
 
 

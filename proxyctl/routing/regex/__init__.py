@@ -100,7 +100,8 @@ def repeats_a_group(pattern: str) -> bool:
     """Return whether a group such as `(a|b)+` repeats without bound.
 
     PCRE recurses for each repetition; some thousands overflow the stack of a ProxySQL thread, and
-    the process ends. PCRE2 does not recurse, nor does PCRE for `(a|b)*+`, which gives nothing back.
+    the process ends. PCRE2 does not recurse, nor does PCRE for a group with `*+`, which gives
+    nothing back.
     Source: ProxySQL 2.7.1 with PCRE 8.45, run with mysql-stacksize at its default.
     """
     return any(token["found"] for token in _REPEATED_GROUP.finditer(pattern))
