@@ -11,6 +11,7 @@ from itertools import pairwise
 import pytest
 
 from proxyctl.errors import ApplyError
+from proxyctl.instance.authentication import NO_TRUST
 from proxyctl.instance.backend import ask_nodes, monitor_account
 from proxyctl.instance.client import AdminClient
 from proxyctl.nodes.list import read_nodes, with_answers
@@ -344,7 +345,7 @@ def looked_at(server: ProxySQL) -> tuple[NodeGroup, str]:
     with AdminClient(login(server)) as client:
         report = read_nodes(client)
         (group,) = report.groups
-        answers = ask_nodes({view.node for view in group.nodes}, monitor_account(client))
+        answers = ask_nodes({view.node for view in group.nodes}, monitor_account(client, NO_TRUST))
         asked = replace(report, groups=with_answers(report.groups, answers))
         (group,) = asked.groups
         return group, nodes_text(asked)
