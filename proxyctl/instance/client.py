@@ -29,15 +29,15 @@ from proxyctl.instance.connect import (
     protection,
 )
 from proxyctl.instance.interrupts import uninterrupted
-from proxyctl.instance.sockets import ANSWER_LIMIT, AnswerTooLargeError
+from proxyctl.instance.sockets import ANSWER_LIMIT, TABLE_LIMIT, AnswerTooLargeError
 from proxyctl.state.sql import Statement, mask_literals
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
 
 
-_ROWS_OF_A_LIMIT = 256
-"""A stream has the time and the size of an answer for so many rows."""
+_ROWS_OF_A_LIMIT = 16
+"""A stream has the time and the size of tables for so many rows, each of which holds a thousand."""
 
 _TRACED = 2000
 """The longest traced text of a statement. Units: characters."""
@@ -284,7 +284,7 @@ class AdminClient:
         statement = Statement(sql, lambda: mask_literals(sql))
         self.trace(statement)
         cursor: Any = connection.cursor(SSCursor)
-        begin = partial(connection._sock.begin, self._patience.seconds, limit=ANSWER_LIMIT)
+        begin = partial(connection._sock.begin, self._patience.seconds, limit=TABLE_LIMIT)
         is_done = False
 
         def rows() -> Iterator[tuple[bytes | None, ...]]:

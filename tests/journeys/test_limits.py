@@ -14,11 +14,14 @@ from proxyctl.cli import login
 from proxyctl.cli.connect import printed_instances
 from proxyctl.config import child, mistakes
 from proxyctl.errors import ProxyctlError
+from proxyctl.instance.sockets import ANSWER_LIMIT
 from proxyctl.lint import check
 from proxyctl.plan import saved
 from proxyctl.snapshots import snapshot
 from tests.bench.measure import run as measured
 from tests.support.cli import Project, proxyctl
+from tests.support.seen_digests import fill, seen_digest
+from tests.support.servers import Instance
 from tests.support.story import FILES, apply, ended, plan
 
 
@@ -93,6 +96,18 @@ def test_more_mistakes_than_anybody_reads(
     found = proxyctl("validate")
     ended(found, 1, "proxyctl.yaml:2:77: reading ends here: there are more than 20 mistakes")
     assert found.err.endswith("21 mistakes in the files\n")
+
+
+def test_more_digests_than_another_answer_may_have(
+    sandbox_project: Project, sandbox_instance: Instance
+) -> None:
+    queries = (f"SELECT a{n}, {'b' * 400} FROM t" for n in range(21_000))
+    one = seen_digest(next(queries))
+    rows = (one._replace(digest=f"0x{n:016X}", digest_text=text) for n, text in enumerate(queries))
+    fill(sandbox_instance, rows)
+    found = proxyctl("digest", "snapshot", "-o", "many.jsonl")
+    assert found.code == 0, found.text
+    assert (sandbox_project.folder / "many.jsonl").stat().st_size > ANSWER_LIMIT
 
 
 # -- programs --------------------------------------------------------------------------------------

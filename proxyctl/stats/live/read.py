@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 
 from proxyctl.instance.client import AdminClient
+from proxyctl.instance.sockets import TABLE_LIMIT
 from proxyctl.stats.live.view import DigestLook, DigestState, LiveStatistics, ServerCounters
 from proxyctl.stats.model import Load, SeenDigest, is_counting
 from proxyctl.stats.read import (
@@ -148,7 +149,8 @@ class Looker:
         since = max(self._clock - _JITTER_S, 0)
         self._digests_at = taken_at = time.monotonic()
         try:
-            rows = self.client.query(digest_statement(since))
+            sql = digest_statement(since)
+            rows = self.client.query(sql, limit=TABLE_LIMIT, most_rows=MOST_ENTRIES + 1)
         finally:
             # Also if no answer came in time: ProxySQL is busy with the statement all the same.
             self._digests_took_s = time.monotonic() - taken_at
