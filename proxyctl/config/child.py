@@ -10,8 +10,10 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from io import FileIO
+from typing import IO
 
 from proxyctl.errors import ProxyctlError, os_reason
 
@@ -28,13 +30,13 @@ def printed_by(words: Sequence[str], name: str, *, timeout_s: float) -> bytes:
     """
     environment = {key: text for key, text in os.environ.items() if not key.startswith(_OURS)}
     end = time.monotonic() + timeout_s
-    out, theirs = os.pipe()
-    with _closing(out):
-        with _closing(theirs):
-            process = _started(words, name, theirs, environment)
+    reader, writer = os.pipe()
+    with open(reader, "rb", buffering=0) as printed:
+        with open(writer, "wb") as stdout:
+            process = _started(words, name, stdout, environment)
         output = bytearray()
         try:
-            while part := _next_part(out, end):
+            while part := _next_part(printed, end):
                 output += part
                 if len(output) > MOST_OUTPUT:
                     limit = MOST_OUTPUT >> 20
@@ -53,7 +55,7 @@ def printed_by(words: Sequence[str], name: str, *, timeout_s: float) -> bytes:
 
 
 def _started(
-    words: Sequence[str], name: str, stdout: int, environment: Mapping[str, str]
+    words: Sequence[str], name: str, stdout: IO[bytes], environment: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
     try:
         return subprocess.Popen(  # noqa: S603  # the command that the user wrote
@@ -67,21 +69,12 @@ def _started(
         raise ProxyctlError(f"{name}: {os_reason(error)}") from error
 
 
-def _next_part(out: int, end: float) -> bytes:
+def _next_part(printed: FileIO, end: float) -> bytes:
     """Return what the program prints next; empty once nobody can print any more.
 
     A program that it left behind may hold its stdout for ever. Raises: TimeoutError.
     """
     left = end - time.monotonic()
-    if left <= 0 or not select.select([out], [], [], left)[0]:
+    if left <= 0 or not select.select([printed], [], [], left)[0]:
         raise TimeoutError
-    return os.read(out, _PART)
-
-
-@contextmanager
-def _closing(number: int) -> Iterator[None]:
-    """Close a file descriptor after the block."""
-    try:
-        yield
-    finally:
-        os.close(number)
+    return printed.read(_PART)

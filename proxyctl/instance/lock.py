@@ -118,7 +118,7 @@ class Lock:
     """The lock of one apply on one instance.
 
     `leftovers`: the admin modules that a dead owner began to write, and whether MEMORY of each
-    equalled DISK before. The lock records them until an apply finishes them.
+    equalled DISK before. The lock records them until MEMORY is restored or an apply finishes them.
     """
 
     client: AdminClient

@@ -9,6 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from proxyctl.routing.digest import Digester
+from proxyctl.routing.regex.pattern import as_bytes
+from proxyctl.routing.rule import Rule
+
 _TOKEN = re.compile(
     r"""(?P<atom> \\. | \[\^?\]?(?:\[:\w+:\]|\\.|[^\]\\])*\] | . )
         (?P<count> (?: [*+?] | \{\d*,?\d*\} ) [+?]? )?""",
@@ -85,6 +89,42 @@ def _letter(atom: str) -> str | None:
         return None
     is_escaped = atom != letter
     return None if (letter.isalnum() if is_escaped else letter in _SPECIAL) else letter
+
+
+# Digest texts, pasted -----------------------------------------------------------------------------
+_REGEX_ONLY = re.compile(r"[\\|\[\]{}]|\.[*+?]|\)[*+?]|\(\?[^,) ]|[*+?]\?")
+"""Syntax of patterns that hardly any digest text contains."""
+
+_VALUE = re.compile(
+    r"""(?: [=<>(,] | \b (?: LIMIT | LIKE | BETWEEN | AND | OFFSET | INTERVAL | SELECT | VALUES | IN
+        | THEN | ELSE | WHEN ) ) \ ? \?
+      | \(\*\) | \b SELECT\ \*\  """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A `?` where digest texts have a value, or a `*` for all columns."""
+
+_DIGESTER = Digester()
+
+
+def looks_pasted(rule: Rule | None, text: str) -> bool:
+    """Return whether a pattern, read as plain text, is a digest text with a value in it."""
+    literal = _literal(text)
+    if rule is None or _REGEX_ONLY.search(literal) or not _VALUE.search(literal):
+        return False
+    as_text = as_bytes(literal)
+    return _DIGESTER.digest(as_text).text == as_text
+
+
+def is_pasted(rule: Rule | None, column: str, text: str | None) -> bool:
+    """Return whether a pattern looks like a digest text that it does not match."""
+    if text is None or ("?" not in text and "*" not in text) or not looks_pasted(rule, text):
+        return False
+    pattern = getattr(rule, column)
+    return pattern is not None and not pattern.matches(as_bytes(_literal(text)))
+
+
+def _literal(text: str) -> str:
+    return text.removeprefix("^").removesuffix("$")
 
 
 _SQL_WORD = re.compile(

@@ -85,7 +85,7 @@ def drain(
         result = drain_node(client, DrainRequest(node, force, lock_timeout, say))
         if is_text:
             text = drained_text(result.node, was_before=not result.is_changed)
-            with _saying(f"{node} is drained"):
+            with _reporting(f"{node} is drained"):
                 write(style().text(text))
         if wait:
             wait_until_unused(client, result.node, timeout_s=timeout, progress=say)
@@ -94,13 +94,13 @@ def drain(
         if not is_text:
             instance, was_before = _instance_of(client), not result.is_changed
             named = NODE.encode(result.node)
-            with _saying(f"{node} is drained"):
+            with _reporting(f"{node} is drained"):
                 write(DRAINED.document(instance, **named, was_before=was_before, unused=wait))
     return ExitCode.DONE
 
 
 @contextmanager
-def _saying(state: str) -> Iterator[None]:
+def _reporting(state: str) -> Iterator[None]:
     """Say what was done if the block, which writes it, is interrupted."""
     try:
         yield
@@ -122,7 +122,7 @@ def restore(
     with place.connect() as client:
         request = DrainRequest(node, lock_timeout_s=lock_timeout, progress=say)
         result = restore_node(client, request)
-        with _saying(f"{node} is not drained"):
+        with _reporting(f"{node} is not drained"):
             if format == "text":
                 write(style().text(restored_text(result.node, was_drained=result.is_changed)))
             else:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import RULES, Finding, Severity
-from proxyctl.lint.pasted import is_pasted
+from proxyctl.lint.patterns import is_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.routing.regex import BadPattern, RegexEngine, as_bytes, compile_pattern
 from proxyctl.state.row import Secret
@@ -48,7 +48,7 @@ def pattern_does_not_compile(subject: LintSubject) -> Iterator[Finding]:
         for column, problem in row.rule.broken.items() if row.rule else ():
             # Without digests ProxySQL skips match_digest, and PX120 reports it.
             is_used = column == "match_pattern" or subject.variables.query_digests
-            if not is_used or is_pasted(row, column):
+            if not is_used or is_pasted(row.rule, column, row.text(column)):
                 continue
             # The engine's message may repeat the pattern.
             reason = "(sensitive)" if isinstance(row.cells[column], Secret) else problem

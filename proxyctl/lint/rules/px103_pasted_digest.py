@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import RULES, Finding, Severity
-from proxyctl.lint.pasted import is_pasted, looks_pasted
+from proxyctl.lint.patterns import is_pasted, looks_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.state.row import Secret
 
@@ -49,10 +49,10 @@ def pasted_digest(subject: LintSubject) -> Iterator[Finding]:
     for row in subject.rule_rows:
         for column, text in row.patterns:
             shown, fix = row.shown(column), _fix(row, column)
-            if is_pasted(row, column):
+            if is_pasted(row.rule, column, text):
                 message = f"{column} {shown} is a digest text, and as a pattern does not match it"
                 yield Finding(RULES, row.key, message, column, fix)
-            elif column == "match_digest" and "?" in text and looks_pasted(row, text):
+            elif column == "match_digest" and "?" in text and looks_pasted(row.rule, text):
                 message = f"`?` in match_digest {shown} makes the character before it optional"
                 yield Finding(RULES, row.key, message, column, fix, severity=Severity.WARNING)
             elif column == "match_pattern" and row.rule is not None and MARK.search(text):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import RULES, SEVERITIES, Finding, Severity
-from proxyctl.lint.pasted import is_pasted
+from proxyctl.lint.patterns import is_pasted
 from proxyctl.lint.subject import LintSubject, RuleRow
 from proxyctl.routing.criteria import Effect
 
@@ -50,7 +50,7 @@ def not_in_digest_texts(subject: LintSubject) -> Iterator[Finding]:
         if row.text("match_digest") is None or subject.criteria.escape(row.cells, "match_digest"):
             continue  # PX107
         flaw = subject.criteria.match_digest(row.cells, row.rule)
-        if flaw is None or is_pasted(row, "match_digest"):
+        if flaw is None or is_pasted(row.rule, "match_digest", row.text("match_digest")):
             continue
         message = f"match_digest {row.shown('match_digest')} {flaw.problem}"
         if flaw.effect is not Effect.DOUBTFUL:

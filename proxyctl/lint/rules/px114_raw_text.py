@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import RULES, Finding, Severity, grouped
-from proxyctl.lint.pasted import is_pasted
+from proxyctl.lint.patterns import is_pasted
 from proxyctl.lint.rules.px103_pasted_digest import MARK
 from proxyctl.lint.subject import LintSubject, RuleRow
 
@@ -66,7 +66,7 @@ def _patterns_for_digest(subject: LintSubject) -> Iterator[tuple[RuleRow, str]]:
             continue
         if row.rule.match_digest is not None or "match_pattern" in row.rule.broken:
             continue
-        if is_pasted(row, "match_pattern") or MARK.search(text) or _COMMENT.search(text):
+        if is_pasted(row.rule, "match_pattern", text) or MARK.search(text) or _COMMENT.search(text):
             continue
         if _matches_no_digest_text(subject, row, text):
             continue
