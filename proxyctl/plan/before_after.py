@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, cast
 
-from proxyctl.catalog import Layout, Role, Value
+from proxyctl.catalog import Role, Value
 from proxyctl.catalog.destinations import destinations_of
 from proxyctl.config.desired import places_in
 from proxyctl.plan.current import InstanceState, hostgroups_in
-from proxyctl.plan.diff import TableDiff
+from proxyctl.plan.diff import TableDiff, staged
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.compare import Difference, fold_users
+from proxyctl.state.compare import fold_users
 from proxyctl.state.configuration import (
     BeforeAfter,
     ConfigTable,
@@ -23,16 +23,7 @@ from proxyctl.state.configuration import (
     PlaceFinder,
     variables_of,
 )
-from proxyctl.state.row import (
-    FILES,
-    KEEP,
-    Desired,
-    Key,
-    Layer,
-    Row,
-    Rows,
-    Where,
-)
+from proxyctl.state.row import FILES, Desired, Key, Layer, Rows, Where
 from proxyctl.state.runtime import runtime_image
 
 
@@ -119,29 +110,7 @@ def _after(module: ModulePlan, diff: TableDiff, before: Rows) -> Rows:
 def _changed(diff: TableDiff, before: Rows) -> Rows:
     """Return the rows with the changes of the files; `before` itself if there is none."""
     changes = diff.changes[Layer.RUNTIME]
-    if not changes:
-        return before
-    rows = dict(before)
-    for change in changes:
-        rows.pop(change.key, None)
-        if change.desired is not None:
-            rows[diff.layout.key_of(cast("Row", change.desired))] = _settled(diff.layout, change)
-    return rows
-
-
-def _settled(layout: Layout, change: Difference) -> Row:
-    """Return the desired row; what the files leave open stays, or is the default in a new row."""
-    desired = cast("tuple[object, ...]", change.desired)
-    if change.current is None:
-        cells = (
-            default if cell is KEEP else cell
-            for cell, default in zip(desired, layout.defaults, strict=True)
-        )
-        return cast("Row", tuple(cells))
-    row = list(change.current)
-    for position in change.columns:
-        row[position] = cast("Row", desired)[position]
-    return tuple(row)
+    return staged(diff.layout, before, before, changes) if changes else before
 
 
 def _places(desired: Desired, plans: Mapping[str, ModulePlan]) -> PlaceFinder:
