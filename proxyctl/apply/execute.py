@@ -87,7 +87,7 @@ def _load(run: ApplyRun, module: ModulePlan, image: Mapping[str, Rows]) -> None:
     """LOAD one module, whose rows are in MEMORY, and read RUNTIME back."""
     image = run.load_placed(module, image)
     run.result.loads += 1
-    run.verify_runtime(module, image, run.plan.families)
+    run.verify_runtime(module, image, run.plan.topologies.coming)
     run.results[module.name].runtime = f"as {run.plan.source.place}"
     if module.name.endswith("VARIABLES"):
         # A LOAD rewrites MEMORY: refused and restart-only values are put back.

@@ -6,7 +6,7 @@ are compared only if the texts differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -17,11 +17,12 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.read import ask, parse_rows, rows_text
 from proxyctl.plan.diff import NOT_PUBLISHED, is_settable
 from proxyctl.state.compare import Difference, differences, fold_users
-from proxyctl.state.families import Family, ServerColumns
+from proxyctl.state.compare_servers import compare_servers
 from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Rows, row_name, sorted_keys
 from proxyctl.state.runtime import is_copied, runtime_image
-from proxyctl.state.servers import compare_servers
+from proxyctl.state.servers import server_reader
 from proxyctl.state.sql import MASK, is_secret
+from proxyctl.state.topology import Topology
 
 MOST_SHOWN = 20
 
@@ -71,7 +72,7 @@ class ReadBack:
         _require_none([*stored_shortfalls(layout, rows, wanted)], layer)
 
     def runtime(
-        self, layouts: Sequence[Layout], loaded: Mapping[str, Rows], families: Iterable[Family]
+        self, layouts: Sequence[Layout], loaded: Mapping[str, Rows], topology: Topology
     ) -> dict[str, Rows]:
         """Read RUNTIME back after a LOAD; return the rows of the tables that were parsed.
 
@@ -83,7 +84,7 @@ class ReadBack:
         for layout, chunks, text in zip(layouts, answer().texts, expected, strict=True):
             if b",".join(chunks) != text:
                 rows = parsed[layout.name] = parse_rows(layout, chunks)
-                shortfalls = [*runtime_shortfalls(layout, rows, loaded[layout.name], families)]
+                shortfalls = [*runtime_shortfalls(layout, rows, loaded[layout.name], topology)]
                 _require_none(shortfalls, Layer.RUNTIME)
         return parsed
 
@@ -160,7 +161,7 @@ def stored_shortfalls(layout: Layout, rows: Rows, written: Rows) -> Iterator[Sho
 
 
 def runtime_shortfalls(
-    layout: Layout, runtime: Rows, loaded: Rows, families: Iterable[Family]
+    layout: Layout, runtime: Rows, loaded: Rows, topology: Topology
 ) -> Iterator[Shortfall]:
     """Yield the rows of RUNTIME that differ from those that the LOAD should make.
 
@@ -171,9 +172,9 @@ def runtime_shortfalls(
         return
     image = runtime_image(layout, loaded)
     if layout.name in ("mysql_servers", "pgsql_servers"):
-        columns = ServerColumns.of(layout)
-        live = {key: row for key, row in runtime.items() if not columns.is_off(row)}
-        verdict = compare_servers(layout, live, image, families)
+        read = server_reader(layout)
+        live = {key: row for key, row in runtime.items() if not read(row).is_off}
+        verdict = compare_servers(layout, live, image, topology)
         yield from (Shortfall(layout, difference) for difference in verdict.differences)
         return
     rows = fold_users(layout, runtime) if "frontend" in layout.index else runtime

@@ -22,9 +22,9 @@ from proxyctl.errors import (
 )
 from proxyctl.instance.lock import RESTARTED
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.families import ServerColumns, without_shunning
 from proxyctl.state.placement import placed_rows
 from proxyctl.state.row import Layer, Rows
+from proxyctl.state.servers import without_shunning
 
 ATTEMPTS = 3
 """The attempts to restore if the connection breaks or a statement fails."""
@@ -146,7 +146,7 @@ class Restore:
             image = self._old_image(module)
             self._write_back(module, image)
             self.run.command(module, Layer.RUNTIME)
-            self.run.verify_runtime(module, image, self.run.plan.families_before)
+            self.run.verify_runtime(module, image, self.run.plan.topologies.memory)
             result.runtime = OLD
         self._write_back(module, memory_before(module))
         result.memory = OLD
@@ -162,15 +162,14 @@ class Restore:
             rows = diff.runtime if diff.unpublished else diff.memory
             if diff.layout.table.role is Role.SERVERS and rows is diff.runtime:
                 # A server that is loaded as SHUNNED stays SHUNNED.
-                columns = ServerColumns.of(diff.layout)
                 rows = {
-                    key: row if key in diff.shunned else without_shunning(columns, row)
+                    key: row if key in diff.shunned else without_shunning(diff.layout, row)
                     for key, row in rows.items()
                 }
             if diff.is_of_servers:
                 now = self.run.read(module, name, Layer.RUNTIME)
-                families = self.run.plan.families_before
-                rows = placed_rows(diff.layout, rows, now, families, drained=diff.drained)
+                topology = self.run.plan.topologies.memory
+                rows = placed_rows(diff.layout, rows, now, topology, drained=diff.drained)
             image[name] = rows
         return image
 

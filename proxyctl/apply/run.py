@@ -6,7 +6,7 @@ No write counts before it is read back.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from proxyctl.apply.readback import ReadBack, in_key_order
@@ -19,9 +19,9 @@ from proxyctl.instance.read import read_rows
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.plan.steps import placed_again
-from proxyctl.state.families import Family, families_of
 from proxyctl.state.row import Layer, Rows
 from proxyctl.state.sql import Statement
+from proxyctl.state.topology import Topology
 
 SETTLE_S = 2.0
 """Seconds until a row that was loaded ONLINE and that RUNTIME shows SHUNNED is read again."""
@@ -108,12 +108,12 @@ class ApplyRun:
         return self.read_back.read(module.diffs[table].layout, layer)
 
     def verify_runtime(
-        self, module: ModulePlan, image: Mapping[str, Rows], families: Iterable[Family]
+        self, module: ModulePlan, image: Mapping[str, Rows], topology: Topology
     ) -> None:
         """Read RUNTIME of a module back after a LOAD of these rows. Raises: ReadBackError."""
         layouts = [diff.layout for diff in module.diffs.values()]
         loaded = {name: image.get(name, diff.memory) for name, diff in module.diffs.items()}
-        parsed = self.read_back.runtime(layouts, loaded, families)
+        parsed = self.read_back.runtime(layouts, loaded, topology)
         servers = module.servers
         if servers is not None and servers.layout.name in parsed:
             name = servers.layout.name
@@ -158,14 +158,14 @@ class ApplyRun:
         self.wait_for_peers(module)
         # Before the read, because an output that is blocked would make the placement old.
         self.say(module.module.load)
-        families, diff = module.monitored, module.servers
+        topology, diff = module.monitored, module.servers
         if diff is not None and module.name in self._loaded:
             # After the first LOAD the monitor places the families of the files.
-            families = tuple(families_of(diff.layout, self.plan.families))
-        if families and diff is not None:
+            topology = self.plan.topologies.coming.of_servers(diff.layout)
+        if topology.families and diff is not None:
             name = diff.layout.name
             loaded, runtime = image[name], self.read(module, name, Layer.RUNTIME)
-            placed = placed_again(diff, loaded, runtime, families)
+            placed = placed_again(diff, loaded, runtime, topology)
             if placed is not loaded:
                 self.say(f"{module.name}: write MEMORY again: the monitor has moved nodes")
                 image = {**image, name: placed}

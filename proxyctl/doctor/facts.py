@@ -16,48 +16,15 @@ from proxyctl.instance.authentication import NO_TRUST, Trust
 from proxyctl.instance.backend import Account, NodeAnswer, ask_nodes
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import Membership, read_membership
-from proxyctl.instance.facts import RDS_DISCOVERY, read_pool, read_variables
+from proxyctl.instance.facts import read_pool, read_variables
 from proxyctl.instance.lethal import read_mistyped, tables_with_mistyped_cells
 from proxyctl.instance.read import TableLayers, query_whole, read_layouts, read_tables
-from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
+from proxyctl.plan.diff import TableDiff, diff_table
 from proxyctl.state.cell_types import MistypedCells
-from proxyctl.state.families import (
-    FAMILY_TABLES,
-    PGSQL_FAMILY_TABLES,
-    Family,
-    Node,
-    families_in,
-    takes_queries,
-)
 from proxyctl.state.row import SENSITIVE, Layer, sorted_keys
+from proxyctl.state.servers import Server, server_reader
+from proxyctl.state.topology import Family, MonitorSettings, Node, Topologies, Topology
 from proxyctl.stats.read import read_digest_memory
-
-
-class RuntimeServer(NamedTuple):
-    """A row of mysql_servers or pgsql_servers at RUNTIME that is not OFFLINE_HARD."""
-
-    hostgroup: int
-    hostname: str
-    port: int
-    status: str = "ONLINE"
-    weight: int = 1
-    max_connections: int = 1000
-    use_ssl: bool = False
-
-    @property
-    def node(self) -> Node:
-        """Host and port."""
-        return (self.hostname, self.port)
-
-    @property
-    def is_out_of_service(self) -> bool:
-        """Whether the row keeps new connections from the server."""
-        return self.status == "OFFLINE_SOFT" or self.max_connections == 0
-
-    @property
-    def is_usable(self) -> bool:
-        """Whether ProxySQL sends new queries to the server."""
-        return takes_queries(self.status, self.weight, self.max_connections)
 
 
 class RuntimeRule(NamedTuple):
@@ -102,7 +69,7 @@ class Protocol(NamedTuple):
     """The servers of one protocol, `mysql` or `pgsql`, and the uses of their hostgroups."""
 
     name: str
-    servers: tuple[RuntimeServer, ...] = ()
+    servers: tuple[Server, ...] = ()
     uses: tuple[Use, ...] = ()
 
 
@@ -161,9 +128,9 @@ class Facts:
         return atoi(self.variables.get(name, ""))
 
     @cached_property
-    def rows_by_node(self) -> dict[Node, list[RuntimeServer]]:
+    def rows_by_node(self) -> dict[Node, list[Server]]:
         """The rows of each MySQL server at RUNTIME, sorted by hostgroup."""
-        rows: dict[Node, list[RuntimeServer]] = {}
+        rows: dict[Node, list[Server]] = {}
         for server in sorted(self.mysql.servers):
             rows.setdefault(server.node, []).append(server)
         return rows
@@ -187,10 +154,10 @@ def read_facts(
     layouts = read_layouts(client)
     # Read the tables first: numbers that would end ProxySQL are refused before RUNTIME is read.
     tables = read_tables(client, layouts.values())
-    families = _families(tables, variables)
-    surroundings = Surroundings(memory_families=families)
+    topology = _topology(tables, MonitorSettings.of(variables))
+    topologies = Topologies(memory=topology)
     diffs = {
-        name: diff_table(layout, None, tables[name].rows, surroundings)
+        name: diff_table(layout, None, tables[name].rows, topologies)
         for name, layout in layouts.items()
     }
     mysql = _protocol(tables, "mysql")
@@ -212,7 +179,7 @@ def read_facts(
         hostgroup_names=hostgroup_names or {},
         mysql=mysql,
         pgsql=_protocol(tables, "pgsql"),
-        families=tuple(one for one in families if one.protocol == "mysql"),
+        families=topology.of_protocol("mysql").families,
         rules=_rules(tables),
         users_with_tls=_users_with_tls(tables),
         monitor_logs=_monitor_logs(client),
@@ -237,23 +204,11 @@ def _mistyped(client: AdminClient, tables: Mapping[str, TableLayers]) -> tuple[M
     )
 
 
-def _families(
-    tables: Mapping[str, TableLayers], variables: Mapping[str, str]
-) -> tuple[Family, ...]:
+def _topology(tables: Mapping[str, TableLayers], settings: MonitorSettings) -> Topology:
     """Return the families of either protocol whose nodes its monitor places now."""
-    family_tables = {
-        name: tables[name]
-        for protocol, names in (("mysql", FAMILY_TABLES), ("pgsql", PGSQL_FAMILY_TABLES))
-        for name in names
-        if name in tables and variables.get(f"{protocol}-monitor_enabled") == "true"
-    }
-    return tuple(
-        families_in(
-            {name: table.layout for name, table in family_tables.items()},
-            {name: table.rows[Layer.RUNTIME].values() for name, table in family_tables.items()},
-            rds_discovery=variables.get(RDS_DISCOVERY, "0") != "0",
-        )
-    )
+    layouts = {name: table.layout for name, table in tables.items()}
+    rows = {name: table.rows[Layer.RUNTIME].values() for name, table in tables.items()}
+    return Topology.of(layouts, rows, settings)
 
 
 def _cells(tables: Mapping[str, TableLayers], name: str, *columns: str) -> Iterator[Any]:
@@ -274,16 +229,6 @@ def _protocol(tables: Mapping[str, TableLayers], name: str) -> Protocol:
 
     A rule with error_msg or OK_msg uses no hostgroup.
     """
-    of_servers = (
-        "hostgroup_id",
-        "hostname",
-        "port",
-        "status",
-        "weight",
-        "max_connections",
-        "use_ssl",
-    )
-    servers = (RuntimeServer(*cells) for cells in _cells(tables, f"{name}_servers", *of_servers))
     of_rules = ("destination_hostgroup", "rule_id", "error_msg", "OK_msg")
     rules = [
         (hostgroup, str(rule_id))
@@ -305,9 +250,18 @@ def _protocol(tables: Mapping[str, TableLayers], name: str) -> Protocol:
     ]
     return Protocol(
         name,
-        tuple(server for server in servers if server.status != "OFFLINE_HARD"),
+        _servers(tables.get(f"{name}_servers")),
         (*_uses("rule", rules), *_uses("fast-routing row", routes), *_uses("user", users)),
     )
+
+
+def _servers(table: TableLayers | None) -> tuple[Server, ...]:
+    """Return the servers at RUNTIME that are not OFFLINE_HARD, sorted by key."""
+    if table is None:
+        return ()
+    rows = table.rows[Layer.RUNTIME]
+    servers = map(server_reader(table.layout), (rows[key] for key in sorted_keys(rows)))
+    return tuple(server for server in servers if not server.is_off)
 
 
 def _uses(kind: str, rows: Iterable[tuple[int, str]]) -> Iterator[Use]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, RuntimeServer, Use
+from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Use
 from proxyctl.doctor.finding import Diagnosis, duration, listed
 from proxyctl.errors import counted
-from proxyctl.state.families import Node, node_text
 from proxyctl.state.row import Key
+from proxyctl.state.servers import Server
+from proxyctl.state.topology import Node, node_text
 
 _MONITOR_USER = "mysql-monitor_username"
 
@@ -114,7 +115,7 @@ def shunned_for_good(facts: Facts) -> Iterator[Diagnosis]:
         table, module = f"{protocol.name}_servers", f"{protocol.name.upper()} SERVERS"
         keys = _staying(facts, protocol)
         fix = "write `status: ONLINE` into the files and apply them"
-        if keys and not facts.diffs[table].families:  # otherwise a plain LOAD moves nodes
+        if keys and not facts.diffs[table].topology.families:  # otherwise a plain LOAD moves nodes
             fix += (
                 f"; or UPDATE {table} SET status='ONLINE' WHERE UPPER(status)='SHUNNED',"
                 f" LOAD {module} TO RUNTIME, SAVE {module} TO DISK"
@@ -251,7 +252,7 @@ def _losses(facts: Facts, nodes: Collection[Node]) -> Iterator[str]:
 
 def _empty(protocol: Protocol) -> set[int]:
     """Return the hostgroups in use without a usable server."""
-    usable = {server.hostgroup for server in protocol.servers if server.is_usable}
+    usable = {server.hostgroup for server in protocol.servers if server.serves}
     return {use.hostgroup for use in protocol.uses} - usable
 
 
@@ -360,7 +361,7 @@ def _use_text(use: Use) -> str:
     return f"the default_hostgroup of {text}" if use.kind == "user" else text
 
 
-def _obstacle(server: RuntimeServer) -> str:
+def _obstacle(server: Server) -> str:
     if server.status != "ONLINE":
         return f"is {server.status}"
     return "has weight 0" if server.weight <= 0 else "has max_connections 0"

@@ -10,10 +10,10 @@ from proxyctl.catalog import TABLES, Layout, Value, Version, layout_of
 from proxyctl.errors import InstanceError
 from proxyctl.instance.backend import Account, BackendConnection, BackendError, backend
 from proxyctl.instance.connect import unreachable_reason
-from proxyctl.state.families import Node
 from proxyctl.state.fold import Exported
 from proxyctl.state.passwords import is_hash
 from proxyctl.state.row import Row
+from proxyctl.state.topology import Node
 
 _ADMINISTRATIVE = (
     "Super_priv",

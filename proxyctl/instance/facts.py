@@ -11,41 +11,28 @@ from proxyctl.catalog.destinations import DESTINATIONS
 from proxyctl.catalog.variables import READ_ONLY_SWITCH
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.lethal import reject_rows_that_crash_proxysql
-from proxyctl.state.families import FAMILY_TABLES, PGSQL_FAMILY_TABLES
 from proxyctl.state.row import Key
 from proxyctl.state.sql import literal
+from proxyctl.state.topology import MONITOR_VARIABLES, MonitorSettings
 
 
 @dataclass(frozen=True)
 class RuntimeFacts:
     """Variables at RUNTIME that a plan depends on."""
 
-    monitor_enabled: bool
-    pgsql_monitor_enabled: bool
-    rds_discovery: bool
+    monitor: MonitorSettings
     regex_engine: int
     admin_names: frozenset[str]
     is_cluster_member: bool
     is_read_only: bool
-
-    @property
-    def family_tables(self) -> tuple[str, ...]:
-        """The tables whose rows make families: the monitor of their protocol is on."""
-        mysql = FAMILY_TABLES if self.monitor_enabled else ()
-        return mysql + (PGSQL_FAMILY_TABLES if self.pgsql_monitor_enabled else ())
 
 
 CREDENTIALS = ("admin-admin_credentials", "admin-stats_credentials")
 """The variables with the accounts of the admin interface."""
 
 
-RDS_DISCOVERY = "mysql-monitor_aws_rds_topology_discovery_interval"
-
-
 _FACTS = (
-    "mysql-monitor_enabled",
-    "pgsql-monitor_enabled",
-    RDS_DISCOVERY,
+    *MONITOR_VARIABLES,
     "mysql-query_processor_regex",
     *CREDENTIALS,
     READ_ONLY_SWITCH,
@@ -71,9 +58,7 @@ def read_facts(client: AdminClient) -> RuntimeFacts:
     peers = client.query("SELECT count(*) FROM runtime_proxysql_servers")
     logins = ";".join(values.get(name, "") for name in CREDENTIALS)
     return RuntimeFacts(
-        monitor_enabled=values.get("mysql-monitor_enabled") == "true",
-        pgsql_monitor_enabled=values.get("pgsql-monitor_enabled") == "true",
-        rds_discovery=values.get(RDS_DISCOVERY, "0") not in ("", "0"),
+        monitor=MonitorSettings.of(values),
         regex_engine=client.number(values.get("mysql-query_processor_regex") or "1"),
         admin_names=frozenset(login.split(":", 1)[0] for login in logins.split(";") if login),
         is_cluster_member=peers != [("0",)],

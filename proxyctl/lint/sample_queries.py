@@ -186,7 +186,7 @@ def _probable_readers(subject: LintSubject, routes: Mapping[Probe, Route]) -> se
     ):
         return set()
     reader_nodes, writer_nodes = (
-        {backend.node for backend in subject.servers.of(hostgroup)}
+        {backend.address for backend in subject.servers.of(hostgroup)}
         for hostgroup in (reader, writer)
     )
     if reader_nodes and reader_nodes == writer_nodes:

@@ -21,16 +21,15 @@ from proxyctl.routing.regex import Broken, Compiled, RegexEngine
 from proxyctl.routing.router import router_of
 from proxyctl.routing.rule import Rule
 from proxyctl.routing.servers import (
-    Address,
-    HostgroupServer,
     HostgroupServers,
     NamedRole,
     role_in_name,
 )
 from proxyctl.state.cells import normal_modifiers, number
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.families import FAMILY_TABLES
 from proxyctl.state.row import ColumnValues, Key, Row, Where
+from proxyctl.state.servers import Address, Server
+from proxyctl.state.topology import FAMILY_TABLES
 
 T = TypeVar("T")
 
@@ -301,12 +300,12 @@ class LintSubject:
         """The servers of each hostgroup that are not OFFLINE_HARD."""
         return HostgroupServers(self.configuration)
 
-    def nodes_of(self, family: FamilyRow) -> list[HostgroupServer]:
+    def nodes_of(self, family: FamilyRow) -> list[Server]:
         """Return the nodes of a family, each with its first row of mysql_servers."""
-        nodes: dict[Address, HostgroupServer] = {}
+        nodes: dict[Address, Server] = {}
         for hostgroup in dict.fromkeys(family.roles.values()):
             for backend in self.servers.of(hostgroup):
-                nodes.setdefault(backend.node, backend)
+                nodes.setdefault(backend.address, backend)
         return list(nodes.values())
 
     def section_of(self, table: str, key: Key) -> str:

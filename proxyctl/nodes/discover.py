@@ -14,8 +14,9 @@ from proxyctl.formats.yaml import quoted
 from proxyctl.instance.authentication import Trust
 from proxyctl.instance.backend import NodeAnswer, ask_nodes, monitor_account
 from proxyctl.instance.client import AdminClient
-from proxyctl.state.families import Family, Node, ServerColumns, families_in
 from proxyctl.state.row import DesiredRow, Key
+from proxyctl.state.servers import server_reader
+from proxyctl.state.topology import Family, MonitorSettings, Node, Topology
 
 PRIMARY = "Primary"
 """The wsrep_cluster_status of a node in the component that stays in service."""
@@ -175,19 +176,19 @@ def read_members(
 
 
 def nodes_by_family(
-    layout: Layout, servers: Mapping[Key, DesiredRow], families: Iterable[Family]
+    layout: Layout, servers: Mapping[Key, DesiredRow], topology: Topology
 ) -> dict[Family, tuple[Node, ...]]:
     """Return the configured nodes of each Galera family."""
-    columns = ServerColumns.of(layout)
+    read = server_reader(layout)
     return {
         family: tuple(
             dict.fromkeys(
-                columns.node(row)
-                for row in servers.values()
-                if row[columns.hostgroup] in family.hostgroups
+                server.node
+                for server in map(read, servers.values())
+                if server.hostgroup in family.hostgroups
             )
         )
-        for family in families
+        for family in topology.families
         if family.is_galera
     }
 
@@ -204,8 +205,8 @@ def configured_nodes(client: AdminClient, parsed: ConfigFiles) -> dict[Family, t
     active = galera.layout.index["active"]
     switched_on = [(*row[:active], 1, *row[active + 1 :]) for row in galera.rows.values()]
     rows = {"mysql_galera_hostgroups": switched_on}
-    families = families_in(layouts, rows, rds_discovery=False)  # type: ignore[arg-type]
-    return nodes_by_family(servers.layout, servers.rows, families)
+    topology = Topology.of(layouts, rows, MonitorSettings())  # type: ignore[arg-type]
+    return nodes_by_family(servers.layout, servers.rows, topology)
 
 
 def compared(

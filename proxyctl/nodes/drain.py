@@ -38,12 +38,19 @@ from proxyctl.nodes.image import (
     restored_image,
 )
 from proxyctl.plan import pending_edits
-from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
+from proxyctl.plan.diff import TableDiff, diff_table
 from proxyctl.plan.guards import members, mistyped
 from proxyctl.plan.plan import plan_module
-from proxyctl.state.families import FAMILY_TABLES, Family, Node, node_text
 from proxyctl.state.row import DesiredTable, Layer, Rows, Scope, SourceWords
 from proxyctl.state.sql import Statement, transition
+from proxyctl.state.topology import (
+    FAMILY_TABLES,
+    MonitorSettings,
+    Node,
+    Topologies,
+    Topology,
+    node_text,
+)
 
 _SERVERS = ADMIN_MODULES["MYSQL SERVERS"]
 
@@ -131,8 +138,8 @@ def restore(client: AdminClient, request: DrainRequest) -> DrainResult:
 
 def _check_configured(state: ServerState, node: Node) -> None:
     """Refuse a node that is configured out of service, or that is not configured."""
-    columns, name = state.columns, node_text(node)
-    if node not in {columns.node(row) for row in state.configured.values()}:
+    name = node_text(node)
+    if node not in {state.read(row).node for row in state.configured.values()}:
         raise RefusedError(
             f"{name} is not in mysql_servers: the monitor discovered it",
             fix="add it to the files and apply them, then drain it",
@@ -196,7 +203,7 @@ class _LockedServers:
         the monitor of families is off.
         """
         facts = read_facts(self.client)
-        diffs, families = self._diffs(rds_discovery=facts.rds_discovery)
+        diffs, topology = self._diffs(facts.monitor)
         module = replace(plan_module(_SERVERS, diffs), load=True, save=True)
         refusals = [
             *pending_edits.refusals([(module, pending_edits.pending_edits(module))], source=_DRAIN)
@@ -207,7 +214,7 @@ class _LockedServers:
                 " a drain needs all three to agree",
                 reasons=[line for one in refusals for line in (one.message, *one.below())],
             )
-        if families and not facts.monitor_enabled:
+        if topology.families and not facts.monitor.is_on:
             raise RefusedError(
                 f"{self.client.address}: the monitor is off (mysql-monitor_enabled) and would not"
                 " move the nodes of a family",
@@ -219,13 +226,13 @@ class _LockedServers:
             diff.layout,
             diff.memory,
             diff.runtime,
-            families,
+            topology,
             diff.drained,
             diff.shunned,
             self.has_peers,
         )
 
-    def _diffs(self, *, rds_discovery: bool) -> tuple[dict[str, TableDiff], tuple[Family, ...]]:
+    def _diffs(self, settings: MonitorSettings) -> tuple[dict[str, TableDiff], Topology]:
         """Return the diffs of MYSQL SERVERS without managed rows, and the families.
 
         Nodes that the monitor placed before it was switched off are placed, too.
@@ -245,18 +252,18 @@ class _LockedServers:
                 (name, tables[name].rows) for name in FAMILY_TABLES if name in tables
             )
         }
-        _, families, _ = placed_families(layouts, sides, rds_discovery=rds_discovery)
+        topology = Topologies.of(layouts, sides, settings.as_if_on()).memory
         unmanaged = DesiredTable(layouts[_TABLE], {}, scope=Scope(lambda _key: False, ""))
-        surroundings = Surroundings(families, families)
+        topologies = Topologies(desired=topology, memory=topology)
         return {
             name: diff_table(
                 layouts[name],
                 unmanaged if name == _TABLE else None,
                 tables[name].rows,
-                surroundings,
+                topologies,
             )
             for name in names
-        }, families
+        }, topology
 
     def load(self, image: Rows) -> None:
         """LOAD these rows, then put MEMORY back. Raises: InstanceError, ApplyError."""

@@ -9,24 +9,17 @@ Source: measured on a three-node Galera cluster and on simulated nodes behind Pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.errors import UsageError
-from proxyctl.state.families import (
-    Family,
-    Node,
-    ServerColumns,
-    by_hostgroup,
-    drain_columns,
-    node_text,
-    with_cells,
-)
 from proxyctl.state.placement import heirs, placed_rows, promote
-from proxyctl.state.row import Key, Rows
+from proxyctl.state.row import Key, Row, Rows, replace_cells
+from proxyctl.state.servers import Server, server_reader
+from proxyctl.state.topology import Family, Node, Topology, node_text
 from proxyctl.text import nearest
 
 _LISTED = 8
@@ -44,7 +37,7 @@ class ServerState:
     """The servers as configured and at RUNTIME.
 
     Shape: `configured` are the rows of MEMORY, which equal those of DISK; `runtime` has no
-    OFFLINE_HARD rows. `families`: the families whose nodes a monitor moves. `drained`: the nodes
+    OFFLINE_HARD rows. `topology`: the families whose nodes a monitor moves. `drained`: the nodes
     that RUNTIME alone shows drained. `shunned`: the keys of the servers that ProxySQL leaves
     SHUNNED. `has_peers`: members of a ProxySQL Cluster follow a LOAD.
     """
@@ -52,20 +45,20 @@ class ServerState:
     layout: Layout
     configured: Rows
     runtime: Rows
-    families: tuple[Family, ...] = ()
+    topology: Topology = Topology()
     drained: frozenset[Node] = frozenset()
     shunned: frozenset[Key] = frozenset()
     has_peers: bool = False
 
     @cached_property
-    def columns(self) -> ServerColumns:
-        """The positions of the columns in a row."""
-        return ServerColumns.of(self.layout)
+    def read(self) -> Callable[[Row], Server]:
+        """The function that reads a row."""
+        return server_reader(self.layout)
 
     def find(self, text: str) -> Node:
         """Return the node that a text names. Raises: UsageError when it names none or several."""
         rows = (*self.configured.values(), *self.runtime.values())
-        nodes = {self.columns.node(row) for row in rows}
+        nodes = {self.read(row).node for row in rows}
         host, _, port = text.rpartition(":")
         fitting = [
             node
@@ -82,17 +75,13 @@ class ServerState:
 
     def usable(self, rows: Rows, hostgroup: Value) -> set[Node]:
         """Return the nodes of a hostgroup that take new queries with these rows."""
-        columns = self.columns
-        return {
-            columns.node(row)
-            for row in rows.values()
-            if row[columns.hostgroup] == hostgroup and columns.takes_queries(row)
-        }
+        servers = map(self.read, rows.values())
+        return {one.node for one in servers if one.hostgroup == hostgroup and one.serves}
 
     def placed(self, drained: Iterable[Node]) -> Rows:
         """Return the rows whose LOAD moves no node and leaves these nodes drained."""
         return placed_rows(
-            self.layout, self.configured, self.runtime, self.families, drained=frozenset(drained)
+            self.layout, self.configured, self.runtime, self.topology, drained=frozenset(drained)
         )
 
 
@@ -106,28 +95,27 @@ def _fix(text: str, names: list[str]) -> str | None:
 
 def drained_image(state: ServerState, node: Node) -> Rows:
     """Return the rows whose LOAD drains the node."""
-    columns, in_family = state.columns, by_hostgroup(state.families)
     image = state.placed(state.drained)
-    for family in state.families:
+    for family in state.topology.families:
         heir = _heir(state, family, node, image)
         if heir is not None and node in state.usable(image, family.writer):
             _swap(state, family, node, heir, image)
     for key, row in image.items():
-        if columns.node(row) != node:
+        server = state.read(row)
+        if server.node != node:
             continue
-        family_of_row = in_family.get(row[columns.hostgroup])
+        family_of_row = state.topology.family_of(server.hostgroup)
         if family_of_row is not None and family_of_row.is_galera:
-            image[key] = with_cells(row, {columns.weight: 0, columns.max_connections: 0})
+            image[key] = replace_cells(state.layout, row, weight=0, max_connections=0)
         else:
-            image[key] = with_cells(row, {columns.status: "OFFLINE_SOFT"})
+            image[key] = replace_cells(state.layout, row, status="OFFLINE_SOFT")
     return image
 
 
 def restored_image(state: ServerState, node: Node) -> Rows:
     """Return the rows whose LOAD restores the node."""
-    columns = state.columns
     image = state.placed(state.drained - {node})
-    for family in state.families:
+    for family in state.topology.families:
         writers = state.usable(image, family.writer) - {node}
         if family.is_galera:
             if state.has_peers:
@@ -136,11 +124,11 @@ def restored_image(state: ServerState, node: Node) -> Rows:
                 _take_over(state, family, node, image)
             continue
         for key, row in list(image.items()):
-            is_writer = columns.node(row) == node and row[columns.hostgroup] == family.writer
+            is_writer = (family.writer, *node) == state.read(row).key
             if is_writer and len(writers) >= family.max_writers:
                 # The family failed over during the drain: this node would be a second writer.
                 hostgroup = family.reader if family.backup is None else family.backup
-                moved = with_cells(row, {columns.hostgroup: hostgroup})
+                moved = replace_cells(state.layout, row, hostgroup_id=hostgroup)
                 del image[key]
                 image[state.layout.key_of(moved)] = moved
     return image
@@ -155,36 +143,29 @@ def _heir(state: ServerState, family: Family, node: Node, image: Rows) -> Node |
 
 def _take_over(state: ServerState, family: Family, node: Node, image: Rows) -> None:
     """Make the node the writer if it is the heir and outranks the writer. Changes: `image`."""
-    columns = state.columns
-    at_writer = {
-        columns.node(row): columns.election(row)
-        for row in image.values()
-        if row[columns.hostgroup] == family.writer
-    }
+    servers = map(state.read, image.values())
+    ranks = {one.node: one.rank for one in servers if one.hostgroup == family.writer}
     writers = [*state.usable(image, family.writer)]
     is_next = len(writers) == 1 and _heir(state, family, writers[0], image) == node
-    if is_next and at_writer[node] > at_writer[writers[0]]:
+    if is_next and ranks[node] > ranks[writers[0]]:
         _swap(state, family, writers[0], node, image)
 
 
 def _swap(state: ServerState, family: Family, writer: Node, heir: Node, image: Rows) -> None:
     """Swap the hostgroups of the writer and its heir. Changes: `image`."""
-    columns, layout = state.columns, state.layout
+    read, layout = state.read, state.layout
 
-    def places(node: Node) -> set[Value]:
-        rows = (row for row in image.values() if columns.node(row) == node)
-        return {row[columns.hostgroup] for row in rows} & family.hostgroups
+    def hostgroups_of(node: Node) -> set[int]:
+        servers = map(read, image.values())
+        return {one.hostgroup for one in servers if one.node == node} & family.hostgroups
 
-    writer_places, heir_only = places(writer), places(heir) - places(writer)
-    promote(layout, family, heir, writer_places, image)
-    row = next(
-        row
-        for row in image.values()
-        if columns.node(row) == writer and row[columns.hostgroup] == family.writer
-    )
-    statuses = {family.writer: "SHUNNED"} | dict.fromkeys(heir_only, "ONLINE")
+    of_writer = hostgroups_of(writer)
+    of_heir_only = hostgroups_of(heir) - of_writer
+    promote(layout, family, heir, of_writer, image)
+    row = next(row for row in image.values() if read(row).key == (family.writer, *writer))
+    statuses = {family.writer: "SHUNNED"} | dict.fromkeys(of_heir_only, "ONLINE")
     for hostgroup, status in statuses.items():
-        moved = with_cells(row, {columns.hostgroup: hostgroup, columns.status: status})
+        moved = replace_cells(layout, row, hostgroup_id=hostgroup, status=status)
         image[layout.key_of(moved)] = moved
 
 
@@ -200,10 +181,9 @@ _ANOTHER = "restore or add another node there first"
 
 def objections(state: ServerState, node: Node, image: Rows) -> Iterator[Objection]:
     """Yield the reasons not to load `image`, which drains the node."""
-    columns = state.columns
+    servers = map(state.read, image.values())
     if state.has_peers and any(
-        columns.node(row) == node and row[columns.status] == "OFFLINE_SOFT"
-        for row in image.values()
+        one.node == node and one.status == "OFFLINE_SOFT" for one in servers
     ):
         yield Objection(
             f"the other members of the ProxySQL Cluster take over that {node_text(node)} is"
@@ -215,10 +195,9 @@ def objections(state: ServerState, node: Node, image: Rows) -> Iterator[Objectio
 
 def _emptied(state: ServerState, node: Node, image: Rows) -> Iterator[Objection]:
     """Yield the hostgroups that would have no usable server once `image` is loaded."""
-    in_family = by_hostgroup(state.families)
-    hostgroups = {row[state.columns.hostgroup] for row in state.runtime.values()}
-    for hostgroup in sorted(hostgroups, key=lambda h: int(h or 0)):
-        family = in_family.get(hostgroup)
+    hostgroups = {state.read(row).hostgroup for row in state.runtime.values()}
+    for hostgroup in sorted(hostgroups):
+        family = state.topology.family_of(hostgroup)
         if family is not None and hostgroup in (family.offline, family.backup):
             continue
         before = state.usable(state.runtime, hostgroup)
@@ -239,13 +218,9 @@ def _writer_stays_alone(
     """Yield a reason if the monitor would make the last reader the writer."""
     if not family.is_galera or family.writer_is_also_reader == 1:
         return
-    columns = state.columns
-    usable = {
-        columns.node(row)
-        for row in image.values()
-        if row[columns.hostgroup] in family.hostgroups - {family.offline}
-        and columns.takes_queries(row)
-    }
+    servers = map(state.read, image.values())
+    serving = family.hostgroups - {family.offline}
+    usable = {one.node for one in servers if one.hostgroup in serving and one.serves}
     if len(usable - {node}) < 2:
         yield Objection(
             f"hostgroup {family.reader} would have no usable server: its last other node becomes"
@@ -256,6 +231,5 @@ def _writer_stays_alone(
 
 def configured_out(state: ServerState, node: Node) -> bool:
     """Return whether the configuration itself keeps new connections from the node."""
-    columns = state.columns
-    rows = [row for row in state.configured.values() if columns.node(row) == node]
-    return bool(rows) and all(drain_columns(columns, row) for row in rows)
+    servers = [one for one in map(state.read, state.configured.values()) if one.node == node]
+    return bool(servers) and all(one.drained_by for one in servers)

@@ -12,16 +12,9 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import read_facts, read_pool
 from proxyctl.instance.read import ask, parse_rows, query_whole, read_layouts, read_rows
 from proxyctl.nodes.model import Connections, MonitorCheck, NodeGroup, NodeReport, NodeRow, NodeView
-from proxyctl.state.families import (
-    FAMILY_TABLES,
-    Family,
-    Node,
-    ServerColumns,
-    by_hostgroup,
-    families_in,
-    stays_shunned,
-)
-from proxyctl.state.row import Key, Layer, Row, Rows
+from proxyctl.state.row import Key, Layer, Rows
+from proxyctl.state.servers import Server, server_reader, stays_shunned
+from proxyctl.state.topology import FAMILY_TABLES, Family, MonitorSettings, Node, Topology
 
 _LAST_CHECKS = {
     # "*" because a version may lack some columns
@@ -41,17 +34,17 @@ def read_nodes(client: AdminClient) -> NodeReport:
     layouts = read_layouts(client)
     servers = layouts["mysql_servers"]
     facts = read_facts(client)
-    families = _families(client, layouts, rds_discovery=facts.rds_discovery)
+    topology = _topology(client, layouts, facts.monitor)
     # Read before any statistics: after those SQLite searches all files of ProxySQL for the columns.
     checks = _checks(client)
     layers = ask(client, [(servers, layer) for layer in Layer])().texts
     memory, runtime, disk = (parse_rows(servers, texts) for texts in layers)
-    placed = families if facts.monitor_enabled else []
+    placed = topology if facts.monitor.is_on else Topology()
     groups = node_groups(
         servers,
         memory,
         runtime,
-        families,
+        topology,
         _connections(client),
         checks,
         stays_shunned(servers, runtime, memory, disk, placed),
@@ -61,20 +54,20 @@ def read_nodes(client: AdminClient) -> NodeReport:
         client.address,
         client.version_text,
         groups,
-        is_monitored=facts.monitor_enabled,
+        is_monitored=facts.monitor.is_on,
     )
 
 
-def _families(
-    client: AdminClient, layouts: dict[str, Layout], *, rds_discovery: bool
-) -> list[Family]:
+def _topology(
+    client: AdminClient, layouts: dict[str, Layout], settings: MonitorSettings
+) -> Topology:
     """Return the families whose nodes the monitor places, or had placed before it was off."""
     tables = {
         name: read_rows(client, layouts[name], Layer.RUNTIME).values()
         for name in FAMILY_TABLES
         if name in layouts
     }
-    return families_in(layouts, tables, rds_discovery=rds_discovery)
+    return Topology.of(layouts, tables, settings.as_if_on())
 
 
 def _connections(client: AdminClient) -> dict[Key, Connections]:
@@ -140,7 +133,7 @@ def node_groups(
     layout: Layout,
     memory: Rows,
     runtime: Rows,
-    families: Iterable[Family],
+    topology: Topology,
     connections: Mapping[Key, Connections],
     checks: Mapping[Node, MonitorCheck],
     shunned: Collection[Key] = (),
@@ -150,36 +143,29 @@ def node_groups(
     `layout`: of mysql_servers. `connections`: by hostgroup, host and port. `shunned`: the keys of
     the servers that ProxySQL leaves SHUNNED.
     """
-    columns = ServerColumns.of(layout)
-    in_family = by_hostgroup(families)
+    read = server_reader(layout)
     views: dict[tuple[Value, ...], dict[Node, NodeView]] = {}
 
-    def view_of(row: Row) -> tuple[dict[Node, NodeView], NodeView]:
-        hostgroup, node = row[columns.hostgroup], columns.node(row)
-        family = in_family.get(hostgroup)
-        group = (hostgroup,) if family is None else _in_order(family)
+    def view_of(server: Server) -> tuple[dict[Node, NodeView], NodeView]:
+        family, node = topology.family_of(server.hostgroup), server.node
+        group = (server.hostgroup,) if family is None else _in_order(family)
         nodes = views.setdefault(group, {})
         return nodes, nodes.get(node) or NodeView(node, check=checks.get(node, MonitorCheck()))
 
-    for row in memory.values():
-        nodes, view = view_of(row)
-        place = _place(columns, row)
-        nodes[view.node] = replace(view, configured=(*view.configured, place))
+    for server in map(read, memory.values()):
+        nodes, view = view_of(server)
+        nodes[view.node] = replace(view, configured=(*view.configured, NodeRow(server)))
     for key, row in runtime.items():
-        place = replace(
-            _place(columns, row),
-            connections=connections.get(key, Connections()),
-            stays_shunned=key in shunned,
-        )
-        if place.status == "OFFLINE_HARD" and not place.connections.used:
+        node_row = NodeRow(read(row), connections.get(key, Connections()), key in shunned)
+        if node_row.server.is_off and not node_row.connections.used:
             continue
-        nodes, view = view_of(row)
-        nodes[view.node] = replace(view, runtime=(*view.runtime, place))
+        nodes, view = view_of(node_row.server)
+        nodes[view.node] = replace(view, runtime=(*view.runtime, node_row))
 
     return tuple(
         NodeGroup(
             hostgroups,
-            in_family.get(hostgroups[0]),
+            topology.family_of(hostgroups[0]),
             tuple(_sorted(nodes[node], hostgroups) for node in sorted(nodes, key=_sortable)),
         )
         for hostgroups, nodes in sorted(views.items(), key=lambda item: _sortable(item[0]))
@@ -205,18 +191,9 @@ def _in_order(family: Family) -> tuple[Value, ...]:
     return (family.writer, *remaining)
 
 
-def _place(columns: ServerColumns, row: Row) -> NodeRow:
-    return NodeRow(
-        row[columns.hostgroup],
-        str(row[columns.status]).upper(),
-        row[columns.weight],
-        row[columns.max_connections],
-    )
-
-
 def _sorted(view: NodeView, hostgroups: tuple[Value, ...]) -> NodeView:
-    def position(place: NodeRow) -> int:
-        return hostgroups.index(place.hostgroup)
+    def position(row: NodeRow) -> int:
+        return hostgroups.index(row.server.hostgroup)
 
     return replace(
         view,

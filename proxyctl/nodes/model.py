@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 from proxyctl.catalog import Value
 from proxyctl.instance.backend import NodeAnswer
-from proxyctl.state.families import Family, Node, takes_queries
+from proxyctl.state.servers import Server
+from proxyctl.state.topology import Family, Node
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -44,22 +45,9 @@ class NodeRow:
     `stays_shunned`: the row is SHUNNED at RUNTIME, and ProxySQL never undoes that.
     """
 
-    hostgroup: Value
-    status: str
-    weight: Value
-    max_connections: Value
+    server: Server
     connections: Connections = Connections()
     stays_shunned: bool = False
-
-    @property
-    def serves(self) -> bool:
-        """Whether ProxySQL sends new queries here."""
-        return takes_queries(self.status, self.weight, self.max_connections)
-
-    @property
-    def is_drained(self) -> bool:
-        """Whether the row keeps new connections from the node, as a drain does."""
-        return self.status == "OFFLINE_SOFT" or self.weight == self.max_connections == 0
 
 
 @dataclass(frozen=True)
@@ -93,13 +81,13 @@ class NodeView:
     @property
     def connections(self) -> Connections:
         """The connections of the node in all hostgroups."""
-        return sum((place.connections for place in self.runtime), Connections())
+        return sum((row.connections for row in self.runtime), Connections())
 
     @property
     def is_drained(self) -> bool:
         """Whether RUNTIME shows the node drained and the configuration does not."""
-        is_out = bool(self.runtime) and all(place.is_drained for place in self.runtime)
-        return is_out and not all(place.is_drained for place in self.configured)
+        is_out = bool(self.runtime) and all(row.server.drained_by for row in self.runtime)
+        return is_out and not all(row.server.drained_by for row in self.configured)
 
 
 @dataclass(frozen=True)

@@ -118,14 +118,13 @@ def _places(desired: Desired, plans: Mapping[str, ModulePlan]) -> PlaceFinder:
     in_files = places_in(desired.tables)
     configured: dict[str, dict[Key, Key]] = {}
     for name, plan in plans.items():
-        identity = plan.diffs[name].place
-        if identity is not None and name in desired.tables:
-            configured[name] = {identity(key): key for key in desired.tables[name].rows}
+        topology = plan.diffs[name].topology
+        if topology.families and name in desired.tables:
+            configured[name] = {topology.identity(key): key for key in desired.tables[name].rows}
 
     def place(name: str, key: Key, column: str | None) -> Where | None:
         if name in configured and key not in desired.tables[name].rows:
-            identity = plans[name].diffs[name].place
-            key = configured[name].get(identity(key), key) if identity else key
+            key = configured[name].get(plans[name].diffs[name].topology.identity(key), key)
         return in_files(name, key, column)
 
     return place

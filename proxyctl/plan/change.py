@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -136,8 +136,8 @@ def changes_of(diff: TableDiff) -> list[Change]:
     """Merge the differences of the three layers into one change per row, sorted by key."""
     places = diff.desired.where if diff.desired else {}
     by_layer = [diff.changes.get(layer, []) for layer in _SHOWN_FIRST]
-    if diff.place is not None:
-        by_layer = _one_key_per_node(diff, diff.place, by_layer)
+    if diff.topology.families:
+        by_layer = _one_key_per_node(diff, by_layer)
     runtime, memory, disk = by_layer
     if runtime == memory == disk and all(difference.current is None for difference in runtime):
         # No difference, or a first apply: every layer lacks the same rows.
@@ -162,21 +162,20 @@ def _action(difference: Difference) -> str:
     return ADD if difference.current is None else CHANGE
 
 
-def _one_key_per_node(
-    diff: TableDiff, place: Callable[[Key], Key], by_layer: list[list[Difference]]
-) -> list[list[Difference]]:
+def _one_key_per_node(diff: TableDiff, by_layer: list[list[Difference]]) -> list[list[Difference]]:
     """Give all rows of a node that leaves its family the same key.
 
     RUNTIME has the node in other hostgroups than MEMORY. The key is one that both have, if any.
     """
-    staying = set(map(place, diff.desired.rows)) if diff.desired else set()
+    identity = diff.topology.identity
+    staying = set(map(identity, diff.desired.rows)) if diff.desired else set()
     keys: dict[Key, Key] = {}
 
     def renamed(difference: Difference) -> Difference:
-        where = place(difference.key)
-        if difference.desired is not None or where in staying:
+        node = identity(difference.key)
+        if difference.desired is not None or node in staying:
             return difference
-        return difference._replace(key=keys.setdefault(where, difference.key))
+        return difference._replace(key=keys.setdefault(node, difference.key))
 
     return [
         [renamed(one) for one in sorted(differences, key=lambda one: one.key not in diff.memory)]

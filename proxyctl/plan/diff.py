@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import cast
@@ -12,20 +12,11 @@ from proxyctl.catalog.variable_rules import is_out_of_reach
 from proxyctl.catalog.variables import READ_ONLY, RESTART_ONLY
 from proxyctl.plan.secrets import IdentityOf, hide_references
 from proxyctl.state.compare import Difference, differences, fold_users, value_of
-from proxyctl.state.families import (
-    Family,
-    Node,
-    ServerColumns,
-    drained_nodes,
-    families_in,
-    families_of,
-    monitored,
-    place_of,
-    stays_shunned,
-)
+from proxyctl.state.compare_servers import ServersVerdict, compare_servers
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Key, Layer, Row, Rows
 from proxyctl.state.runtime import is_copied, runtime_image, still_secret
-from proxyctl.state.servers import ServersVerdict, compare_servers
+from proxyctl.state.servers import drained_nodes, server_reader, stays_shunned
+from proxyctl.state.topology import Node, Topologies, Topology
 
 NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
 """The variables that are not compared between MEMORY and RUNTIME."""
@@ -40,8 +31,8 @@ class TableDiff:
     after staging, the same object as `memory` if nothing is staged. `changes` by layer: differences
     from the files. `unpublished` and `unsaved`: differences of RUNTIME and DISK from MEMORY,
     managed or not, with the layer's row as `current` and MEMORY's as `desired`. `memory_count` and
-    `runtime_count` count a user, and a node of a family, once; `place` maps the keys of a node to
-    one identity. For servers: `families` that the monitor places, nodes `drained` at RUNTIME alone,
+    `runtime_count` count a user, and a node of a family, once. For servers: the families of
+    `topology`, whose nodes the monitor places; nodes `drained` at RUNTIME alone,
     nodes `discovered` by a monitor, the keys at RUNTIME of servers that ProxySQL leaves SHUNNED
     (`shunned`), and the OFFLINE_HARD rows (`draining`). `unowned`: the number of MEMORY rows
     outside the scope of the files. `as_placed`: the layers of servers that differ from the files by
@@ -60,8 +51,7 @@ class TableDiff:
     unsaved: list[Difference]
     memory_count: int
     runtime_count: int
-    place: Callable[[Key], Key] | None = None
-    families: tuple[Family, ...] = ()
+    topology: Topology = Topology()
     drained: frozenset[Node] = frozenset()
     discovered: tuple[Node, ...] = ()
     shunned: frozenset[Key] = frozenset()
@@ -87,45 +77,11 @@ class TableDiff:
         return {(name,): self.disk[name,] for name in RESTART_ONLY if (name,) in self.disk}
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """The facts of an instance that decide how its servers compare.
-
-    The monitor places `families` of the desired rows and `memory_families` of the MEMORY rows now.
-    `is_cluster_member`: MEMORY and DISK may hold placed rows that a peer sent.
-    """
-
-    families: tuple[Family, ...] = ()
-    memory_families: tuple[Family, ...] = ()
-    is_cluster_member: bool = False
-
-
-def placed_families(
-    layouts: Mapping[str, Layout],
-    tables: Mapping[str, tuple[Rows, Rows, Rows]],
-    *,
-    rds_discovery: bool,
-) -> tuple[tuple[Family, ...], tuple[Family, ...], tuple[Family, ...]]:
-    """Return the desired families, then the desired and the MEMORY families that are placed now.
-
-    `tables`: the desired, MEMORY and RUNTIME rows of each table of families.
-    """
-    desired, memory, running = (
-        families_in(
-            layouts,
-            {name: sides[side].values() for name, sides in tables.items()},
-            rds_discovery=rds_discovery,
-        )
-        for side in range(3)
-    )
-    return tuple(desired), tuple(monitored(desired, running)), tuple(monitored(memory, running))
-
-
 def diff_table(
     layout: Layout,
     desired: DesiredTable | None,
     rows: Mapping[Layer, Rows],
-    surroundings: Surroundings = Surroundings(),
+    topologies: Topologies = Topologies(),
 ) -> TableDiff:
     """Compare the three layers of a table with the files and with one another.
 
@@ -133,22 +89,19 @@ def diff_table(
     object are compared faster.
     """
     if desired is not None:
-        rows = hide_references(desired, rows, _place(layout, surroundings))
+        rows = hide_references(desired, rows, _place(layout, topologies))
     if layout.table.role is Role.SERVERS:
-        return _diff_servers(layout, desired, rows, surroundings)
+        return _diff_servers(layout, desired, rows, topologies)
     return _diff_rows(layout, desired, rows)
 
 
-def _place(layout: Layout, surroundings: Surroundings) -> IdentityOf:
+def _place(layout: Layout, topologies: Topologies) -> IdentityOf:
     """Return the function that maps the keys of a user, or of a node of a family, to one."""
     if layout.table.role is Role.USERS:
         return itemgetter(0)
-    families = _families(layout, surroundings) if layout.table.role is Role.SERVERS else ()
-    return place_of(families) if families else lambda key: key
-
-
-def _families(layout: Layout, surroundings: Surroundings) -> tuple[Family, ...]:
-    return tuple(families_of(layout, (*surroundings.memory_families, *surroundings.families)))
+    if layout.table.role is Role.SERVERS:
+        return topologies.around(layout).identity
+    return lambda key: key
 
 
 def _diff_rows(
@@ -203,23 +156,21 @@ def _diff_servers(
     layout: Layout,
     desired: DesiredTable | None,
     rows: Mapping[Layer, Rows],
-    surroundings: Surroundings,
+    topologies: Topologies,
 ) -> TableDiff:
     """Compare servers. The monitor moves nodes of families between hostgroups at RUNTIME."""
     memory, disk = rows[Layer.MEMORY], rows[Layer.DISK]
-    columns = ServerColumns.of(layout)
-    runtime = {key: row for key, row in rows[Layer.RUNTIME].items() if not columns.is_off(row)}
+    read, topology = server_reader(layout), topologies.around(layout)
+    runtime = {key: row for key, row in rows[Layer.RUNTIME].items() if not read(row).is_off}
     drained = drained_nodes(layout, runtime, memory, disk)
-    families = _families(layout, surroundings)
-    place = place_of(families) if families else None
-    shunned = stays_shunned(layout, runtime, memory, disk, families)
+    shunned = stays_shunned(layout, runtime, memory, disk, topology)
 
     def count(rows_of_layer: Rows) -> int:
-        return len(rows_of_layer) if place is None else len(set(map(place, rows_of_layer)))
+        return len(set(map(topology.identity, rows_of_layer)))
 
     def stored(layer_rows: Rows, layer: Layer) -> list[Difference]:
-        if desired is not None and surroundings.is_cluster_member and families:
-            return _stored_by_family(desired, layer_rows, surroundings)
+        if desired is not None and topologies.is_cluster_member and topology.families:
+            return _stored_by_family(desired, layer_rows, topologies)
         return _file_differences(layout, desired, layer_rows, layer)
 
     in_memory = stored(memory, Layer.MEMORY)
@@ -227,14 +178,14 @@ def _diff_servers(
     at_runtime = ServersVerdict([], [])
     if desired is not None:
         image = dict(runtime_image(layout, dict(desired.rows)))
-        for key in switched_off(layout, target, runtime, place):
+        for key in switched_off(layout, target, runtime, topology):
             image.pop(key, None)
         at_runtime = _by_family(
-            desired, runtime, image, surroundings, drained=drained, shunned=shunned
+            desired, runtime, image, topologies, drained=drained, shunned=shunned
         )
     loaded = runtime_image(layout, memory)
     published = compare_servers(
-        layout, runtime, loaded, surroundings.memory_families, drained=drained, shunned=shunned
+        layout, runtime, loaded, topologies.memory, drained=drained, shunned=shunned
     )
     changes = {
         Layer.MEMORY: in_memory,
@@ -254,8 +205,7 @@ def _diff_servers(
         unsaved=_memory_differences(layout, disk, memory),
         memory_count=count(memory),
         runtime_count=count(runtime),
-        place=place,
-        families=families,
+        topology=topology,
         drained=drained,
         discovered=tuple(at_runtime.discovered),
         shunned=shunned,
@@ -266,27 +216,26 @@ def _diff_servers(
             for layer, layer_rows in ((Layer.MEMORY, memory), (Layer.DISK, disk))
             if desired is not None
             and changes[layer]
-            and _is_as_placed(desired, layer_rows, surroundings)
+            and _is_as_placed(desired, layer_rows, topologies)
         ),
     )
 
 
-def _is_as_placed(desired: DesiredTable, layer_rows: Rows, surroundings: Surroundings) -> bool:
+def _is_as_placed(desired: DesiredTable, layer_rows: Rows, topologies: Topologies) -> bool:
     """Return whether the rows differ only by the hostgroups of nodes of families."""
-    return bool(surroundings.families) and not _stored_by_family(desired, layer_rows, surroundings)
+    is_placed = bool(topologies.desired.families)
+    return is_placed and not _stored_by_family(desired, layer_rows, topologies)
 
 
 def _stored_by_family(
-    desired: DesiredTable, layer_rows: Rows, surroundings: Surroundings
+    desired: DesiredTable, layer_rows: Rows, topologies: Topologies
 ) -> list[Difference]:
     """Return the differences of MEMORY or DISK from the files, wherever a node is in its family.
 
     A SHUNNED in these layers is never ProxySQL's own.
     """
-    shunned = stays_shunned(
-        desired.layout, layer_rows, layer_rows, layer_rows, surroundings.families
-    )
-    return _by_family(desired, layer_rows, desired.rows, surroundings, shunned=shunned).differences
+    shunned = stays_shunned(desired.layout, layer_rows, layer_rows, layer_rows, topologies.desired)
+    return _by_family(desired, layer_rows, desired.rows, topologies, shunned=shunned).differences
 
 
 def _folded(layout: Layout, rows: Rows) -> Rows:
@@ -373,22 +322,19 @@ def _wanted_image(desired: DesiredTable, target: Rows) -> Mapping[Key, DesiredRo
     return dict(still_secret(ours, wanted))
 
 
-def switched_off(
-    layout: Layout, target: Rows, runtime: Rows, place: Callable[[Key], Key] | None
-) -> set[Key]:
+def switched_off(layout: Layout, target: Rows, runtime: Rows, topology: Topology) -> set[Key]:
     """Return the servers that will be OFFLINE_HARD in MEMORY and that RUNTIME lacks."""
-    columns = ServerColumns.of(layout)
-    off = {key for key, row in target.items() if columns.is_off(row)}
-    place = place or (lambda key: key)
-    live = {place(key) for key in runtime} if off else set()
-    return {key for key in off if place(key) not in live}
+    read = server_reader(layout)
+    off = {key for key, row in target.items() if read(row).is_off}
+    live = set(map(topology.identity, runtime)) if off else set()
+    return {key for key in off if topology.identity(key) not in live}
 
 
 def _by_family(
     desired: DesiredTable,
     current: Rows,
     wanted: Mapping[Key, DesiredRow],
-    surroundings: Surroundings,
+    topologies: Topologies,
     *,
     drained: frozenset[Node] = frozenset(),
     shunned: frozenset[Key] = frozenset(),
@@ -398,7 +344,7 @@ def _by_family(
         desired.layout,
         current,
         wanted,
-        surroundings.families,
+        topologies.desired,
         owned={key: desired.owns(key) for key in current},
         ignored=frozenset(index[name] for name in desired.keep_on_update if name in index),
         drained=drained,

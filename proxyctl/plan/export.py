@@ -8,9 +8,8 @@ from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import RuntimeFacts, read_facts
 from proxyctl.instance.read import TableLayers, read_deviations, read_layouts, read_tables
-from proxyctl.plan.diff import Surroundings, diff_table, placed_families
+from proxyctl.plan.diff import diff_table
 from proxyctl.state.compare import fold_users
-from proxyctl.state.families import Family
 from proxyctl.state.fold import (
     Exported,
     export_variables,
@@ -21,6 +20,7 @@ from proxyctl.state.fold import (
 )
 from proxyctl.state.row import Layer, named_rows
 from proxyctl.state.sql import quoted_name
+from proxyctl.state.topology import Topologies, Topology
 
 
 def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
@@ -30,10 +30,10 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
     deviations = read_deviations(client, layouts)
     exported = Exported(client.version, layouts, deviations, is_for_version=True)
     tables = read_tables(client, layouts.values())
-    families = _families_placed(layouts, tables, facts)
+    topology = _topology(layouts, tables, facts)
     for name in TABLES:
         if name in layouts:
-            _export_table(exported, tables[name], families, layer=layer, secrets=secrets)
+            _export_table(exported, tables[name], topology, layer=layer, secrets=secrets)
     exported.warnings += [
         f"{name}: left out: proxyctl does not know this table, and plans leave it alone"
         for name in unknown_tables(client)
@@ -44,17 +44,17 @@ def export_layer(client: AdminClient, layer: Layer, secrets: str) -> Exported:
 def _export_table(
     exported: Exported,
     table: TableLayers,
-    families: tuple[Family, ...],
+    topology: Topology,
     *,
     layer: Layer,
     secrets: str,
 ) -> None:
     layout, layers = table.layout, table.rows
-    diff = diff_table(layout, None, layers, Surroundings(memory_families=families))
+    diff = diff_table(layout, None, layers, Topologies(memory=topology))
     memory = layers[Layer.MEMORY]
     rows = layers[layer]
     if layer is Layer.RUNTIME:
-        rows = from_runtime(layout, rows, memory, families, diff.drained, diff.shunned)
+        rows = from_runtime(layout, rows, memory, topology, diff.drained, diff.shunned)
     elif "frontend" in layout.index:
         rows = fold_users(layout, rows)
     if layout.table.prefix is not None:
@@ -80,13 +80,14 @@ def unknown_tables(client: AdminClient) -> list[str]:
     return [name for name in names if client.query(f"SELECT 1 FROM {quoted_name(name)} LIMIT 1")]
 
 
-def _families_placed(
+def _topology(
     layouts: Mapping[str, Layout], tables: Mapping[str, TableLayers], facts: RuntimeFacts
-) -> tuple[Family, ...]:
+) -> Topology:
     """Return the families that the monitor places, as MEMORY configures them."""
-    rows_by_table = {name: tables[name].rows for name in facts.family_tables if name in tables}
+    names = facts.monitor.family_tables
+    rows_by_table = {name: tables[name].rows for name in names if name in tables}
     sides = {
         name: (rows[Layer.MEMORY], rows[Layer.MEMORY], rows[Layer.RUNTIME])
         for name, rows in rows_by_table.items()
     }
-    return placed_families(layouts, sides, rds_discovery=facts.rds_discovery)[2]
+    return Topologies.of(layouts, sides, facts.monitor).memory

@@ -23,7 +23,7 @@ from proxyctl.errors import ConfigError, UsageError
 from proxyctl.plan import guards, mistakes, notes, pending_edits
 from proxyctl.plan.before_after import before_after, hostgroups_in_use
 from proxyctl.plan.current import InstanceState
-from proxyctl.plan.diff import Surroundings, TableDiff, diff_table, placed_families
+from proxyctl.plan.diff import TableDiff, diff_table
 from proxyctl.plan.fast_routing import kept_alive
 from proxyctl.plan.guards import judge, shard_moves
 from proxyctl.plan.pending_edits import Pending
@@ -38,7 +38,6 @@ from proxyctl.plan.plan import (
 from proxyctl.plan.steps import with_images
 from proxyctl.routing.router import SERVING_TABLES
 from proxyctl.state.configuration import BeforeAfter
-from proxyctl.state.families import Family
 from proxyctl.state.row import (
     LINT,
     SNAPSHOT,
@@ -48,6 +47,7 @@ from proxyctl.state.row import (
     GuardLimits,
     Layer,
 )
+from proxyctl.state.topology import Topologies
 from proxyctl.text import nearest
 
 if TYPE_CHECKING:
@@ -90,12 +90,12 @@ def make(
     """
     look, limits = current.look, desired.guards
     drafted = _draft(desired, current)
-    diffs, modules, surroundings, families = drafted
+    diffs, modules, topologies = drafted
     unfit = [*mistakes.in_diffs(diffs, look.version_text)]
     if unfit:
         raise ConfigError(unfit)
     judged = cache(lambda: before_after(modules, current, desired))
-    dangers = [*judge.dangers(modules, diffs, current, desired, surroundings, judged)]
+    dangers = [*judge.dangers(modules, diffs, current, desired, topologies, judged)]
     linted = _Lint()
     if project is not None and options.lints and limits.action(LINT) is not GuardAction.OFF:
         linted = _lint(project, drafted, current, judged)
@@ -128,7 +128,7 @@ def make(
             *_not_refused(linted, limits),
             *notes.not_read(modules, current),
             *shard_moves.warnings(moves, desired, allowed=options.allow_shard_moves),
-            *notes.warnings(modules, families, current),
+            *notes.warnings(modules, topologies.coming, current),
         ],
         findings=linted.findings,
         known_findings=linted.known_findings,
@@ -136,8 +136,7 @@ def make(
         restart_required=[*notes.restart_required(modules)],
         members=[one.name for one in current.membership.listed],
         saves=options.saves,
-        families=families,
-        families_before=surroundings.memory_families,
+        topologies=topologies,
         hostgroup_names=desired.hostgroup_names,
         shard_moves=moves,
         source=desired.source,
@@ -201,8 +200,7 @@ class _Draft(NamedTuple):
 
     diffs: dict[str, TableDiff]
     modules: list[ModulePlan]
-    surroundings: Surroundings
-    families: tuple[Family, ...]
+    topologies: Topologies
 
 
 def _draft(desired: Desired, current: InstanceState, *, takes_dead_rules: bool = False) -> _Draft:
@@ -211,12 +209,12 @@ def _draft(desired: Desired, current: InstanceState, *, takes_dead_rules: bool =
     tables = _fitted(desired, current, takes_dead_rules=takes_dead_rules)
     if desired.keeps_fast_routing_alive:
         tables = kept_alive(tables, current)
-    diffs, surroundings, families = _diffs(tables, current)
-    modules = _modules(tables, diffs, current, surroundings)
+    diffs, topologies = _diffs(tables, current)
+    modules = _modules(tables, diffs, current, topologies)
     changing = (name for name in SERVERS if name in diffs and diffs[name].changes[Layer.RUNTIME])
     used = {name: hostgroups_in_use(name, diffs, current).at_any_time for name in changing}
-    modules = with_images(modules, surroundings, used)
-    return _Draft(diffs, modules, surroundings, families)
+    modules = with_images(modules, topologies.desired, used)
+    return _Draft(diffs, modules, topologies)
 
 
 def select(desired: Desired, only: tuple[str, ...]) -> Desired:
@@ -271,49 +269,49 @@ def _fitted(
     return {name: mistakes.fit(one, look.layouts[name]) for name, one in desired.tables.items()}
 
 
-def _surroundings(
+def _topologies(
     tables: Mapping[str, DesiredTable], diffs: Mapping[str, TableDiff], current: InstanceState
-) -> tuple[Surroundings, tuple[Family, ...]]:
-    """Return the facts that decide how servers compare, and the desired families.
+) -> Topologies:
+    """Return the families that decide how servers compare.
 
     `diffs`: those of the managed tables of families, and possibly more.
     """
     facts = current.look.facts
     managed = {TABLES[name].admin_module for name in tables}
     sides = {}
-    for name in facts.family_tables:
+    for name in facts.monitor.family_tables:
         if name in diffs:
             sides[name] = diffs[name].target, diffs[name].memory, diffs[name].runtime
         elif name in current.tables and TABLES[name].admin_module in managed:
             rows = current.rows(name)
             sides[name] = rows[Layer.MEMORY], rows[Layer.MEMORY], rows[Layer.RUNTIME]
-    layouts = current.look.layouts
-    coming, placed, memory = placed_families(layouts, sides, rds_discovery=facts.rds_discovery)
-    return Surroundings(placed, memory, facts.is_cluster_member), coming
+    return Topologies.of(
+        current.look.layouts, sides, facts.monitor, is_cluster_member=facts.is_cluster_member
+    )
 
 
 def _diffs(
     tables: Mapping[str, DesiredTable], current: InstanceState
-) -> tuple[dict[str, TableDiff], Surroundings, tuple[Family, ...]]:
-    """Return the diffs of the managed tables, the facts about servers, and the desired families."""
+) -> tuple[dict[str, TableDiff], Topologies]:
+    """Return the diffs of the managed tables, and the families of the instance."""
     layouts = current.look.layouts
     diffs = {
         name: diff_table(layouts[name], table, current.rows(name))
         for name, table in tables.items()
         if name not in SERVERS
     }
-    surroundings, families = _surroundings(tables, diffs, current)
+    topologies = _topologies(tables, diffs, current)
     for name in SERVERS:
         if name in tables:
-            diffs[name] = diff_table(layouts[name], tables[name], current.rows(name), surroundings)
-    return {name: diffs[name] for name in tables}, surroundings, families
+            diffs[name] = diff_table(layouts[name], tables[name], current.rows(name), topologies)
+    return {name: diffs[name] for name in tables}, topologies
 
 
 def _modules(
     tables: Mapping[str, DesiredTable],
     diffs: dict[str, TableDiff],
     current: InstanceState,
-    surroundings: Surroundings,
+    topologies: Topologies,
 ) -> list[ModulePlan]:
     """Return the plans of the admin modules with managed tables.
 
@@ -332,7 +330,7 @@ def _modules(
             # A LOAD or SAVE moves the whole module, so its unmanaged tables matter, too.
             for name in names:
                 if name not in tables:
-                    diffs[name] = diff_table(layouts[name], None, current.rows(name), surroundings)
+                    diffs[name] = diff_table(layouts[name], None, current.rows(name), topologies)
             managed = {name: diffs[name] for name in names}
         modules.append(plan_module(module, managed, reload=reload))
     return modules

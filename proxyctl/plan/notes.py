@@ -17,15 +17,10 @@ from proxyctl.plan.change import ADD, DELETE, Change
 from proxyctl.plan.current import InstanceState
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES, ModulePlan, Plan
-from proxyctl.state.families import (
-    Family,
-    ServerColumns,
-    drain_columns,
-    families_of,
-    node_text,
-)
 from proxyctl.state.row import KEEP, Key, Layer, named_rows
 from proxyctl.state.runtime import runtime_image
+from proxyctl.state.servers import server_reader
+from proxyctl.state.topology import Family, Topology, node_text
 
 _IN_LAYER = {
     Layer.RUNTIME: "at RUNTIME",
@@ -98,7 +93,7 @@ def _status_text(statuses: Mapping[Layer, str]) -> str:
     )
 
 
-def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key, Family]:
+def entering_servers(module: ModulePlan, topology: Topology) -> dict[Key, Family]:
     """Return the family of each new node that is loaded into the entrance of the family.
 
     The rows of these nodes name other hostgroups.
@@ -115,26 +110,23 @@ def entering_servers(module: ModulePlan, families: Iterable[Family]) -> dict[Key
     ]
     return {
         key: family
-        for family in families_of(servers.layout, families)
+        for family in topology.of_servers(servers.layout).families
         for key in added
         if key[0] in family.hostgroups and (family.entrance, *key[1:]) in loaded
     }
 
 
-def further_writers(
-    module: ModulePlan, servers: TableDiff, families: Iterable[Family]
-) -> Iterator[str]:
+def further_writers(module: ModulePlan, servers: TableDiff, topology: Topology) -> Iterator[str]:
     """Yield the replication families that have a writer, and the nodes that enter them."""
-    columns = ServerColumns.of(servers.layout)
     added: dict[Family, list[str]] = {}
-    for (_, host, port), family in entering_servers(module, families).items():
+    for (_, host, port), family in entering_servers(module, topology).items():
         if not family.is_galera:
             added.setdefault(family, []).append(node_text((host, port)))
     for family, names in added.items():
         writers = [
-            node_text(columns.node(row))
-            for row in servers.runtime.values()
-            if row[columns.hostgroup] == family.writer and not drain_columns(columns, row)
+            node_text(server.node)
+            for server in map(server_reader(servers.layout), servers.runtime.values())
+            if server.hostgroup == family.writer and not server.drained_by
         ]
         yield (
             f"{_name_prefix(servers)}hostgroup {family.writer} has a writer at RUNTIME"
@@ -166,23 +158,23 @@ def renumbered_rules(module: ModulePlan) -> dict[tuple[str, Key], str]:
 
 
 def warnings(
-    modules: Sequence[ModulePlan], families: Sequence[Family], current: InstanceState
+    modules: Sequence[ModulePlan], topology: Topology, current: InstanceState
 ) -> Iterator[str]:
     """Yield warnings about these changes, except for those of guards.
 
-    `families`: the families that the monitor will place.
+    `topology`: the families that the monitor will place.
     """
     if current.look.facts.is_read_only and not all(module.is_in_sync for module in modules):
         yield (
             "the admin interface is read-only (admin-read_only): an apply needs PROXYSQL READWRITE"
         )
     yield from of_the_release(modules, current.look.version)
-    yield from shared_families(families)
+    yield from shared_families(topology)
     for module in modules:
         yield from (f"{module.name}: {text}" for text in saved_placement(module))
         if module.servers is not None and module.load:
-            yield from further_writers(module, module.servers, families)
-            yield from unshunned(module, module.servers, families)
+            yield from further_writers(module, module.servers, topology)
+            yield from unshunned(module, module.servers, topology)
             used = current.connections.get(module.servers.layout.name, {})
             staying = {key[1:] for key in module.images[-1][module.servers.layout.name]}
             yield from cut_connections(
@@ -217,9 +209,9 @@ def of_the_release(modules: Iterable[ModulePlan], version: Version) -> Iterator[
             yield f"{change.table}: rule {change.key[0]} kept fast routing alive; {_NOT_NEEDED}"
 
 
-def shared_families(families: Iterable[Family]) -> Iterator[str]:
+def shared_families(topology: Topology) -> Iterator[str]:
     """Yield the families whose nodes several monitors place."""
-    for family in families:
+    for family in topology.families:
         if family.also:
             kinds = ", ".join((family.kind, *family.also))
             hostgroups = ", ".join(map(str, sorted(family.hostgroups, key=str)))
@@ -285,11 +277,11 @@ def cut_connections(
         )
 
 
-def unshunned(module: ModulePlan, servers: TableDiff, families: Iterable[Family]) -> Iterator[str]:
+def unshunned(module: ModulePlan, servers: TableDiff, topology: Topology) -> Iterator[str]:
     """Yield the servers that ProxySQL itself has SHUNNED and that the LOAD sets ONLINE."""
     image = module.images[-1].get(servers.layout.name, {}) if module.images else {}
-    own_families = families_of(servers.layout, families)
-    writers = {family.writer for family in own_families if family.is_galera}
+    families = topology.of_servers(servers.layout).families
+    writers = {family.writer for family in families if family.is_galera}
     status, prefix = servers.layout.index["status"], _name_prefix(servers)
     shunned: dict[Value, list[str]] = {}
     for key, row in servers.runtime.items():

@@ -96,11 +96,11 @@ def _unpublished(diff: TableDiff) -> Iterator[Difference]:
     A MEMORY row that RUNTIME would lose (inactive, OFFLINE_HARD) is an edit of those columns.
     RUNTIME may have a node of a family in other hostgroups than MEMORY.
     """
-    layout, place = diff.layout, diff.place or (lambda key: key)
+    layout, identity = diff.layout, diff.topology.identity
     removed = [difference for difference in diff.unpublished if difference.desired is None]
-    keys = {place(key): key for key in diff.memory} if removed else {}
+    keys = {identity(key): key for key in diff.memory} if removed else {}
     for difference in diff.unpublished:
-        key = keys.get(place(difference.key))
+        key = keys.get(identity(difference.key))
         if difference.desired is not None or difference.current is None or key is None:
             yield difference
             continue
@@ -269,7 +269,7 @@ def _equals_disk(diff: TableDiff, rows: Rows, edits: Sequence[Pending]) -> bool:
     """
     if not diff.unsaved:
         return rows == diff.memory
-    place = diff.place or (lambda key: key)
-    edited = {place(edit.key) for edit in edits} - {edit.key for edit in edits}
+    identity = diff.topology.identity
+    edited = {identity(edit.key) for edit in edits} - {edit.key for edit in edits}
     keys = {key for key in rows.keys() | diff.disk.keys() if rows.get(key) != diff.disk.get(key)}
-    return all(place(key) in edited for key in keys)
+    return all(identity(key) in edited for key in keys)

@@ -21,9 +21,9 @@ from proxyctl.errors import RefusedError
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, changes_of
 from proxyctl.plan.diff import TableDiff
 from proxyctl.state.compare import Difference, value_of
-from proxyctl.state.families import Family
 from proxyctl.state.row import FILES, Layer, Rows, SourceWords
 from proxyctl.state.sql import Statement, transition
+from proxyctl.state.topology import Topologies, Topology
 
 if TYPE_CHECKING:
     from proxyctl.lint.run import Placed
@@ -108,7 +108,7 @@ class ModulePlan:
     load: bool
     save: bool
     images: list[dict[str, Rows]] = field(default_factory=list)
-    monitored: tuple[Family, ...] = ()
+    monitored: Topology = Topology()
     final: dict[str, Rows] = field(default_factory=dict)
 
     @property
@@ -214,10 +214,7 @@ class Plan:
     """The members of the ProxySQL Cluster that the instance lists."""
     saves: bool = True
     """Whether the apply SAVEs. If not, the `save` of a module says that DISK is behind."""
-    families: tuple[Family, ...] = ()
-    """The families that the monitor will place once everything is loaded."""
-    families_before: tuple[Family, ...] = ()
-    """The families of the present MEMORY rows that the monitor places now."""
+    topologies: Topologies = Topologies()
     hostgroup_names: Mapping[int, str] = field(default_factory=dict)
     shard_moves: list[ShardMove] = field(default_factory=list)
     """The tables and schemas that change shard, allowed or not."""

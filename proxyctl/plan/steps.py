@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import destinations_of
-from proxyctl.plan.diff import Surroundings, TableDiff
+from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.compare import value_of
-from proxyctl.state.families import Family, by_hostgroup, families_of, place_of
 from proxyctl.state.placement import placed_rows, with_successors
 from proxyctl.state.row import Key, Rows
+from proxyctl.state.topology import Topology
 
 
 def with_images(
     modules: Iterable[ModulePlan],
-    surroundings: Surroundings,
+    topology: Topology,
     used_hostgroups: Mapping[str, frozenset[Value]],
 ) -> list[ModulePlan]:
     """Return the modules with the rows that each loads, and with those before its SAVE.
 
     A module of servers loads placed rows. If servers leave a hostgroup that traffic still uses
     while rules or users change in the same apply, a first LOAD has the old and the new rows: a
-    query routed to an emptied hostgroup would wait the whole connect timeout. `used_hostgroups` by
-    table of servers.
+    query routed to an emptied hostgroup would wait the whole connect timeout. `topology`: the
+    desired families whose nodes the monitor places now. `used_hostgroups` by table of servers.
     """
     plans = list(modules)
 
@@ -42,10 +42,10 @@ def with_images(
             return replace(plan, final=final)
         if plan.servers is not None:
             name = plan.servers.layout.name
-            families = tuple(families_of(plan.servers.layout, surroundings.families))
+            monitored = topology.of_servers(plan.servers.layout)
             used = used_hostgroups.get(name, frozenset()) if reroutes(name) else frozenset()
-            images = _server_images(plan.servers, target, families, used)
-            return replace(plan, final=final, images=images, monitored=families)
+            images = _server_images(plan.servers, target, monitored, used)
+            return replace(plan, final=final, images=images, monitored=monitored)
         return replace(plan, final=final, images=[target])
 
     return [completed(plan) for plan in plans]
@@ -54,13 +54,13 @@ def with_images(
 def _server_images(
     diff: TableDiff,
     target: dict[str, Rows],
-    families: Collection[Family],
+    topology: Topology,
     used_hostgroups: frozenset[Value],
 ) -> list[dict[str, Rows]]:
     """Return the rows of each LOAD. `used_hostgroups`: those in use before or after the apply."""
     layout, runtime = diff.layout, diff.runtime
-    placed = placed_rows(layout, diff.target, runtime, families, drained=diff.drained)
-    loaded = with_successors(layout, placed, runtime, families)
+    placed = placed_rows(layout, diff.target, runtime, topology, drained=diff.drained)
+    loaded = with_successors(layout, placed, runtime, topology)
     image = {**target, layout.name: loaded if loaded != diff.memory else diff.memory}
     hostgroup = layout.index["hostgroup_id"]
     leaving = {
@@ -70,7 +70,7 @@ def _server_images(
     }
     if not leaving:
         return [image]
-    union = placed_again(diff, {**leaving, **placed}, runtime, families)
+    union = placed_again(diff, {**leaving, **placed}, runtime, topology)
     return [{**image, layout.name: union}, image]
 
 
@@ -78,7 +78,7 @@ def placed_again(
     diff: TableDiff,
     image: Rows,
     runtime: Rows,
-    families: Collection[Family],
+    topology: Topology,
 ) -> Rows:
     """Return the image with the nodes of families in their present hostgroups at RUNTIME.
 
@@ -86,15 +86,15 @@ def placed_again(
     would give the writes back to a node that has failed since. Returns `image` itself if no node
     has moved.
     """
-    families = families_of(diff.layout, families)
-    in_family, place = by_hostgroup(families), place_of(families)
+    topology = topology.of_servers(diff.layout)
+    in_family, identity = topology.by_hostgroup, topology.identity
     configured = {key: row for key, row in diff.target.items() if key[0] in in_family}
-    staying = {place(key) for key in configured}
+    staying = set(map(identity, configured))
 
     def is_kept(key: Key) -> bool:
         """Whether the row is of no family, or its node leaves the family with another LOAD."""
         family = in_family.get(key[0])
-        return family is None or not (family.discovers or place(key) in staying)
+        return family is None or not (family.discovers or identity(key) in staying)
 
     kept = {key: row for key, row in image.items() if is_kept(key)}
     layout, leaving = diff.layout, {(key[1], key[2]) for key in kept if key[0] in in_family}
@@ -102,11 +102,11 @@ def placed_again(
         layout,
         {**kept, **configured},
         runtime,
-        families,
+        topology,
         drained=diff.drained,
         leaving=leaving,
     )
-    loaded = with_successors(layout, placed, runtime, families)
+    loaded = with_successors(layout, placed, runtime, topology)
     return image if loaded == image else loaded
 
 

@@ -21,9 +21,10 @@ from proxyctl.routing import (
     Step,
 )
 from proxyctl.routing.explain import ExplainedQuery, Explainer, text_of
-from proxyctl.routing.servers import Destination, HostgroupServer
+from proxyctl.routing.servers import Destination
 from proxyctl.routing.special import Reply
 from proxyctl.state.row import SENSITIVE, Secret
+from proxyctl.state.servers import Server
 from proxyctl.text import printable
 
 LONGEST_TEXT = 2_000
@@ -441,7 +442,7 @@ EXPLAINED: Shape[ExplainedQuery] = Shape(
     outcomes=lambda answer: OUTCOME.each(answer.outcomes if answer.route.drawn else ()),
     rules=lambda answer: STEP.each(answer.explanation.steps),
 )
-SERVER: Shape[HostgroupServer] = Shape("server of the destination", "hostname port status weight")
+SERVER: Shape[Server] = Shape("server of the destination", "hostname port status weight")
 OUTCOME: Shape[PossibleRoute] = Shape(
     "possible outcome",
     "probability destination_hostgroup matched_rules",

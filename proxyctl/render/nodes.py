@@ -22,7 +22,7 @@ from proxyctl.nodes.model import (
 from proxyctl.render.encode import INSTANCE, Shape
 from proxyctl.render.style import PLAIN, Style, hostgroup, instance_text, wrapped
 from proxyctl.render.table import TableColumn, aligned
-from proxyctl.state.families import Node, node_text
+from proxyctl.state.topology import Node, node_text
 from proxyctl.text import printable
 
 _BELOW = "      "
@@ -73,21 +73,21 @@ def _table(group: NodeGroup, style: Style, width: int | None) -> Iterator[str]:
         below = (
             wrapped(_report_text(view), width or 0, first=_BELOW, then=_BELOW) if is_narrow else []
         )
-        serves = any(place.serves for place in view.runtime)
+        serves = any(row.server.serves for row in view.runtime)
         yield from (text if serves else style("change", text) for text in (*above, line, *below))
 
 
 def _each(view: NodeView, column: str) -> str:
     """Return the distinct values of a column in a node's rows: `1000` or `1000/1`."""
-    places = view.runtime or view.configured
-    return "/".join(dict.fromkeys(str(getattr(place, column)) for place in places))
+    rows = view.runtime or view.configured
+    return "/".join(dict.fromkeys(str(getattr(row.server, column)) for row in rows))
 
 
-def _places_text(places: Sequence[NodeRow]) -> str:
+def _places_text(rows: Sequence[NodeRow]) -> str:
     """Return a node's hostgroups by status: `ONLINE 20 30, SHUNNED 10`."""
     by_status: dict[str, list[str]] = {}
-    for place in places:
-        by_status.setdefault(place.status, []).append(str(place.hostgroup))
+    for server in (row.server for row in rows):
+        by_status.setdefault(server.status, []).append(str(server.hostgroup))
     statuses = sorted(by_status, key=lambda status: status != "ONLINE")
     return ", ".join(f"{printable(status)} {' '.join(by_status[status])}" for status in statuses)
 
@@ -113,7 +113,7 @@ def _remarks(view: NodeView) -> Iterator[str]:
         yield "not configured"
     if view.is_drained:
         yield "drained"
-    if shunned := [str(place.hostgroup) for place in view.runtime if place.stays_shunned]:
+    if shunned := [str(row.server.hostgroup) for row in view.runtime if row.stays_shunned]:
         yield f"stays SHUNNED in {' '.join(shunned)} (so in mysql_servers)"
     answer, check = view.answer, view.check
     if answer is not None:
@@ -275,12 +275,15 @@ VIEW: Shape[NodeView] = Shape(
 PLACE: Shape[NodeRow] = Shape(
     "row of a node",
     "hostgroup_id status weight max_connections",
-    hostgroup_id=lambda place: place.hostgroup,
+    hostgroup_id=lambda row: row.server.hostgroup,
+    status=lambda row: row.server.status,
+    weight=lambda row: row.server.weight,
+    max_connections=lambda row: row.server.max_connections,
 )
 PLACE_AT_RUNTIME: Shape[NodeRow] = PLACE.extended(
     "row of a node at RUNTIME",
     "stays_shunned connections",
-    connections=lambda place: CONNECTIONS.encode(place.connections),
+    connections=lambda row: CONNECTIONS.encode(row.connections),
 )
 CONNECTIONS: Shape[Connections] = Shape(
     "connections of a row", "used free errors queries latency_us"

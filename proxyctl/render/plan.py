@@ -329,7 +329,7 @@ def plans_json(
 
 def with_remarks(plan: Plan, module: ModulePlan) -> Iterator[tuple[Change, str]]:
     """Yield the changes of an admin module, each with its remark, '' for none."""
-    entering, moved = entering_servers(module, plan.families), renumbered_rules(module)
+    entering, moved = entering_servers(module, plan.topologies.coming), renumbered_rules(module)
     for change in module.changes:
         move_text = moved.get((change.table, change.key))
         yield change, move_text or remark(change, entering, plan.hostgroup_names)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from proxyctl.catalog import TABLES, Role, Value
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, FieldChange
 from proxyctl.render.style import hostgroup, shown
-from proxyctl.state.families import Family
 from proxyctl.state.row import FILES, NOUNS, SENSITIVE, Key, Layer, SourceWords, row_name
+from proxyctl.state.topology import Family
 from proxyctl.text import printable
 
 MARKS = {ADD: "+", CHANGE: "~", DELETE: "-"}

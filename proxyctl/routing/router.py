@@ -47,7 +47,7 @@ from proxyctl.routing.tables import (
 )
 from proxyctl.routing.walk import Choose, Lane, Walk, heaviest
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.families import FAMILY_TABLES
+from proxyctl.state.topology import FAMILY_TABLES
 
 _RULES, _FAST, _USERS = "mysql_query_rules", "mysql_query_rules_fast_routing", "mysql_users"
 ROUTING_TABLES = (_RULES, _FAST, _USERS, "mysql_variables")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
+from operator import attrgetter
 
-from proxyctl.state.cells import number
 from proxyctl.state.configuration import Configuration
-from proxyctl.state.families import FAMILY_TABLES, Family, ServerColumns, by_hostgroup, families_in
-from proxyctl.state.row import Key
+from proxyctl.state.servers import Address, Server, server_reader
+from proxyctl.state.topology import Family
 
 _SERVERS = "mysql_servers"
 _KINDS = {
@@ -21,24 +20,6 @@ _KINDS = {
     "aurora": "Aurora",
     "rds_bgd": "RDS Blue/Green",
 }
-
-Address = tuple[str, int]
-"""hostname in lower case, and port."""
-
-
-class HostgroupServer(NamedTuple):
-    """A server of a hostgroup, and the key of its row."""
-
-    hostname: str
-    port: int
-    status: str
-    weight: int
-    key: Key
-
-    @property
-    def node(self) -> Address:
-        """The identity of the server."""
-        return self.hostname.lower(), self.port
 
 
 @dataclass(frozen=True)
@@ -51,7 +32,7 @@ class Destination:
     of servers.
     """
 
-    backends: tuple[HostgroupServer, ...]
+    backends: tuple[Server, ...]
     family: str = ""
     is_known: bool = True
 
@@ -62,27 +43,24 @@ class HostgroupServers:
     def __init__(self, configuration: Configuration) -> None:
         self._is_known = _SERVERS in configuration.tables
         self._by_hostgroup = _backends(configuration)
-        layouts = {name: held.layout for name, held in configuration.tables.items()}
-        tables = {n: configuration.rows(n) for n in FAMILY_TABLES if n in layouts}
-        self.families: Sequence[Family] = families_in(layouts, tables, rds_discovery=False)
-        self._families = by_hostgroup(self.families)
+        self.topology = configuration.topology.of_protocol("mysql")
 
     @property
     def hostgroups(self) -> Set[object]:
         """The hostgroups that have a server."""
         return self._by_hostgroup.keys()
 
-    def of(self, hostgroup: int) -> tuple[HostgroupServer, ...]:
+    def of(self, hostgroup: int) -> tuple[Server, ...]:
         """Return the servers whose rows name the hostgroup, by hostname."""
         return self._by_hostgroup.get(hostgroup, ())
 
-    def of_family(self, hostgroup: int) -> tuple[HostgroupServer, ...]:
+    def of_family(self, hostgroup: int) -> tuple[Server, ...]:
         """Return the servers in the hostgroup, and those that the monitor may place in it.
 
         Shape: each node once, by hostname and port.
         """
-        family = self._families.get(hostgroup)
-        nodes: dict[tuple[str, int], HostgroupServer] = {}
+        family = self.topology.family_of(hostgroup)
+        nodes: dict[tuple[str, int], Server] = {}
         for member in (hostgroup,) if family is None else family.hostgroups:
             for backend in self._by_hostgroup.get(member, ()):
                 nodes.setdefault((backend.hostname, backend.port), backend)
@@ -91,14 +69,14 @@ class HostgroupServers:
     def nodes(self) -> frozenset[Address]:
         """Return the servers of all hostgroups."""
         groups = self._by_hostgroup.values()
-        return frozenset(backend.node for backends in groups for backend in backends)
+        return frozenset(backend.address for backends in groups for backend in backends)
 
     def destination(self, hostgroup: int, *, is_placed: bool) -> Destination:
         """Return the servers that a query to the hostgroup may reach.
 
         `is_placed`: the rows come from RUNTIME, where the monitor has placed each node.
         """
-        family = None if is_placed else self._families.get(hostgroup)
+        family = None if is_placed else self.topology.family_of(hostgroup)
         if family is None:
             return Destination(self.of(hostgroup), is_known=self._is_known)
         return Destination(self.of_family(hostgroup), family_text(family), self._is_known)
@@ -132,19 +110,13 @@ def role_in_name(name: str) -> tuple[NamedRole | None, str]:
     return role, " ".join(part for part in parts if part not in known_words)
 
 
-def _backends(configuration: Configuration) -> dict[object, tuple[HostgroupServer, ...]]:
+def _backends(configuration: Configuration) -> dict[object, tuple[Server, ...]]:
     held = configuration.tables.get(_SERVERS)
     if held is None:
         return {}
-    columns = ServerColumns.of(held.layout)
-    by_group: dict[object, list[HostgroupServer]] = {}
-    by_hostname = sorted(held.rows.items(), key=lambda item: str(item[1][columns.hostname]))
-    for key, row in by_hostname:
-        if not columns.is_off(row):
-            hostname, port = columns.node(row)
-            status = str(row[columns.status]).upper()
-            backend = HostgroupServer(
-                str(hostname), number(port) or 0, status, number(row[columns.weight]) or 0, key
-            )
-            by_group.setdefault(row[columns.hostgroup], []).append(backend)
-    return {hostgroup: tuple(backends) for hostgroup, backends in by_group.items()}
+    by_group: dict[object, list[Server]] = {}
+    servers = map(server_reader(held.layout), held.rows.values())
+    for server in sorted(servers, key=attrgetter("hostname")):
+        if not server.is_off:
+            by_group.setdefault(server.hostgroup, []).append(server)
+    return {hostgroup: tuple(servers) for hostgroup, servers in by_group.items()}

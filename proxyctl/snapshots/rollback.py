@@ -23,17 +23,6 @@ from proxyctl.plan.secrets import hidden_row
 from proxyctl.snapshots.folder import history
 from proxyctl.snapshots.snapshot import References, Snapshot, TableScope
 from proxyctl.state.compare import fold_users
-from proxyctl.state.families import (
-    FAMILY_TABLES,
-    PGSQL_FAMILY_TABLES,
-    Family,
-    drained_nodes,
-    families_in,
-    families_of,
-    monitored,
-    place_of,
-    stays_shunned,
-)
 from proxyctl.state.fold import from_runtime
 from proxyctl.state.row import (
     SNAPSHOT,
@@ -49,6 +38,8 @@ from proxyctl.state.row import (
     sorted_keys,
 )
 from proxyctl.state.runtime import runtime_image
+from proxyctl.state.servers import drained_nodes, stays_shunned
+from proxyctl.state.topology import MonitorSettings, Topology
 
 _NOT_SET = "(null)"
 """RUNTIME shows this text for an interface that is not set. No statement may set it as a value."""
@@ -122,7 +113,7 @@ def desired_of(
     scope = header.scope
     if scope is None:
         scope = dict.fromkeys(snapshot.tables, TableScope())
-    families = tuple(_families(snapshot, layouts))
+    topology = _topology(snapshot, layouts)
     tables: dict[str, DesiredTable] = {}
     warnings: list[str] = []
     for name in TABLES:
@@ -133,7 +124,7 @@ def desired_of(
             layer: {layout.key_of(row): row for row in rows}
             for layer, rows in snapshot.tables[name].layers.items()
         }
-        rows = _configured(layout, layers, families)
+        rows = _configured(layout, layers, topology)
         if layout.table.prefix is not None:
             settable = _settable(layout, rows, layers[Layer.DISK])
             warnings += _left_alone(rows.keys() - settable.keys(), scope[name])
@@ -151,36 +142,42 @@ def desired_of(
     )
 
 
-def _families(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> list[Family]:
-    """Return the families whose nodes the monitor placed at the time of the snapshot."""
+def _topology(snapshot: Snapshot, layouts: Mapping[str, Layout]) -> Topology:
+    """Return the families whose nodes the monitor placed at the time of the snapshot.
 
-    def families(layer: Layer) -> list[Family]:
-        rows = {
-            name: snapshot.tables[name].layers[layer]
-            for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES)
-            if name in snapshot.tables
-        }
-        return families_in(layouts, rows, rds_discovery=False)
+    A snapshot without variables does not tell whether the monitor discovered nodes of Amazon RDS.
+    """
+    variables = {
+        str(name): str(value)
+        for table in ("mysql_variables", "pgsql_variables")
+        if table in snapshot.tables
+        for name, value in snapshot.tables[table].layers[Layer.RUNTIME]
+    }
+    settings = MonitorSettings.of(variables).as_if_on()
 
-    return monitored(families(Layer.MEMORY), families(Layer.RUNTIME))
+    def families(layer: Layer) -> Topology:
+        tables = settings.family_tables
+        held = {n: snapshot.tables[n].layers[layer] for n in tables if n in snapshot.tables}
+        return Topology.of(layouts, held, settings)
+
+    return families(Layer.MEMORY).placed_in(families(Layer.RUNTIME))
 
 
-def _configured(layout: Layout, layers: Mapping[Layer, Rows], families: tuple[Family, ...]) -> Rows:
+def _configured(layout: Layout, layers: Mapping[Layer, Rows], topology: Topology) -> Rows:
     """Return RUNTIME as configuration, without drains and nodes that the monitor discovered."""
     memory, runtime = layers[Layer.MEMORY], layers[Layer.RUNTIME]
     if layout.table.role is not Role.SERVERS:
         return from_runtime(layout, runtime, memory)
     drained = drained_nodes(layout, runtime, memory, layers[Layer.DISK])
-    shunned = stays_shunned(layout, runtime, memory, layers[Layer.DISK], families)
-    rows = from_runtime(layout, runtime, memory, families, drained, shunned)
-    discovering = [one for one in families_of(layout, families) if one.discovers]
-    rediscovered = frozenset().union(*(family.hostgroups for family in discovering))
-    place = place_of(discovering)
-    configured = set(map(place, memory))
+    shunned = stays_shunned(layout, runtime, memory, layers[Layer.DISK], topology)
+    rows = from_runtime(layout, runtime, memory, topology, drained, shunned)
+    families = topology.of_servers(layout).families
+    discovering = Topology(tuple(family for family in families if family.discovers))
+    configured = set(map(discovering.identity, memory))
     return {
         key: row
         for key, row in rows.items()
-        if key[0] not in rediscovered or place(key) in configured
+        if discovering.family_of(key[0]) is None or discovering.identity(key) in configured
     }
 
 

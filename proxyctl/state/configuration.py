@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from proxyctl.catalog import Layout, Value, Version
 from proxyctl.catalog.variable_rules import canonical
 from proxyctl.catalog.variables import VARIABLES
 from proxyctl.state.row import Key, Row, Rows, Secret, Where
+from proxyctl.state.topology import MONITOR_VARIABLES, MonitorSettings, Topology
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,15 @@ class Configuration:
         """Return the rows of a table; none if the configuration lacks the table."""
         held = self.tables.get(table)
         return held.rows.values() if held else ()
+
+    @cached_property
+    def topology(self) -> Topology:
+        """The families of the active rows, whether or not a monitor is on."""
+        variables = {name: self.variable(name) or "" for name in MONITOR_VARIABLES}
+        settings = MonitorSettings.of(variables).as_if_on()
+        layouts = {name: self.tables[name].layout for name in self.tables}
+        rows = {name: self.rows(name) for name in settings.family_tables if name in self.tables}
+        return Topology.of(layouts, rows, settings)
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,6 @@ from proxyctl.catalog.variables import (
     is_secret_variable,
 )
 from proxyctl.state.compare import canonical_variable, differing, fold_users
-from proxyctl.state.families import (
-    Family,
-    Node,
-    ServerColumns,
-    by_hostgroup,
-    families_of,
-    place_of,
-    with_cells,
-    without_shunning,
-)
 from proxyctl.state.passwords import hashed_password
 from proxyctl.state.row import (
     KEEP,
@@ -41,11 +31,14 @@ from proxyctl.state.row import (
     Row,
     Rows,
     Secret,
+    replace_cells,
     row_name,
     sorted_keys,
 )
 from proxyctl.state.runtime import ignored_rows, runtime_image
+from proxyctl.state.servers import server_reader, without_shunning
 from proxyctl.state.sql import is_secret
+from proxyctl.state.topology import Node, Topology
 
 _ADDRESSES = frozenset(
     {"admin-mysql_ifaces", "admin-pgsql_ifaces", "mysql-interfaces", "pgsql-interfaces"}
@@ -86,7 +79,7 @@ def from_runtime(
     layout: Layout,
     runtime: Rows,
     memory: Rows,
-    families: Iterable[Family] = (),
+    topology: Topology = Topology(),
     drained: Collection[Node] = (),
     shunned: Collection[Key] = (),
 ) -> Rows:
@@ -98,7 +91,7 @@ def from_runtime(
     rows = fold_users(layout, runtime) if is_users else runtime
     known = fold_users(layout, memory) if is_users else memory
     if layout.name in ("mysql_servers", "pgsql_servers"):
-        return _servers(layout, rows, known, families_of(layout, families), drained, shunned)
+        return _servers(layout, rows, known, topology.of_servers(layout), drained, shunned)
     image = runtime_image(layout, dict(known))
     result: Rows = {}
     for key, row in rows.items():
@@ -125,27 +118,28 @@ def _servers(
     layout: Layout,
     runtime: Rows,
     memory: Rows,
-    families: list[Family],
+    topology: Topology,
     drained: Collection[Node],
     shunned: Collection[Key],
 ) -> Rows:
     """Return the servers without the monitor's placement and without drains."""
-    columns, place, in_family = ServerColumns.of(layout), place_of(families), by_hostgroup(families)
-    live = {key: row for key, row in runtime.items() if not columns.is_off(row)}
-    first = {place(key): row for key, row in reversed(live.items())}
-    configured = set(map(place, memory))
+    read, identity, in_family = server_reader(layout), topology.identity, topology.by_hostgroup
+    live = {key: row for key, row in runtime.items() if not read(row).is_off}
+    first = {identity(key): row for key, row in reversed(live.items())}
+    configured = set(map(identity, memory))
     result: Rows = {}
     for key, row in live.items():
-        is_discovered = first[place(key)] is row and place(key) not in configured
+        is_discovered = first[identity(key)] is row and identity(key) not in configured
         if key[0] not in in_family or is_discovered:
-            result[key] = row if key in shunned else without_shunning(columns, row)
+            result[key] = row if key in shunned else without_shunning(layout, row)
     for key, row in memory.items():
-        is_drained = columns.node(row) in drained
-        if key[0] in in_family and place(key) in first:
-            placed = live.get(key, first[place(key)])
-            kept = {position: row[position] for position in (columns.hostgroup, columns.status)}
-            result[key] = row if is_drained else with_cells(placed, kept)
-        elif (is_drained and key in live) or (key not in result and columns.is_off(row)):
+        server = read(row)
+        is_drained = server.node in drained
+        if key[0] in in_family and identity(key) in first:
+            placed, status = live.get(key, first[identity(key)]), row[layout.index["status"]]
+            placed = replace_cells(layout, placed, hostgroup_id=server.hostgroup, status=status)
+            result[key] = row if is_drained else placed
+        elif (is_drained and key in live) or (key not in result and server.is_off):
             result[key] = row
     return result
 

@@ -8,27 +8,19 @@ Source: measured on a three-node Galera cluster behind ProxySQL 2.7.1.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from operator import attrgetter
 
 from proxyctl.catalog import Layout, Value
-from proxyctl.state.families import (
-    Family,
-    Node,
-    ServerColumns,
-    drain_columns,
-    families_of,
-    main_hostgroup,
-    takes_queries,
-    with_cells,
-    without_shunning,
-)
-from proxyctl.state.row import Row, Rows
+from proxyctl.state.row import Row, Rows, replace_cells
+from proxyctl.state.servers import Server, server_reader, without_shunning
+from proxyctl.state.topology import Family, Node, Topology, main_hostgroup
 
 
 def placed_rows(
     layout: Layout,
     configured: Rows,
     runtime: Rows,
-    families: Iterable[Family],
+    topology: Topology,
     *,
     drained: Collection[Node] = (),
     leaving: Collection[Node] = (),
@@ -41,68 +33,73 @@ def placed_rows(
     hold the last connections of a removed server, count as absent. `leaving`: nodes that a later
     LOAD removes.
     """
-    columns = ServerColumns.of(layout)
-    result: Rows = dict(configured)
+    read, result = server_reader(layout), dict(configured)
     for key, row in runtime.items():
-        if key in result and columns.node(row) in drained:
-            drains = drain_columns(columns, row)
-            result[key] = with_cells(result[key], {position: row[position] for position in drains})
-    for family in families_of(layout, families):
-        members = [
-            row for row in configured.values() if row[columns.hostgroup] in family.hostgroups
-        ]
-        active = [row for row in members if not columns.is_off(row)]
+        if key in result and read(row).node in drained:
+            result[key] = _drained_as(layout, result[key], row)
+    for family in topology.of_servers(layout).families:
+        members = [row for row in configured.values() if read(row).hostgroup in family.hostgroups]
+        active = [row for row in members if not read(row).is_off]
         running: dict[Node, list[Row]] = {}
         for row in runtime.values():
-            if row[columns.hostgroup] in family.hostgroups and not columns.is_off(row):
-                running.setdefault(columns.node(row), []).append(row)
-        configured_nodes = {columns.node(row) for row in members}
-        staying = {columns.node(row) for row in active}.difference(leaving)
-        entrance = family.entrance if _is_written(columns, family, running, staying) else None
+            server = read(row)
+            if server.hostgroup in family.hostgroups and not server.is_off:
+                running.setdefault(server.node, []).append(row)
+        staying = {read(row).node for row in active}.difference(leaving)
+        entrance = family.entrance if _is_written(layout, family, running, staying) else None
         for row in active:
-            if columns.node(row) in running:
+            if read(row).node in running:
                 _place_configured(layout, family, row, active, running, result, drained)
             elif entrance is not None:
-                source = _configured_row(columns, family, row, active, entrance)
-                entering = with_cells(source, {columns.hostgroup: entrance})
+                source = _configured_row(layout, family, row, active, entrance)
+                entering = replace_cells(layout, source, hostgroup_id=entrance)
                 if family.is_galera:
-                    entering = with_cells(entering, {columns.status: "ONLINE"})
+                    entering = replace_cells(layout, entering, status="ONLINE")
                 result.pop(layout.key_of(row), None)
                 result[layout.key_of(entering)] = entering
         if family.discovers:
+            configured_nodes = {read(row).node for row in members}
             for node, rows in running.items():
                 if node not in configured_nodes:
-                    loaded = (without_shunning(columns, row) for row in rows)
+                    loaded = (without_shunning(layout, row) for row in rows)
                     result.update((layout.key_of(row), row) for row in loaded)
     return result
 
 
-def with_successors(
-    layout: Layout, placed: Rows, runtime: Rows, families: Iterable[Family]
-) -> Rows:
+def _drained_as(layout: Layout, row: Row, runtime_row: Row) -> Row:
+    """Return a configured row with the cells by which a RUNTIME row drains its server."""
+    cells = {
+        name: runtime_row[layout.index[name]]
+        for name in server_reader(layout)(runtime_row).drained_by
+    }
+    return replace_cells(layout, row, **cells)
+
+
+def with_successors(layout: Layout, placed: Rows, runtime: Rows, topology: Topology) -> Rows:
     """Return the placed rows with a new writer for each Galera writer that leaves.
 
     Otherwise the writer hostgroup would have no ONLINE node until the monitor's next check, and
     after it the reader hostgroup none. The new writer is the node that the monitor would elect.
     """
-    columns, result = ServerColumns.of(layout), dict(placed)
-    for family in families_of(layout, families):
+    read, result = server_reader(layout), dict(placed)
+    now = [*map(read, runtime.values())]
+    for family in topology.of_servers(layout).families:
         if not family.is_galera:
             continue
         staying = {
-            columns.node(row)
-            for row in result.values()
-            if row[columns.hostgroup] in family.hostgroups and not columns.is_off(row)
+            server.node
+            for server in map(read, result.values())
+            if server.hostgroup in family.hostgroups and not server.is_off
         }
         leaving = (
-            columns.node(row)
-            for row in runtime.values()
-            if row[columns.hostgroup] == family.writer and row[columns.status] == "ONLINE"
-            if columns.node(row) not in staying
+            server.node
+            for server in now
+            if server.hostgroup == family.writer and server.status == "ONLINE"
+            if server.node not in staying
         )
         for old, heir in zip(leaving, heirs(layout, family, result), strict=False):
-            places = {key[0] for key, row in runtime.items() if columns.node(row) == old}
-            promote(layout, family, heir, places, result)
+            hostgroups = {server.hostgroup for server in now if server.node == old}
+            promote(layout, family, heir, hostgroups, result)
     return result
 
 
@@ -111,45 +108,39 @@ def heirs(layout: Layout, family: Family, rows: Rows) -> list[Node]:
 
     Such a node is SHUNNED in the writer hostgroup, and takes queries in another hostgroup.
     """
-    columns = ServerColumns.of(layout)
-    serving = {
-        columns.node(row)
-        for row in rows.values()
-        if row[columns.hostgroup] in family.hostgroups - {family.writer, family.offline}
-        and columns.takes_queries(row)
-    }
+    servers = [*map(server_reader(layout), rows.values())]
+    elsewhere = family.hostgroups - {family.writer, family.offline}
+    serving = {one.node for one in servers if one.hostgroup in elsewhere and one.serves}
     candidates = [
-        row
-        for row in rows.values()
-        if row[columns.hostgroup] == family.writer
-        and row[columns.status] == "SHUNNED"
-        and takes_queries("ONLINE", row[columns.weight], row[columns.max_connections])
-        and columns.node(row) in serving
+        server
+        for server in servers
+        if server.hostgroup == family.writer
+        and server.is_shunned
+        and server._replace(status="ONLINE").serves
+        and server.node in serving
     ]
-    return [columns.node(row) for row in sorted(candidates, key=columns.election, reverse=True)]
+    return [one.node for one in sorted(candidates, key=attrgetter("rank"), reverse=True)]
 
 
 def promote(
-    layout: Layout, family: Family, heir: Node, places: Collection[Value], rows: Rows
+    layout: Layout, family: Family, heir: Node, hostgroups: Collection[Value], rows: Rows
 ) -> None:
-    """Make `heir` the writer, in the hostgroups `places` of the old writer. Changes: rows.
+    """Make `heir` the writer, in the hostgroups of the old writer. Changes: rows.
 
     The heir leaves its other hostgroups, unless no other node serves there.
     """
-    columns = ServerColumns.of(layout)
+    read = server_reader(layout)
     for key, row in list(rows.items()):
-        hostgroup = row[columns.hostgroup]
-        if columns.node(row) != heir or hostgroup not in family.hostgroups:
+        server = read(row)
+        if server.node != heir or server.hostgroup not in family.hostgroups:
             continue
-        if hostgroup == family.writer:
-            rows[key] = with_cells(row, {columns.status: "ONLINE"})
-        elif hostgroup not in places and (
-            hostgroup == family.backup
+        if server.hostgroup == family.writer:
+            rows[key] = replace_cells(layout, row, status="ONLINE")
+        elif server.hostgroup not in hostgroups and (
+            server.hostgroup == family.backup
             or any(
-                other[columns.hostgroup] == hostgroup
-                and columns.node(other) != heir
-                and columns.takes_queries(other)
-                for other in rows.values()
+                other.hostgroup == server.hostgroup and other.node != heir and other.serves
+                for other in map(read, rows.values())
             )
         ):
             del rows[key]
@@ -164,61 +155,53 @@ def _place_configured(
     result: Rows,
     drained: Collection[Node],
 ) -> None:
-    columns = ServerColumns.of(layout)
-    node = columns.node(row)
-    staying = [row for other in active for row in running.get(columns.node(other), ())]
+    read = server_reader(layout)
+    node = read(row).node
+    staying = [read(one) for other in active for one in running.get(read(other).node, ())]
     result.pop(layout.key_of(row), None)
     for current in running[node]:
-        source = _configured_row(columns, family, row, active, current[columns.hostgroup])
-        changes: dict[int, Value] = {columns.hostgroup: current[columns.hostgroup]}
+        server = read(current)
+        source = _configured_row(layout, family, row, active, server.hostgroup)
+        placed = replace_cells(layout, source, hostgroup_id=server.hostgroup)
         if family.is_galera:
-            changes[columns.status] = _galera_status(columns, family, current, staying)
+            placed = replace_cells(layout, placed, status=_galera_status(family, server, staying))
         if node in drained:
-            changes |= {position: current[position] for position in drain_columns(columns, current)}
-        placed = with_cells(source, changes)
+            placed = _drained_as(layout, placed, current)
         result[layout.key_of(placed)] = placed
 
 
 def _configured_row(
-    columns: ServerColumns, family: Family, row: Row, active: list[Row], hostgroup: Value
+    layout: Layout, family: Family, row: Row, active: list[Row], hostgroup: object
 ) -> Row:
     """Return the row that configures the node of `row` in a hostgroup of its family."""
-    node = columns.node(row)
-    own = {other[columns.hostgroup]: other for other in active if columns.node(other) == node}
-    return own.get(hostgroup, own[main_hostgroup(family, own)])
+    read = server_reader(layout)
+    own = {read(other).hostgroup: other for other in active if read(other).node == read(row).node}
+    chosen = hostgroup if hostgroup in own else main_hostgroup(family, own)
+    return own[chosen]
 
 
 def _is_written(
-    columns: ServerColumns,
-    family: Family,
-    running: Mapping[Node, list[Row]],
-    staying: Iterable[Node],
+    layout: Layout, family: Family, running: Mapping[Node, list[Row]], staying: Iterable[Node]
 ) -> bool:
     """Return whether a family has a writer that stays. The Galera monitor always makes one."""
     if family.is_galera:
         return bool(running)
-    rows = (row for node in staying for row in running.get(node, ()))
-    return any(
-        row[columns.hostgroup] == family.writer and not drain_columns(columns, row) for row in rows
-    )
+    servers = (server_reader(layout)(row) for node in staying for row in running.get(node, ()))
+    return any(one.hostgroup == family.writer and not one.drained_by for one in servers)
 
 
-def _galera_status(
-    columns: ServerColumns, family: Family, row: Row, staying: Iterable[Row]
-) -> Value:
-    """Return the status to load. `staying`: the RUNTIME rows of all nodes that stay.
+def _galera_status(family: Family, server: Server, staying: Iterable[Server]) -> str:
+    """Return the status to load. `staying`: the servers at RUNTIME of all nodes that stay.
 
     SHUNNED is loaded only if the monitor will end it: the node serves in another hostgroup, or
     waits beside another writer. (Between two checks a waiting node may have no other row; loaded
     as ONLINE it would be a second writer.) Any other loaded SHUNNED would stay.
     """
-    status = str(row[columns.status]).upper()
-    if status != "SHUNNED":
-        return status
-
-    online = [other for other in staying if str(other[columns.status]).upper() == "ONLINE"]
-    serves = any(columns.node(other) == columns.node(row) for other in online)
-    waits = row[columns.hostgroup] == family.writer and any(
-        other[columns.hostgroup] == family.writer for other in online
+    if not server.is_shunned:
+        return server.status
+    online = [other for other in staying if other.status == "ONLINE"]
+    serves = any(other.node == server.node for other in online)
+    waits = server.hostgroup == family.writer and any(
+        other.hostgroup == family.writer for other in online
     )
     return "SHUNNED" if serves or waits else "ONLINE"

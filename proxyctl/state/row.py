@@ -51,6 +51,14 @@ def with_secrets(row: Row, positions: Collection[int]) -> Row:
     )
 
 
+def replace_cells(layout: Layout, row: Row, **cells: Value) -> Row:
+    """Return the row with new cells, by the names of their columns."""
+    replaced = list(row)
+    for name, cell in cells.items():
+        replaced[layout.index[name]] = cell
+    return tuple(replaced)
+
+
 Key = tuple[Value, ...]
 """The primary key of a row, in the order of the table's key columns."""
 

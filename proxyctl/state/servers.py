@@ -1,198 +1,161 @@
-"""Compare the servers at RUNTIME with the desired servers. Pure.
-
-Inside a family the monitor places the nodes, so only membership and attributes count. Elsewhere
-rows are compared exactly.
-"""
+"""A server as ProxySQL reads its row: whether it takes queries, is drained, stays shunned. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Generic
+from collections.abc import Callable
+from operator import itemgetter
+from typing import NamedTuple
 
-from proxyctl.catalog import Layout, Value
-from proxyctl.state.compare import Difference, differing
-from proxyctl.state.families import (
-    Family,
-    Node,
-    ServerColumns,
-    by_hostgroup,
-    drain_columns,
-    families_of,
-    main_hostgroup,
-)
-from proxyctl.state.row import AnyRow, DesiredRow, Key, Row, Rows
+from proxyctl.catalog import Layout, Role, Value
+from proxyctl.state.row import DesiredRow, Key, Row, Rows, replace_cells
+from proxyctl.state.topology import Node, Topology
+
+Address = tuple[str, int]
+"""hostname in lower case, and port."""
 
 
-def _same_status(current: object, desired: object) -> bool:
-    """Return whether a status at RUNTIME agrees with a configured one.
+class Server(NamedTuple):
+    """The cells of a row of mysql_servers or pgsql_servers that decide about traffic.
 
-    ProxySQL itself changes ONLINE to SHUNNED and back; see `stays_shunned` for the exception.
-    """
-    have, want = str(current).upper(), str(desired).upper()
-    return have == want or (have.startswith("SHUNNED") and want in ("ONLINE", "SHUNNED"))
-
-
-@dataclass
-class ServersVerdict:
-    """The result. `discovered`: nodes that the monitor added; a plan leaves them alone."""
-
-    differences: list[Difference]
-    discovered: list[Node]
-
-
-@dataclass
-class _Servers(Generic[AnyRow]):
-    """Server rows, divided by family.
-
-    Shape: `outside`: rows of no family, by key; `nodes`: the rows of each node of a family, with
-    their keys.
+    `status` in upper case. The cells of a row from files may be KEEP.
     """
 
-    outside: dict[Key, AnyRow]
-    nodes: dict[tuple[Family, Node], list[tuple[Key, AnyRow]]]
+    hostgroup: int
+    hostname: str
+    port: int
+    status: str = "ONLINE"
+    weight: int = 1
+    max_connections: int = 1000
+    use_ssl: int = 0
+
+    @property
+    def node(self) -> Node:
+        """Hostname and port."""
+        return (self.hostname, self.port)
+
+    @property
+    def key(self) -> Key:
+        """The key of the row."""
+        return (self.hostgroup, self.hostname, self.port)
+
+    @property
+    def address(self) -> Address:
+        """The identity of the server, wherever it stands."""
+        return (self.hostname.lower(), self.port)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the row is OFFLINE_HARD; such a row never reaches RUNTIME."""
+        return self.status == "OFFLINE_HARD"
+
+    @property
+    def is_shunned(self) -> bool:
+        """Whether the row is SHUNNED, other than during a blue/green switch of AWS."""
+        return self.status == "SHUNNED"
+
+    @property
+    def serves(self) -> bool:
+        """Whether ProxySQL sends new queries to the server.
+
+        ProxySQL never chooses a server with weight 0, and opens no connection to one with
+        max_connections 0. Source: ProxySQL 2.7.1, run.
+        """
+        return self.status == "ONLINE" and self.weight != 0 and self.max_connections != 0
+
+    @property
+    def is_out_of_service(self) -> bool:
+        """Whether the row keeps new connections from the server."""
+        return self.status == "OFFLINE_SOFT" or self.max_connections == 0
+
+    @property
+    def is_drained_by_limit(self) -> bool:
+        """Whether the row drains its server as a Galera node is drained."""
+        return self.weight == 0 and self.max_connections == 0
+
+    @property
+    def drained_by(self) -> frozenset[str]:
+        """The columns by which the row drains its server; empty if the server is not drained.
+
+        max_connections 0 drains a node of a Galera family, and weight 0 keeps the monitor from
+        making it the writer. The status drains any other server; the Galera monitor would undo the
+        status.
+        """
+        status = {"status"} if self.status == "OFFLINE_SOFT" else set()
+        limits = {"weight", "max_connections"} if self.is_drained_by_limit else set()
+        return frozenset(status | limits)
+
+    @property
+    def rank(self) -> tuple[Value, ...]:
+        """The sort key by which the Galera monitor elects writers; the highest wins."""
+        return (self.weight, self.hostname, self.port)
 
 
-def _divided(
-    columns: ServerColumns, rows: Mapping[Key, AnyRow], families: Mapping[Value, Family]
-) -> _Servers[AnyRow]:
-    servers: _Servers[AnyRow] = _Servers({}, {})
-    for key, row in rows.items():
-        family = families.get(row[columns.hostgroup])  # type: ignore[arg-type]
-        if family is None:
-            servers.outside[key] = row
-        else:
-            servers.nodes.setdefault((family, columns.node(row)), []).append((key, row))
-    return servers
+_COLUMNS = ("hostgroup_id", "hostname", "port", "status", "weight", "max_connections", "use_ssl")
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """The parameters of a comparison.
+def server_reader(layout: Layout) -> Callable[[DesiredRow], Server]:
+    """Return the function that reads a row of mysql_servers or pgsql_servers."""
+    cells_of = itemgetter(*(layout.index[name] for name in _COLUMNS))
 
-    `is_owned`: whether a plan deletes a row in no file. `shunned`: as `compare_servers` takes it.
+    def read(row: DesiredRow) -> Server:
+        hostgroup, hostname, port, status, *remaining = cells_of(row)
+        return Server(hostgroup, hostname, port, str(status).upper(), *remaining)
+
+    return read
+
+
+def drained_nodes(layout: Layout, runtime: Rows, memory: Rows, disk: Rows) -> frozenset[Node]:
+    """Return the nodes that are drained on all rows at RUNTIME, but neither in MEMORY nor on DISK.
+
+    A table without servers has none.
     """
+    if layout.table.role is not Role.SERVERS:
+        return frozenset()
 
-    layout: Layout
-    columns: ServerColumns
-    is_owned: Callable[[Key], bool]
-    ignored: frozenset[int]
-    drained: Collection[Node]
-    shunned: Collection[Key]
+    def nodes(rows: Rows, *, open_only: bool) -> set[Node]:
+        return {
+            server.node
+            for server in map(server_reader(layout), rows.values())
+            if not server.is_off and not (open_only and server.drained_by)
+        }
 
-    def held(self, current: Row) -> frozenset[int]:
-        """Return the columns by which a RUNTIME row of a drained node is drained."""
-        is_drained = self.columns.node(current) in self.drained
-        return drain_columns(self.columns, current) if is_drained else frozenset()
-
-    def changed(self, current: Row, desired: DesiredRow) -> tuple[int, ...]:
-        """Return the attributes that differ between a RUNTIME row and a configured one."""
-        status = self.columns.status
-        is_exact = self.layout.key_of(current) in self.shunned
-        is_same = not is_exact and _same_status(current[status], desired[status])
-        return tuple(
-            position
-            for position in differing(self.layout, current, desired)
-            if position not in self.ignored and not (position == status and is_same)
-        )
+    drained = nodes(runtime, open_only=False) - nodes(runtime, open_only=True)
+    if not drained:
+        return frozenset()
+    return frozenset(drained & nodes(memory, open_only=True) & nodes(disk, open_only=True))
 
 
-def compare_servers(
-    layout: Layout,
-    runtime: Rows,
-    desired: Mapping[Key, DesiredRow],
-    families: Iterable[Family],
-    *,
-    owned: Mapping[Key, bool] | None = None,
-    ignored: frozenset[int] = frozenset(),
-    drained: Collection[Node] = (),
-    shunned: Collection[Key] = (),
-) -> ServersVerdict:
-    """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
+def stays_shunned(
+    layout: Layout, runtime: Rows, memory: Rows, disk: Rows, topology: Topology
+) -> frozenset[Key]:
+    """Return the keys of the servers that are SHUNNED and that ProxySQL never uses again.
 
-    `runtime` lacks OFFLINE_HARD rows, which count as absent. `owned`: whether a plan deletes a key
-    that only RUNTIME has (default: True). `drained` nodes do not differ in the columns that drain
-    them. `shunned`: the keys of the rows whose SHUNNED is not ProxySQL's own, and thus differs from
-    ONLINE.
-
-    Shape: a difference for each row of a node that is not as configured, under the key of the
-    configured row. A key may appear several times, each time with another `current`.
+    ProxySQL undoes the SHUNNED that it sets itself, but not one that it loaded. RUNTIME shows both
+    alike. Only a statement or a .cnf brings SHUNNED into MEMORY or onto DISK: a SAVE writes ONLINE.
+    So a server that is SHUNNED there, too, was loaded so. (The exception: a LOAD of SHUNNED over
+    one of ProxySQL's own, which the next query may undo. A LOAD of ONLINE is right for both.)
+    `topology`: the families whose nodes the monitor places; the Galera monitor undoes either.
+    Source: ProxySQL 2.7.1 and 3.0.3, run.
     """
+    if layout.table.role is not Role.SERVERS:
+        return frozenset()
+    read, own_topology = server_reader(layout), topology.of_servers(layout)
 
-    def is_owned(key: Key) -> bool:
-        return owned is None or owned.get(key, True)
+    def is_placed_by_galera(key: Key) -> bool:
+        family = own_topology.family_of(key[0])
+        return family is not None and family.is_galera
 
-    columns = ServerColumns.of(layout)
-    comparison = _Comparison(layout, columns, is_owned, ignored, drained, shunned)
-    in_family = by_hostgroup(families_of(layout, families))
-    current, wanted = _divided(columns, runtime, in_family), _divided(columns, desired, in_family)
-    verdict = ServersVerdict([], [])
-    verdict.differences.extend(_outside_families(comparison, current.outside, wanted.outside))
-    for place, configured in wanted.nodes.items():
-        _compare_node(comparison, place[0], current.nodes.get(place, []), configured, verdict)
-    for place, rows in current.nodes.items():
-        if place not in wanted.nodes:
-            _foreign_node(comparison, place, rows, verdict)
-    return verdict
-
-
-def _outside_families(
-    comparison: _Comparison,
-    current: Rows,
-    wanted: Mapping[Key, DesiredRow],
-) -> Iterator[Difference]:
-    """Yield the differences of rows outside families."""
-    for key, row in current.items():
-        if key not in wanted and comparison.is_owned(key):
-            yield Difference(key, row, None)
-    for key, configured in wanted.items():
-        have = current.get(key)
-        if have is None:
-            yield Difference(key, None, configured)
-            continue
-        held = comparison.held(have)
-        if changed := tuple(p for p in comparison.changed(have, configured) if p not in held):
-            yield Difference(key, have, configured, changed)
-
-
-def _compare_node(
-    comparison: _Comparison,
-    family: Family,
-    current: list[tuple[Key, Row]],
-    wanted: list[tuple[Key, DesiredRow]],
-    verdict: ServersVerdict,
-) -> None:
-    """Compare one node of a family: it must be present, with the configured attributes.
-
-    Changes: verdict.
-    """
-    columns = comparison.columns
-    if not current:
-        verdict.differences.extend(Difference(key, None, row) for key, row in wanted)
-        return
-    configured_by_hostgroup = {row[columns.hostgroup]: (key, row) for key, row in wanted}
-    main = configured_by_hostgroup[main_hostgroup(family, configured_by_hostgroup)]
-    skip = {columns.hostgroup} | ({columns.status} if family.is_galera else set())
-    for _, row in current:
-        key, configured = configured_by_hostgroup.get(row[columns.hostgroup], main)
-        held = comparison.held(row)
-        differing_positions = comparison.changed(row, configured)
-        changed = [position for position in differing_positions if position not in skip | held]
-        if changed:
-            verdict.differences.append(Difference(key, row, configured, tuple(changed)))
-
-
-def _foreign_node(
-    comparison: _Comparison,
-    place: tuple[Family, Node],
-    rows: list[tuple[Key, Row]],
-    verdict: ServersVerdict,
-) -> None:
-    """Judge a node of a family that is in no file. Changes: verdict."""
-    family, node = place
-    if family.discovers:
-        verdict.discovered.append(node)
-        return
-    verdict.differences.extend(
-        Difference(key, row, None) for key, row in rows if comparison.is_owned(key)
+    return frozenset(
+        key
+        for key, row in runtime.items()
+        if read(row).is_shunned
+        and any(read(rows[key]).is_shunned for rows in (memory, disk) if key in rows)
+        and not is_placed_by_galera(key)
     )
+
+
+def without_shunning(layout: Layout, row: Row) -> Row:
+    """Return a row of RUNTIME without a SHUNNED that ProxySQL itself has set."""
+    if not str(row[layout.index["status"]]).upper().startswith("SHUNNED"):
+        return row
+    return replace_cells(layout, row, status="ONLINE")

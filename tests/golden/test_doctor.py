@@ -7,7 +7,7 @@ from pathlib import Path
 
 from proxyctl.catalog import REFERENCE, Version, parse_version
 from proxyctl.doctor.examine import examine
-from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, RuntimeRule, RuntimeServer, Use
+from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, RuntimeRule, Use
 from proxyctl.doctor.finding import (
     CODES,
     Diagnosis,
@@ -17,12 +17,12 @@ from proxyctl.doctor.finding import (
 from proxyctl.instance.backend import NodeAnswer
 from proxyctl.instance.cluster import Checksum, Member, Membership
 from proxyctl.lint.finding import Severity
-from proxyctl.plan.diff import Surroundings
 from proxyctl.render.doctor import doctor_text
 from proxyctl.render.style import Style
 from proxyctl.state.cell_types import MistypedCells, mistyped
-from proxyctl.state.families import Family, ServerColumns
 from proxyctl.state.row import Key
+from proxyctl.state.servers import Server, server_reader
+from proxyctl.state.topology import Family, Topologies, Topology
 from tests.docs.pages import ROOT
 from tests.golden.conftest import Recorded
 from tests.support.build import diff, layout, servers
@@ -52,7 +52,7 @@ HEALTHY = Facts(
     hostgroup_names={},
     mysql=Protocol(
         "mysql",
-        (RuntimeServer(10, "db1", 3306), RuntimeServer(20, "db2", 3306)),
+        (Server(10, "db1", 3306), Server(20, "db2", 3306)),
         (Use("rule", 20, 1, "5"), Use("user", 10, 1, "app")),
     ),
     pgsql=Protocol("pgsql"),
@@ -76,7 +76,7 @@ def with_variables(**values: str) -> Facts:
     return replace(HEALTHY, variables={**HEALTHY.variables, **names})
 
 
-def with_servers(*servers: RuntimeServer) -> Facts:
+def with_servers(*servers: Server) -> Facts:
     return replace(HEALTHY, mysql=HEALTHY.mysql._replace(servers=servers))
 
 
@@ -119,7 +119,7 @@ def unknown_host(*nodes: tuple[str, int]) -> Facts:
 
 def not_checked(version: str, *logs: MonitorLog) -> Facts:
     """Return a replication pair without a reader, on a ProxySQL of this version."""
-    facts = replace(with_servers(RuntimeServer(10, "db1", 3306)), families=(PAIR,))
+    facts = replace(with_servers(Server(10, "db1", 3306)), families=(PAIR,))
     known = parse_version(version)
     return replace(facts, version_text=version, version=known, monitor_logs=logs)
 
@@ -131,18 +131,9 @@ def with_layers(runtime: str, memory: str, families: tuple[Family, ...] = ()) ->
         servers(memory),
         runtime=servers(runtime),
         table="mysql_servers",
-        surroundings=Surroundings(memory_families=families),
+        topologies=Topologies(memory=Topology(families)),
     )
-    columns = ServerColumns.of(found.layout)
-    rows = (
-        RuntimeServer(
-            int(row[columns.hostgroup] or 0),
-            str(row[columns.hostname]),
-            3306,
-            str(row[columns.status]),
-        )
-        for row in found.runtime.values()
-    )
+    rows = map(server_reader(found.layout), found.runtime.values())
     return replace(with_servers(*rows), families=families, diffs={found.layout.name: found})
 
 
@@ -156,15 +147,15 @@ def placed_apart() -> Facts:
 
 LOST = "Lost connection to server at 'handshake', system error: 110"
 DENIED = "Access denied for user 'mon'@'10.0.0.1' (using password: YES)"
-ON_1, ON_2 = RuntimeServer(10, "db1", 3306), RuntimeServer(20, "db2", 3306)
+ON_1, ON_2 = Server(10, "db1", 3306), Server(20, "db2", 3306)
 PAIR = Family("replication", 10, frozenset({10, 20}), reader=20)
 BOTH = "10 db1, 20 db2"
-SHUNNED_3 = with_servers(ON_1, ON_2, RuntimeServer(10, "db3", 3306, "SHUNNED"))
+SHUNNED_3 = with_servers(ON_1, ON_2, Server(10, "db3", 3306, "SHUNNED"))
 NO_ANSWER = replace(
     HEALTHY, answers={DB1: NodeAnswer(unreachable="timed out")}, versions={DB2: "8.0.36"}
 )
 NO_TLS = replace(
-    with_servers(ON_1._replace(use_ssl=True), ON_2),
+    with_servers(ON_1._replace(use_ssl=1), ON_2),
     answers={DB1: NodeAnswer(version="8.0.36", offers_tls=False)},
 )
 USED_1 = (Use("rule", 10, 1, "5"), Use("user", 10, 1, "app"))
@@ -194,11 +185,11 @@ CASES = {
     # Servers and hostgroups.
     "a server that takes no new connections may be down": replace(
         with_log("ping", "timeout", ago_s=1),
-        mysql=Protocol("mysql", (RuntimeServer(10, "db1", 3306, max_connections=0),)),
+        mysql=Protocol("mysql", (Server(10, "db1", 3306, max_connections=0),)),
     ),
     "a shunned server": SHUNNED_3,
     "a shunned server that serves elsewhere": with_servers(
-        *SHUNNED_3.mysql.servers, RuntimeServer(30, "db3", 3306)
+        *SHUNNED_3.mysql.servers, Server(30, "db3", 3306)
     ),
     "a server that stays SHUNNED": with_layers(*[f"{BOTH}, 10 db3 SHUNNED"] * 2),
     "servers that stay SHUNNED, and one that ProxySQL tries again": replace(
@@ -218,17 +209,15 @@ CASES = {
         HEALTHY, mysql=HEALTHY.mysql._replace(servers=(), uses=USED_1), answers={}
     ),
     "the last server of a hostgroup is SHUNNED": with_servers(
-        ON_1, RuntimeServer(20, "db2", 3306, "SHUNNED")
+        ON_1, Server(20, "db2", 3306, "SHUNNED")
     ),
     "the last server of a hostgroup has weight 0": with_servers(
-        ON_1, RuntimeServer(20, "db2", 3306, weight=0)
+        ON_1, Server(20, "db2", 3306, weight=0)
     ),
     "the last server of a hostgroup has max_connections 0": with_servers(
-        ON_1, RuntimeServer(20, "db2", 3306, max_connections=0)
+        ON_1, Server(20, "db2", 3306, max_connections=0)
     ),
-    "the last server of a hostgroup went to another": with_servers(
-        ON_1, RuntimeServer(30, "db2", 3306)
-    ),
+    "the last server of a hostgroup went to another": with_servers(ON_1, Server(30, "db2", 3306)),
     "a family before its first check": not_checked("3.0.12-0-g1"),
     "a family in a sandbox": not_checked("2.7.1-sandbox"),
     "a family behind its first check": not_checked(

@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 
 from proxyctl.catalog import Layout, Value
 from proxyctl.plan.change import DELETE
-from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
 from proxyctl.state.compare import fold_users
-from proxyctl.state.families import Family
 from proxyctl.state.row import Rows
 from proxyctl.state.runtime import runtime_image
+from proxyctl.state.topology import Family, Topology
 from tests.property.states import (
     State,
     nodes_of_a_family,
@@ -44,7 +43,7 @@ def planned(table: str, wanted: Rows, current: Rows, runtime: Rows | None = None
     diffs = {found.layout.name: found}
     if found.layout.table.admin_module == "MYSQL SERVERS":
         diffs.setdefault("mysql_servers", build.diff(None, {}, table="mysql_servers"))
-    modules = with_images([build.module_plan(*diffs.values())], Surroundings(), frozenset())
+    modules = with_images([build.module_plan(*diffs.values())], Topology(), {})
     return Plan("px", "here:1", "2.7.1", modules=modules)
 
 
@@ -118,19 +117,19 @@ def test_one_apply_is_enough_for_a_family(
     wanted: Rows, memory: Rows, runtime: Rows, family: Family, is_member: bool
 ) -> None:
     layout = build.layout("mysql_servers")
-    around = Surroundings((family,), (family,), is_member)
+    around = build.placed(family, is_cluster_member=is_member)
     if is_member:
         # A peer's placed rows look like a node that is configured in two hostgroups.
         nodes = {key[1:]: key for key in wanted}
         wanted = {key: wanted[key] for key in nodes.values()}
     desired = build.desired("mysql_servers", *as_dicts("mysql_servers", wanted))
-    found = build.diff(desired, memory, runtime=runtime, surroundings=around)
+    found = build.diff(desired, memory, runtime=runtime, topologies=around)
     module = build.module_plan(found)
-    (module,) = with_images([module], around, frozenset())
+    (module,) = with_images([module], around.desired, {})
     keys = [change.key for change in module.changes]
     assert len(keys) == len(set(keys))
     stored = module.final["mysql_servers"]
     for image in module.images:
         runtime = shown_at_runtime(layout, image["mysql_servers"])
-    again = build.diff(desired, stored, runtime=runtime, surroundings=around)
+    again = build.diff(desired, stored, runtime=runtime, topologies=around)
     assert again.is_in_sync, again.changes

@@ -361,8 +361,8 @@ def test_a_node_is_seen_from_three_sides(placed: ProxySQL, cluster: GaleraCluste
     views = {view.node[0]: view for view in group.nodes}
     assert views.keys() == set(HOSTS)
     desynced = views[reader]
-    assert [place.hostgroup for place in desynced.configured] == [10]
-    assert [place.hostgroup for place in desynced.runtime] == [40]
+    assert [row.server.hostgroup for row in desynced.configured] == [10]
+    assert [row.server.hostgroup for row in desynced.runtime] == [40]
     assert desynced.check.wsrep["wsrep_desync"] == "YES"
     assert desynced.answer is not None
     assert desynced.answer.variables["wsrep_desync"] == "ON"

@@ -17,10 +17,11 @@ from proxyctl.catalog import (
 from proxyctl.instance.facts import RuntimeFacts
 from proxyctl.instance.read import TableLayers
 from proxyctl.plan.current import Access, InstanceInfo, InstanceState
-from proxyctl.plan.diff import Surroundings, TableDiff, diff_table
+from proxyctl.plan.diff import TableDiff, diff_table
 from proxyctl.plan.plan import ModulePlan, plan_module
 from proxyctl.routing.router import SERVING_TABLES
 from proxyctl.state.row import KEEP, DesiredRow, DesiredTable, Layer, Row, Rows, Scope
+from proxyctl.state.topology import Family, MonitorSettings, Topologies, Topology
 
 
 def layout(table: str, version: Version = REFERENCE) -> Layout:
@@ -82,9 +83,7 @@ def current(tables: Mapping[str, Rows]) -> InstanceState:
         for name, of in layouts.items()
     }
     facts = RuntimeFacts(
-        monitor_enabled=True,
-        pgsql_monitor_enabled=False,
-        rds_discovery=False,
+        monitor=MonitorSettings(is_on_for_pgsql=False),
         regex_engine=1,
         admin_names=frozenset({"admin"}),
         is_cluster_member=False,
@@ -95,6 +94,12 @@ def current(tables: Mapping[str, Rows]) -> InstanceState:
         "px", "px:6032", str(REFERENCE), access, layouts, Deviations(), facts, {}, {}
     )
     return InstanceState(look, held)
+
+
+def placed(*families: Family, is_cluster_member: bool = False) -> Topologies:
+    """The topologies of an instance whose files, MEMORY and RUNTIME have these families."""
+    topology = Topology(families)
+    return Topologies(topology, topology, topology, is_cluster_member)
 
 
 def desired(
@@ -123,7 +128,7 @@ def diff(
     runtime: Rows | None = None,
     disk: Rows | None = None,
     table: str = "",
-    surroundings: Surroundings | None = None,
+    topologies: Topologies = Topologies(),
 ) -> TableDiff:
     """Survey a table with these layers; RUNTIME and DISK default to MEMORY's rows."""
     layers = {
@@ -132,7 +137,7 @@ def diff(
         Layer.DISK: dict(memory) if disk is None else disk,
     }
     of = wanted.layout if wanted else layout(table)
-    return diff_table(of, wanted, layers, surroundings or Surroundings())
+    return diff_table(of, wanted, layers, topologies)
 
 
 def module_plan(*diffs: TableDiff) -> ModulePlan:

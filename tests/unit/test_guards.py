@@ -16,8 +16,8 @@ from proxyctl.plan.guards.hostgroups import (
     renumbered_families,
     unserved_destinations,
 )
-from proxyctl.state.families import Family
 from proxyctl.state.row import GuardLimits, Layer
+from proxyctl.state.topology import Family, Topology
 from tests.support.build import desired, diff, layout, module_plan, rows, servers
 
 RULES, SERVERS, USERS = "mysql_query_rules", "mysql_servers", "mysql_users"
@@ -79,8 +79,8 @@ EMPTIED = {
     ("now", "loaded", "needed", "family", "danger"), EMPTIED.values(), ids=EMPTIED
 )
 def test_a_hostgroup_in_use_keeps_a_server(now, loaded, needed, family, danger):
-    families = (family,) if family else ()
-    state = Servers(layout(SERVERS), servers(now), servers(loaded), families)
+    families = [family] if family else []
+    state = Servers(layout(SERVERS), servers(now), servers(loaded), Topology(tuple(families)))
     users = {table: frozenset(needed.get(table, ())) for table in (RULES, USERS)}
     needs = Needs(frozenset(needed.get("writers", ())), {}, users, {10: "writer"})
     found = [*emptied_hostgroups(state, needs)]
@@ -155,7 +155,7 @@ def test_a_family_that_gets_other_hostgroups_keeps_its_writer_and_its_readers(
 ):
     state = Servers(layout(SERVERS), servers(now), servers(loaded))
     needs = Needs(frozenset(), {RULES: frozenset(used)}, {}, {})
-    found = [*renumbered_families(state, needs, [leaving], [coming]).values()]
+    found = [*renumbered_families(state, needs, Topology((leaving,)), Topology((coming,))).values()]
     assert [one.guard for one in found] == ["empty_hostgroup"] * bool(parts)
     for part in parts:
         assert part in found[0].message
@@ -213,7 +213,7 @@ def test_what_is_sent_where_no_server_is(table, before, after, families, danger)
     state = Servers(layout(SERVERS), servers("10 a"), servers("10 a"))
     needs = Needs(frozenset(), {table: used}, {}, {})
     changes = found.changes[Layer.RUNTIME]
-    dangers = unserved_destinations(found.layout, changes, state, needs, families)
+    dangers = unserved_destinations(found.layout, changes, state, needs, Topology(tuple(families)))
     text = f"hostgroup 11 would be {danger} and has no server that takes queries"
     assert [one.message for one in dangers] == [text] * bool(danger)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from proxyctl.nodes.image import ServerState, drained_image, objections, restored_image
-from proxyctl.state.families import Family
+from proxyctl.state.topology import Family, Topology
 from tests.support.build import layout, servers, servers_text
 
 SERVERS = layout("mysql_servers")
@@ -15,6 +15,7 @@ GALERA = Family(
     "galera", 10, frozenset({10, 20, 30, 40}), 40, 20, reader=30, writer_is_also_reader=2
 )
 REPLICATION = Family("replication", 50, frozenset({50, 60}), reader=60)
+FAMILIES = Topology((GALERA, REPLICATION))
 N1, N2, N3 = (f"10 n{n} SHUNNED, 20 n{n}, 30 n{n}" for n in (1, 2, 3))
 """The rows of a node that reads, and could write."""
 DRAINED_N2 = ", ".join(f"{row} weight=0 max_connections=0" for row in N2.split(", "))
@@ -29,7 +30,7 @@ def server_state(text: str, *drained: str) -> ServerState:
         cells["hostgroup_id"] = 10 if cells["hostgroup_id"] in (20, 30, 40) else row[0]
         configured[SERVERS.key_of(tuple(cells.values()))] = tuple(cells.values())
     nodes = frozenset((name, 3306) for name in drained)
-    return ServerState(SERVERS, configured, servers(text), (GALERA, REPLICATION), nodes)
+    return ServerState(SERVERS, configured, servers(text), FAMILIES, nodes)
 
 
 def joined(*rows: str) -> str:

@@ -9,7 +9,7 @@ from proxyctl.instance.backend import NodeAnswer
 from proxyctl.nodes.list import node_groups, with_answers
 from proxyctl.nodes.model import Connections, MonitorCheck, NodeReport
 from proxyctl.render.nodes import NODES, nodes_text
-from proxyctl.state.families import Family
+from proxyctl.state.topology import Family, Topology
 from tests.support.build import layout, servers
 
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40)
@@ -20,7 +20,7 @@ def report(memory: str, runtime: str, **by_host: NodeAnswer) -> NodeReport:
         layout("mysql_servers"),
         servers(memory),
         servers(runtime),
-        [GALERA],
+        Topology((GALERA,)),
         {(30, "n2", 3306): Connections(used=3, free=4), (20, "n2", 3306): Connections(used=1)},
         {
             ("n1", 3306): MonitorCheck(
@@ -39,7 +39,7 @@ def test_rows_of_a_node_are_grouped_inside_a_family() -> None:
     assert other.hostgroups == (100,)
     assert other.family is None
     second = family.nodes[1]
-    assert [place.hostgroup for place in second.runtime] == [20, 30]
+    assert [row.server.hostgroup for row in second.runtime] == [20, 30]
     assert second.connections == Connections(used=4, free=4)
 
 

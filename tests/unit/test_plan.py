@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from proxyctl.plan import notes
-from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.pending_edits import pending_edits, refusals
 from proxyctl.plan.steps import with_images
-from proxyctl.state.families import Family
 from proxyctl.state.row import Layer
-from tests.support.build import desired, diff, module_plan, rows
+from proxyctl.state.topology import Family, Topologies, Topology
+from tests.support.build import desired, diff, module_plan, placed, rows
 
 RULES = "mysql_query_rules"
 SERVERS = "mysql_servers"
-NOWHERE = Surroundings()
 
 
-def complete(module, surroundings=NOWHERE, used=()):
-    (module,) = with_images([module], surroundings, {SERVERS: frozenset(used)})
+def complete(module, topologies=Topologies(), used=()):
+    (module,) = with_images([module], topologies.desired, {SERVERS: frozenset(used)})
     return module
 
 
@@ -67,12 +65,12 @@ DB2 = {"hostgroup_id": 20, "hostname": "db2"}
 
 
 def servers(wanted, current, *families):
-    around = Surroundings(families=families, memory_families=families)
+    around = placed(*families)
     found = diff(
-        desired(SERVERS, *wanted), rows(SERVERS, *wanted), runtime=current, surroundings=around
+        desired(SERVERS, *wanted), rows(SERVERS, *wanted), runtime=current, topologies=around
     )
     module = module_plan(found)
-    (module,) = with_images([module], around, frozenset())
+    (module,) = with_images([module], around.desired, {})
     return module
 
 
@@ -108,23 +106,23 @@ def test_a_node_that_a_load_would_remove_is_named_once():
         SERVERS, nodes[0], *({"hostgroup_id": group, "hostname": "n2"} for group in (20, 30))
     )
     memory = rows(SERVERS, nodes[0], {**nodes[1], "status": "OFFLINE_HARD"})
-    around = Surroundings(families=(GALERA,), memory_families=(GALERA,))
+    around = placed(GALERA)
     wanted = desired(SERVERS, {**nodes[0], "weight": 5}, nodes[1])
-    found = diff(wanted, memory, runtime=standing, surroundings=around)
+    found = diff(wanted, memory, runtime=standing, topologies=around)
     assert [*notes.left_alone(found)] == [
         "n2:3306 in hostgroup 10 OFFLINE_HARD in MEMORY and on DISK, set by an operator"
     ]
     module = module_plan(found)
-    (module,) = with_images([module], around, frozenset())
+    (module,) = with_images([module], around.desired, {})
     (edit,) = pending_edits(module)
     assert (edit.key, edit.is_managed) == ((10, "n2", 3306), False)
     assert edit.columns == ("status",)
     assert notes.leaving_servers(module) == {(20, "n2", 3306), (30, "n2", 3306)}
-    gone = diff(wanted, memory, runtime=rows(SERVERS, nodes[0]), surroundings=around)
+    gone = diff(wanted, memory, runtime=rows(SERVERS, nodes[0]), topologies=around)
     assert [change.key[1] for change in gone.changes[Layer.RUNTIME]] == ["n1"]
 
 
 def test_hostgroups_of_two_monitors_are_named():
     both = Family("galera", 10, frozenset({30, 10}), also=("replication",))
-    (text,) = notes.shared_families([GALERA, both])
+    (text,) = notes.shared_families(Topology((GALERA, both)))
     assert text.startswith("hostgroups 10, 30 belong to rows of several monitors (galera, replic")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.apply.result import ApplyResult
-from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan, Refusal
 from proxyctl.plan.steps import with_images
 from proxyctl.render.apply import apply_text
 from proxyctl.render.drift import drift_text
 from proxyctl.render.plan import MOST_ADDED, plan_text
 from proxyctl.render.style import Style
+from proxyctl.state.topology import Topology
 from tests.support.build import desired, diff, module_plan, rows
 
 RULES = "mysql_query_rules"
@@ -20,7 +20,7 @@ RULES = "mysql_query_rules"
 def plan_of(count=1, current=(), **more):
     wanted = desired(RULES, *({"rule_id": n} for n in range(1, count + 1)))
     module = module_plan(diff(wanted, rows(RULES, *({"rule_id": n} for n in current))))
-    (module,) = with_images([module], Surroundings(), frozenset())
+    (module,) = with_images([module], Topology(), {})
     return Plan("h:6032", "h:6032", "2.7.1", [module], **more)
 
 

@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.plan import Plan
 from proxyctl.plan.steps import with_images
 from proxyctl.render.script import plan_sql
+from proxyctl.state.topology import Topology
 from tests.support.build import desired, diff, module_plan
 from tests.support.servers import Instance
 
@@ -21,7 +21,7 @@ CLIENT = shutil.which("mariadb") or shutil.which("mysql")
 
 def plan_of(*diffs, refusals=(), saves=True):
     modules = [module_plan(one) for one in diffs]
-    modules = with_images(modules, Surroundings(), {})
+    modules = with_images(modules, Topology(), {})
     return Plan("px1", "h:6032", "2.7.1", modules, list(refusals), saves=saves)
 
 

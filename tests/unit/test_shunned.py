@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from proxyctl.plan.diff import Surroundings
-from proxyctl.state.families import Family, stays_shunned
 from proxyctl.state.row import Layer
-from tests.support.build import desired, diff, layout, servers
+from proxyctl.state.servers import stays_shunned
+from proxyctl.state.topology import Family, Topology
+from tests.support.build import desired, diff, layout, placed, servers
 
 SERVERS = layout("mysql_servers")
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)
@@ -55,7 +55,7 @@ def online(hostgroup, host):
 )
 def test_which_stay_shunned(runtime, memory, disk, families, staying):
     layers = (servers(text) for text in (runtime, memory, disk))
-    found = stays_shunned(SERVERS, *layers, families)
+    found = stays_shunned(SERVERS, *layers, Topology(tuple(families)))
     assert {key[:2] for key in found} == staying
 
 
@@ -73,7 +73,7 @@ def test_only_those_differ_at_runtime(runtime, memory, disk, families, staying):
         servers(memory),
         runtime=servers(runtime),
         disk=servers(disk),
-        surroundings=Surroundings(tuple(families), tuple(families)),
+        topologies=placed(*families),
     )
     status = SERVERS.index["status"]
     differing = {one.key[:2] for one in found.changes[Layer.RUNTIME] if status in one.columns}
@@ -85,7 +85,7 @@ def test_a_member_of_a_cluster_compares_memory_by_family_and_still_sees_it():
     found = diff(
         wanted,
         servers("10 a SHUNNED"),
-        surroundings=Surroundings((REPLICATION,), (REPLICATION,), is_cluster_member=True),
+        topologies=placed(REPLICATION, is_cluster_member=True),
     )
     assert [len(found.changes[layer]) for layer in Layer] == [1, 1, 1]
     assert found.as_placed == ()

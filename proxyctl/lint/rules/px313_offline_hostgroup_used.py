@@ -8,7 +8,7 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.families import FAMILY_TABLES
+from proxyctl.state.topology import FAMILY_TABLES
 
 
 @check("PX313", "offline-hostgroup-used", Severity.WARNING, tables=FAMILY_TABLES)

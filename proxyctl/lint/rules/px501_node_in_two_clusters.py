@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import SERVERS, FamilyRow, LintSubject
-from proxyctl.routing.servers import Address
-from proxyctl.state.families import node_text
+from proxyctl.state.servers import Address
+from proxyctl.state.topology import node_text
 
 
 @check(
@@ -56,14 +56,14 @@ def node_in_two_clusters(subject: LintSubject) -> Iterator[Finding]:
     same: dict[frozenset[Address], FamilyRow] = {}
     for row in subject.galera:
         nodes = subject.nodes_of(row)
-        twin = same.setdefault(frozenset(backend.node for backend in nodes), row)
+        twin = same.setdefault(frozenset(backend.address for backend in nodes), row)
         if nodes and twin is not row:
             message = f"has the same nodes as the family of {_writer(subject, twin)}"
             fix = "remove the older family as soon as nothing uses its hostgroups"
             yield Finding(row.table, row.key, message, fix=fix, severity=Severity.WARNING)
             continue
         for backend in nodes:
-            other = first.setdefault(backend.node, row)
+            other = first.setdefault(backend.address, row)
             if set(other.roles.values()).isdisjoint(row.roles.values()):
                 families = [_writer(subject, family) for family in (other, row)]
                 name = node_text((backend.hostname, backend.port))

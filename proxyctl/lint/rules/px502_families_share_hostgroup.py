@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import FamilyRow, LintSubject
-from proxyctl.state.families import FAMILY_TABLES
+from proxyctl.state.topology import FAMILY_TABLES
 
 
 @check("PX502", "families-share-hostgroup", Severity.ERROR, tables=FAMILY_TABLES, any_size=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity
 from proxyctl.lint.subject import SERVERS, LintSubject
-from proxyctl.state.families import FAMILY_TABLES
+from proxyctl.state.topology import FAMILY_TABLES
 
 
 @check(

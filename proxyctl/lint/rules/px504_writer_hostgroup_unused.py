@@ -8,9 +8,9 @@ from proxyctl.lint.check import check
 from proxyctl.lint.finding import RULES, Finding, Severity
 from proxyctl.lint.sample_queries import destinations
 from proxyctl.lint.subject import FAST_ROUTING, SERVERS, USERS, FamilyRow, LintSubject
-from proxyctl.routing.servers import Address
 from proxyctl.state.cells import number
-from proxyctl.state.families import FAMILY_TABLES
+from proxyctl.state.servers import Address
+from proxyctl.state.topology import FAMILY_TABLES
 
 
 @check("PX504", "writer-hostgroup-unused", Severity.WARNING, tables=FAMILY_TABLES, pgsql=True)
@@ -50,7 +50,7 @@ def writer_hostgroup_unused(subject: LintSubject) -> Iterator[Finding]:
     used |= {number(cells["default_hostgroup"]) for _, cells in users}
 
     def nodes(row: FamilyRow) -> frozenset[Address]:
-        return frozenset(server.node for server in subject.nodes_of(row))
+        return frozenset(server.address for server in subject.nodes_of(row))
 
     unused = [row for row in subject.families if row.roles.get("writer_hostgroup") not in used]
     served = {nodes(row) for row in subject.families if row not in unused} - {frozenset()}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from proxyctl.lint.check import check
 from proxyctl.lint.finding import Finding, Severity, cases_of
 from proxyctl.lint.subject import LintSubject
-from proxyctl.state.families import FAMILY_TABLES
+from proxyctl.state.topology import FAMILY_TABLES
 
 _NAME = "mysql-monitor_enabled"
 

@@ -89,13 +89,13 @@ def _deleted_rows(module: ModulePlan, diff: TableDiff) -> int:
     if not any(change.shown.desired is None for change in changes):
         return 0  # a first apply has many changes
     changes = [one for one in changes if one.table == table]
-    place = diff.place or (lambda key: key)
+    identity = diff.topology.identity
     added = {_node(layout, change.key) for change in changes if change.action == ADD}
     # A deactivated row leaves RUNTIME, but is not deleted.
     wanted = diff.desired.rows if diff.desired else ()
-    remaining = {place(key) for keys in (wanted, diff.target) for key in keys}
+    remaining = {identity(key) for keys in (wanted, diff.target) for key in keys}
     deleted = {
-        place(change.key)
+        identity(change.key)
         for change in changes
         if change.action == DELETE and _node(layout, change.key) not in added
     }

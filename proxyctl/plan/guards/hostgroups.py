@@ -16,8 +16,9 @@ from proxyctl.errors import counted
 from proxyctl.plan.guards import Danger
 from proxyctl.routing.servers import family_text
 from proxyctl.state.compare import Difference
-from proxyctl.state.families import Family, Node, ServerColumns, node_text
 from proxyctl.state.row import DesiredRow, Rows
+from proxyctl.state.servers import Server, server_reader
+from proxyctl.state.topology import Family, Node, Topology, node_text
 
 EMPTY_HOSTGROUP = "empty_hostgroup"
 
@@ -63,22 +64,24 @@ class Needs:
         return reasons
 
 
-@dataclass(frozen=True)
 class Servers:
-    """The servers at RUNTIME, now and after the last LOAD.
+    """The servers at RUNTIME, now and after the last LOAD, by key.
 
-    `families`: the families whose nodes the monitor places now and afterwards.
+    `topology`: the families whose nodes the monitor places now and afterwards.
     """
 
-    layout: Layout
-    now: Rows
-    loaded: Rows
-    families: tuple[Family, ...] = ()
+    def __init__(
+        self, layout: Layout, now: Rows, loaded: Rows, topology: Topology = Topology()
+    ) -> None:
+        read = server_reader(layout)
+        self.now = {key: read(row) for key, row in now.items()}
+        self.loaded = {key: read(row) for key, row in loaded.items()}
+        self.topology = topology
 
     @property
     def served_now(self) -> frozenset[Value]:
         """The hostgroups with a server that takes queries."""
-        return self._served(self.now)
+        return self._served(self.now.values())
 
     @property
     def served_afterwards(self) -> frozenset[Value]:
@@ -88,38 +91,31 @@ class Servers:
     @property
     def filled(self) -> frozenset[Value]:
         """The hostgroups that have such a server at RUNTIME, now or once the rows are loaded."""
-        return self._with_server(self.now) | self._with_server(self._staying)
+        return _serving(self.now.values()) | _serving(self._staying)
 
     @property
-    def _staying(self) -> Rows:
+    def _staying(self) -> list[Server]:
         """The loaded servers that are new, or take queries now."""
-        columns = ServerColumns.of(self.layout)
-        return {
-            key: row
-            for key, row in self.loaded.items()
-            if key not in self.now or columns.takes_queries(self.now[key])
-        }
+        return [
+            server
+            for key, server in self.loaded.items()
+            if key not in self.now or self.now[key].serves
+        ]
 
-    def _with_server(self, rows: Rows) -> frozenset[Value]:
-        columns = ServerColumns.of(self.layout)
-        return frozenset(r[columns.hostgroup] for r in rows.values() if columns.takes_queries(r))
-
-    def filled_by(self, families: Iterable[Family]) -> frozenset[Value]:
+    def filled_by(self, topology: Topology) -> frozenset[Value]:
         """Return the hostgroups that the monitor fills with loaded nodes of these families."""
-        columns = ServerColumns.of(self.layout)
-        loaded = {row[columns.hostgroup] for row in self.loaded.values()}
-        return frozenset().union(
-            *(one.hostgroups - {one.offline} for one in families if one.hostgroups & loaded)
-        )
+        loaded = {server.hostgroup for server in self.loaded.values()}
+        filled = (one for one in topology.families if one.hostgroups & loaded)
+        return frozenset().union(*(one.hostgroups - {one.offline} for one in filled))
 
-    def _served(self, rows: Rows) -> frozenset[Value]:
+    def _served(self, servers: Iterable[Server]) -> frozenset[Value]:
         """Return the hostgroups of these servers, and those into which the monitor moves them.
 
         It fills the writer hostgroup of a replication family only with a server that has read_only
         off.
         """
-        served = self._with_server(rows)
-        for family in self.families:
+        served = _serving(servers)
+        for family in self.topology.families:
             healthy = family.hostgroups - {family.offline}
             if served & healthy:
                 waiting = {family.writer} if family.kind == "replication" else frozenset()
@@ -127,32 +123,33 @@ class Servers:
         return served
 
 
+def _serving(servers: Iterable[Server]) -> frozenset[Value]:
+    """Return the hostgroups with a server that takes queries."""
+    return frozenset(server.hostgroup for server in servers if server.serves)
+
+
 def renumbered_families(
-    servers: Servers, needs: Needs, before: Sequence[Family], after: Sequence[Family]
+    servers: Servers, needs: Needs, before: Topology, after: Topology
 ) -> dict[frozenset[Value], Danger]:
     """Return the families that would get other hostgroups in one LOAD, and break traffic by it.
 
     A family is known by its nodes. Until the monitor's next check its new hostgroups hold the rows
     that are loaded: often every node in the writer hostgroup, and none in the reader hostgroup.
 
-    Shape: by the hostgroups of the family before and after. `before` and `after`: the families at
+    Shape: by the hostgroups of the family before and after. `before` and `after`: those of
     RUNTIME. Source: Galera and replication on 2.7.1 and 3.0.3, run. Group replication and Aurora
     were not run; a LOAD takes their rows in the same way.
     """
-    columns = ServerColumns.of(servers.layout)
 
-    def nodes(family: Family, rows: Rows) -> set[Node]:
-        return {
-            columns.node(row)
-            for row in rows.values()
-            if row[columns.hostgroup] in family.hostgroups
-        }
+    def nodes(family: Family, servers: Iterable[Server]) -> set[Node]:
+        return {server.node for server in servers if server.hostgroup in family.hostgroups}
 
     found: dict[frozenset[Value], Danger] = {}
-    leaving_families = (family for family in before if family not in after)
-    coming_families = [family for family in after if family not in before]
+    leaving_families = (family for family in before.families if family not in after.families)
+    coming_families = [family for family in after.families if family not in before.families]
     for leaving, coming in product(leaving_families, coming_families):
-        if nodes(leaving, servers.now).isdisjoint(nodes(coming, servers.loaded)):
+        loaded = nodes(coming, servers.loaded.values())
+        if nodes(leaving, servers.now.values()).isdisjoint(loaded):
             continue
         if gaps := [*_gaps(servers, needs, leaving, coming)]:
             found[leaving.hostgroups | coming.hostgroups] = Danger(
@@ -167,20 +164,19 @@ def renumbered_families(
 
 def _gaps(servers: Servers, needs: Needs, leaving: Family, coming: Family) -> Iterator[str]:
     """Yield the new hostgroups that would not serve as those in use do that they replace."""
-    columns = ServerColumns.of(servers.layout)
     used: frozenset[Value] = frozenset().union(*needs.before.values())
 
-    def serving(rows: Rows, hostgroup: Value) -> set[str]:
+    def serving(servers: Iterable[Server], hostgroup: Value) -> set[str]:
         return {
-            node_text(columns.node(row))
-            for row in rows.values()
-            if row[columns.hostgroup] == hostgroup and columns.takes_queries(row)
+            node_text(server.node)
+            for server in servers
+            if server.hostgroup == hostgroup and server.serves
         }
 
     for old, new in zip(leaving.roles, coming.roles, strict=True):
         if old == new or old not in used:
             continue
-        now, loaded = serving(servers.now, old), serving(servers.loaded, new)
+        now, loaded = serving(servers.now.values(), old), serving(servers.loaded.values(), new)
         if now and not loaded:
             yield f"{needs.called(new)} would have no server"
         elif new == coming.writer and not loaded <= now:
@@ -223,10 +219,9 @@ def _unused_first(needs: Needs, hostgroup: Value) -> str:
 
 def _remainder(servers: Servers, hostgroup: Value) -> str:
     """Return what remains in a hostgroup without a server that takes queries."""
-    columns = ServerColumns.of(servers.layout)
-    remaining = [row for row in servers.loaded.values() if row[columns.hostgroup] == hostgroup]
-    if any(str(row[columns.status]).upper() == "ONLINE" for row in remaining):
-        if any(columns.takes_queries(row) for row in remaining):
+    remaining = [server for server in servers.loaded.values() if server.hostgroup == hostgroup]
+    if any(server.status == "ONLINE" for server in remaining):
+        if any(server.serves for server in remaining):
             return "only servers that are SHUNNED now"
         return "only servers of weight 0 or max_connections 0"
     return "no ONLINE server"
@@ -238,7 +233,7 @@ def _waiting_family(servers: Servers, hostgroup: Value) -> Family | None:
     return next(
         (
             family
-            for family in servers.families
+            for family in servers.topology.families
             if hostgroup in family.hostgroups and family.offline in hostgroups
         ),
         None,
@@ -276,21 +271,22 @@ def unserved_destinations(
     changes: Iterable[Difference],
     servers: Servers,
     needs: Needs,
-    families: Iterable[Family],
+    topology: Topology,
     renumbered: frozenset[Value] = frozenset(),
 ) -> Iterator[Danger]:
     """Yield the hostgroups without servers that changed or new rows would send traffic to.
 
-    `layout`: of a table of DESTINATIONS; `changes`: of that table at RUNTIME; `families`: those
-    after the apply, which the monitor fills later: soon enough for a new row, and too late for one
-    that has a server now. A row that had no server before is no transition, and neither is a new
-    row where no hostgroup has a server, or beside others that send to the same hostgroup.
+    `layout`: of a table of DESTINATIONS; `changes`: of that table at RUNTIME; `topology`: the
+    families after the apply, whose hostgroups the monitor fills later: soon enough for a new row,
+    and too late for one that has a server now. A row that had no server before is no transition,
+    and neither is a new row where no hostgroup has a server, or beside others that send to the same
+    hostgroup.
     `emptied_hostgroups` reports a hostgroup that loses its servers.
     """
     wording = _WORDINGS[layout.name]
     served_now = servers.served_now
     filled = servers.filled | renumbered
-    awaited = servers.served_afterwards | servers.filled_by(families)
+    awaited = servers.served_afterwards | servers.filled_by(topology)
     in_use: frozenset[Value] = frozenset().union(*needs.before.values())
     stray: dict[int, list[str]] = {}
     for row, previous, hostgroup in directed_rows(layout, changes):

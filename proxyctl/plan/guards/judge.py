@@ -8,7 +8,7 @@ from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import SERVERS, destinations_of
 from proxyctl.plan.before_after import hostgroups_in_use
 from proxyctl.plan.current import InstanceState
-from proxyctl.plan.diff import Surroundings, TableDiff
+from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger, members, mistyped
 from proxyctl.plan.guards.access import blind_monitor, lockouts, shared_names
 from proxyctl.plan.guards.deletes import deletions
@@ -21,14 +21,8 @@ from proxyctl.plan.guards.hostgroups import (
 )
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.configuration import BeforeAfter, Configuration
-from proxyctl.state.families import (
-    FAMILY_TABLES,
-    PGSQL_FAMILY_TABLES,
-    Family,
-    families_in,
-    families_of,
-)
 from proxyctl.state.row import Desired
+from proxyctl.state.topology import Topologies, Topology
 
 
 def dangers(
@@ -36,7 +30,7 @@ def dangers(
     diffs: Mapping[str, TableDiff],
     current: InstanceState,
     desired: Desired,
-    surroundings: Surroundings,
+    topologies: Topologies,
     judged: Callable[[], BeforeAfter],
 ) -> Iterator[Danger]:
     """Yield the dangers that all guards find. `judged`: RUNTIME before and after the apply."""
@@ -47,18 +41,18 @@ def dangers(
     yield from deletions(modules, desired.guards)
     for table in SERVERS:
         if table in current.look.layouts and changes.keys() & {table, *destinations_of(table)}:
-            families = _families(table, judged().after)
-            servers = _servers(table, modules, current, surroundings, judged())
+            after = _topology(table, judged().after)
+            servers = _servers(table, modules, current, topologies, judged())
             used = hostgroups_in_use(table, diffs, current)
             needs = Needs(
-                writers=frozenset(family.writer for family in families),
+                writers=frozenset(family.writer for family in after.families),
                 before=used.before,
                 after=used.after,
                 names=desired.hostgroup_names,
                 noun="hostgroup" if table == "mysql_servers" else "pgsql hostgroup",
             )
-            before = _families(table, judged().before)
-            renumbered = renumbered_families(servers, needs, before, families)
+            before = _topology(table, judged().before)
+            renumbered = renumbered_families(servers, needs, before, after)
             yield from renumbered.values()
             known: frozenset[Value] = frozenset().union(*renumbered)
             if table in changes:
@@ -67,7 +61,7 @@ def dangers(
                 if name in changes:
                     layout = current.look.layouts[name]
                     yield from unserved_destinations(
-                        layout, changes[name], servers, needs, families, known
+                        layout, changes[name], servers, needs, after, known
                     )
     if "admin_variables" in changes:
         yield from lockouts(changes["admin_variables"], current.look.access)
@@ -75,7 +69,7 @@ def dangers(
         yield from members.checksums_off(diffs["admin_variables"])
     yield from shared_names(diffs, current)
     if "mysql_variables" in changes:
-        is_on = current.look.facts.monitor_enabled
+        is_on = current.look.facts.monitor.is_on
         yield from blind_monitor(changes["mysql_variables"], is_on=is_on)
     if current.membership.has_peers:
         loaded = [one.name for one in modules if one.images]
@@ -87,28 +81,24 @@ def _servers(
     table: str,
     modules: Sequence[ModulePlan],
     current: InstanceState,
-    surroundings: Surroundings,
+    topologies: Topologies,
     judged: BeforeAfter,
 ) -> Servers:
     """Return the servers of a table, now and after the last LOAD of the plan."""
     look = current.look
     now, loaded = judged.before.tables[table].rows, judged.after.tables[table].rows
-    families = surroundings.families
+    topology = topologies.desired
     diff = next((module.diffs[table] for module in modules if table in module.diffs), None)
     if diff is not None:
         # A LOAD as ONLINE undoes their SHUNNED at once, so they count as new servers.
         now = {key: row for key, row in now.items() if key not in diff.shunned}
     else:
-        rows = {name: current.at_runtime(name) or {} for name in look.facts.family_tables}
-        found = {name: rows[name].values() for name in rows if name in look.layouts}
-        families = tuple(families_in(look.layouts, found, rds_discovery=look.facts.rds_discovery))
-    return Servers(
-        look.layouts[table], now, loaded, tuple(families_of(look.layouts[table], families))
-    )
+        settings = look.facts.monitor
+        rows = {name: (current.at_runtime(name) or {}).values() for name in settings.family_tables}
+        topology = Topology.of(look.layouts, rows, settings)
+    return Servers(look.layouts[table], now, loaded, topology.of_servers(look.layouts[table]))
 
 
-def _families(table: str, side: Configuration) -> list[Family]:
-    """Return the families of a table of servers in a configuration."""
-    layouts = {name: held.layout for name, held in side.tables.items()}
-    rows = {name: side.rows(name) for name in (*FAMILY_TABLES, *PGSQL_FAMILY_TABLES)}
-    return families_of(layouts[table], families_in(layouts, rows, rds_discovery=False))
+def _topology(table: str, side: Configuration) -> Topology:
+    """Return the families of a table of servers in a configuration, monitored or not."""
+    return side.topology.of_servers(side.tables[table].layout)

@@ -12,8 +12,9 @@ from proxyctl.instance.cluster import MOST_AHEAD_S, Membership
 from proxyctl.plan.diff import TableDiff
 from proxyctl.plan.guards import Danger
 from proxyctl.plan.plan import ModulePlan
-from proxyctl.state.families import ServerColumns, by_hostgroup, is_drained_by_limit, node_text
 from proxyctl.state.row import Layer
+from proxyctl.state.servers import server_reader
+from proxyctl.state.topology import node_text
 
 STALE_MEMBER = "stale_member"
 
@@ -53,19 +54,19 @@ def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
     """
     diffs = [one.diffs["mysql_servers"] for one in modules if "mysql_servers" in one.diffs]
     for diff in diffs:
-        columns, in_family = ServerColumns.of(diff.layout), by_hostgroup(diff.families)
+        read, in_family = server_reader(diff.layout), diff.topology.by_hostgroup
         drained = {
-            columns.node(row)
-            for row in diff.memory.values()
-            if row[columns.hostgroup] in in_family and is_drained_by_limit(columns, row)
+            server.node
+            for server in map(read, diff.memory.values())
+            if server.hostgroup in in_family and server.is_drained_by_limit
         }
         restored = {
-            columns.node(change.desired)
+            read(change.desired).node
             for change in diff.changes.get(Layer.RUNTIME, ())
             if change.current is not None
             and change.desired is not None
-            and is_drained_by_limit(columns, change.current)
-            and not is_drained_by_limit(columns, change.desired)
+            and read(change.current).is_drained_by_limit
+            and not read(change.desired).is_drained_by_limit
         }
         for node in sorted(drained & restored, key=node_text):
             yield Danger(

@@ -400,8 +400,8 @@ class _MoveFinder:
     def _had_data(self, hostgroup: int, data: int) -> bool:
         """Return whether the servers of a hostgroup have the data of hostgroup `data` now."""
         servers = self._servers[0]
-        with_data = {backend.node for backend in servers.of_family(data)}
-        return {backend.node for backend in servers.of(hostgroup)} <= with_data
+        with_data = {backend.address for backend in servers.of_family(data)}
+        return {backend.address for backend in servers.of(hostgroup)} <= with_data
 
     def _is_elsewhere(self, current: int, desired: int) -> bool:
         """Return whether queries would go to a server without the data.
@@ -409,8 +409,8 @@ class _MoveFinder:
         A hostgroup without servers holds no data and answers no query.
         """
         before, after = self._servers
-        with_data = {backend.node for backend in before.of_family(current)}
-        needed = {backend.node for backend in after.of(desired)}
+        with_data = {backend.address for backend in before.of_family(current)}
+        needed = {backend.address for backend in after.of(desired)}
         return bool(with_data and needed and not needed <= with_data)
 
     @cache  # noqa: B019 - a finder lives as long as its plan is made
@@ -421,8 +421,8 @@ class _MoveFinder:
         shard is not.
         """
         before, after = self._servers
-        with_data = {backend.node for backend in before.of_family(hostgroup)}
-        arriving = {backend.node for backend in after.of(hostgroup)} - with_data
+        with_data = {backend.address for backend in before.of_family(hostgroup)}
+        arriving = {backend.address for backend in after.of(hostgroup)} - with_data
         return bool(arriving & before.nodes() and before.of(hostgroup))
 
     def without_replicas(self, moves: Sequence[_Move]) -> set[ShardMove]:

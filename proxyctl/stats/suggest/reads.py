@@ -25,7 +25,7 @@ def find_readers(configuration: Configuration) -> dict[int, int]:
     """
     readers: dict[int, int] = {}
     members: set[Value] = set()
-    for family in HostgroupServers(configuration).families:
+    for family in HostgroupServers(configuration).topology.families:
         members |= family.hostgroups
         if isinstance(family.writer, int) and isinstance(family.reader, int):
             readers[family.writer] = family.reader

@@ -5,15 +5,23 @@ from __future__ import annotations
 import pytest
 
 from proxyctl.plan.change import changes_of
-from proxyctl.plan.diff import Surroundings
 from proxyctl.plan.guards.deletes import deletions
 from proxyctl.plan.guards.hostgroups import Needs, Servers, emptied_hostgroups
 from proxyctl.plan.steps import with_images
-from proxyctl.state.families import Family, families_in
+from proxyctl.state.compare_servers import compare_servers
 from proxyctl.state.placement import placed_rows, with_successors
 from proxyctl.state.row import GuardLimits, Layer
-from proxyctl.state.servers import compare_servers
-from tests.support.build import desired, diff, layout, module_plan, rows, servers, servers_text
+from proxyctl.state.topology import Family, MonitorSettings, Topology
+from tests.support.build import (
+    desired,
+    diff,
+    layout,
+    module_plan,
+    placed,
+    rows,
+    servers,
+    servers_text,
+)
 
 SERVERS = layout("mysql_servers")
 GALERA = Family("galera", 10, frozenset({10, 20, 30, 40}), offline=40, backup=20)
@@ -56,27 +64,28 @@ def wanted(text):
     ],
 )
 def test_what_differs_at_runtime(files, families, different):
-    verdict = compare_servers(SERVERS, servers(PLACED), wanted(files).rows, families)
+    topology = Topology(tuple(families))
+    verdict = compare_servers(SERVERS, servers(PLACED), wanted(files).rows, topology)
     assert sorted(one.key[:2] for one in verdict.differences) == different
     assert verdict.discovered == [("n3", 3306)] * (families == [DISCOVERS])
 
 
 def test_every_placed_row_of_a_cluster_member_is_staged_at_once():
-    around = Surroundings((GALERA,), (GALERA,), is_cluster_member=True)
+    around = placed(GALERA, is_cluster_member=True)
     files = wanted("10 n1, 10 n2 weight=7, 10 n3")
-    first = diff(files, servers(PLACED), surroundings=around)
+    first = diff(files, servers(PLACED), topologies=around)
     assert servers_text(first.target) == HEAVIER
-    assert diff(files, first.target, surroundings=around).is_in_sync
+    assert diff(files, first.target, topologies=around).is_in_sync
     assert [change.key[:2] for change in changes_of(first)] == [(10, "n2")]
 
 
 @pytest.mark.parametrize("is_member", [False, True])
 def test_a_node_that_leaves_is_one_change_and_one_deletion(is_member):
-    around = Surroundings((GALERA,), (GALERA,), is_member)
+    around = placed(GALERA, is_cluster_member=is_member)
     memory = servers(", ".join(f"10 n{n}" for n in range(12)))
     runtime = servers("10 n0, " + ", ".join(f"30 n{n}" for n in range(1, 12)))
     files = wanted(", ".join(f"10 n{n}" for n in range(10)))
-    found = diff(files, runtime if is_member else memory, runtime=runtime, surroundings=around)
+    found = diff(files, runtime if is_member else memory, runtime=runtime, topologies=around)
     changes = changes_of(found)
     assert [(c.action, c.key[1]) for c in changes] == [("delete", "n10"), ("delete", "n11")]
     assert all(Layer.RUNTIME in c.layers and Layer.MEMORY in c.layers for c in changes)
@@ -124,22 +133,23 @@ LOADS = {
 def test_a_load_moves_nobody(case):
     configured, standing, loaded = LOADS[case]
     runtime = servers(standing)
-    placed = placed_rows(SERVERS, servers(configured), runtime, [GALERA])
-    found = with_successors(SERVERS, placed, runtime, [GALERA])
+    placed = placed_rows(SERVERS, servers(configured), runtime, Topology((GALERA,)))
+    found = with_successors(SERVERS, placed, runtime, Topology((GALERA,)))
     assert servers_text(found) == loaded
-    assert with_successors(SERVERS, runtime, runtime, [GALERA]) == runtime
+    assert with_successors(SERVERS, runtime, runtime, Topology((GALERA,))) == runtime
 
 
 def test_a_drained_node_or_one_in_maintenance_is_no_successor():
     staying = "10 n2 SHUNNED max_connections=0, 10 n3 SHUNNED, 30 n2 max_connections=0, 40 n3"
     runtime = servers(f"10 n1, {staying}")
-    found = with_successors(SERVERS, servers(staying), runtime, [GALERA])
+    found = with_successors(SERVERS, servers(staying), runtime, Topology((GALERA,)))
     assert servers_text(found) == staying
 
 
 def test_a_failed_over_replication_pair_stays_failed_over():
     runtime = servers("10 new, 30 new SHUNNED, 30 old")
-    loaded = placed_rows(SERVERS, servers("10 old, 30 new weight=9"), runtime, [REPLICATION])
+    configured = servers("10 old, 30 new weight=9")
+    loaded = placed_rows(SERVERS, configured, runtime, Topology((REPLICATION,)))
     assert servers_text(loaded) == "10 new weight=9, 30 new weight=9, 30 old"
 
 
@@ -164,17 +174,17 @@ that `old` enters."""
 @pytest.mark.parametrize("case", ENTERING)
 def test_a_node_enters_a_replication_family_as_a_reader_if_another_writes(case):
     configured, standing, loaded = ENTERING[case]
-    found = placed_rows(SERVERS, servers(configured), servers(standing), [REPLICATION])
+    found = placed_rows(SERVERS, servers(configured), servers(standing), Topology((REPLICATION,)))
     assert servers_text(found) == loaded
 
 
 def test_a_new_writer_replaces_the_old_one_although_both_are_loaded_first():
-    around = Surroundings((REPLICATION,), (REPLICATION,))
-    found = diff(wanted("10 b"), servers("10 a"), surroundings=around)
+    around = placed(REPLICATION)
+    found = diff(wanted("10 b"), servers("10 a"), topologies=around)
     used = {"mysql_servers": frozenset({10})}
     rule = diff(desired("mysql_users", {"username": "app"}), {})
     plans = [module_plan(found), module_plan(rule)]
-    images = with_images(plans, around, used)[0].images
+    images = with_images(plans, around.desired, used)[0].images
     assert [servers_text(one["mysql_servers"]) for one in images] == ["10 a, 10 b", "10 b"]
 
 
@@ -184,11 +194,11 @@ def galera_row(**cells):
 
 
 def families(**tables):
-    return families_in(
+    return Topology.of(
         {name: layout(name) for name in tables},
         {name: rows(name, row).values() for name, row in tables.items()},
-        rds_discovery=False,
-    )
+        MonitorSettings(),
+    ).families
 
 
 def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
@@ -199,7 +209,10 @@ def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
     hostgroups = frozenset({10, 20, 30, 40, 50})
     assert found == Family("galera", 10, hostgroups, 40, 20, also=("replication",))
     files = wanted("10 n1, 10 n2").rows
-    assert compare_servers(SERVERS, servers("40 n1, 50 n2"), files, [found]).differences == []
+    assert (
+        compare_servers(SERVERS, servers("40 n1, 50 n2"), files, Topology((found,))).differences
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,12 +223,12 @@ def test_rows_of_two_tables_that_share_a_hostgroup_make_one_family():
     ],
 )
 def test_the_last_node_that_serves_is_not_removed_unasked(standing, files, emptied):
-    around = Surroundings((GALERA,), (GALERA,))
+    around = placed(GALERA)
     memory = servers(CONFIGURED)
-    found = diff(wanted(files), memory, runtime=servers(standing), surroundings=around)
-    (module,) = with_images([module_plan(found)], around, frozenset({10, 30}))
+    found = diff(wanted(files), memory, runtime=servers(standing), topologies=around)
+    (module,) = with_images([module_plan(found)], around.desired, {})
     needs = Needs(frozenset(), {}, {"mysql_query_rules": frozenset({10, 30})}, {})
-    state = Servers(SERVERS, found.runtime, module.images[-1]["mysql_servers"], (GALERA,))
+    state = Servers(SERVERS, found.runtime, module.images[-1]["mysql_servers"], Topology((GALERA,)))
     hostgroups = [
         danger.message.split(" would have")[0] for danger in emptied_hostgroups(state, needs)
     ]

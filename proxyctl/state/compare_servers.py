@@ -1,0 +1,191 @@
+"""Compare the servers at RUNTIME with the desired servers. Pure.
+
+Inside a family the monitor places the nodes, so only membership and attributes count. Elsewhere
+rows are compared exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Generic
+
+from proxyctl.catalog import Layout
+from proxyctl.state.compare import Difference, differing
+from proxyctl.state.row import AnyRow, DesiredRow, Key, Row, Rows
+from proxyctl.state.servers import Server, server_reader
+from proxyctl.state.topology import Family, Node, Topology, main_hostgroup
+
+
+def _same_status(current: object, desired: object) -> bool:
+    """Return whether a status at RUNTIME agrees with a configured one.
+
+    ProxySQL itself changes ONLINE to SHUNNED and back; see `stays_shunned` for the exception.
+    """
+    have, want = str(current).upper(), str(desired).upper()
+    return have == want or (have.startswith("SHUNNED") and want in ("ONLINE", "SHUNNED"))
+
+
+@dataclass
+class ServersVerdict:
+    """The result. `discovered`: nodes that the monitor added; a plan leaves them alone."""
+
+    differences: list[Difference]
+    discovered: list[Node]
+
+
+@dataclass
+class _Servers(Generic[AnyRow]):
+    """Server rows, divided by family.
+
+    Shape: `outside`: rows of no family, by key; `nodes`: the rows of each node of a family, with
+    their keys.
+    """
+
+    outside: dict[Key, AnyRow]
+    nodes: dict[tuple[Family, Node], list[tuple[Key, AnyRow]]]
+
+
+def _divided(rows: Mapping[Key, AnyRow], topology: Topology) -> _Servers[AnyRow]:
+    servers: _Servers[AnyRow] = _Servers({}, {})
+    for key, row in rows.items():
+        hostgroup, hostname, port = key
+        family = topology.family_of(hostgroup)
+        if family is None:
+            servers.outside[key] = row
+        else:
+            servers.nodes.setdefault((family, (hostname, port)), []).append((key, row))
+    return servers
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """The parameters of a comparison.
+
+    `is_owned`: whether a plan deletes a row in no file. `shunned`: as `compare_servers` takes it.
+    """
+
+    layout: Layout
+    read: Callable[[DesiredRow], Server]
+    is_owned: Callable[[Key], bool]
+    ignored: frozenset[int]
+    drained: Collection[Node]
+    shunned: Collection[Key]
+
+    def held(self, current: Row) -> frozenset[int]:
+        """Return the columns by which a RUNTIME row of a drained node is drained."""
+        server = self.read(current)
+        names = server.drained_by if server.node in self.drained else ()
+        return frozenset(self.layout.index[name] for name in names)
+
+    def changed(self, current: Row, desired: DesiredRow) -> tuple[int, ...]:
+        """Return the attributes that differ between a RUNTIME row and a configured one."""
+        status = self.layout.index["status"]
+        is_exact = self.layout.key_of(current) in self.shunned
+        is_same = not is_exact and _same_status(current[status], desired[status])
+        return tuple(
+            position
+            for position in differing(self.layout, current, desired)
+            if position not in self.ignored and not (position == status and is_same)
+        )
+
+
+def compare_servers(
+    layout: Layout,
+    runtime: Rows,
+    desired: Mapping[Key, DesiredRow],
+    topology: Topology,
+    *,
+    owned: Mapping[Key, bool] | None = None,
+    ignored: frozenset[int] = frozenset(),
+    drained: Collection[Node] = (),
+    shunned: Collection[Key] = (),
+) -> ServersVerdict:
+    """Compare RUNTIME with the desired rows: by family where the monitor places, else exactly.
+
+    `runtime` lacks OFFLINE_HARD rows, which count as absent. `owned`: whether a plan deletes a key
+    that only RUNTIME has (default: True). `drained` nodes do not differ in the columns that drain
+    them. `shunned`: the keys of the rows whose SHUNNED is not ProxySQL's own, and thus differs from
+    ONLINE.
+
+    Shape: a difference for each row of a node that is not as configured, under the key of the
+    configured row. A key may appear several times, each time with another `current`.
+    """
+
+    def is_owned(key: Key) -> bool:
+        return owned is None or owned.get(key, True)
+
+    comparison = _Comparison(layout, server_reader(layout), is_owned, ignored, drained, shunned)
+    topology = topology.of_servers(layout)
+    current, wanted = _divided(runtime, topology), _divided(desired, topology)
+    verdict = ServersVerdict([], [])
+    verdict.differences.extend(_outside_families(comparison, current.outside, wanted.outside))
+    for place, configured in wanted.nodes.items():
+        _compare_node(comparison, place[0], current.nodes.get(place, []), configured, verdict)
+    for place, rows in current.nodes.items():
+        if place not in wanted.nodes:
+            _foreign_node(comparison, place, rows, verdict)
+    return verdict
+
+
+def _outside_families(
+    comparison: _Comparison,
+    current: Rows,
+    wanted: Mapping[Key, DesiredRow],
+) -> Iterator[Difference]:
+    """Yield the differences of rows outside families."""
+    for key, row in current.items():
+        if key not in wanted and comparison.is_owned(key):
+            yield Difference(key, row, None)
+    for key, configured in wanted.items():
+        have = current.get(key)
+        if have is None:
+            yield Difference(key, None, configured)
+            continue
+        held = comparison.held(have)
+        if changed := tuple(p for p in comparison.changed(have, configured) if p not in held):
+            yield Difference(key, have, configured, changed)
+
+
+def _compare_node(
+    comparison: _Comparison,
+    family: Family,
+    current: list[tuple[Key, Row]],
+    wanted: list[tuple[Key, DesiredRow]],
+    verdict: ServersVerdict,
+) -> None:
+    """Compare one node of a family: it must be present, with the configured attributes.
+
+    Changes: verdict.
+    """
+    if not current:
+        verdict.differences.extend(Difference(key, None, row) for key, row in wanted)
+        return
+    index = comparison.layout.index
+    read = comparison.read
+    configured_by_hostgroup = {read(row).hostgroup: (key, row) for key, row in wanted}
+    main = configured_by_hostgroup[main_hostgroup(family, configured_by_hostgroup)]
+    skip = {index["hostgroup_id"]} | ({index["status"]} if family.is_galera else set())
+    for _, row in current:
+        key, configured = configured_by_hostgroup.get(read(row).hostgroup, main)
+        held = comparison.held(row)
+        differing_positions = comparison.changed(row, configured)
+        changed = [position for position in differing_positions if position not in skip | held]
+        if changed:
+            verdict.differences.append(Difference(key, row, configured, tuple(changed)))
+
+
+def _foreign_node(
+    comparison: _Comparison,
+    place: tuple[Family, Node],
+    rows: list[tuple[Key, Row]],
+    verdict: ServersVerdict,
+) -> None:
+    """Judge a node of a family that is in no file. Changes: verdict."""
+    family, node = place
+    if family.discovers:
+        verdict.discovered.append(node)
+        return
+    verdict.differences.extend(
+        Difference(key, row, None) for key, row in rows if comparison.is_owned(key)
+    )
