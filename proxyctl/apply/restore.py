@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from proxyctl.apply.readback import ReadBackError
 from proxyctl.apply.result import OLD, UNKNOWN
 from proxyctl.apply.run import ApplyRun, memory_before
-from proxyctl.catalog import Role
 from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
@@ -21,6 +20,7 @@ from proxyctl.errors import (
     error_texts,
 )
 from proxyctl.instance.lock import RESTARTED
+from proxyctl.plan.diff import ServerDiff
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.placement import placed_rows
 from proxyctl.state.row import Layer, Rows
@@ -160,13 +160,13 @@ class Restore:
         image: dict[str, Rows] = {}
         for name, diff in module.diffs.items():
             rows = diff.runtime if diff.unpublished else diff.memory
-            if diff.layout.table.role is Role.SERVERS and rows is diff.runtime:
-                # A server that is loaded as SHUNNED stays SHUNNED.
-                rows = {
-                    key: row if key in diff.shunned else without_shunning(diff.layout, row)
-                    for key, row in rows.items()
-                }
-            if diff.is_of_servers:
+            if isinstance(diff, ServerDiff):
+                if diff.unpublished:
+                    # A server that is loaded as SHUNNED stays SHUNNED.
+                    rows = {
+                        key: row if key in diff.shunned else without_shunning(diff.layout, row)
+                        for key, row in rows.items()
+                    }
                 now = self.run.read(module, name, Layer.RUNTIME)
                 topology = self.run.plan.topologies.memory
                 rows = placed_rows(diff.layout, rows, now, topology, drained=diff.drained)

@@ -16,7 +16,7 @@ from proxyctl.instance.client import AdminClient
 from proxyctl.instance.cluster import wait_for_newer_epoch
 from proxyctl.instance.lock import RESTARTED, Lock, Reconnect
 from proxyctl.instance.read import read_rows
-from proxyctl.plan.diff import TableDiff
+from proxyctl.plan.diff import ServerDiff
 from proxyctl.plan.plan import ModulePlan, Plan
 from proxyctl.plan.steps import placed_again
 from proxyctl.state.row import Layer, Rows
@@ -69,11 +69,7 @@ class ApplyRun:
         Raises: ReadBackError when MEMORY holds other rows afterwards.
         """
         before = self.memory[module.name]
-        changed = [
-            name
-            for name, rows in wanted.items()
-            if rows is not before[name] and rows != before[name]
-        ]
+        changed = [name for name, rows in wanted.items() if rows != before[name]]
         if not changed:
             self.memory[module.name] = {**before, **wanted}
             return
@@ -119,7 +115,7 @@ class ApplyRun:
             name = servers.layout.name
             self._reread_shunned(servers, parsed[name], loaded[name])
 
-    def _reread_shunned(self, diff: TableDiff, runtime: Rows, loaded: Rows) -> None:
+    def _reread_shunned(self, diff: ServerDiff, runtime: Rows, loaded: Rows) -> None:
         """Note each server that stays SHUNNED at RUNTIME although it was loaded ONLINE."""
         status = diff.layout.index["status"]
 
@@ -166,7 +162,7 @@ class ApplyRun:
             name = diff.layout.name
             loaded, runtime = image[name], self.read(module, name, Layer.RUNTIME)
             placed = placed_again(diff, loaded, runtime, topology)
-            if placed is not loaded:
+            if placed is not None:
                 self.say(f"{module.name}: write MEMORY again: the monitor has moved nodes")
                 image = {**image, name: placed}
                 self.write(module, image)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from proxyctl.doctor.facts import Facts, MonitorLog, Protocol, Use
 from proxyctl.doctor.finding import Diagnosis, duration, listed
 from proxyctl.errors import counted
+from proxyctl.plan.diff import ServerDiff
 from proxyctl.state.row import Key
 from proxyctl.state.servers import Server
 from proxyctl.state.topology import Node, node_text
@@ -115,7 +116,9 @@ def shunned_for_good(facts: Facts) -> Iterator[Diagnosis]:
         table, module = f"{protocol.name}_servers", f"{protocol.name.upper()} SERVERS"
         keys = _staying(facts, protocol)
         fix = "write `status: ONLINE` into the files and apply them"
-        if keys and not facts.diffs[table].topology.families:  # otherwise a plain LOAD moves nodes
+        diff = facts.diffs.get(table)
+        # In a family a plain LOAD would move nodes.
+        if isinstance(diff, ServerDiff) and keys and not diff.topology.families:
             fix += (
                 f"; or UPDATE {table} SET status='ONLINE' WHERE UPPER(status)='SHUNNED',"
                 f" LOAD {module} TO RUNTIME, SAVE {module} TO DISK"
@@ -137,7 +140,7 @@ def shunned_for_good(facts: Facts) -> Iterator[Diagnosis]:
 def _staying(facts: Facts, protocol: Protocol) -> frozenset[Key]:
     """Return the keys of the servers that ProxySQL leaves SHUNNED."""
     diff = facts.diffs.get(f"{protocol.name}_servers")
-    return diff.shunned if diff else frozenset()
+    return diff.shunned if isinstance(diff, ServerDiff) else frozenset()
 
 
 def _duration_text(facts: Facts, logs: Iterable[MonitorLog]) -> str:

@@ -116,8 +116,8 @@ def _first_of(members: Sequence[Planned]) -> Planned:
     """
 
     def preference(member: Planned) -> tuple[bool, bool]:
-        diffs = (diff for module in member.plan.modules for diff in module.diffs.values())
-        return any(diff.drained for diff in diffs), not member.is_behind
+        servers = (module.servers for module in member.plan.modules)
+        return any(diff is not None and diff.drained for diff in servers), not member.is_behind
 
     return max(members, key=preference)
 

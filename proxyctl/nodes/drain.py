@@ -19,6 +19,7 @@ from proxyctl.errors import (
     ApplyError,
     ConnectionLostError,
     InstanceError,
+    InternalError,
     InterruptedApplyError,
     ProxyctlError,
     RefusedError,
@@ -221,7 +222,9 @@ class _LockedServers:
                 fix="set it to true, then try again",
             )
         self.lock.forget_leftovers([_SERVERS.name])
-        diff = diffs[_TABLE]
+        diff = module.servers
+        if diff is None:
+            raise InternalError(f"a ProxySQL without {_TABLE}")
         return ServerState(
             diff.layout,
             diff.memory,

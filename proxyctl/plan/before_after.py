@@ -13,7 +13,7 @@ from proxyctl.catalog import Role, Value
 from proxyctl.catalog.destinations import destinations_of
 from proxyctl.config.desired import places_in
 from proxyctl.plan.current import InstanceState, hostgroups_in
-from proxyctl.plan.diff import TableDiff, staged
+from proxyctl.plan.diff import ServerDiff, TableDiff, staged
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.compare import fold_users
 from proxyctl.state.configuration import (
@@ -100,7 +100,7 @@ def _after(module: ModulePlan, diff: TableDiff, before: Rows) -> Rows:
 
     Servers are those of the last LOAD, where the monitor has them.
     """
-    if not (diff.is_of_servers and diff.changes[Layer.RUNTIME]):
+    if not (isinstance(diff, ServerDiff) and diff.changes[Layer.RUNTIME]):
         return _changed(diff, before)
     image = module.images[-1] if module.images else {}
     loaded = runtime_image(diff.layout, image.get(diff.layout.name, diff.target))
@@ -118,13 +118,13 @@ def _places(desired: Desired, plans: Mapping[str, ModulePlan]) -> PlaceFinder:
     in_files = places_in(desired.tables)
     configured: dict[str, dict[Key, Key]] = {}
     for name, plan in plans.items():
-        topology = plan.diffs[name].topology
-        if topology.families and name in desired.tables:
-            configured[name] = {topology.identity(key): key for key in desired.tables[name].rows}
+        diff = plan.diffs[name]
+        if isinstance(diff, ServerDiff) and name in desired.tables:
+            configured[name] = {diff.identity(key): key for key in desired.tables[name].rows}
 
     def place(name: str, key: Key, column: str | None) -> Where | None:
         if name in configured and key not in desired.tables[name].rows:
-            key = configured[name].get(plans[name].diffs[name].topology.identity(key), key)
+            key = configured[name].get(plans[name].diffs[name].identity(key), key)
         return in_files(name, key, column)
 
     return place

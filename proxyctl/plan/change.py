@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from proxyctl.catalog import Layout, Role, Value
 from proxyctl.catalog.variables import MEMBERS_OWN
-from proxyctl.plan.diff import TableDiff
+from proxyctl.plan.diff import ServerDiff, TableDiff
 from proxyctl.state.compare import Difference, differing
 from proxyctl.state.row import KEEP, DesiredRow, Key, Layer, Row, Where, sorted_keys
 from proxyctl.state.runtime import runtime_image
@@ -136,7 +136,7 @@ def changes_of(diff: TableDiff) -> list[Change]:
     """Merge the differences of the three layers into one change per row, sorted by key."""
     places = diff.desired.where if diff.desired else {}
     by_layer = [diff.changes.get(layer, []) for layer in _SHOWN_FIRST]
-    if diff.topology.families:
+    if isinstance(diff, ServerDiff):
         by_layer = _one_key_per_node(diff, by_layer)
     runtime, memory, disk = by_layer
     if runtime == memory == disk and all(difference.current is None for difference in runtime):
@@ -162,12 +162,12 @@ def _action(difference: Difference) -> str:
     return ADD if difference.current is None else CHANGE
 
 
-def _one_key_per_node(diff: TableDiff, by_layer: list[list[Difference]]) -> list[list[Difference]]:
+def _one_key_per_node(diff: ServerDiff, by_layer: list[list[Difference]]) -> list[list[Difference]]:
     """Give all rows of a node that leaves its family the same key.
 
     RUNTIME has the node in other hostgroups than MEMORY. The key is one that both have, if any.
     """
-    identity = diff.topology.identity
+    identity = diff.identity
     staying = set(map(identity, diff.desired.rows)) if diff.desired else set()
     keys: dict[Key, Key] = {}
 

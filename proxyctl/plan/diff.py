@@ -24,40 +24,31 @@ NOT_PUBLISHED = frozenset(RESTART_ONLY | READ_ONLY)
 
 @dataclass(frozen=True)
 class TableDiff:
-    """The differences of one table.
-
-    Shape: `memory`, `runtime` and `disk` as stored (users in halves stay halves), RUNTIME without
-    OFFLINE_HARD servers; `running` is RUNTIME with the halves of users joined. `target` is MEMORY
-    after staging, the same object as `memory` if nothing is staged. `changes` by layer: differences
-    from the files. `unpublished` and `unsaved`: differences of RUNTIME and DISK from MEMORY,
-    managed or not, with the layer's row as `current` and MEMORY's as `desired`. `memory_count` and
-    `runtime_count` count a user, and a node of a family, once. For servers: the families of
-    `topology`, whose nodes the monitor places; nodes `drained` at RUNTIME alone,
-    nodes `discovered` by a monitor, the keys at RUNTIME of servers that ProxySQL leaves SHUNNED
-    (`shunned`), and the OFFLINE_HARD rows (`draining`). `unowned`: the number of MEMORY rows
-    outside the scope of the files. `as_placed`: the layers of servers that differ from the files by
-    placement alone.
-    """
+    """The differences of one table."""
 
     layout: Layout
     desired: DesiredTable | None
+    """The rows of the files; None: the files do not manage the table."""
     memory: Rows
+    """MEMORY as stored: users in halves stay halves. So are RUNTIME and DISK."""
     runtime: Rows
     running: Rows
+    """RUNTIME with the halves of users joined."""
     disk: Rows
     target: Rows
+    """MEMORY after staging."""
     changes: Mapping[Layer, list[Difference]]
+    """The differences of each layer from the files."""
     unpublished: list[Difference]
+    """The differences of RUNTIME from MEMORY, managed or not: RUNTIME's row is `current`, and
+    MEMORY's `desired`."""
     unsaved: list[Difference]
+    """The differences of DISK from MEMORY, in the same way."""
     memory_count: int
+    """The rows of MEMORY; a user, and a node of a family, counts once."""
     runtime_count: int
-    topology: Topology = Topology()
-    drained: frozenset[Node] = frozenset()
-    discovered: tuple[Node, ...] = ()
-    shunned: frozenset[Key] = frozenset()
-    draining: frozenset[Key] = frozenset()
     unowned: int = 0
-    as_placed: tuple[Layer, ...] = ()
+    """The number of MEMORY rows outside the scope of the files."""
 
     @property
     def is_in_sync(self) -> bool:
@@ -65,9 +56,9 @@ class TableDiff:
         return not any(self.changes.values())
 
     @property
-    def is_of_servers(self) -> bool:
-        """Whether this is a table of servers."""
-        return self.layout.table.role is Role.SERVERS
+    def stages(self) -> bool:
+        """Whether an apply writes MEMORY."""
+        return bool(self.changes[Layer.MEMORY])
 
     @property
     def restart_only(self) -> Rows:
@@ -75,6 +66,35 @@ class TableDiff:
         if self.layout.table.prefix is None:
             return {}
         return {(name,): self.disk[name,] for name in RESTART_ONLY if (name,) in self.disk}
+
+    def identity(self, key: Key) -> Key:
+        """Return what the keys of the same row have in common, in every layer."""
+        return key
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerDiff(TableDiff):
+    """The differences of a table of servers, where the monitor moves nodes.
+
+    `runtime` and `running` have no OFFLINE_HARD rows.
+    """
+
+    topology: Topology
+    """The families whose nodes the monitor places."""
+    drained: frozenset[Node]
+    """The nodes that RUNTIME alone shows drained."""
+    discovered: tuple[Node, ...]
+    """The nodes that a monitor discovered."""
+    shunned: frozenset[Key]
+    """The keys at RUNTIME of the servers that ProxySQL leaves SHUNNED."""
+    draining: frozenset[Key]
+    """The keys of the OFFLINE_HARD rows."""
+    as_placed: tuple[Layer, ...]
+    """The layers that differ from the files by placement alone."""
+
+    def identity(self, key: Key) -> Key:
+        """Return what all keys of a node of a family have in common; elsewhere the key."""
+        return self.topology.identity(key)
 
 
 def diff_table(
@@ -157,7 +177,7 @@ def _diff_servers(
     desired: DesiredTable | None,
     rows: Mapping[Layer, Rows],
     topologies: Topologies,
-) -> TableDiff:
+) -> ServerDiff:
     """Compare servers. The monitor moves nodes of families between hostgroups at RUNTIME."""
     memory, disk = rows[Layer.MEMORY], rows[Layer.DISK]
     read, topology = server_reader(layout), topologies.around(layout)
@@ -192,7 +212,7 @@ def _diff_servers(
         Layer.RUNTIME: at_runtime.differences,
         Layer.DISK: in_memory if disk == memory else stored(disk, Layer.DISK),
     }
-    return TableDiff(
+    return ServerDiff(
         layout,
         desired,
         memory,

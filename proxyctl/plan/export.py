@@ -8,7 +8,7 @@ from proxyctl.catalog import NOT_MANAGED, TABLES, Layout
 from proxyctl.instance.client import AdminClient
 from proxyctl.instance.facts import RuntimeFacts, read_facts
 from proxyctl.instance.read import TableLayers, read_deviations, read_layouts, read_tables
-from proxyctl.plan.diff import diff_table
+from proxyctl.plan.diff import ServerDiff, diff_table
 from proxyctl.state.compare import fold_users
 from proxyctl.state.fold import (
     Exported,
@@ -54,7 +54,8 @@ def _export_table(
     memory = layers[Layer.MEMORY]
     rows = layers[layer]
     if layer is Layer.RUNTIME:
-        rows = from_runtime(layout, rows, memory, topology, diff.drained, diff.shunned)
+        found = (diff.drained, diff.shunned) if isinstance(diff, ServerDiff) else ()
+        rows = from_runtime(layout, rows, memory, topology, *found)
     elif "frontend" in layout.index:
         rows = fold_users(layout, rows)
     if layout.table.prefix is not None:

@@ -15,7 +15,7 @@ from proxyctl.errors import counted
 from proxyctl.instance.cluster import MODULES, Membership
 from proxyctl.plan.change import ADD, DELETE, Change
 from proxyctl.plan.current import InstanceState
-from proxyctl.plan.diff import TableDiff
+from proxyctl.plan.diff import ServerDiff, TableDiff
 from proxyctl.plan.plan import MOST_LINTED_ROWS, MOST_LINTED_RULES, ModulePlan, Plan
 from proxyctl.state.row import KEEP, Key, Layer, named_rows
 from proxyctl.state.runtime import runtime_image
@@ -35,6 +35,8 @@ def left_alone(diff: TableDiff) -> Iterator[str]:
     scope = diff.desired.scope if diff.desired and not diff.layout.table.prefix else None
     if scope and diff.unowned:
         yield f"{table}: {counted(diff.unowned, 'row')} outside {scope.text}"
+    if not isinstance(diff, ServerDiff):
+        return
     yield from out_of_service(diff)
     for host, port in diff.discovered:
         yield f"{host}:{port} discovered by the monitor"
@@ -44,18 +46,20 @@ def left_alone(diff: TableDiff) -> Iterator[str]:
 
 def out_of_service(diff: TableDiff) -> Iterator[str]:
     """Yield the servers that an operator removed from service, if the files leave that alone."""
+    if not isinstance(diff, ServerDiff):
+        return
     staying = {(key[1], key[2]) for key in diff.target} if diff.drained else set()
     for node in sorted(diff.drained & staying, key=node_text):
         yield f"{node_text(node)} drained"
     yield from _statuses(diff)
 
 
-def _statuses(diff: TableDiff) -> Iterator[str]:
+def _statuses(diff: ServerDiff) -> Iterator[str]:
     """Yield the servers with a status other than ONLINE that no file sets.
 
     ProxySQL itself sets SHUNNED at RUNTIME alone, and undoes it.
     """
-    if not diff.is_of_servers or diff.desired is None:
+    if diff.desired is None:
         return
     status = diff.layout.index["status"]
     layers = {
@@ -116,7 +120,7 @@ def entering_servers(module: ModulePlan, topology: Topology) -> dict[Key, Family
     }
 
 
-def further_writers(module: ModulePlan, servers: TableDiff, topology: Topology) -> Iterator[str]:
+def further_writers(module: ModulePlan, servers: ServerDiff, topology: Topology) -> Iterator[str]:
     """Yield the replication families that have a writer, and the nodes that enter them."""
     added: dict[Family, list[str]] = {}
     for (_, host, port), family in entering_servers(module, topology).items():
@@ -277,7 +281,7 @@ def cut_connections(
         )
 
 
-def unshunned(module: ModulePlan, servers: TableDiff, topology: Topology) -> Iterator[str]:
+def unshunned(module: ModulePlan, servers: ServerDiff, topology: Topology) -> Iterator[str]:
     """Yield the servers that ProxySQL itself has SHUNNED and that the LOAD sets ONLINE."""
     image = module.images[-1].get(servers.layout.name, {}) if module.images else {}
     families = topology.of_servers(servers.layout).families

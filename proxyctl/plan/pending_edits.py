@@ -96,7 +96,7 @@ def _unpublished(diff: TableDiff) -> Iterator[Difference]:
     A MEMORY row that RUNTIME would lose (inactive, OFFLINE_HARD) is an edit of those columns.
     RUNTIME may have a node of a family in other hostgroups than MEMORY.
     """
-    layout, identity = diff.layout, diff.topology.identity
+    layout, identity = diff.layout, diff.identity
     removed = [difference for difference in diff.unpublished if difference.desired is None]
     keys = {identity(key): key for key in diff.memory} if removed else {}
     for difference in diff.unpublished:
@@ -269,7 +269,7 @@ def _equals_disk(diff: TableDiff, rows: Rows, edits: Sequence[Pending]) -> bool:
     """
     if not diff.unsaved:
         return rows == diff.memory
-    identity = diff.topology.identity
+    identity = diff.identity
     edited = {identity(edit.key) for edit in edits} - {edit.key for edit in edits}
     keys = {key for key in rows.keys() | diff.disk.keys() if rows.get(key) != diff.disk.get(key)}
     return all(identity(key) in edited for key in keys)

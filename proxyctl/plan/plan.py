@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from proxyctl.catalog import AdminModule, Value
 from proxyctl.errors import RefusedError
 from proxyctl.plan.change import ADD, CHANGE, DELETE, Change, changes_of
-from proxyctl.plan.diff import TableDiff
+from proxyctl.plan.diff import ServerDiff, TableDiff
 from proxyctl.state.compare import Difference, value_of
 from proxyctl.state.row import FILES, Layer, Rows, SourceWords
 from proxyctl.state.sql import Statement, transition
@@ -98,8 +98,7 @@ class ModulePlan:
     Shape: `images` are the MEMORY rows to LOAD by table, one mapping per LOAD (two for MYSQL
     SERVERS in the union step). `monitored`: the families whose nodes the first LOAD keeps where
     RUNTIME has them at that moment; the nodes of other families are loaded as in `images`. `final`
-    are the MEMORY rows before the SAVE. `diffs` has every relevant table of the module. A table
-    whose rows are the `memory` object of its diff needs no statement.
+    are the MEMORY rows before the SAVE. `diffs` has every relevant table of the module.
     """
 
     module: AdminModule
@@ -117,14 +116,14 @@ class ModulePlan:
         return self.module.name
 
     @property
-    def servers(self) -> TableDiff | None:
+    def servers(self) -> ServerDiff | None:
         """The table of servers of the module, if it has one."""
-        return next((diff for diff in self.diffs.values() if diff.is_of_servers), None)
+        return next((diff for diff in self.diffs.values() if isinstance(diff, ServerDiff)), None)
 
     @property
     def stages(self) -> bool:
         """Whether MEMORY is written."""
-        return any(diff.target is not diff.memory for diff in self.diffs.values())
+        return any(diff.stages for diff in self.diffs.values())
 
     @property
     def is_saved(self) -> bool:
@@ -183,7 +182,7 @@ class ModulePlan:
     ) -> Iterator[Statement]:
         """Yield the statements that change MEMORY of this module from `before` to `after`."""
         for name, rows in after.items():
-            if rows is not before[name]:
+            if rows != before[name]:
                 yield from transition(self.diffs[name].layout, before[name], rows)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from proxyctl.catalog import Value
 from proxyctl.catalog.destinations import destinations_of
-from proxyctl.plan.diff import TableDiff
+from proxyctl.plan.diff import ServerDiff
 from proxyctl.plan.plan import ModulePlan
 from proxyctl.state.compare import value_of
 from proxyctl.state.placement import placed_rows, with_successors
@@ -52,7 +52,7 @@ def with_images(
 
 
 def _server_images(
-    diff: TableDiff,
+    diff: ServerDiff,
     target: dict[str, Rows],
     topology: Topology,
     used_hostgroups: frozenset[Value],
@@ -61,7 +61,7 @@ def _server_images(
     layout, runtime = diff.layout, diff.runtime
     placed = placed_rows(layout, diff.target, runtime, topology, drained=diff.drained)
     loaded = with_successors(layout, placed, runtime, topology)
-    image = {**target, layout.name: loaded if loaded != diff.memory else diff.memory}
+    image = {**target, layout.name: loaded}
     hostgroup = layout.index["hostgroup_id"]
     leaving = {
         key: row
@@ -70,21 +70,21 @@ def _server_images(
     }
     if not leaving:
         return [image]
-    union = placed_again(diff, {**leaving, **placed}, runtime, topology)
+    union = {**leaving, **placed}
+    union = placed_again(diff, union, runtime, topology) or union
     return [{**image, layout.name: union}, image]
 
 
 def placed_again(
-    diff: TableDiff,
+    diff: ServerDiff,
     image: Rows,
     runtime: Rows,
     topology: Topology,
-) -> Rows:
+) -> Rows | None:
     """Return the image with the nodes of families in their present hostgroups at RUNTIME.
 
     The monitor moves nodes during an apply: a LOAD of their hostgroups at the time of the plan
-    would give the writes back to a node that has failed since. Returns `image` itself if no node
-    has moved.
+    would give the writes back to a node that has failed since. None if no node has moved.
     """
     topology = topology.of_servers(diff.layout)
     in_family, identity = topology.by_hostgroup, topology.identity
@@ -107,7 +107,7 @@ def placed_again(
         leaving=leaving,
     )
     loaded = with_successors(layout, placed, runtime, topology)
-    return image if loaded == image else loaded
+    return None if loaded == image else loaded
 
 
 def _with_restart_only(plan: ModulePlan) -> dict[str, Rows]:
@@ -123,6 +123,5 @@ def _with_restart_only(plan: ModulePlan) -> dict[str, Rows]:
         for key, wanted in diff.desired.rows.items() if diff.desired else ():
             if key in diff.restart_only:
                 rows[key] = (key[0], value_of(wanted, 1))
-        if rows != diff.memory:
-            final[name] = rows
+        final[name] = rows
     return final

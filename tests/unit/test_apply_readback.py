@@ -21,6 +21,7 @@ from proxyctl.instance.connect import Login
 from proxyctl.instance.read import ask, rows_text
 from proxyctl.state.row import Layer, Rows
 from proxyctl.state.sql import inserts
+from proxyctl.state.topology import Topology
 from tests.support.build import layout, row, rows
 from tests.support.servers import Instance
 
@@ -113,7 +114,7 @@ def test_what_a_first_load_made_needs_no_parsing(
     of, wanted = FIRST_LOAD[module]
     write(client, of, in_key_order(wanted))
     instance.run(f"LOAD {module} TO RUNTIME")
-    parsed = ReadBack(client).runtime([of], {of.name: wanted}, ())
+    parsed = ReadBack(client).runtime([of], {of.name: wanted}, Topology())
     assert instance.kind == "sandbox" or not parsed
 
 
@@ -123,7 +124,9 @@ def test_routes_at_runtime_need_no_parsing_in_whatever_order_they_came(
     wanted = routes("b", "a", "c")
     write(client, ROUTES, wanted)
     instance.run("LOAD MYSQL QUERY RULES TO RUNTIME")
-    parsed = ReadBack(client).runtime([RULES, ROUTES], {RULES.name: {}, ROUTES.name: wanted}, ())
+    parsed = ReadBack(client).runtime(
+        [RULES, ROUTES], {RULES.name: {}, ROUTES.name: wanted}, Topology()
+    )
     assert instance.kind == "sandbox" or not parsed
 
 
@@ -131,7 +134,7 @@ def test_servers_are_always_compared_row_by_row(instance: Instance, client: Admi
     wanted = rows(SERVERS.name, {"hostgroup_id": 1, "hostname": "a"})
     write(client, SERVERS, wanted)
     instance.run("LOAD MYSQL SERVERS TO RUNTIME")
-    parsed = ReadBack(client).runtime([SERVERS], {SERVERS.name: wanted}, ())
+    parsed = ReadBack(client).runtime([SERVERS], {SERVERS.name: wanted}, Topology())
     assert parsed == {SERVERS.name: wanted}
 
 

@@ -89,7 +89,7 @@ def _deleted_rows(module: ModulePlan, diff: TableDiff) -> int:
     if not any(change.shown.desired is None for change in changes):
         return 0  # a first apply has many changes
     changes = [one for one in changes if one.table == table]
-    identity = diff.topology.identity
+    identity = diff.identity
     added = {_node(layout, change.key) for change in changes if change.action == ADD}
     # A deactivated row leaves RUNTIME, but is not deleted.
     wanted = diff.desired.rows if diff.desired else ()

@@ -88,7 +88,7 @@ def _servers(
     look = current.look
     now, loaded = judged.before.tables[table].rows, judged.after.tables[table].rows
     topology = topologies.desired
-    diff = next((module.diffs[table] for module in modules if table in module.diffs), None)
+    diff = next((module.servers for module in modules if table in module.diffs), None)
     if diff is not None:
         # A LOAD as ONLINE undoes their SHUNNED at once, so they count as new servers.
         now = {key: row for key, row in now.items() if key not in diff.shunned}

@@ -52,8 +52,9 @@ def drained_elsewhere(modules: Iterable[ModulePlan]) -> Iterator[Danger]:
 
     A member copies RUNTIME of another member to its MEMORY and DISK, so a drain looks configured.
     """
-    diffs = [one.diffs["mysql_servers"] for one in modules if "mysql_servers" in one.diffs]
-    for diff in diffs:
+    for diff in (module.servers for module in modules if module.name == "MYSQL SERVERS"):
+        if diff is None:
+            continue
         read, in_family = server_reader(diff.layout), diff.topology.by_hostgroup
         drained = {
             server.node
